@@ -1,0 +1,147 @@
+"""The one room that reads the time.
+
+Everything that decides takes a moment as a value; everything that waits asks the clock it was given.
+`SystemClock` is the machine's; `RemoteClock` lives by another process's simulated time (a stand-in
+for arXiv that keeps `/_control/now`), so that real processes live through months in minutes;
+`ManualClock` stands still until it is moved.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+import urllib.request
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from digest.errors import ConfigurationError
+
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Clock(Protocol):
+    """Tells the time and waits.
+
+    `is_simulated` is true where waiting costs no real time; spacing between requests is then kept
+    in this clock's time rather than in the database's.
+    """
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether this is not the machine's own time."""
+        ...
+
+    def now(self) -> datetime:
+        """Return the moment, aware, in UTC."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait so many seconds (none for zero or less)."""
+        ...
+
+
+class SystemClock:
+    """The machine's own time. `wake` ends every sleep at once, for a quick shutdown."""
+
+    is_simulated = False
+
+    def __init__(self) -> None:
+        self._woken = threading.Event()
+
+    def now(self) -> datetime:
+        """Return the moment, aware, in UTC."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait so many seconds, or until `wake` is called."""
+        if seconds > 0:
+            self._woken.wait(seconds)
+
+    def wake(self) -> None:
+        """End every sleep, now and from now on."""
+        self._woken.set()
+
+
+class ManualClock:
+    """Stands still until it is moved; sleeping moves it. For the demo and for tests."""
+
+    is_simulated = True
+
+    def __init__(self, now: datetime) -> None:
+        if now.tzinfo is None:
+            raise ValueError("a clock needs an aware moment")
+        self._now = now.astimezone(UTC)
+        self._lock = threading.Lock()
+
+    def now(self) -> datetime:
+        """Return the moment, aware, in UTC."""
+        with self._lock:
+            return self._now
+
+    def sleep(self, seconds: float) -> None:
+        """Move the clock on by so many seconds."""
+        if seconds > 0:
+            self.advance(timedelta(seconds=seconds))
+
+    def advance(self, by: timedelta) -> None:
+        """Move the clock on."""
+        with self._lock:
+            self._now += by
+
+    def set(self, now: datetime) -> None:
+        """Put the clock to a moment."""
+        with self._lock:
+            self._now = now.astimezone(UTC)
+
+
+class RemoteClock:
+    """Simulated time kept by another process on this machine.
+
+    Args:
+        url: answers GET with JSON whose `now` is an ISO 8601 moment; `POST ?advance=SECONDS` moves it.
+
+    Raises:
+        ConfigurationError: the address is not a loopback one, or does not answer like a clock.
+    """
+
+    is_simulated = True
+
+    def __init__(self, url: str) -> None:
+        if urlsplit(url).scheme != "http" or urlsplit(url).hostname not in LOOPBACK_HOSTS:
+            raise ConfigurationError(
+                f"a test clock must be kept on this machine, not at {url}",
+                hint="Unset DIGEST_TEST_CLOCK, or point it at http://127.0.0.1:PORT/_control/now.",
+            )
+        self._url = url
+
+    def now(self) -> datetime:
+        """Return the simulated moment, aware, in UTC."""
+        answer = self._ask("")
+        try:
+            moment = datetime.fromisoformat(answer["now"])
+        except (KeyError, AttributeError, ValueError) as error:
+            raise ConfigurationError(f"{self._url} does not answer like a clock: {error}") from error
+        return moment.astimezone(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Move the simulated clock on by so many seconds, rounded up: such clocks print whole ones."""
+        if seconds > 0:
+            self._ask(f"?advance={math.ceil(seconds)}", method="POST")
+
+    def _ask(self, query: str, method: str = "GET") -> dict[str, str]:
+        request = urllib.request.Request(self._url + query, method=method)  # noqa: S310 - loopback http, checked
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=30) as answer:
+                read: dict[str, str] = json.load(answer)
+                return read
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"the test clock at {self._url} can't be read: {error}") from error
+
+
+def monotonic() -> float:
+    """Return seconds on a clock that never goes back; only differences mean anything."""
+    return time.monotonic()

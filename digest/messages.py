@@ -1,0 +1,261 @@
+"""Digests, the messages they become, and what the outside world answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from digest.announcements import Kind
+    from digest.papers import Paper, Reason
+    from digest.subscriptions import Destination
+
+
+class Occasion(StrEnum):
+    """Why a digest exists: its time came, or a saved query is new and takes a first look back."""
+
+    SCHEDULED = "scheduled"
+    FIRST_LOOK = "first look"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was looked at before a digest was planned: the sentence that tells a quiet day from a failure.
+
+    Attributes:
+        mailing: Eastern date of the newest mailing looked for; None before the first run.
+        is_complete: every paper of that mailing has been seen, as far as the source can tell.
+        looked_at: papers that run compared.
+        matched: papers of this digest.
+        checked_at: when the looking ended (UTC).
+        source: "harvest" or "query".
+        failure: what went wrong with the last look, "" where nothing did.
+    """
+
+    mailing: date | None
+    is_complete: bool
+    looked_at: int
+    matched: int
+    checked_at: datetime | None
+    source: str
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DigestEntry:
+    """One paper of a digest.
+
+    Attributes:
+        kind: what was announced.
+        paper: the paper at the version announced.
+        label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for new.
+        change_note: which fields changed, in words; "" for new papers.
+        queries: names of the saved queries that matched, in the subscription's order.
+        reasons: which clauses matched, and where.
+        found_at: when the run that found it stored it (UTC).
+        change_id: the change this entry reports.
+    """
+
+    kind: Kind
+    paper: Paper
+    label: str
+    change_note: str
+    queries: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+    found_at: datetime
+    change_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What one subscription gets for one slot, frozen when planned.
+
+    Attributes:
+        subscription: its name.
+        title: what the digest is called.
+        slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…`; unique within the subscription.
+        occasion: why it exists.
+        planned_at: when it was frozen (UTC).
+        zone: IANA zone its dates are shown in.
+        entries: every paper, in the order shown: by kind, then best reasons, then newest id.
+        shown: how many of `entries` are shown in full; the rest are counted and linked.
+        queries: (name, text) of the saved queries behind it.
+        coverage: what was looked at.
+        id: the stored digest's number; 0 before it is stored.
+    """
+
+    subscription: str
+    title: str
+    slot: str
+    occasion: Occasion
+    planned_at: datetime
+    zone: str
+    entries: tuple[DigestEntry, ...]
+    shown: int
+    queries: tuple[tuple[str, str], ...]
+    coverage: Coverage
+    id: int = 0
+
+    @property
+    def hidden(self) -> int:
+        """How many papers are counted and linked rather than shown."""
+        return len(self.entries) - self.shown
+
+
+class DeliveryState(StrEnum):
+    """States of a delivery. Only `SENDING` is ambiguous after a crash; it then becomes `UNKNOWN`.
+
+    ready → claimed → sending → sent | ready (a retry) | unknown | held | dead | suppressed | superseded
+    """
+
+    READY = "ready"
+    CLAIMED = "claimed"
+    SENDING = "sending"
+    SENT = "sent"
+    UNKNOWN = "unknown"
+    HELD = "held"
+    DEAD = "dead"
+    SUPPRESSED = "suppressed"
+    SUPERSEDED = "superseded"
+
+
+TERMINAL_STATES = frozenset(
+    {DeliveryState.SENT, DeliveryState.DEAD, DeliveryState.SUPPRESSED, DeliveryState.SUPERSEDED}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Addresses a message may offer; "" for each that does not exist (a dead link is never printed).
+
+    Attributes:
+        unsubscribe: https address that takes a one-click POST (RFC 8058).
+        unsubscribe_mail: `mailto:` address with subject that does the same by mail.
+        web_view: the whole digest as a page.
+        feed: the subscription's feed.
+        home: the installation's front page.
+    """
+
+    unsubscribe: str = ""
+    unsubscribe_mail: str = ""
+    web_view: str = ""
+    feed: str = ""
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One part of a digest on its way to one destination.
+
+    Attributes:
+        id: its number.
+        digest_id: the digest it carries.
+        destination: where to.
+        part: 0-based; part 0 is the first message a reader sees.
+        parts: how many parts there are.
+        state: see `DeliveryState`.
+        attempts: how many times the network was touched for it.
+        token: the fence of the present claim; a mark with another token changes nothing.
+        idempotency_key: the same for every attempt (a UUID).
+        not_before: earliest next attempt (UTC).
+        remote_address: the destination as the other side knows it (a Slack channel id), "" until resolved.
+        parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
+        remote_id: what the other side answered, "" until sent.
+        last_error: what went wrong last, "" where nothing did.
+    """
+
+    id: int
+    digest_id: int
+    destination: Destination
+    part: int
+    parts: int
+    state: DeliveryState
+    attempts: int
+    token: int
+    idempotency_key: str
+    not_before: datetime
+    remote_address: str = ""
+    parent_remote_id: str = ""
+    remote_id: str = ""
+    last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Rendered bytes of one part for one destination. Every retry sends exactly these.
+
+    Attributes:
+        media_type: `message/rfc822`, `application/json` (Slack), `text/plain` …
+        body: the whole mail, or the JSON of the call.
+        idempotency_key: the delivery's.
+        name: a file name for transports that write files, without a folder.
+    """
+
+    media_type: str
+    body: bytes = field(repr=False)
+    idempotency_key: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What the other side answered to a message it took.
+
+    Attributes:
+        remote_id: its own name for the message (Slack `ts`, the mail server's queue id, a path).
+        detail: the answer in words, for the operator.
+    """
+
+    remote_id: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A subscription's feed: a pure function of committed rows.
+
+    Attributes:
+        id: permanent `tag:` URI; never the secret address.
+        title: what readers list it under.
+        updated: when its newest entry came or changed (UTC).
+        self_url: its own address, "" for a file that does not know where it is served.
+        home_url: a page about it, "" where there is none.
+        entries: newest first.
+        notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
+    """
+
+    id: str
+    title: str
+    updated: datetime
+    self_url: str
+    home_url: str
+    entries: tuple[FeedEntry, ...]
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """One paper of a feed.
+
+    Attributes:
+        id: permanent `tag:` URI of the paper without version.
+        entry: the paper, its label and reasons.
+        published: when it first came into this feed (UTC).
+        updated: when it last changed in a way the subscription asked for (UTC).
+    """
+
+    id: str
+    entry: DigestEntry
+    published: datetime
+    updated: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """How many papers a subscription or query brought on one day."""
+
+    day: date
+    papers: int

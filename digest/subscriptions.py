@@ -1,0 +1,240 @@
+"""Saved queries, subscriptions, destinations and cadences: who wants what, where and when."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import time
+from enum import StrEnum
+from typing import Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from digest.announcements import Kind
+from digest.errors import ConfigurationError
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
+"""Names of saved queries and subscriptions: they appear in addresses and file names."""
+
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WORKING_DAYS = frozenset(range(5))
+_EVERY_DAY = frozenset(range(7))
+
+
+class DestinationKind(StrEnum):
+    """The ways out. `FEED` is pulled, and `FILE` with a feed's suffix is written whole each time."""
+
+    MAIL = "mailto"
+    SLACK = "slack"
+    SLACK_WEBHOOK = "slack-webhook"
+    FEED = "feed"
+    FILE = "file"
+    CONSOLE = "console"
+
+
+FEED_SUFFIXES = (".atom", ".xml", ".json")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Destination:
+    """Where a digest goes, as `kind:address`.
+
+    Attributes:
+        kind: which transport.
+        address: a mail address, `#channel` or a Slack id, a webhook's configured name, a path; "" for
+            `feed` and `console`.
+    """
+
+    kind: DestinationKind
+    address: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `mailto:a@b.c`, `slack:#papers`, `slack-webhook:team`, `feed`, `file:feeds/x.atom`, `console`.
+
+        Raises:
+            ConfigurationError: no transport is named, or the address is missing or not wanted.
+        """
+        word, colon, address = text.strip().partition(":")
+        try:
+            kind = DestinationKind(word)
+        except ValueError:
+            raise ConfigurationError(
+                f"{text!r} names no way out",
+                hint="Write mailto:…, slack:#…, slack-webhook:name, feed, file:… or console.",
+            ) from None
+        takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
+        if takes_address and not address.strip():
+            raise ConfigurationError(f"{text!r} lacks an address behind {word}:")
+        if not takes_address and colon:
+            raise ConfigurationError(f"{word} takes no address: write just {word!r}")
+        return cls(kind, address.strip())
+
+    @property
+    def is_pulled(self) -> bool:
+        """Whether readers fetch it or it is a whole feed file: no digest, no slot, no delivery."""
+        return self.kind is DestinationKind.FEED or (
+            self.kind is DestinationKind.FILE and self.address.endswith(FEED_SUFFIXES)
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.address}" if self.address else str(self.kind)
+
+
+class CadenceKind(StrEnum):
+    """What a digest waits for: a wall-clock time, the mailing being complete, or nothing."""
+
+    CLOCK = "clock"
+    ANNOUNCEMENT = "on announcement"
+    AT_ONCE = "at once"
+
+
+_CLOCK_PHRASE = re.compile(
+    r"(?P<days>[a-z, ]+?)\s+at\s+(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:\s+(?P<zone>[A-Za-z0-9_+/-]+))?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cadence:
+    """When a subscription's digests are due, written and read back as a phrase.
+
+    Attributes:
+        kind: what is waited for.
+        days: weekdays, Monday being 0; only for `CLOCK`.
+        at: local wall-clock time; only for `CLOCK`.
+        zone: IANA name of the zone whose dates and times count.
+    """
+
+    kind: CadenceKind
+    days: frozenset[int] = _EVERY_DAY
+    at: time = time(0, 0)
+    zone: str = "UTC"
+
+    @classmethod
+    def parse(cls, phrase: str) -> Self:
+        """Read a phrase such as `weekdays at 09:00 Europe/Berlin` or `on announcement`.
+
+        Raises:
+            ConfigurationError: the phrase, the time or the zone cannot be understood.
+        """
+        text = " ".join(phrase.split())
+        lower = text.lower()
+        for kind in (CadenceKind.ANNOUNCEMENT, CadenceKind.AT_ONCE):
+            if lower == kind:
+                return cls(kind)
+        match = _CLOCK_PHRASE.fullmatch(text)
+        if match is None:
+            raise ConfigurationError(
+                f"{phrase!r} is not a time a digest can be due",
+                hint='Write "on announcement", "at once", or days and a time such as '
+                '"weekdays at 09:00 Europe/Berlin", "daily at 07:30 UTC", "mondays at 08:00 America/New_York".',
+            )
+        hour, minute = int(match["hour"]), int(match["minute"])
+        try:
+            at = time(hour, minute)
+        except ValueError:
+            raise ConfigurationError(f"{phrase!r}: there is no {hour}:{minute:02d} o'clock") from None
+        zone = match["zone"] or "UTC"
+        try:
+            ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ConfigurationError(
+                f"{phrase!r}: there is no time zone called {zone}",
+                hint="Use a name such as Europe/Berlin, America/New_York or UTC.",
+            ) from None
+        return cls(CadenceKind.CLOCK, _read_days(match["days"], phrase), at, zone)
+
+    def __str__(self) -> str:
+        if self.kind is not CadenceKind.CLOCK:
+            return str(self.kind)
+        if self.days == _EVERY_DAY:
+            days = "daily"
+        elif self.days == _WORKING_DAYS:
+            days = "weekdays"
+        else:
+            names = [f"{WEEKDAYS[day]}s" for day in sorted(self.days)]
+            days = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        return f"{days} at {self.at:%H:%M} {self.zone}"
+
+
+def _read_days(words: str, phrase: str) -> frozenset[int]:
+    days: set[int] = set()
+    for word in re.split(r"\s*,\s*|\s+and\s+|\s+", words.strip().lower()):
+        singular = word.removesuffix("s")
+        if word == "daily" or (singular == "day" and words.strip().lower() == "every day"):
+            days |= _EVERY_DAY
+        elif singular in ("weekday", "workday"):
+            days |= _WORKING_DAYS
+        elif singular in WEEKDAYS:
+            days.add(WEEKDAYS.index(singular))
+        elif word not in ("every", "on", "and", ""):
+            raise ConfigurationError(
+                f"{phrase!r}: {word!r} is no day of the week",
+                hint="Days are daily, weekdays, or names such as mondays and thursdays.",
+            )
+    return frozenset(days)
+
+
+class QuietDays(StrEnum):
+    """What a due digest without papers does: nothing, a line saying so, or a line even when all failed."""
+
+    SKIP = "skip"
+    NOTE = "note"
+    HEARTBEAT = "heartbeat"
+
+
+class Origin(StrEnum):
+    """Where a saved query or subscription is kept: the operator's file, or the store (self-service)."""
+
+    FILE = "file"
+    STORE = "store"
+
+
+class SubscriptionState(StrEnum):
+    """`ENDED` keeps history and sends nothing more; `PAUSED` collects and sends later."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedQuery:
+    """A query somebody wants to go on hearing about: a name and the text as written."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Queries × destinations × cadence, as configured.
+
+    Attributes:
+        name: unique; see `NAME`.
+        queries: names of saved queries.
+        destinations: where its digests and feeds go.
+        cadence: when digests are due.
+        kinds: which kinds of announcement are sent.
+        quiet_days: what happens when nothing matched.
+        cap: how many papers a digest shows in full; None for all.
+        first_look: days a new saved query looks back once; 0 for none.
+        title: what a digest is called; the name where none is given.
+        was: the name it had before, so that renaming loses no history.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    destinations: tuple[Destination, ...]
+    cadence: Cadence
+    kinds: tuple[Kind, ...] = (Kind.NEW, Kind.CROSS_LIST)
+    quiet_days: QuietDays = QuietDays.SKIP
+    cap: int | None = 40
+    first_look: int = 7
+    title: str = ""
+    was: str = ""
+
+    @property
+    def has_digests(self) -> bool:
+        """Whether anything is sent to it; feeds alone need no digest."""
+        return any(not destination.is_pulled for destination in self.destinations)
