@@ -1,0 +1,75 @@
+"""Tokens in addresses, and the keys by which a repeated delivery is recognised. All pure.
+
+A token is derived rather than drawn, so that the same link stands in every part and every retry of a
+digest; what is stored is its hash alone, so that a stolen database opens no link.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import uuid
+from base64 import urlsafe_b64encode
+
+from digest.errors import ConfigurationError
+
+TOKEN_BYTES = 16
+"""128 bits: 22 characters, short enough that `List-Unsubscribe` is never folded (RFC 5322 §2.1.1)."""
+
+_DELIVERIES = uuid.UUID("6b0a7c1e-5d0f-5f0c-9d54-2a4b8f3e9c17")
+"""Namespace of delivery keys (RFC 9562 §5.5). Never to be changed: a new one repeats what was sent."""
+
+
+def derive_token(secret: str, purpose: str, *parts: str) -> str:
+    """Derive an unguessable token of 22 URL-safe characters (HMAC-SHA256 cut to 128 bits).
+
+    Args:
+        secret: the installation's secret.
+        purpose: what the token opens (`leave`, `feed` …); one purpose's token is none of another's.
+        parts: what it is bound to, such as a destination and a subscription, in a fixed order.
+
+    Raises:
+        ConfigurationError: the secret is empty: anybody could derive the tokens.
+    """
+    if not secret:
+        raise ConfigurationError(
+            "links can't be signed: the installation has no secret",
+            hint="Set DIGEST_WEB_SECRET, or let the store make one: digest migrate.",
+        )
+    mac = hmac.digest(_encode(secret), _join((purpose, *parts)), hashlib.sha256)
+    return urlsafe_b64encode(mac[:TOKEN_BYTES]).rstrip(b"=").decode("ascii")
+
+
+def token_hash(token: str) -> str:
+    """Return what is stored of a token: its SHA-256 as 64 hex digits. Looking it up leaks no timing."""
+    return hashlib.sha256(_encode(token)).hexdigest()
+
+
+def tokens_equal(left: str, right: str) -> bool:
+    """Compare two tokens in constant time; any text may be given, not only ASCII."""
+    return hmac.compare_digest(_encode(left), _encode(right))
+
+
+def idempotency_key(subscription: str, slot: str, destination: str, part: int) -> str:
+    """Return the key of one part of one digest for one destination, the same for every attempt (a UUID).
+
+    Args:
+        subscription: its name.
+        slot: the digest's slot.
+        destination: as `kind:address`.
+        part: 0-based.
+    """
+    name = json.dumps([subscription, slot, destination, part], ensure_ascii=False)
+    return str(uuid.uuid5(_DELIVERIES, name))
+
+
+def _join(parts: tuple[str, ...]) -> bytes:
+    """Join with lengths in front, so that no two lists of parts give the same bytes."""
+    encoded = [_encode(part) for part in parts]
+    return b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
+
+
+def _encode(text: str) -> bytes:
+    """Encode any text: a lone surrogate in a request must not break the comparing."""
+    return text.encode("utf-8", "surrogatepass")
