@@ -1,0 +1,315 @@
+"""arXiv's subjects: category ids and names, archives, aliases, and the archives of the 1990s.
+
+Facts as of June 2026 (https://arxiv.org/category_taxonomy): 155 categories in use, in 20 archives. Nine
+archives are categories themselves (hep-th, quant-ph …). Six pairs of ids name one category (cs.NA and
+math.NA …), and the 18 archives that were merged into others live on in old papers: all names of one
+category are interchangeable here. Ids are read in any letter case and given back in arXiv's spelling.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_TABLE = """
+astro-ph Astrophysics
+.CO Cosmology and Nongalactic Astrophysics
+.EP Earth and Planetary Astrophysics
+.GA Astrophysics of Galaxies
+.HE High Energy Astrophysical Phenomena
+.IM Instrumentation and Methods for Astrophysics
+.SR Solar and Stellar Astrophysics
+cond-mat Condensed Matter
+.dis-nn Disordered Systems and Neural Networks
+.mes-hall Mesoscale and Nanoscale Physics
+.mtrl-sci Materials Science
+.other Other Condensed Matter
+.quant-gas Quantum Gases
+.soft Soft Condensed Matter
+.stat-mech Statistical Mechanics
+.str-el Strongly Correlated Electrons
+.supr-con Superconductivity
+cs Computer Science
+.AI Artificial Intelligence
+.AR Hardware Architecture
+.CC Computational Complexity
+.CE Computational Engineering, Finance, and Science
+.CG Computational Geometry
+.CL Computation and Language
+.CR Cryptography and Security
+.CV Computer Vision and Pattern Recognition
+.CY Computers and Society
+.DB Databases
+.DC Distributed, Parallel, and Cluster Computing
+.DL Digital Libraries
+.DM Discrete Mathematics
+.DS Data Structures and Algorithms
+.ET Emerging Technologies
+.FL Formal Languages and Automata Theory
+.GL General Literature
+.GR Graphics
+.GT Computer Science and Game Theory
+.HC Human-Computer Interaction
+.IR Information Retrieval
+.IT Information Theory
+.LG Machine Learning
+.LO Logic in Computer Science
+.MA Multiagent Systems
+.MM Multimedia
+.MS Mathematical Software
+.NA Numerical Analysis
+.NE Neural and Evolutionary Computing
+.NI Networking and Internet Architecture
+.OH Other Computer Science
+.OS Operating Systems
+.PF Performance
+.PL Programming Languages
+.RO Robotics
+.SC Symbolic Computation
+.SD Sound
+.SE Software Engineering
+.SI Social and Information Networks
+.SY Systems and Control
+econ Economics
+.EM Econometrics
+.GN General Economics
+.TH Theoretical Economics
+eess Electrical Engineering and Systems Science
+.AS Audio and Speech Processing
+.IV Image and Video Processing
+.SP Signal Processing
+.SY Systems and Control
+gr-qc General Relativity and Quantum Cosmology
+hep-ex High Energy Physics - Experiment
+hep-lat High Energy Physics - Lattice
+hep-ph High Energy Physics - Phenomenology
+hep-th High Energy Physics - Theory
+math Mathematics
+.AC Commutative Algebra
+.AG Algebraic Geometry
+.AP Analysis of PDEs
+.AT Algebraic Topology
+.CA Classical Analysis and ODEs
+.CO Combinatorics
+.CT Category Theory
+.CV Complex Variables
+.DG Differential Geometry
+.DS Dynamical Systems
+.FA Functional Analysis
+.GM General Mathematics
+.GN General Topology
+.GR Group Theory
+.GT Geometric Topology
+.HO History and Overview
+.IT Information Theory
+.KT K-Theory and Homology
+.LO Logic
+.MG Metric Geometry
+.MP Mathematical Physics
+.NA Numerical Analysis
+.NT Number Theory
+.OA Operator Algebras
+.OC Optimization and Control
+.PR Probability
+.QA Quantum Algebra
+.RA Rings and Algebras
+.RT Representation Theory
+.SG Symplectic Geometry
+.SP Spectral Theory
+.ST Statistics Theory
+math-ph Mathematical Physics
+nlin Nonlinear Sciences
+.AO Adaptation and Self-Organizing Systems
+.CD Chaotic Dynamics
+.CG Cellular Automata and Lattice Gases
+.PS Pattern Formation and Solitons
+.SI Exactly Solvable and Integrable Systems
+nucl-ex Nuclear Experiment
+nucl-th Nuclear Theory
+physics Physics
+.acc-ph Accelerator Physics
+.ao-ph Atmospheric and Oceanic Physics
+.app-ph Applied Physics
+.atm-clus Atomic and Molecular Clusters
+.atom-ph Atomic Physics
+.bio-ph Biological Physics
+.chem-ph Chemical Physics
+.class-ph Classical Physics
+.comp-ph Computational Physics
+.data-an Data Analysis, Statistics and Probability
+.ed-ph Physics Education
+.flu-dyn Fluid Dynamics
+.gen-ph General Physics
+.geo-ph Geophysics
+.hist-ph History and Philosophy of Physics
+.ins-det Instrumentation and Detectors
+.med-ph Medical Physics
+.optics Optics
+.plasm-ph Plasma Physics
+.pop-ph Popular Physics
+.soc-ph Physics and Society
+.space-ph Space Physics
+q-bio Quantitative Biology
+.BM Biomolecules
+.CB Cell Behavior
+.GN Genomics
+.MN Molecular Networks
+.NC Neurons and Cognition
+.OT Other Quantitative Biology
+.PE Populations and Evolution
+.QM Quantitative Methods
+.SC Subcellular Processes
+.TO Tissues and Organs
+q-fin Quantitative Finance
+.CP Computational Finance
+.EC Economics
+.GN General Finance
+.MF Mathematical Finance
+.PM Portfolio Management
+.PR Pricing of Securities
+.RM Risk Management
+.ST Statistical Finance
+.TR Trading and Market Microstructure
+quant-ph Quantum Physics
+stat Statistics
+.AP Applications
+.CO Computation
+.ME Methodology
+.ML Machine Learning
+.OT Other Statistics
+.TH Statistics Theory
+"""
+"""An archive to a line, its categories below it, each beginning with a dot."""
+
+_MERGED_TABLE = """
+acc-phys physics.acc-ph Accelerator Physics
+adap-org nlin.AO Adaptation, Noise, and Self-Organizing Systems
+alg-geom math.AG Algebraic Geometry
+ao-sci physics.ao-ph Atmospheric-Oceanic Sciences
+atom-ph physics.atom-ph Atomic, Molecular and Optical Physics
+bayes-an physics.data-an Bayesian Analysis
+chao-dyn nlin.CD Chaotic Dynamics
+chem-ph physics.chem-ph Chemical Physics
+cmp-lg cs.CL Computation and Language
+comp-gas nlin.CG Cellular Automata and Lattice Gases
+dg-ga math.DG Differential Geometry
+funct-an math.FA Functional Analysis
+mtrl-th cond-mat.mtrl-sci Materials Theory
+patt-sol nlin.PS Pattern Formation and Solitons
+plasm-ph physics.plasm-ph Plasma Physics
+q-alg math.QA Quantum Algebra and Topology
+solv-int nlin.SI Exactly Solvable and Integrable Systems
+supr-con cond-mat.supr-con Superconductivity
+"""
+"""Archives of old papers: id, the category each was merged into, name."""
+
+_ARCHIVES_ALSO_CATEGORIES = frozenset(
+    ("gr-qc", "hep-ex", "hep-lat", "hep-ph", "hep-th", "math-ph", "nucl-ex", "nucl-th", "quant-ph")
+)
+_ARCHIVES_ONCE_CATEGORIES = frozenset(("astro-ph", "cond-mat", "q-bio"))
+
+
+def _read_table() -> Iterator[tuple[str, str]]:
+    archive = ""
+    for line in _TABLE.strip().splitlines():
+        id_, _, name = line.partition(" ")
+        if not id_.startswith("."):
+            archive = id_
+        yield (archive + id_ if id_.startswith(".") else id_), name
+
+
+def _read_merged_table() -> Iterator[tuple[str, str, str]]:
+    for line in _MERGED_TABLE.strip().splitlines():
+        id_, successor, name = line.split(" ", 2)
+        yield id_, successor, name
+
+
+ARCHIVES: Mapping[str, str] = MappingProxyType({id_: name for id_, name in _read_table() if "." not in id_})
+"""The 20 archives in use: id -> name."""
+
+MERGED: Mapping[str, str] = MappingProxyType({id_: successor for id_, successor, _ in _read_merged_table()})
+"""Archives no longer in use: id -> the category that took them in."""
+
+RETIRED = _ARCHIVES_ONCE_CATEGORIES | MERGED.keys()
+"""Categories that only old papers carry."""
+
+CATEGORIES: Mapping[str, str] = MappingProxyType(
+    {
+        id_: name
+        for id_, name in _read_table()
+        if "." in id_ or id_ in _ARCHIVES_ALSO_CATEGORIES | _ARCHIVES_ONCE_CATEGORIES
+    }
+    | {id_: name for id_, _, name in _read_merged_table()}
+)
+"""Every category a paper can carry, the retired ones too: id -> name."""
+
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "math.MP": "math-ph",
+        "stat.TH": "math.ST",
+        "math.IT": "cs.IT",
+        "q-fin.EC": "econ.GN",
+        "cs.SY": "eess.SY",
+        "cs.NA": "math.NA",
+    }
+)
+"""Second names of a category in use: alias -> arXiv's canonical id."""
+
+_SPELLINGS = {id_.casefold(): id_ for id_ in (*ARCHIVES, *CATEGORIES)}
+_CANONICAL = {**ALIASES, **MERGED}
+_GROUPS: dict[str, tuple[str, ...]] = {
+    canonical: (canonical, *(name for name, target in _CANONICAL.items() if target == canonical))
+    for canonical in dict.fromkeys(_CANONICAL.values())
+}
+
+
+def is_category(name: str) -> bool:
+    """Tell whether a paper can carry this category; retired ones count, mere archives (`cs`) do not."""
+    return spell_name(name) in CATEGORIES
+
+
+def is_archive(name: str) -> bool:
+    """Tell whether the name is an archive in use, such as `cs` or `hep-th`."""
+    return spell_name(name) in ARCHIVES
+
+
+def spell_name(name: str) -> str:
+    """Return a category or archive in arXiv's spelling (`CS.pf` -> `cs.PF`), an unknown name as it is."""
+    return _SPELLINGS.get(name.casefold(), name)
+
+
+def canonical_category(name: str) -> str:
+    """Return the one id all names of a category share (`cs.NA` -> `math.NA`), an unknown name as it is."""
+    spelled = spell_name(name)
+    return _CANONICAL.get(spelled, spelled)
+
+
+def names_of(name: str) -> tuple[str, ...]:
+    """Return every name of the category, canonical first; an unknown name is its own only name."""
+    canonical = canonical_category(name)
+    return _GROUPS.get(canonical, (canonical,))
+
+
+def aliases_of(name: str) -> tuple[str, ...]:
+    """Return the other names of the category, canonical first; () where it has one name only."""
+    spelled = spell_name(name)
+    return tuple(other for other in names_of(spelled) if other != spelled)
+
+
+def archive_of(name: str) -> str:
+    """Return the archive a category belongs to: the part before the dot, or the name itself."""
+    return spell_name(name).partition(".")[0]
+
+
+def nearest_category(name: str) -> str | None:
+    """Return the category or archive most likely meant by a misspelt id or a name in words, or None."""
+    wanted = name.casefold().strip()
+    for id_, title in (*CATEGORIES.items(), *ARCHIVES.items()):
+        if title.casefold() == wanted:
+            return canonical_category(id_)
+    close = get_close_matches(wanted, _SPELLINGS, n=1, cutoff=0.6)
+    return _SPELLINGS[close[0]] if close else None
