@@ -1,0 +1,13 @@
+"""Ways out: one module per transport, each turning a message into a receipt or a `DeliveryError`.
+
+A transport never decides what happens next. It says on which side of the point of no return a
+failure lies (`ambiguous`), whether repeating can help (`permanent`, `retry_after`), and how far it
+reaches (`whole_transport`); the pipeline does the rest.
+
+registry        which module serves which kind of destination; opened on first use
+smtp            mail; mail_address, mail_server, smtp_connection and smtp_replies are its parts
+slack           Slack's Web API; slack_client and slack_errors are its parts
+slack_webhook   a Slack incoming webhook, with a weaker promise
+folder          a file per message; static_file writes whole feeds and pages
+console         a text stream
+"""

@@ -1,0 +1,65 @@
+"""A text stream: standard output, or whatever it is given."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from digest.errors import DeliveryError
+from digest.messages import Receipt
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.messages import Message
+    from digest.subscriptions import Destination
+
+
+class ConsoleTransport:
+    """Prints each message.
+
+    Args:
+        stream: where to; standard output, as it is when sending, where none is given.
+    """
+
+    def __init__(self, *, stream: TextIO | None = None) -> None:
+        self._stream = stream
+
+    def resolve(self, destination: Destination) -> str:  # noqa: ARG002 - a console has one address: itself
+        """Return "": there is nothing to look up."""
+        return ""
+
+    def send(self, message: Message, destination: Destination) -> Receipt:  # noqa: ARG002 - the same
+        """Print the message, ending its last line; characters the stream can't show become `?`.
+
+        Raises:
+            DeliveryError: nobody reads the stream any more, or its disk is full.
+        """
+        stream = self._stream or sys.stdout
+        text = message.body.decode("utf-8", "replace")
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        printable = text.encode(encoding, "replace").decode(encoding)
+        try:
+            stream.write(printable if printable.endswith("\n") else printable + "\n")
+            stream.flush()
+        except (OSError, ValueError) as error:  # ValueError: the stream has been closed
+            raise DeliveryError(
+                f"the console can't be written to: {error}",
+                hint="Its reader has gone, or its disk is full: run again with the output going somewhere.",
+            ) from error
+        return Receipt("", "printed")
+
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+        """Never tells: a stream does not remember what it showed.
+
+        Raises:
+            DeliveryError: always, permanent.
+        """
+        raise DeliveryError(
+            f"whether {message.idempotency_key} was shown on {destination} since {since:%F %T} UTC "
+            "can't be told: a console keeps nothing",
+            permanent=True,
+        )
+
+    def close(self) -> None:
+        """Do nothing: the stream belongs to whoever gave it."""

@@ -1,0 +1,86 @@
+"""A folder that gets one file per message: `.eml`, `.html`, `.txt` … as the message is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from digest.errors import DeliveryError
+from digest.messages import Receipt
+from digest.transports.static_file import holds, judge_disk, write_if_changed
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.messages import Message
+    from digest.subscriptions import Destination
+
+_SUFFIXES = {
+    "message/rfc822": ".eml",
+    "application/json": ".json",
+    "text/html": ".html",
+    "text/plain": ".txt",
+    "application/atom+xml": ".atom",
+}
+
+
+class FolderTransport:
+    """Writes each message into the folder its destination names.
+
+    A message's file name is a function of the message, and a file that already holds its bytes counts
+    as taken: sending it again after a crash writes nothing. Another message that wants the same name
+    gets its own, so nothing is ever overwritten.
+
+    Args:
+        root: folder that relative destinations are below.
+    """
+
+    def __init__(self, *, root: Path) -> None:
+        self._root = root
+
+    def resolve(self, destination: Destination) -> str:
+        """Return the folder's full path."""
+        return str(self._folder(destination).resolve())
+
+    def send(self, message: Message, destination: Destination) -> Receipt:
+        """Write the file, whole or not at all.
+
+        Raises:
+            DeliveryError: the message's name is no file name, or the disk does not take it (try again).
+        """
+        path = self._choose_path(message, destination)
+        is_written = write_if_changed(path, message.body)
+        return Receipt(str(path), "written" if is_written else "was there already")
+
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
+        """Tell whether the message's file is there.
+
+        Raises:
+            DeliveryError: the folder cannot be read.
+        """
+        path = self._choose_path(message, destination)
+        try:
+            return Receipt(str(path), "was there already") if holds(path, message.body) else None
+        except OSError as error:
+            raise judge_disk(path, error) from error
+
+    def close(self) -> None:
+        """Do nothing: no file stays open between messages."""
+
+    def _folder(self, destination: Destination) -> Path:
+        return self._root / Path(destination.address).expanduser()
+
+    def _choose_path(self, message: Message, destination: Destination) -> Path:
+        name = message.name or message.idempotency_key + _SUFFIXES.get(message.media_type, "")
+        if name.startswith(".") or Path(name).name != name or "\\" in name or not name.isprintable():
+            raise DeliveryError(
+                f"{name!r} can't be a file's name",
+                permanent=True,
+                hint="Names carry no folder, no leading dot and no control characters.",
+            )
+        path = self._folder(destination) / name
+        try:
+            is_taken = path.exists() and not holds(path, message.body)
+        except OSError as error:
+            raise judge_disk(path, error) from error
+        return path.with_stem(f"{path.stem}-{message.idempotency_key}") if is_taken else path

@@ -1,0 +1,74 @@
+"""Which module serves which kind of destination. Modules are imported when first opened, never before."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+from digest.errors import ConfigurationError
+from digest.subscriptions import DestinationKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from digest.messages import Message, Receipt
+    from digest.subscriptions import Destination
+
+TRANSPORTS: dict[DestinationKind, str] = {
+    DestinationKind.MAIL: "digest.transports.smtp:SmtpTransport",
+    DestinationKind.SLACK: "digest.transports.slack:SlackTransport",
+    DestinationKind.SLACK_WEBHOOK: "digest.transports.slack_webhook:WebhookTransport",
+    DestinationKind.FILE: "digest.transports.folder:FolderTransport",
+    DestinationKind.CONSOLE: "digest.transports.console:ConsoleTransport",
+}
+"""Kind → `module:class`. Feeds are pulled: they have no transport."""
+
+
+class Transport(Protocol):
+    """A way out. One worker uses one transport at a time; `close` may come from another thread."""
+
+    def resolve(self, destination: Destination) -> str:
+        """Return the address as the other side knows it (a Slack channel id); "" where none is needed.
+
+        Raises:
+            DeliveryError: the other side does not know it, or could not be asked.
+        """
+        ...
+
+    def send(self, message: Message, destination: Destination) -> Receipt:
+        """Hand the message over, once, and return the answer.
+
+        Raises:
+            DeliveryError: it was not taken, or (`ambiguous`) nobody can say whether it was.
+        """
+        ...
+
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+        """Look whether the message was taken after all, at or after `since`; None where it was not.
+
+        Raises:
+            DeliveryError: it cannot be told (`permanent`: never by this transport as configured).
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections. May be called twice."""
+        ...
+
+
+def open_transport(kind: DestinationKind, settings: Mapping[str, object]) -> Transport:
+    """Import the transport for `kind` and construct it from `settings`, its constructor's keywords.
+
+    Raises:
+        ConfigurationError: nothing is ever sent to this kind, or the settings cannot be used.
+    """
+    path = TRANSPORTS.get(kind)
+    if path is None:
+        raise ConfigurationError(
+            f"nothing is sent to {str(kind)!r}: readers fetch it themselves",
+            hint=f"Ways out are {', '.join(map(str, TRANSPORTS))}.",
+        )
+    module, _, name = path.partition(":")
+    construct = cast("Callable[..., Transport]", getattr(import_module(module), name))
+    return construct(**settings)

@@ -1,0 +1,102 @@
+"""One request to Slack at a time, sent once: no silent retries, no redirects, no bodies in logs.
+
+slack_sdk's own transport would post again when the connection drops after Slack stored the message,
+carry the token along to another host when redirected, and send it through a proxy from the environment
+even to this machine. `SlackClient` replaces that one step and keeps the rest.
+"""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import urllib.request
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from digest.clock import LOOPBACK_HOSTS
+from digest.transports.slack_errors import Answer, judge_answer, judge_break
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TIMEOUT = 15.0
+"""Seconds for connecting and for each read."""
+
+_LARGEST_ANSWER = 8 * 1024 * 1024
+
+_LOGGER = logging.getLogger("slack_sdk.digest")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Leaves a redirect as the answer it is."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Follow nothing."""
+
+
+def is_loopback(url: str) -> bool:
+    """Tell whether the address is this machine's own."""
+    return urlsplit(url).hostname in LOOPBACK_HOSTS
+
+
+def build_opener(url: str) -> urllib.request.OpenerDirector:
+    """Return an opener for `url` that follows no redirect, and uses no proxy to reach this machine."""
+    proxies = urllib.request.ProxyHandler({}) if is_loopback(url) else urllib.request.ProxyHandler()
+    return urllib.request.build_opener(proxies, _NoRedirects)
+
+
+class SlackClient(WebClient):
+    """slack_sdk's client with a transport of ours.
+
+    Args:
+        token: a bot token (`xoxb-…`).
+        url: base of the Web API, ending in `/api/`.
+        timeout: seconds for connecting and for each read.
+    """
+
+    def __init__(self, *, token: str, url: str, timeout: float) -> None:
+        # At DEBUG the library writes whole bodies to its log; nothing may lower this logger's level.
+        _LOGGER.setLevel(logging.INFO)
+        # slack_sdk takes whole seconds in its signature and hands them to urllib, which takes any number.
+        super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER)
+        self._seconds = timeout
+        self._opener = build_opener(url)
+
+    def call(
+        self, method: str, *, form: Mapping[str, str] | None = None, json: dict[str, Any] | None = None
+    ) -> Answer:
+        """Make one request and return the answer Slack called ok.
+
+        Args:
+            method: such as `chat.postMessage`.
+            form: arguments of a method that reads; nothing is lost by asking again.
+            json: arguments of a method that posts: failures then say whether it may have happened.
+
+        Raises:
+            DeliveryError: Slack refused, did not answer, or answered unreadably.
+        """
+        is_post = json is not None
+        try:
+            response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
+        except SlackApiError as error:
+            reply = error.response
+            raise judge_answer(
+                method, Answer(reply.status_code, reply.headers, reply.data), is_post=is_post
+            ) from None
+        # AttributeError: slack_sdk expects every JSON answer to be an object. ValueError: its bytes are no text.
+        except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
+            raise judge_break("Slack", error, is_post=is_post) from error
+        return Answer(response.status_code, response.headers, response.data)
+
+    def _perform_urllib_http_request_internal(
+        self,
+        url: str,  # noqa: ARG002 - the request carries it
+        req: urllib.request.Request,
+    ) -> dict[str, Any]:
+        with self._opener.open(req, timeout=self._seconds) as reply:
+            charset = reply.headers.get_content_charset() or "utf-8"
+            body = reply.read(_LARGEST_ANSWER).decode(charset)
+            return {"status": reply.status, "headers": reply.headers, "body": body}

@@ -1,0 +1,254 @@
+"""What Slack's answers mean for a delivery.
+
+Sources: the error lists of chat.postMessage, conversations.list and conversations.history
+(docs.slack.dev/reference/methods), and Slack's pages on rate limits and incoming webhooks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.error import URLError
+
+from digest.errors import DeliveryError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CLIENT_ERRORS = range(400, 500)
+"""RFC 9110 §15.5. All but 408 and 429 say that the request was understood and refused."""
+_REDIRECTIONS = range(300, 400)
+
+_HOURS = 3600.0
+"""Seconds to wait where Slack says a state lasts hours."""
+
+AMBIGUOUS = frozenset(
+    {
+        "internal_error",
+        "fatal_error",
+        "request_timeout",
+        "service_unavailable",
+        "duplicate_message_not_found",
+        "duplicate_channel_not_found",
+    }
+)
+"""Part of it may have succeeded, says Slack; or a message of ours is known there, but not shown."""
+
+WAIT: dict[str, float | None] = {
+    "ratelimited": None,
+    "rate_limited": None,
+    "message_limit_exceeded": _HOURS,
+    "team_added_to_org": _HOURS,
+    "org_login_required": _HOURS,
+}
+"""Not stored; may be stored later. Seconds where Slack's description implies them."""
+
+_TOKEN = "Check DIGEST_SLACK_TOKEN: install the app again and take over its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
+_ADMIN = "Ask the workspace's administrators to let the app post."
+_INVITE = "Write /invite @… with the app's name in that channel, and check the channel's name or id."
+
+WORKSPACE: dict[str, str] = {
+    "invalid_auth": f"{_TOKEN} Slack says the same where the app allows other networks only.",
+    "not_authed": _TOKEN,
+    "account_inactive": _TOKEN,
+    "token_revoked": _TOKEN,
+    "token_expired": _TOKEN,
+    "not_allowed_token_type": _TOKEN,
+    "no_permission": _ADMIN,
+    "missing_scope": "Add the scope under OAuth & Permissions, and install the app again.",
+    "app_access_restricted": _ADMIN,
+    "access_denied": _ADMIN,
+    "ekm_access_denied": _ADMIN,
+    "team_access_not_granted": _ADMIN,
+    "enterprise_is_restricted": _ADMIN,
+    "two_factor_setup_required": "The account behind the token must set up two-factor sign-in.",
+    "accesslimited": "The workspace does not allow this network: ask its administrators.",
+    "metadata_must_be_sent_from_app": _TOKEN,
+}
+"""The token or the workspace: nothing goes out anywhere until the operator mends it."""
+
+DESTINATION: dict[str, str] = {
+    "channel_not_found": _INVITE,
+    "not_in_channel": _INVITE,
+    "is_archived": "Unarchive the channel, or name another.",
+    "messages_tab_disabled": "Switch on the app's Messages tab (App Home), or name a channel.",
+    "channel_is_limited_access": _ADMIN,
+    "user_not_found": "Check the id.",
+    "cannot_dm_bot": "Name a channel, or a person's id.",
+    "team_not_found": "With an organisation's token, write the channel's id instead of its name.",
+    "cannot_reply_to_message": "The first part can't be replied to.",
+    "thread_not_found": "The first part is gone.",
+}
+"""This channel only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back over HTTP.
+
+    Attributes:
+        status: HTTP status.
+        headers: as received; names in any case.
+        data: the JSON object, or whatever was found in its place.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    data: object
+
+    def get(self, *path: str) -> object:
+        """Return the value below nested keys, None where there is none."""
+        value = self.data
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def text(self, *path: str) -> str:
+        """Return the text below nested keys, "" where there is none."""
+        value = self.get(*path)
+        return value if isinstance(value, str) else ""
+
+    def objects(self, *path: str) -> list[dict[str, object]]:
+        """Return the objects of the list below nested keys."""
+        values = self.get(*path)
+        return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+    def header(self, name: str) -> str:
+        """Return a header's value, "" where it is missing."""
+        return next((value for key, value in self.headers.items() if key.lower() == name.lower()), "")
+
+
+def read_retry_after(answer: Answer) -> float | None:
+    """Return the seconds `Retry-After` asks for, None where it says nothing usable.
+
+    Whole or broken seconds, or a date (RFC 9110 §10.2.3), which is taken relative to the answer's own
+    `Date` so that no clock of ours matters.
+    """
+    text = answer.header("Retry-After").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            until, since = parsedate_to_datetime(text), parsedate_to_datetime(answer.header("Date"))
+            seconds = (until - since).total_seconds()
+        except (ValueError, TypeError):  # TypeError: one date has a zone and the other has none
+            return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def judge_answer(method: str, answer: Answer, *, is_post: bool) -> DeliveryError:
+    """Turn an answer that is not ok into an error. Only a post can be ambiguous."""
+    if answer.status != HTTPStatus.OK:
+        return judge_status("Slack", answer, is_post=is_post)
+    code = answer.text("error")
+    if answer.get("ok") is not False or not code.replace("_", "").isalnum():
+        return _judge_unreadable(is_post=is_post)
+    if code in WAIT:
+        return DeliveryError(
+            f"Slack asks to wait: {code}",
+            retry_after=read_retry_after(answer) or WAIT[code],
+            whole_transport=WAIT[code] is not None,
+        )
+    if code in AMBIGUOUS:
+        return DeliveryError(f"Slack failed inside: {code}", ambiguous=is_post)
+    return _judge_refusal(method, code, answer)
+
+
+def judge_status(who: str, answer: Answer, *, is_post: bool) -> DeliveryError:
+    """Turn an HTTP status into an error, whatever the body."""
+    status = answer.status
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return DeliveryError(f"{who} asks to wait (HTTP 429)", retry_after=read_retry_after(answer))
+    if status in _REDIRECTIONS:
+        return DeliveryError(
+            f"{who} answers from another address (HTTP {status}); redirects are not followed",
+            permanent=True,
+            whole_transport=True,
+            hint="Check the configured address.",
+        )
+    if status not in CLIENT_ERRORS or status == HTTPStatus.REQUEST_TIMEOUT:
+        return DeliveryError(f"{who} failed inside (HTTP {status})", ambiguous=is_post)
+    return DeliveryError(
+        f"{who} refused the request itself (HTTP {status})",
+        permanent=True,
+        whole_transport=True,
+        hint="Check the configured address, and any proxy on the way.",
+    )
+
+
+def judge_break(who: str, error: Exception, *, is_post: bool) -> DeliveryError:
+    """Turn a broken connection into an error.
+
+    urllib wraps what happens up to the last byte of the request in `URLError`: nothing was stored.
+    What happens later comes bare: the request may have been carried out.
+    """
+    if isinstance(error, URLError):
+        reason = error.reason
+        return DeliveryError(
+            f"{who} can't be reached: {reason}",
+            whole_transport=True,
+            hint="Check the network, the configured address and any proxy on the way.",
+        )
+    return DeliveryError(
+        f"the connection to {who} broke before its answer was read: {str(error) or type(error).__name__}",
+        ambiguous=is_post,
+    )
+
+
+def _judge_unreadable(*, is_post: bool) -> DeliveryError:
+    return DeliveryError(
+        "Slack's answer can't be read (HTTP 200)",
+        ambiguous=is_post,
+        hint="Something else may answer at the configured address: check it, and any proxy on the way.",
+    )
+
+
+def _judge_refusal(method: str, code: str, answer: Answer) -> DeliveryError:
+    if code in WORKSPACE:
+        needed = f" (needs {answer.text('needed')})" if answer.text("needed") else ""
+        return DeliveryError(
+            f"Slack refused {method}: {code}{needed}",
+            permanent=True,
+            whole_transport=True,
+            hint=WORKSPACE[code],
+        )
+    if code in DESTINATION or code.startswith("restricted_action"):
+        return DeliveryError(
+            f"Slack refused {method}: {code}",
+            permanent=True,
+            hint=DESTINATION.get(code, "A setting of the workspace or channel forbids posting there."),
+        )
+    if is_our_fault(code):
+        details = "; ".join(_read_details(answer))
+        return DeliveryError(
+            f"Slack does not understand {method}: {code}{f' ({details})' if details else ''}",
+            permanent=True,
+            hint="The message itself is wrong: check changed Slack templates, or report it as a fault of Digest.",
+        )
+    return DeliveryError(f"Slack refused {method}: {code}")
+
+
+def is_our_fault(code: str) -> bool:
+    """Tell whether the error says that the call itself is wrong, and would be wrong anywhere."""
+    words = (
+        "invalid_",
+        "too_many_",
+        "too_long",
+        "too_large",
+        "limit_exceeded",
+        "markdown_text_conflict",
+        "no_text",
+    )
+    others = ("json_not_object", "missing_post_type", "missing_charset", "unknown_method", "missing_argument")
+    return any(word in code for word in words) or code in others
+
+
+def _read_details(answer: Answer) -> list[str]:
+    for path in (("response_metadata", "messages"), ("errors",)):
+        values = answer.get(*path)
+        if isinstance(values, list) and values:
+            return [str(value)[:200] for value in values[:5]]
+    return []

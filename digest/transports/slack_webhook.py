@@ -1,0 +1,157 @@
+"""A Slack incoming webhook: one secret URL per channel, quick to set up.
+
+Its promise is weaker than the Web API's. Slack answers `ok` and nothing else: the message gets no id,
+can't be looked for, and carries no key by which a repeat would be noticed. When the answer is lost the
+message may or may not be in the channel, for good; the caller's policy either holds it (it may be
+missing) or sends it again (it may be there twice). Where that matters, use the Web API (`slack:#…`).
+"""
+
+from __future__ import annotations
+
+import http.client
+import re
+import urllib.request
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+from digest.errors import ConfigurationError, DeliveryError
+from digest.messages import Receipt
+from digest.transports.slack_client import TIMEOUT, build_opener, is_loopback
+from digest.transports.slack_errors import CLIENT_ERRORS, Answer, is_our_fault, judge_break, judge_status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from digest.messages import Message
+    from digest.subscriptions import Destination
+
+_WEBHOOK = re.compile(r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+", re.ASCII)
+_MOST_TEXT = 4096
+_WHO = "the Slack webhook"
+
+_GONE = "Make a new incoming webhook for the channel, and put its URL in place of the old one."
+_REFUSALS = {
+    "invalid_token": _GONE,
+    "no_service": _GONE,
+    "no_service_id": _GONE,
+    "no_active_hooks": _GONE,
+    "no_team": _GONE,
+    "team_disabled": "The workspace is switched off: ask its administrators.",
+    "channel_not_found": _GONE,
+    "channel_is_archived": "Unarchive the channel, or make a webhook for another.",
+    "user_not_found": _GONE,
+    "action_prohibited": "The workspace's administrators forbid posting there: ask them.",
+    "posting_to_general_channel_denied": "The workspace's administrators forbid posting there: ask them.",
+}
+
+
+class WebhookTransport:
+    """Posts to incoming webhooks, known by the names the configuration gives them.
+
+    Args:
+        urls: name → URL. The URLs are secrets: they appear in no message and no log.
+        timeout: seconds for connecting and for each read.
+
+    Raises:
+        ConfigurationError: a URL is not one Slack gives out for incoming webhooks.
+    """
+
+    def __init__(self, *, urls: Mapping[str, str], timeout: float = TIMEOUT) -> None:
+        for name, url in urls.items():
+            _check_url(name, url)
+        self._urls = dict(urls)
+        self._timeout = timeout
+
+    def resolve(self, destination: Destination) -> str:
+        """Return "": the URL itself says where messages go, and is a secret.
+
+        Raises:
+            DeliveryError: no webhook of that name is configured.
+        """
+        self._url_of(destination)
+        return ""
+
+    def send(self, message: Message, destination: Destination) -> Receipt:
+        """Post the message's bytes, in exactly one request; the receipt carries no id.
+
+        Raises:
+            DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
+        """
+        answer = self._post(self._url_of(destination), message.body)
+        text = answer.text("text")
+        if answer.status == HTTPStatus.OK and text == "ok":
+            return Receipt("", text)
+        raise _judge(answer, text)
+
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+        """Never tells: a webhook only takes.
+
+        Raises:
+            DeliveryError: always, permanent.
+        """
+        raise DeliveryError(
+            f"whether {message.idempotency_key} reached {destination} since {since:%F %T} UTC can't be told: "
+            "a webhook can't be asked",
+            permanent=True,
+            hint="Look into the channel, then retry or drop the delivery.",
+        )
+
+    def close(self) -> None:
+        """Do nothing: each request has a connection of its own."""
+
+    def _url_of(self, destination: Destination) -> str:
+        url = self._urls.get(destination.address)
+        if url is None:
+            known = ", ".join(sorted(self._urls)) or "none"
+            raise DeliveryError(
+                f"there is no Slack webhook called {destination.address!r}",
+                permanent=True,
+                hint=f"Webhooks that are configured: {known}.",
+            )
+        return url
+
+    def _post(self, url: str, body: bytes) -> Answer:
+        request = urllib.request.Request(  # noqa: S310 - https or loopback, checked when configured
+            url, data=body, headers={"Content-Type": "application/json"}, method="POST"
+        )
+        try:
+            with build_opener(url).open(request, timeout=self._timeout) as reply:
+                return Answer(reply.status, dict(reply.headers), {"text": _read_text(reply)})
+        except HTTPError as error:
+            with error:
+                return Answer(error.code, dict(error.headers), {"text": _read_text(error)})
+        except (OSError, http.client.HTTPException) as error:
+            raise judge_break(_WHO, error, is_post=True) from error
+
+
+def _check_url(name: str, url: str) -> None:
+    is_local = urlsplit(url).scheme == "http" and is_loopback(url)
+    if not is_local and not _WEBHOOK.fullmatch(url):
+        # The URL is not repeated here: it may be a secret with one character too many.
+        raise ConfigurationError(
+            f"the URL of Slack webhook {name!r} is not one that Slack gives out",
+            hint="It reads https://hooks.slack.com/services/T…/B…/… and nothing else.",
+        )
+
+
+def _read_text(reply: http.client.HTTPResponse | HTTPError) -> str:
+    return reply.read(_MOST_TEXT).decode("utf-8", "replace").strip()
+
+
+def _judge(answer: Answer, text: str) -> DeliveryError:
+    code = text if text.replace("_", "").isalnum() else ""
+    if answer.status in CLIENT_ERRORS and code in _REFUSALS:
+        return DeliveryError(f"{_WHO} answered {code}", permanent=True, hint=_REFUSALS[code])
+    if answer.status in CLIENT_ERRORS and is_our_fault(code):
+        return DeliveryError(
+            f"{_WHO} does not understand the message: {code}",
+            permanent=True,
+            hint="The message itself is wrong: check changed Slack templates, or report it as a fault of Digest.",
+        )
+    failure = judge_status(_WHO, answer, is_post=True)
+    # Each webhook is an address of its own: what one answers says nothing about the others.
+    failure.whole_transport = False
+    return failure

@@ -1,0 +1,208 @@
+"""Mail over SMTP (RFC 5321), one recipient per mail, over one connection that is kept for a while.
+
+The steps are taken one by one rather than by `smtplib.sendmail`, because what matters is on which
+side of the final dot a failure lies: before it nothing was delivered and repeating is safe; behind it,
+without an answer, nobody can tell (RFC 1047) and only the caller's policy can decide.
+"""
+
+from __future__ import annotations
+
+import re
+import smtplib
+import threading
+from typing import TYPE_CHECKING
+
+from digest.errors import ConfigurationError, DeliveryError
+from digest.messages import Receipt
+from digest.transports.mail_address import Mailbox, parse_mailbox
+from digest.transports.mail_server import parse_mail_server
+from digest.transports.smtp_connection import Patience, SmtpConnection
+from digest.transports.smtp_replies import (
+    CLOSING,
+    DONE,
+    FORWARDED,
+    GO_AHEAD,
+    Stage,
+    find_queue_id,
+    judge_break,
+    judge_reply,
+    read_reply,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from digest.messages import Message
+    from digest.subscriptions import Destination
+
+_LONE_LINE_END = re.compile(rb"\r\n|\r|\n")
+_LEADING_DOT = re.compile(rb"^\.", re.MULTILINE)
+_TAKEN = (DONE, FORWARDED)
+
+
+class SmtpTransport:
+    """Hands mails to one mail server.
+
+    Args:
+        url: `smtp://`, `smtp+starttls://` or `smtps://`, with host, optional port and optional user.
+        from_address: envelope sender; bounces go there.
+        user: whom to log in as, where the URL does not say; "" for no login.
+        password: of that user.
+        ca_file: PEM certificates trusted besides the system's.
+        patience: time-outs, and how long a connection is kept.
+
+    Raises:
+        ConfigurationError: the URL, the sender, the login or the certificate file cannot be used.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        from_address: str,
+        user: str = "",
+        password: str = "",
+        ca_file: Path | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self._patience = patience or Patience()
+        try:
+            self._sender = parse_mailbox(from_address)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"mail can't be sent from {from_address!r}: {error}",
+                hint="Write a bare address such as digest@example.org.",
+            ) from error
+        server = parse_mail_server(url, user=user, password=password, ca_file=ca_file)
+        self._connection = SmtpConnection(server, self._patience)
+        self._lock = threading.Lock()
+
+    def resolve(self, destination: Destination) -> str:
+        """Return the address as the mail server is told it.
+
+        Raises:
+            DeliveryError: it is no mail address.
+        """
+        return _read_recipient(destination).address
+
+    def send(self, message: Message, destination: Destination) -> Receipt:
+        """Send the mail. With CRLF line ends it travels byte for byte.
+
+        Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that disagree
+        about them can be talked into seeing a second mail.
+
+        Raises:
+            DeliveryError: it was not taken, or (`ambiguous`) the answer to the final dot is missing.
+        """
+        recipient = _read_recipient(destination)
+        data = _LONE_LINE_END.sub(b"\r\n", message.body)
+        with self._lock:
+            return self._converse(self._connection.take(), recipient, data)
+
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+        """Never tells: SMTP cannot be asked what it took.
+
+        Raises:
+            DeliveryError: always, permanent.
+        """
+        raise DeliveryError(
+            f"whether mail {message.idempotency_key} to {destination} was taken since {since:%F %T} UTC "
+            "can't be told: SMTP has no question for it",
+            permanent=True,
+            hint="The mail server's log knows, by Message-ID.",
+        )
+
+    def close(self) -> None:
+        """Say goodbye to the server, or break off a mail another thread is sending."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._connection.quit()
+            finally:
+                self._lock.release()
+        else:
+            self._connection.interrupt()
+
+    def _converse(self, link: smtplib.SMTP, recipient: Mailbox, data: bytes) -> Receipt:
+        stage = Stage.SENDER
+        try:
+            options = self._choose_options(link, recipient, data)
+            self._ask(link, stage, f"MAIL FROM:<{self._sender.address}>{options}", _TAKEN)
+            stage = Stage.RECIPIENT
+            self._ask(link, stage, f"RCPT TO:<{recipient.address}>", _TAKEN)
+            stage = Stage.DATA
+            self._ask(link, stage, "DATA", (GO_AHEAD,))
+            link.send(_stuff_dots(data))
+            stage = Stage.FINAL
+            link.send(b".\r\n")
+            code, reply = self._await_verdict(link)
+        except (smtplib.SMTPException, OSError) as error:
+            self._connection.drop()
+            raise judge_break(stage, error) from error
+        if code not in _TAKEN:
+            raise self._give_up(stage, code, reply)
+        self._connection.release()
+        return Receipt(find_queue_id(reply), f"{code} {read_reply(reply)}")
+
+    def _ask(self, link: smtplib.SMTP, stage: Stage, command: str, wanted: tuple[int, ...]) -> None:
+        link.putcmd(command)
+        code, reply = link.getreply()
+        if code not in wanted:
+            raise self._give_up(stage, code, reply)
+
+    def _await_verdict(self, link: smtplib.SMTP) -> tuple[int, bytes]:
+        assert link.sock is not None  # noqa: S101 - the dot has just gone over it
+        link.sock.settimeout(self._patience.final)
+        verdict = link.getreply()
+        link.sock.settimeout(self._patience.command)
+        return verdict
+
+    def _give_up(self, stage: Stage, code: int, reply: bytes) -> DeliveryError:
+        failure = judge_reply(stage, code, reply)
+        if code == CLOSING or failure.ambiguous:
+            self._connection.drop()
+        else:
+            self._connection.reset()
+        return failure
+
+    def _choose_options(self, link: smtplib.SMTP, recipient: Mailbox, data: bytes) -> str:
+        head = data.partition(b"\r\n\r\n")[0]
+        needs_utf8 = self._sender.needs_utf8 or recipient.needs_utf8 or not head.isascii()
+        if needs_utf8 and not link.has_extn("smtputf8"):
+            raise self._refuse_utf8()
+        # smtplib encodes commands as ASCII unless told otherwise.
+        link.command_encoding = "utf-8" if needs_utf8 else "ascii"
+        return "".join(
+            option
+            for option, is_wanted in (
+                (f" SIZE={len(data)}", link.has_extn("size")),
+                (" BODY=8BITMIME", link.has_extn("8bitmime") and not data.isascii()),
+                (" SMTPUTF8", needs_utf8),
+            )
+            if is_wanted
+        )
+
+    def _refuse_utf8(self) -> DeliveryError:
+        self._connection.release()
+        return DeliveryError(
+            "the mail server does not take addresses or headers beyond ASCII (it offers no SMTPUTF8)",
+            permanent=True,
+            hint="Use an address of ASCII characters, or a mail server that offers SMTPUTF8.",
+        )
+
+
+def _read_recipient(destination: Destination) -> Mailbox:
+    try:
+        return parse_mailbox(destination.address)
+    except ValueError as error:
+        raise DeliveryError(
+            f"{destination.address!r} is no mail address: {error}",
+            permanent=True,
+            hint="Correct it where the subscription names it.",
+        ) from error
+
+
+def _stuff_dots(data: bytes) -> bytes:
+    """Double each leading dot, and end with a line end (RFC 5321 §4.5.2)."""
+    stuffed = _LEADING_DOT.sub(b"..", data)
+    return stuffed if stuffed.endswith(b"\r\n") else stuffed + b"\r\n"

@@ -1,0 +1,139 @@
+"""One SMTP connection, opened when needed and kept for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import smtplib
+import socket
+from dataclasses import dataclass
+
+from digest.clock import monotonic
+from digest.errors import DeliveryError
+from digest.transports.mail_server import MailServer, Security
+from digest.transports.smtp_replies import DONE, Stage, judge_opening
+
+_GOODBYE = 5.0
+"""Seconds QUIT may take: nothing depends on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait and how much to ask of one connection.
+
+    Attributes:
+        command: seconds for connecting and for each answer.
+        final: seconds for the answer to the final dot: a shorter wait makes copies (RFC 5321 §4.5.3.2.6).
+        idle: seconds after which a silent connection is not used again.
+        mails: mails after which a connection is closed.
+    """
+
+    command: float = 60.0
+    final: float = 600.0
+    idle: float = 60.0
+    mails: int = 100
+
+
+class SmtpConnection:
+    """At most one open connection to a server, logged in and ready for MAIL FROM."""
+
+    def __init__(self, server: MailServer, patience: Patience) -> None:
+        self._server = server
+        self._patience = patience
+        # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
+        self._tls = None if server.security is Security.NONE else server.open_tls()
+        self._link: smtplib.SMTP | None = None
+        self._mails = 0
+        self._used_at = 0.0
+
+    def take(self) -> smtplib.SMTP:
+        """Return a connection that has just answered, opening one where the last can't be used.
+
+        Raises:
+            DeliveryError: the server can't be reached, trusted or logged in to.
+        """
+        if self._link is not None and not self._is_usable(self._link):
+            self.quit()
+        if self._link is None:
+            self._link = self._open()
+            self._mails = 0
+        self._mails += 1
+        self._used_at = monotonic()
+        return self._link
+
+    def release(self) -> None:
+        """Note that a mail went through and the connection rests from now on."""
+        self._used_at = monotonic()
+
+    def reset(self) -> None:
+        """Forget the mail that was begun, so that the next can go over the same connection."""
+        self._used_at = monotonic()
+        try:
+            if self._link is not None and self._link.rset()[0] == DONE:
+                return
+        except (smtplib.SMTPException, OSError):
+            pass  # RSET only saves reconnecting; what went wrong with the mail is already being reported
+        self.drop()
+
+    def drop(self) -> None:
+        """Close without a word."""
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
+
+    def quit(self) -> None:
+        """Say goodbye and close."""
+        link, self._link = self._link, None
+        if link is None:
+            return
+        # The last mail was answered long ago: how the goodbye ends changes nothing.
+        with contextlib.suppress(smtplib.SMTPException, OSError):
+            if link.sock is not None:
+                link.sock.settimeout(_GOODBYE)
+            link.docmd("QUIT")
+        link.close()
+
+    def interrupt(self) -> None:
+        """End whatever another thread waits for on this connection; it sees the connection break."""
+        link = self._link
+        if link is not None and link.sock is not None:
+            with contextlib.suppress(OSError):  # it may be gone already, which is what is wanted
+                # The plain socket's method: the TLS one would pull its state away under the other thread.
+                socket.socket.shutdown(link.sock, socket.SHUT_RDWR)
+
+    def _is_usable(self, link: smtplib.SMTP) -> bool:
+        if self._mails >= self._patience.mails or monotonic() - self._used_at > self._patience.idle:
+            return False
+        try:
+            return link.noop()[0] == DONE
+        except (smtplib.SMTPException, OSError):
+            return False
+
+    def _open(self) -> smtplib.SMTP:
+        stage = Stage.GREETING
+        link = None
+        try:
+            link = self._connect()
+            link.ehlo_or_helo_if_needed()
+            if self._server.security is Security.STARTTLS:
+                link.starttls(context=self._tls)
+                link.ehlo_or_helo_if_needed()
+            stage = Stage.LOGIN
+            if self._server.user:
+                link.login(self._server.user, self._server.password)
+        except (smtplib.SMTPException, OSError) as error:
+            if link is not None:
+                link.close()
+            raise judge_opening(self._server, stage, error) from error
+        return link
+
+    def _connect(self) -> smtplib.SMTP:
+        host, port, timeout = self._server.host, self._server.port, self._patience.command
+        if self._server.security is Security.TLS:
+            link: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=timeout, context=self._tls)
+        else:
+            link = smtplib.SMTP(host, port, timeout=timeout)
+        if link.sock is None:
+            raise DeliveryError(f"{self._server} closed the connection before it began", whole_transport=True)
+        # The final dot goes out in a packet of its own; without this it would wait for an acknowledgement.
+        link.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return link
