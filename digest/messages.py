@@ -161,6 +161,7 @@ class Delivery:
         token: the fence of the present claim; a mark with another token changes nothing.
         idempotency_key: the same for every attempt (a UUID).
         not_before: earliest next attempt (UTC).
+        created_at: when it was planned (UTC).
         remote_address: the destination as the other side knows it (a Slack channel id), "" until resolved.
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
@@ -177,6 +178,7 @@ class Delivery:
     token: int
     idempotency_key: str
     not_before: datetime
+    created_at: datetime
     remote_address: str = ""
     parent_remote_id: str = ""
     remote_id: str = ""

@@ -1,0 +1,114 @@
+"""Which saved query matched which change: the decision between comparing and planning.
+
+A change is held against every query active when it was found, and against what the paper was
+before: that tells what entered a query (new), what stayed in it with other words (changed) and what
+left it (gone). The seen feed shows these; subscriptions take from them what their kinds ask for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from digest.announcements import Kind
+from digest.query import analyse, matches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from digest.comparing import StoredChange
+    from digest.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRevision:
+    """A saved query as it reads now.
+
+    Attributes:
+        id: the revision's key: another text is another revision.
+        query_id: the saved query's key, the same over all revisions.
+        name: its name.
+        text: as written.
+        canonical: as printed; equal queries have equal canonical texts.
+        active_from_change: changes above this id are matched against it.
+    """
+
+    id: int
+    query_id: int
+    name: str
+    text: str
+    canonical: str
+    active_from_change: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOutcome:
+    """What a run of changes means to one saved query, as change ids in growing order.
+
+    Attributes:
+        new: the paper matches now and did not before (or was never stored before).
+        changed: it matched before and still does.
+        gone: it matched before and does not any more.
+    """
+
+    new: tuple[int, ...] = ()
+    changed: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.changed or self.gone)
+
+
+def match_changes(
+    changes: Sequence[StoredChange], revisions: Iterable[tuple[ActiveRevision, Query]]
+) -> dict[int, QueryOutcome]:
+    """Hold changes against queries; return outcomes by revision id, only of those with any.
+
+    Equal queries (one canonical text) are evaluated once.
+    """
+    analysed = [
+        (change, analyse(change.paper), analyse(change.previous) if change.previous else None)
+        for change in changes
+    ]
+    by_text: dict[str, list[tuple[int, bool, bool]]] = {}
+    outcomes: dict[int, QueryOutcome] = {}
+    for revision, query in revisions:
+        if revision.canonical not in by_text:
+            by_text[revision.canonical] = [
+                (change.id, matches(query, now), before is not None and matches(query, before))
+                for change, now, before in analysed
+            ]
+        found = [row for row in by_text[revision.canonical] if row[0] > revision.active_from_change]
+        outcome = QueryOutcome(
+            new=tuple(id_ for id_, now, before in found if now and not before),
+            changed=tuple(id_ for id_, now, before in found if now and before),
+            gone=tuple(id_ for id_, now, before in found if before and not now),
+        )
+        if outcome:
+            outcomes[revision.id] = outcome
+    return outcomes
+
+
+def select_for_subscription(
+    kinds: Iterable[Kind], outcomes: Iterable[QueryOutcome], kind_of: Mapping[int, Kind]
+) -> tuple[int, ...]:
+    """Return the change ids a subscription is told of: those of its kinds, in growing order.
+
+    A cross-list or an edit is told only where it brings the paper into a query; inside a query that
+    held the paper already it is no news. It needs the kind cross-list either way. A withdrawal is
+    told even where its last words no longer match: somebody may have read the paper.
+    """
+    wanted = set(kinds)
+    chosen: set[int] = set()
+    for outcome in outcomes:
+        chosen.update(id_ for id_ in outcome.new if _entering_kind(kind_of[id_]) in wanted)
+        chosen.update(id_ for id_ in outcome.changed if kind_of[id_] in wanted & _TOLD_AGAIN)
+        chosen.update(id_ for id_ in outcome.gone if kind_of[id_] in wanted & {Kind.WITHDRAWAL})
+    return tuple(sorted(chosen))
+
+
+_TOLD_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
+
+
+def _entering_kind(kind: Kind) -> Kind:
+    return Kind.CROSS_LIST if kind is Kind.METADATA else kind

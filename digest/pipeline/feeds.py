@@ -1,0 +1,64 @@
+"""Feeds from committed rows: served over HTTP, or written whole as files. No digest, no slot, no delivery."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from digest.pipeline.links import LinkMaker
+from digest.pipeline.matching_step import readable
+from digest.planning.feeds import FEED_DAYS, FEED_ENTRIES, plan_feed
+from digest.store import matches as match_store
+from digest.store import papers as paper_store
+from digest.store import subscribers as subscriber_store
+from digest.store import subscriptions as subscription_store
+from digest.subscriptions import DestinationKind
+from digest.transports.static_file import write_if_changed
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from digest.messages import Feed
+    from digest.pipeline.site import Site
+    from digest.planning import DueSubscription
+
+
+def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
+    """Make a subscription's feed from what is committed."""
+    since = site.clock.now() - timedelta(days=FEED_DAYS)
+    rows = match_store.feed_matches(conn, due.id, since=since, at_least=FEED_ENTRIES)
+    changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
+    matched = [(changes[id_], row.matched_at) for row in rows for id_ in row.changes if id_ in changes]
+    host = site.config.web.host or "localhost"
+    return plan_feed(
+        due,
+        matched,
+        {revision.name: query for revision, query in readable(due.revisions)},
+        tag=f"{host},{due.created_at:%Y}",
+        self_url=self_url,
+        home_url=site.config.web.base_url,
+    )
+
+
+def publish_feeds(site: Site) -> int:
+    """Write every feed that is a file, where its content has changed; return how many were written."""
+    written = 0
+    with site.store.read() as conn:
+        for due in subscription_store.load_subscriptions(conn):
+            for destination in due.subscription.destinations:
+                if destination.is_pulled and destination.kind is DestinationKind.FILE:
+                    feed = load_feed(conn, site, due)
+                    is_json = destination.address.endswith(".json")
+                    body = site.renderer.render_json_feed(feed) if is_json else site.renderer.render_atom(feed)
+                    written += write_if_changed(destination.address, body)
+    return written
+
+
+def feed_urls(conn: Connection, site: Site) -> dict[str, str]:
+    """Return the secret address of each subscription that has a feed, by name; "" without a public address."""
+    maker = LinkMaker(site.config, subscriber_store.installation_secret(conn))
+    return {
+        due.subscription.name: maker.feed_url(due.subscription.name, due.feed_generation)
+        for due in subscription_store.load_subscriptions(conn)
+        if any(destination.kind is DestinationKind.FEED for destination in due.subscription.destinations)
+    }

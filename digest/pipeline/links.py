@@ -1,0 +1,85 @@
+"""Secret addresses: made from the installation's secret, known to the store by their hash alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from digest import signing
+from digest.messages import Links
+from digest.store import subscribers as subscriber_store
+from digest.subscriptions import DestinationKind
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.config import Config
+    from digest.subscriptions import Destination
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMaker:
+    """Makes an installation's secret addresses.
+
+    Attributes:
+        config: for the public address and the mail identity.
+        secret: what tokens are derived from.
+    """
+
+    config: Config
+    secret: str
+
+    def leave_token(self, destination: Destination, subscription: str) -> str:
+        """Return the token that ends one destination's part in a subscription."""
+        return signing.derive_token(self.secret, "leave", str(destination), subscription)
+
+    def feed_token(self, subscription: str, generation: int) -> str:
+        """Return the token of a subscription's feed; another generation is another address."""
+        return signing.derive_token(self.secret, "feed", subscription, str(generation))
+
+    def web_token(self, subscription: str, slot: str) -> str:
+        """Return the token of a digest's page."""
+        return signing.derive_token(self.secret, "web", subscription, slot)
+
+    def feed_url(self, subscription: str, generation: int, suffix: str = "atom") -> str:
+        """Return a feed's address, "" where there is no public address."""
+        base = self.config.web.base_url.rstrip("/")
+        return f"{base}/f/{self.feed_token(subscription, generation)}.{suffix}" if base else ""
+
+    def links(self, destination: Destination, subscription: str, slot: str) -> Links:
+        """Return what a message to one destination may link to."""
+        base = self.config.web.base_url.rstrip("/")
+        is_mail = destination.kind is DestinationKind.MAIL
+        token = self.leave_token(destination, subscription)
+        back_to = self.config.mail.unsubscribe or self.config.mail.from_address
+        subject = quote(f"leave {subscription}", safe="")
+        return Links(
+            unsubscribe=f"{base}/u/{token}" if base and is_mail else "",
+            unsubscribe_mail=f"mailto:{back_to}?subject={subject}" if is_mail and back_to else "",
+            web_view=f"{base}/d/{self.web_token(subscription, slot)}" if base else "",
+            home=base,
+        )
+
+
+def remember_tokens(
+    conn: Connection,
+    maker: LinkMaker,
+    *,
+    destinations: tuple[Destination, ...],
+    subscription: str,
+    slot: str,
+    digest_id: int,
+    at: datetime,
+) -> None:
+    """Make a digest's addresses answer: its page, and leaving for each mail destination."""
+    web = signing.token_hash(maker.web_token(subscription, slot))
+    subscriber_store.remember_token(conn, web, "web", subscription=subscription, digest_id=digest_id, at=at)
+    for destination in destinations:
+        if destination.kind is DestinationKind.MAIL:
+            leave = signing.token_hash(maker.leave_token(destination, subscription))
+            subscriber_store.remember_token(
+                conn, leave, "leave", destination=str(destination), subscription=subscription, at=at
+            )

@@ -1,0 +1,130 @@
+"""match: hold every change not yet matched against every saved query, and keep what came of it.
+
+The matches of a batch and the mark "matched up to change N" are one transaction: whoever dies before
+it repeats the batch, whoever dies after it does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from digest.errors import QueryError
+from digest.matching import match_changes, select_for_subscription
+from digest.planning import choose_first_look
+from digest.query import matches, parse_query
+from digest.store import matches as match_store
+from digest.store import papers as paper_store
+from digest.store import queries as query_store
+from digest.store import subscriptions as subscription_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from digest.matching import ActiveRevision
+    from digest.pipeline.site import Site
+    from digest.query import Query
+
+BATCH = 4000
+"""Changes matched at once: bounds memory, and the work lost to a crash."""
+
+
+@dataclass
+class MatchReport:
+    """What one pass matched.
+
+    Attributes:
+        changes: changes held against the saved queries.
+        by_query: papers that entered or changed, by saved query's name.
+        papers: distinct papers chosen for any subscription.
+        first_looks: subscriptions that were given a first look.
+    """
+
+    changes: int = 0
+    by_query: dict[str, int] = field(default_factory=dict)
+    papers: set[int] = field(default_factory=set)
+    first_looks: int = 0
+
+
+def match(site: Site) -> MatchReport:
+    """Match what has been found since the last pass, then give new saved queries their first look."""
+    report = MatchReport()
+    site.progress.begin("match", "")
+    while _match_batch(site, report):
+        site.progress.update(f"{report.changes:,} changes")
+    _give_first_looks(site, report)
+    return report
+
+
+def readable(revisions: Iterable[ActiveRevision]) -> list[tuple[ActiveRevision, Query]]:
+    """Return the revisions whose text can be read; the others are shown by `digest status` until mended."""
+    pairs = []
+    for revision in revisions:
+        try:
+            pairs.append((revision, parse_query(revision.text)))
+        except QueryError:
+            continue  # kept as the revision's `problem` when it was stored, and shown there
+    return pairs
+
+
+def _match_batch(site: Site, report: MatchReport) -> bool:
+    at = site.clock.now()
+    with site.store.begin() as conn:
+        mark = match_store.matched_mark(conn)
+        changes = paper_store.changes_after(conn, mark, BATCH)
+        if not changes:
+            return False
+        revisions = readable(query_store.active_revisions(conn))
+        outcomes = match_changes(changes, revisions)
+        run_id = match_store.begin_match_run(
+            conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll"
+        )
+        match_store.save_query_matches(conn, run_id, outcomes)
+        kind_of = {change.id: change.kind for change in changes}
+        chosen = {
+            stored.id: select_for_subscription(
+                stored.subscription.kinds,
+                [outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes],
+                kind_of,
+            )
+            for stored in subscription_store.load_subscriptions(conn)
+        }
+        chosen = {key: ids for key, ids in chosen.items() if ids}
+        match_store.save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
+        match_store.set_matched_mark(conn, changes[-1].id, expected=mark)
+    report.changes += len(changes)
+    names = {revision.id: revision.name for revision, _ in revisions}
+    for revision_id, outcome in outcomes.items():
+        name = names[revision_id]
+        report.by_query[name] = report.by_query.get(name, 0) + len(outcome.new) + len(outcome.changed)
+    keys = {change.id: change.paper_key for change in changes}
+    report.papers.update(keys[id_] for ids in chosen.values() for id_ in ids)
+    return True
+
+
+def _give_first_looks(site: Site, report: MatchReport) -> None:
+    at = site.clock.now()
+    with site.store.read() as conn:
+        pending = match_store.pending_first_looks(conn)
+    for first_look in pending:
+        queries = [query for _, query in readable([first_look.revision])]
+        with site.store.begin() as conn:
+            latest = paper_store.latest_changes(conn)
+            matching = [change for change in latest if queries and matches(queries[0], change.paper)]
+            already = match_store.seen_changes(
+                conn, first_look.subscription_id, [change.id for change in matching]
+            )
+            chosen = choose_first_look(
+                [change for change in matching if change.id not in already], first_look.days, at
+            )
+            run_id = match_store.begin_match_run(
+                conn, from_change=0, to_change=match_store.matched_mark(conn), at=at, occasion="first look"
+            )
+            ids = tuple(sorted(change.id for change in chosen))
+            if ids:
+                match_store.save_matches(
+                    conn, run_id, {first_look.subscription_id: ids}, at=at, occasion="first look"
+                )
+                report.first_looks += 1
+            match_store.close_first_look(conn, first_look, run_id)
+        report.papers.update(change.paper_key for change in chosen)

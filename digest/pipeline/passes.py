@@ -1,0 +1,73 @@
+"""One pass over everything that is due: the seven verbs, in order.
+
+poll | parse | compare | match | plan | render | deliver
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from digest.pipeline.delivering import DeliverReport, deliver
+from digest.pipeline.feeds import publish_feeds
+from digest.pipeline.looking_back import look_back
+from digest.pipeline.matching_step import MatchReport, match
+from digest.pipeline.planning_step import PlanReport, plan
+from digest.pipeline.polling import poll
+from digest.pipeline.roster import RosterReport, sync_roster
+from digest.store import deliveries as outbox
+from digest.store import hold_worker
+from digest.store import runs as run_store
+
+if TYPE_CHECKING:
+    from digest.pipeline.recording import PollReport
+    from digest.pipeline.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class PassReport:
+    """What one pass did, verb by verb."""
+
+    roster: RosterReport
+    poll: PollReport
+    match: MatchReport
+    plan: PlanReport
+    deliver: DeliverReport
+    feeds: int
+
+    @property
+    def is_troubled(self) -> bool:
+        """Whether the outside world failed somewhere; what failed is tried again by the next pass."""
+        return bool(self.poll.failures or self.plan.failures or self.deliver.dead or self.deliver.held)
+
+
+def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = timedelta(0)) -> PassReport:
+    """Do everything that is due, once.
+
+    Args:
+        site: the installation.
+        poll_anyway: ask arXiv even if the last look is fresh.
+        patience: how long a due digest may wait for a mailing that is not complete.
+
+    Raises:
+        StoreBusy: another process is at work on this database.
+    """
+    with hold_worker(site.store, site.owner):
+        recover(site)
+        roster = sync_roster(site)
+        polled = poll(site, even_if_not_due=poll_anyway)
+        look_back(site, polled)
+        matched = match(site)
+        planned = plan(site, patience=patience)
+        delivered = deliver(site)
+        feeds = publish_feeds(site)
+    return PassReport(roster, polled, matched, planned, delivered, feeds)
+
+
+def recover(site: Site) -> None:
+    """Take up what a process that died left behind. Only for the one that holds the database alone."""
+    with site.store.begin() as conn:
+        run_store.abandon_running(conn, site.clock.now())
+        if site.store.dialect == "sqlite":
+            outbox.adopt_orphans(conn, site.clock.now())

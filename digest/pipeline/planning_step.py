@@ -1,0 +1,187 @@
+"""plan: freeze one digest for each subscription whose time has come, and put its deliveries in the outbox.
+
+A digest, its deliveries, the matches it consumes and the next due time are one transaction: either all
+of it happened or none of it did. One subscription that cannot be planned never stops the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from digest.errors import DigestError
+from digest.messages import Occasion
+from digest.pipeline.links import LinkMaker, remember_tokens
+from digest.pipeline.matching_step import readable
+from digest.planning import assess_coverage, latest_slot, next_due, plan_deliveries, plan_digest
+from digest.store import digests as digest_store
+from digest.store import matches as match_store
+from digest.store import papers as paper_store
+from digest.store import runs as run_store
+from digest.store import subscribers as subscriber_store
+from digest.store import subscriptions as subscription_store
+from digest.subscriptions import CadenceKind, QuietDays
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import Connection
+
+    from digest.messages import Coverage, Digest
+    from digest.pipeline.site import Site
+    from digest.planning import DueSubscription
+
+BATCH = 500
+"""Due subscriptions read at once."""
+
+
+@dataclass
+class PlanReport:
+    """What one pass planned.
+
+    Attributes:
+        digests: what was frozen, in order.
+        deliveries: how many deliveries they made.
+        quiet: subscriptions whose turn passed without papers.
+        waiting: subscriptions whose mailing is not complete yet.
+        failures: subscriptions that could not be planned, and why.
+    """
+
+    digests: list[Digest] = field(default_factory=list)
+    deliveries: int = 0
+    quiet: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+def plan(site: Site, *, patience: timedelta = timedelta(0)) -> PlanReport:
+    """Plan every digest that is due.
+
+    Args:
+        site: the installation.
+        patience: how long a digest may wait past its time for a mailing that is still incomplete.
+    """
+    report = PlanReport()
+    now = site.clock.now()
+    with site.store.read() as conn:
+        first_looks = subscription_store.load_subscriptions(conn, ids=match_store.unplanned_first_looks(conn))
+    for due in first_looks:
+        _attempt(site, report, due, lambda due=due: _plan_first_look(site, report, due))
+    done: set[int] = set()
+    while True:
+        with site.store.read() as conn:
+            batch = [
+                due
+                for due in subscription_store.due_subscriptions(conn, now, BATCH + len(done))
+                if due.id not in done
+            ]
+        if not batch:
+            return report
+        for due in batch:
+            done.add(due.id)
+            _attempt(site, report, due, lambda due=due: _plan_turn(site, report, due, patience))
+
+
+def _attempt(site: Site, report: PlanReport, due: DueSubscription, step: Callable[[], None]) -> None:
+    try:
+        step()
+    except DigestError as error:
+        report.failures.append(f"{due.subscription.name}: {error.message}")
+        site.progress.update(f"{due.subscription.name} could not be planned: {error.message}")
+
+
+def _plan_first_look(site: Site, report: PlanReport, due: DueSubscription) -> None:
+    with site.store.begin() as conn:
+        rows = [
+            row
+            for row in match_store.pending_matches(conn, due.id, due.plan_after)
+            if row.occasion == Occasion.FIRST_LOOK
+        ]
+        if rows:
+            slot = f"run:{rows[-1].match_run_id}"
+            _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
+
+
+def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: timedelta) -> None:
+    now, cadence = site.clock.now(), due.subscription.cadence
+    assert due.next_due_at is not None  # noqa: S101 - due_subscriptions returns nothing else
+    with site.store.begin() as conn:
+        rows = match_store.pending_matches(conn, due.id, due.plan_after)
+        coverage = load_coverage(conn, site, due)
+        if _is_waiting(cadence.kind, coverage, now - due.next_due_at, patience):
+            report.waiting.append(due.subscription.name)
+            return
+        if cadence.kind is CadenceKind.AT_ONCE:
+            slot = f"run:{rows[-1].match_run_id}" if rows else due.last_slot
+        else:
+            slot = latest_slot(cadence, due.next_due_at, now).name
+        if rows or _speaks_on_quiet_days(due.subscription.quiet_days, coverage):
+            _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.SCHEDULED)
+        else:
+            report.quiet.append(due.subscription.name)
+        subscription_store.set_next_due(conn, due.id, next_due(cadence, now), last_slot=slot)
+
+
+def _is_waiting(kind: CadenceKind, coverage: Coverage, late: timedelta, patience: timedelta) -> bool:
+    if coverage.is_complete or kind is CadenceKind.AT_ONCE:
+        return False
+    return kind is CadenceKind.ANNOUNCEMENT or late < patience
+
+
+def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:
+    if quiet_days is QuietDays.HEARTBEAT:
+        return True
+    return quiet_days is QuietDays.NOTE and coverage.is_complete
+
+
+def _freeze(
+    conn: Connection,
+    site: Site,
+    report: PlanReport,
+    due: DueSubscription,
+    rows: Sequence[match_store.MatchRow],
+    *,
+    slot: str,
+    occasion: Occasion,
+) -> None:
+    now = site.clock.now()
+    changes = paper_store.load_changes(conn, sorted({id_ for row in rows for id_ in row.changes})).values()
+    digest = plan_digest(
+        due,
+        list(changes),
+        {revision.name: query for revision, query in readable(due.revisions)},
+        match_store.seen_versions(conn, due.id, [change.paper_key for change in changes]),
+        load_coverage(conn, site, due),
+        slot=slot,
+        occasion=occasion,
+        now=now,
+    )
+    destinations = due.subscription.destinations
+    deliveries = plan_deliveries(
+        digest, destinations, lambda destination: site.renderer.count_parts(digest, destination)
+    )
+    digest_id = digest_store.save_digest(
+        conn, due.id, digest, deliveries, consumed=[row.match_run_id for row in rows], at=now
+    )
+    if digest_id is None:
+        return  # this slot has its digest already
+    maker = LinkMaker(site.config, subscriber_store.installation_secret(conn))
+    remember_tokens(
+        conn,
+        maker,
+        destinations=destinations,
+        subscription=due.subscription.name,
+        slot=slot,
+        digest_id=digest_id,
+        at=now,
+    )
+    report.digests.append(digest)
+    report.deliveries += len(deliveries)
+
+
+def load_coverage(conn: Connection, site: Site, due: DueSubscription) -> Coverage:
+    """Say what has been looked at on behalf of one subscription."""
+    now, source = site.clock.now(), site.config.arxiv.source
+    keys = [""] if source == "harvest" else [revision.canonical for revision in due.revisions]
+    return assess_coverage(run_store.recent_polls(conn, source, keys, now), now)

@@ -1,0 +1,51 @@
+"""What became of a message whose answer was lost: ask where one can ask, follow the policy where one cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest.errors import DeliveryError
+from digest.store import deliveries as outbox
+from digest.subscriptions import DestinationKind
+
+if TYPE_CHECKING:
+    from digest.messages import Receipt
+    from digest.pipeline.site import Site
+    from digest.store.deliveries import UnknownDelivery
+
+
+def settle_unknown(site: Site) -> int:
+    """Settle every ambiguous delivery whose settling time is over; return how many were settled.
+
+    Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
+    again under the same Message-ID, or are held, as `mail.on_ambiguous` says. Whatever cannot be told
+    is held for the operator.
+    """
+    now = site.clock.now()
+    with site.store.begin() as conn:
+        waiting = outbox.take_unknown(conn, now)
+    for unknown in waiting:
+        _settle(site, unknown)
+    return len(waiting)
+
+
+def _settle(site: Site, unknown: UnknownDelivery) -> None:
+    delivery, now = unknown.delivery, site.clock.now()
+    receipt: Receipt | None = None
+    try:
+        receipt = site.transport(delivery.destination.kind).find(
+            unknown.message, delivery.destination, unknown.sending_at
+        )
+        resend, reason = receipt is None, "it never arrived; sent again"
+    except DeliveryError as error:
+        if error.retry_after is not None:
+            return  # asked again on a later pass
+        resend = delivery.destination.kind is DestinationKind.MAIL and site.config.mail.on_ambiguous == "resend"
+        reason = f"nobody can tell whether it arrived: {error.message}"
+    with site.store.begin() as conn:
+        if receipt is not None:
+            outbox.settle_sent(conn, delivery.id, receipt, now)
+        elif resend:
+            outbox.settle_ready(conn, delivery.id, now, reason)
+        else:
+            outbox.settle_held(conn, delivery.id, now, reason)

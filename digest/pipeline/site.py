@@ -1,0 +1,88 @@
+"""What the pipeline works with: one installation's store, clock and ways out, passed in as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.arxiv.client import ArxivClient
+    from digest.clock import Clock
+    from digest.config import Config
+    from digest.render import Renderer
+    from digest.store import Store
+    from digest.subscriptions import DestinationKind
+    from digest.transports import Transport
+
+
+class Progress(Protocol):
+    """Is told what the pipeline does, verb by verb, while it does it."""
+
+    def begin(self, verb: str, what: str) -> None:
+        """Say that a verb begins."""
+        ...
+
+    def update(self, text: str) -> None:
+        """Say how far the present verb has come."""
+        ...
+
+    def end(self, verb: str, summary: str) -> None:
+        """Say that a verb has ended, and with what."""
+        ...
+
+
+class Silent:
+    """Tells nobody."""
+
+    def begin(self, verb: str, what: str) -> None:
+        """Say nothing."""
+
+    def update(self, text: str) -> None:
+        """Say nothing."""
+
+    def end(self, verb: str, summary: str) -> None:
+        """Say nothing."""
+
+
+@dataclass
+class Site:
+    """One installation at work.
+
+    Attributes:
+        config: what the operator configured.
+        store: the database.
+        clock: the time.
+        renderer: templates, the operator's before the shipped ones.
+        client: the way to arXiv, behind the gate.
+        open_transport: opens a way out; called once for each kind in use.
+        owner: this process's name in claims and leases.
+        jitter: a number from 0 up to 1, for back-off; random outside tests.
+        progress: is told what happens.
+    """
+
+    config: Config
+    store: Store
+    clock: Clock
+    renderer: Renderer
+    client: ArxivClient
+    open_transport: Callable[[DestinationKind], Transport]
+    owner: str
+    jitter: Callable[[], float]
+    progress: Progress = field(default_factory=Silent)
+    _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
+
+    def transport(self, kind: DestinationKind) -> Transport:
+        """Return the one open transport of a kind."""
+        if kind not in self._transports:
+            self._transports[kind] = self.open_transport(kind)
+        return self._transports[kind]
+
+    def close(self) -> None:
+        """Close every way out and the store; harmless when done twice."""
+        for transport in self._transports.values():
+            transport.close()
+        self._transports.clear()
+        self.client.close()
+        self.store.close()

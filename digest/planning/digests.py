@@ -1,0 +1,233 @@
+"""One digest of one subscription: its papers in order, labelled, with reasons; and its deliveries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from digest import signing
+from digest.announcements import Kind
+from digest.messages import Coverage, Digest, DigestEntry, Occasion
+from digest.papers import Field, Reason
+from digest.query import analyse, find_reasons, matches
+from digest.subscriptions import Cadence, CadenceKind, Destination, Subscription
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from digest.comparing import StoredChange
+    from digest.matching import ActiveRevision
+    from digest.query import Query
+
+_KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
+
+
+@dataclass(frozen=True, slots=True)
+class DueSubscription:
+    """A subscription as stored, with the saved queries it reads now.
+
+    Attributes:
+        id: its key.
+        subscription: as configured.
+        state: `SubscriptionState` as text.
+        next_due_at: when its next digest is due (UTC); None while nothing makes it due.
+        plan_after: only matches of later match runs are planned.
+        last_slot: the slot of its last digest or quiet turn.
+        created_at: when it was first stored (UTC).
+        revisions: its saved queries in the subscription's order.
+        feed_generation: how often its feed's address was changed.
+    """
+
+    id: int
+    subscription: Subscription
+    state: str
+    next_due_at: datetime | None
+    plan_after: int
+    last_slot: str
+    created_at: datetime
+    revisions: tuple[ActiveRevision, ...] = ()
+    feed_generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the reader of one subscription saw of a paper before: the highest version sent."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryPlan:
+    """A delivery to be stored with its digest."""
+
+    destination: Destination
+    part: int
+    parts: int
+    idempotency_key: str
+
+
+def plan_digest(
+    due: DueSubscription,
+    changes: Sequence[StoredChange],
+    queries: Mapping[str, Query],
+    seen: Mapping[int, Seen],
+    coverage: Coverage,
+    *,
+    slot: str,
+    occasion: Occasion,
+    now: datetime,
+) -> Digest:
+    """Freeze one digest.
+
+    Args:
+        due: the subscription.
+        changes: every change it is to be told of, in any order; several of one paper become one entry.
+        queries: its saved queries, parsed, by name; one that cannot be read any more is simply missing.
+        seen: what its reader saw before, by paper key.
+        coverage: what was looked at; `matched` is filled in here.
+        slot: its slot's name.
+        occasion: why it exists.
+        now: the moment of planning (UTC).
+    """
+    subscription = due.subscription
+    by_paper: dict[int, list[StoredChange]] = {}
+    for change in sorted(changes, key=lambda change: change.id):
+        by_paper.setdefault(change.paper_key, []).append(change)
+    texts = [(revision.name, revision.text) for revision in due.revisions]
+    readable = {name: queries[name] for name, _ in texts if name in queries}
+    entries = sorted(
+        (make_entry(found, readable, seen.get(key), occasion) for key, found in by_paper.items()),
+        key=_reading_order,
+    )
+    shown = len(entries) if subscription.cap is None else min(subscription.cap, len(entries))
+    return Digest(
+        subscription=subscription.name,
+        title=subscription.title or subscription.name,
+        slot=slot,
+        occasion=occasion,
+        planned_at=now,
+        zone=zone_of(subscription.cadence),
+        entries=tuple(entries),
+        shown=shown,
+        queries=tuple(texts),
+        coverage=Coverage(
+            mailing=coverage.mailing,
+            is_complete=coverage.is_complete,
+            looked_at=coverage.looked_at,
+            matched=len(entries),
+            checked_at=coverage.checked_at,
+            source=coverage.source,
+            failure=coverage.failure,
+        ),
+    )
+
+
+def zone_of(cadence: Cadence) -> str:
+    """Return the zone a subscription's dates are shown in: its own, or arXiv's for announcements."""
+    return cadence.zone if cadence.kind is CadenceKind.CLOCK else "America/New_York"
+
+
+def plan_deliveries(
+    digest: Digest, destinations: Iterable[Destination], count_parts: Callable[[Destination], int]
+) -> tuple[DeliveryPlan, ...]:
+    """Return one delivery for each destination and part; what readers fetch themselves has none.
+
+    Keys follow from what is delivered where, never from an attempt or a clock.
+    """
+    plans = []
+    for destination in destinations:
+        if destination.is_pulled:
+            continue
+        parts = count_parts(destination)
+        plans += [
+            DeliveryPlan(
+                destination,
+                part,
+                parts,
+                signing.idempotency_key(digest.subscription, digest.slot, str(destination), part),
+            )
+            for part in range(parts)
+        ]
+    return tuple(plans)
+
+
+def make_entry(
+    changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None, occasion: Occasion
+) -> DigestEntry:
+    """Make the entry of one paper from all its changes, oldest first."""
+    last = changes[-1]
+    kind = Kind.KNOWN if occasion is Occasion.FIRST_LOOK else _merge_kinds([change.kind for change in changes])
+    analysed = analyse(last.paper)
+    matched = [name for name, query in queries.items() if matches(query, analysed)]
+    reasons = [
+        Reason(reason.clause, reason.spans, name)
+        for name in matched
+        for reason in find_reasons(queries[name], analysed)
+    ]
+    return DigestEntry(
+        kind=kind,
+        paper=last.paper,
+        label=_label(kind, changes, queries, seen),
+        change_note=_note_changes(last) if kind in (Kind.REPLACEMENT, Kind.METADATA) else "",
+        queries=tuple(matched or queries),
+        reasons=tuple(reasons),
+        found_at=last.found_at,
+        change_id=last.id,
+    )
+
+
+def _merge_kinds(kinds: Sequence[Kind]) -> Kind:
+    if kinds[-1] is Kind.WITHDRAWAL:
+        return Kind.WITHDRAWAL
+    return min(kinds, key=_KIND_ORDER.index)
+
+
+def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None) -> str:
+    first, last = changes[0], changes[-1]
+    version = last.paper.version
+    if kind is Kind.WITHDRAWAL:
+        return f"withdrawn (v{version})"
+    if kind is Kind.CROSS_LIST:
+        before = set(first.previous.categories) if first.previous else set()
+        return "cross-listed into " + ", ".join(name for name in last.paper.categories if name not in before)
+    if kind not in (Kind.REPLACEMENT, Kind.METADATA):
+        return ""
+    if seen is not None and seen.version < version:
+        return f"v{seen.version} → v{version}"
+    if first.previous is not None and not _matched_any(queries, first):
+        return f"now matches (v{version})"
+    return f"first time here (v{version})"
+
+
+def _matched_any(queries: Mapping[str, Query], change: StoredChange) -> bool:
+    if change.previous is None:
+        return False
+    before = analyse(change.previous)
+    return any(matches(query, before) for query in queries.values())
+
+
+_FIELD_WORDS = {"journal_ref": "journal reference", "dois": "DOI"}
+
+
+def _note_changes(change: StoredChange) -> str:
+    """Say what changed, the authors' own comment first: it is what "accepted at …" stands in."""
+    names = [_FIELD_WORDS.get(name, name) for name in change.fields if name not in ("version", "withdrawn")]
+    comment = f"“{change.paper.comment}”" if "comment" in change.fields and change.paper.comment else ""
+    others = [name for name in names if name != "comment" or not comment]
+    changed = " and ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
+    return "; ".join(part for part in (comment, f"{changed} changed" if changed else "") if part)
+
+
+def _reading_order(entry: DigestEntry) -> tuple[int, int, int, int, tuple[int, int]]:
+    """Kinds in order; inside: an author asked for by name, words in the title, more clauses, newest id."""
+    fields = {span.field for reason in entry.reasons for span in reason.spans}
+    clauses = {reason.clause for reason in entry.reasons}
+    month, number = entry.paper.id.announcement_order
+    return (
+        _KIND_ORDER.index(entry.kind),
+        -int(Field.AUTHORS in fields),
+        -int(Field.TITLE in fields),
+        -len(clauses),
+        (-month, -number),
+    )

@@ -1,0 +1,71 @@
+"""A subscription's feed: every match it ever had within the window, as committed, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest.announcements import Kind
+from digest.messages import Feed, FeedEntry, Occasion
+from digest.planning.digests import make_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from digest.comparing import StoredChange
+    from digest.planning.digests import DueSubscription
+    from digest.query import Query
+
+FEED_ENTRIES = 200
+"""How many papers a feed holds at least, however old: people go on holiday."""
+
+FEED_DAYS = 30
+"""How many days of papers a feed holds at least, however many."""
+
+
+def plan_feed(
+    due: DueSubscription,
+    matched: Sequence[tuple[StoredChange, datetime]],
+    queries: Mapping[str, Query],
+    *,
+    tag: str,
+    self_url: str = "",
+    home_url: str = "",
+) -> Feed:
+    """Make a feed from committed matches; the same rows always make the same feed.
+
+    An entry's id names the paper without version, so a replacement never shows up as another entry.
+
+    Args:
+        due: the subscription.
+        matched: changes told to it, each with the moment it was matched (UTC), in any order.
+        queries: its saved queries, parsed, by name.
+        tag: authority and date of `tag:` URIs (RFC 4151), such as `digest.example.org,2026`.
+        self_url: the feed's own address, "" where it is not known.
+        home_url: a page about it, "" where there is none.
+    """
+    by_paper: dict[int, list[tuple[StoredChange, datetime]]] = {}
+    for change, at in sorted(matched, key=lambda pair: pair[0].id):
+        by_paper.setdefault(change.paper_key, []).append((change, at))
+    entries = [_make_feed_entry(found, queries, tag) for found in by_paper.values()]
+    entries.sort(key=lambda entry: (entry.updated, entry.entry.paper.id), reverse=True)
+    subscription = due.subscription
+    title = subscription.title or subscription.name
+    return Feed(
+        id=f"tag:{tag}:subscription:{subscription.name}",
+        title=title,
+        updated=max((entry.updated for entry in entries), default=due.created_at),
+        self_url=self_url,
+        home_url=home_url,
+        entries=tuple(entries),
+        notice="" if entries else f"Nothing has matched {title} yet; papers appear here once something does.",
+    )
+
+
+def _make_feed_entry(
+    found: Sequence[tuple[StoredChange, datetime]], queries: Mapping[str, Query], tag: str
+) -> FeedEntry:
+    changes = [change for change, _ in found]
+    told = [at for change, at in found if change.kind is not Kind.KNOWN] or [found[0][1]]
+    entry = make_entry(changes, queries, None, Occasion.SCHEDULED)
+    return FeedEntry(id=f"tag:{tag}:arxiv:{entry.paper.id}", entry=entry, published=found[0][1], updated=max(told))
