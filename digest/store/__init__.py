@@ -1,0 +1,13 @@
+"""What Digest remembers: SQLAlchemy Core over SQLite or PostgreSQL, one module per aggregate.
+
+Every function takes the caller's connection first. `Store.begin` opens the transaction, so that what
+belongs together is committed together; `Store.read` promises to change nothing. Every change of state
+is one conditional UPDATE whose row count says whether it was ours to make.
+"""
+
+from digest.store.engine import Store, open_store
+from digest.store.gate import Gate, create_standalone
+from digest.store.migrating import MigrationReport, migrate
+from digest.store.worker import hold_worker
+
+__all__ = ["Gate", "MigrationReport", "Store", "create_standalone", "hold_worker", "migrate", "open_store"]

@@ -1,0 +1,61 @@
+"""The tables, once for SQLite and PostgreSQL. `migrations/` builds exactly these; a test compares them.
+
+Keys that grow come first in primary keys, so that inserts stay at the right edge of the index.
+"""
+
+from digest.store.schema.announced import changes, marks, papers, versions
+from digest.store.schema.columns import Moment, metadata
+from digest.store.schema.polled import cursors, gate, poll_runs, quarantine, raw_pages, requests
+from digest.store.schema.told import (
+    attempts,
+    deliveries,
+    destination_addresses,
+    digests,
+    match_runs,
+    matches,
+    query_matches,
+)
+from digest.store.schema.wanted import (
+    consents,
+    installation,
+    query_revisions,
+    saved_queries,
+    subscribers,
+    subscription_destinations,
+    subscription_queries,
+    subscriptions,
+    suppressions,
+    tokens,
+)
+
+__all__ = [
+    "Moment",
+    "attempts",
+    "changes",
+    "consents",
+    "cursors",
+    "deliveries",
+    "destination_addresses",
+    "digests",
+    "gate",
+    "installation",
+    "marks",
+    "match_runs",
+    "matches",
+    "metadata",
+    "papers",
+    "poll_runs",
+    "quarantine",
+    "query_matches",
+    "query_revisions",
+    "raw_pages",
+    "requests",
+    "saved_queries",
+    "subscribers",
+    "subscription_destinations",
+    "subscription_queries",
+    "subscriptions",
+    "suppressions",
+    "tokens",
+    "versions",
+]
