@@ -10,18 +10,18 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
 │       ├── SchemaMismatch       it was written by another release
 │       └── StoreBusy            another process holds it
 └── OutsideError                 exit 4   HTTP 502   the outside world did not answer well
-├── ArxivError               …and that is arXiv
-│   ├── ArxivUnreachable     no connection, reset, or no answer in time
-│   ├── ArxivThrottled       asked to slow down: 429, 406, 503, "Rate exceeded."
-│   ├── ArxivRefused         403: the robot block; stop for hours
-│   ├── ArxivRejected        the request itself is wrong and stays wrong
-│   ├── ArxivFaulted         500, or an error feed that may pass
-│   ├── ArxivMoved           a redirect: the configured address is out of date
-│   └── ArxivUnreadable      the body is not what was asked for
-│       ├── ArxivTruncated   it breaks off, or is not well-formed
-│       ├── ArxivHostile     it carries a DTD, an entity, or too many bytes
-│       └── ArxivShort       fewer entries than the counts say, or none
-└── DeliveryError            a message could not be handed over
+    ├── ArxivError               …and that is arXiv
+    │   ├── ArxivUnreachable     no connection, reset, or no answer in time
+    │   ├── ArxivThrottled       asked to slow down: 429, 406, 503, "Rate exceeded."
+    │   ├── ArxivRefused         403: the robot block; stop for hours
+    │   ├── ArxivRejected        the request itself is wrong and stays wrong
+    │   ├── ArxivFaulted         500, or an error feed that may pass
+    │   ├── ArxivMoved           a redirect: the configured address is out of date
+    │   └── ArxivUnreadable      the body is not what was asked for
+    │       ├── ArxivTruncated   it breaks off, or is not well-formed
+    │       ├── ArxivHostile     it carries a DTD, an entity, or too many bytes
+    │       └── ArxivShort       fewer entries than the counts say, or none
+    └── DeliveryError            a message could not be handed over
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class QueryError(UsageError):
 
     def pointer(self) -> str:
         """Return the query with a caret below the place that is meant, as two lines."""
-        line = " ".join(self.text.splitlines()) if "\n" in self.text else self.text
+        line = "".join(" " if char.isspace() else char for char in self.text)
         return f"{line}\n{' ' * min(self.position, len(line))}^"
 
 
