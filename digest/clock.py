@@ -12,7 +12,6 @@ import json
 import math
 import threading
 import time
-import urllib.request
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -20,6 +19,8 @@ from urllib.parse import urlsplit
 from digest.errors import ConfigurationError
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+
+_TEST_CLOCK_HINT = "Unset DIGEST_TEST_CLOCK, or point it at http://127.0.0.1:PORT/_control/now."
 
 
 class Clock(Protocol):
@@ -71,9 +72,7 @@ class ManualClock:
     is_simulated = True
 
     def __init__(self, now: datetime) -> None:
-        if now.tzinfo is None:
-            raise ValueError("a clock needs an aware moment")
-        self._now = now.astimezone(UTC)
+        self._now = _to_utc(now)
         self._lock = threading.Lock()
 
     def now(self) -> datetime:
@@ -92,9 +91,14 @@ class ManualClock:
             self._now += by
 
     def set(self, now: datetime) -> None:
-        """Put the clock to a moment."""
+        """Put the clock to a moment.
+
+        Raises:
+            ValueError: the moment says no offset from UTC.
+        """
+        moment = _to_utc(now)
         with self._lock:
-            self._now = now.astimezone(UTC)
+            self._now = moment
 
 
 class RemoteClock:
@@ -113,7 +117,7 @@ class RemoteClock:
         if urlsplit(url).scheme != "http" or urlsplit(url).hostname not in LOOPBACK_HOSTS:
             raise ConfigurationError(
                 f"a test clock must be kept on this machine, not at {url}",
-                hint="Unset DIGEST_TEST_CLOCK, or point it at http://127.0.0.1:PORT/_control/now.",
+                hint=_TEST_CLOCK_HINT,
             )
         self._url = url
 
@@ -121,10 +125,11 @@ class RemoteClock:
         """Return the simulated moment, aware, in UTC."""
         answer = self._ask("")
         try:
-            moment = datetime.fromisoformat(answer["now"])
-        except (KeyError, AttributeError, ValueError) as error:
-            raise ConfigurationError(f"{self._url} does not answer like a clock: {error}") from error
-        return moment.astimezone(UTC)
+            return _to_utc(datetime.fromisoformat(answer["now"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"{self._url} does not answer like a clock: {error}", hint=_TEST_CLOCK_HINT
+            ) from error
 
     def sleep(self, seconds: float) -> None:
         """Move the simulated clock on by so many seconds, rounded up: such clocks print whole ones."""
@@ -132,14 +137,25 @@ class RemoteClock:
             self._ask(f"?advance={math.ceil(seconds)}", method="POST")
 
     def _ask(self, query: str, method: str = "GET") -> dict[str, str]:
+        import urllib.request  # noqa: PLC0415 - the network stack is loaded under a test clock alone
+        from http.client import HTTPException  # noqa: PLC0415 - the same
+
         request = urllib.request.Request(self._url + query, method=method)  # noqa: S310 - loopback http, checked
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             with opener.open(request, timeout=30) as answer:
                 read: dict[str, str] = json.load(answer)
                 return read
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(f"the test clock at {self._url} can't be read: {error}") from error
+        except (OSError, ValueError, HTTPException) as error:
+            raise ConfigurationError(
+                f"the test clock at {self._url} can't be read: {error}", hint=_TEST_CLOCK_HINT
+            ) from error
+
+
+def _to_utc(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a clock needs an aware moment")
+    return moment.astimezone(UTC)
 
 
 def monotonic() -> float:
