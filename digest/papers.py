@@ -23,7 +23,11 @@ _OLD_STYLE = re.compile(
     re.ASCII,
 )
 _VERSION = re.compile(r"v([1-9]\d{0,4})\Z", re.ASCII)
-_ADDRESS = re.compile(r"\A(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format)/", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?:https?://)?(?:(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format)/|(?:dx\.)?doi\.org/10\.48550/)"
+    r"(?P<id>[^?#]*?)(?:\.pdf)?/?(?:[?#].*)?",
+    re.IGNORECASE,
+)
 _FIRST_YEAR_OF_CENTURY = 91
 """arXiv began in August 1991: two-digit years from 91 on are of the last century."""
 
@@ -62,8 +66,11 @@ class ArxivId:
         Raises:
             UsageError: the text is no arXiv identifier.
         """
-        bare = _ADDRESS.sub("", text.strip()).removesuffix(".pdf")
-        if bare[:6].lower() == "arxiv:":
+        bare = text.strip().removesuffix(".pdf")
+        address = _ADDRESS.fullmatch(bare)
+        if address:
+            bare = address["id"]
+        if bare[:6].lower() in ("arxiv:", "arxiv."):
             bare = bare[6:].strip()
         version = _VERSION.search(bare)
         if version:
