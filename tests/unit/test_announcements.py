@@ -1,0 +1,116 @@
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.announcements import (
+    EASTERN,
+    NO_MAILING_DAYS,
+    has_mailing,
+    latest_mailing,
+    mailing_moment,
+    next_mailing,
+)
+
+MOMENTS = st.datetimes(datetime(2026, 1, 5), datetime(2027, 12, 20), timezones=st.just(UTC))  # noqa: DTZ001 - zone given
+
+
+def eastern(year: int, month: int, day: int, hour: int, minute: int = 0) -> datetime:
+    return datetime(year, month, day, hour, minute, tzinfo=EASTERN).astimezone(UTC)
+
+
+def test_after_the_mailing_of_thursday_19_november_2026_comes_that_of_sunday_22_november() -> None:
+    thursday_evening = eastern(2026, 11, 19, 20, 1)
+    assert latest_mailing(thursday_evening) == date(2026, 11, 19)
+    assert next_mailing(thursday_evening) == date(2026, 11, 22)
+    assert mailing_moment(date(2026, 11, 22)) == datetime(2026, 11, 23, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("day", "expected"),
+    [
+        (date(2026, 11, 15), True),  # Sunday
+        (date(2026, 11, 16), True),
+        (date(2026, 11, 17), True),
+        (date(2026, 11, 18), True),
+        (date(2026, 11, 19), True),  # Thursday
+        (date(2026, 11, 20), False),
+        (date(2026, 11, 21), False),
+    ],
+)
+def test_mailings_go_out_on_the_evenings_of_sunday_to_thursday(day: date, *, expected: bool) -> None:
+    assert has_mailing(day) is expected
+
+
+@pytest.mark.parametrize(
+    ("holiday", "following"),
+    [
+        (date(2026, 1, 1), date(2026, 1, 4)),
+        (date(2026, 1, 19), date(2026, 1, 20)),
+        (date(2026, 6, 19), date(2026, 6, 21)),
+        (date(2026, 7, 3), date(2026, 7, 5)),
+        (date(2026, 9, 7), date(2026, 9, 8)),
+        (date(2026, 11, 26), date(2026, 11, 29)),
+        (date(2026, 12, 25), date(2026, 12, 27)),
+        (date(2026, 12, 29), date(2026, 12, 30)),
+        (date(2026, 12, 31), date(2027, 1, 3)),
+    ],
+)
+def test_on_each_holiday_of_2026_the_mailing_is_deferred_to_the_next_working_evening(
+    holiday: date, following: date
+) -> None:
+    assert not has_mailing(holiday)
+    assert next_mailing(mailing_moment(holiday) - timedelta(hours=1)) == following
+
+
+def test_every_holiday_of_2026_is_listed_once_and_no_other_day() -> None:
+    assert len(NO_MAILING_DAYS) == 9
+    assert {day.year for day in NO_MAILING_DAYS} == {2026}
+
+
+def test_a_mailing_is_at_midnight_utc_in_summer_and_at_one_in_winter() -> None:
+    assert mailing_moment(date(2026, 7, 15)) == datetime(2026, 7, 16, 0, tzinfo=UTC)
+    assert mailing_moment(date(2026, 12, 15)) == datetime(2026, 12, 16, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("thursday_before", "hours_between"),
+    [
+        (date(2026, 3, 5), 71),  # clocks go forward on Sunday 8 March
+        (date(2026, 10, 29), 73),  # clocks go back on Sunday 1 November
+        (date(2027, 3, 11), 71),  # and forward again on Sunday 14 March 2027
+        (date(2026, 10, 22), 72),
+    ],
+)
+def test_a_mailing_keeps_its_eastern_hour_over_both_changes_of_the_clocks(
+    thursday_before: date, hours_between: int
+) -> None:
+    sunday = next_mailing(mailing_moment(thursday_before))
+    assert sunday.weekday() == 6
+    assert mailing_moment(sunday) - mailing_moment(thursday_before) == timedelta(hours=hours_between)
+
+
+def test_a_mailing_counts_from_its_very_second() -> None:
+    moment = mailing_moment(date(2026, 11, 18))
+    assert latest_mailing(moment) == date(2026, 11, 18)
+    assert latest_mailing(moment - timedelta(seconds=1)) == date(2026, 11, 17)
+    assert next_mailing(moment) == date(2026, 11, 19)
+    assert next_mailing(moment - timedelta(seconds=1)) == date(2026, 11, 18)
+
+
+@given(MOMENTS)
+def test_every_moment_lies_between_two_mailings_with_none_between_them(moment: datetime) -> None:
+    last, following = latest_mailing(moment), next_mailing(moment)
+    assert mailing_moment(last) <= moment < mailing_moment(following)
+    between = [last + timedelta(days=days) for days in range(1, (following - last).days)]
+    assert not any(has_mailing(day) for day in between)
+    assert has_mailing(last)
+    assert has_mailing(following)
+
+
+@given(MOMENTS, st.integers(-14, 14))
+def test_a_mailing_is_the_same_from_whichever_zone_it_is_asked_for(moment: datetime, hours: int) -> None:
+    elsewhere = moment.astimezone(timezone(timedelta(hours=hours)))
+    assert next_mailing(elsewhere) == next_mailing(moment)
+    assert latest_mailing(elsewhere) == latest_mailing(moment)
