@@ -1,0 +1,261 @@
+"""A small HTTP/1.1 server on 127.0.0.1, in a daemon thread, that can also break off, reset and fall silent.
+
+What is answered is decided by a function from `Request` to `Answer`; this module only carries bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import select
+import socket
+import struct
+import threading
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import parse_qsl, urlsplit
+
+from digest.clock import monotonic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+LOOPBACK = "127.0.0.1"
+_POLL = 0.02
+"""Seconds between looks at whether to stop: a test's whole life is short."""
+
+
+class Ending(StrEnum):
+    """How an exchange ends: well, or in one of the ways connections die."""
+
+    WHOLE = "whole"
+    CUT = "cut"
+    """Half of the announced body, then the connection is closed."""
+    DROP = "drop"
+    """No answer; the connection is closed in an orderly way."""
+    RESET = "reset"
+    """No answer; a TCP reset."""
+    HANG = "hang"
+    """Silence until the client goes or time is up, then a close."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a client asked.
+
+    Attributes:
+        method: `GET`, `POST` …
+        path: without the query string.
+        params: of the query string, and of the body where that is a form (or names no type at all).
+        headers: names in lower case.
+        body: as received.
+        port: the client's port: one per connection.
+    """
+
+    method: str
+    path: str
+    params: tuple[tuple[str, str], ...]
+    headers: dict[str, str]
+    body: bytes
+    port: int
+
+    def param(self, name: str, default: str = "") -> str:
+        """Return a parameter's last value, or the default."""
+        return dict(self.params).get(name, default)
+
+    def json(self) -> dict[str, Any]:
+        """Return the body as a JSON object.
+
+        Raises:
+            ValueError: it is none.
+        """
+        read = json.loads(self.body)
+        if not isinstance(read, dict):
+            raise TypeError("not an object")
+        return read
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back, and how it ends. `delay` and `patience` (of a hang) are seconds of real time."""
+
+    body: bytes = b""
+    status: int = 200
+    media_type: str = "text/plain; charset=utf-8"
+    headers: tuple[tuple[str, str], ...] = field(default=())
+    ending: Ending = Ending.WHOLE
+    delay: float = 0.0
+    patience: float = 30.0
+
+    def pack(self) -> Answer:
+        """Return the same answer with its body compressed."""
+        headers = (*self.headers, ("Content-Encoding", "gzip"))
+        return replace(self, body=gzip.compress(self.body, compresslevel=1, mtime=0), headers=headers)
+
+
+def answer_json(value: object, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
+    """Return a JSON answer."""
+    return Answer(json.dumps(value).encode(), status, "application/json; charset=utf-8", headers)
+
+
+class LoopbackServer:
+    """Serves `answer(request)` on a free port of 127.0.0.1 while its context lasts.
+
+    Args:
+        answer: decides every answer; called from one thread per connection.
+        name: the `Server` header.
+        port: 0 for a free one.
+    """
+
+    def __init__(self, answer: Callable[[Request], Answer], *, name: str = "demo", port: int = 0) -> None:
+        self._server = _Server((LOOPBACK, port), answer, name)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(_POLL,), daemon=True, name=name)
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without a slash at the end."""
+        return f"http://{LOOPBACK}:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.stopping.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._server.hang_up()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], answer: Callable[[Request], Answer], name: str) -> None:
+        super().__init__(address, _Handler)
+        self.answer = answer
+        self.name = name
+        self.stopping = threading.Event()
+        self._open: dict[int, socket.socket] = {}
+        self._handling: set[threading.Thread] = set()
+        self._lock = threading.Lock()
+
+    def remember(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._open[id(connection)] = connection
+            self._handling.add(threading.current_thread())
+
+    def forget(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._open.pop(id(connection), None)
+            self._handling.discard(threading.current_thread())
+
+    def hang_up(self) -> None:
+        """End idle keep-alive connections, which would otherwise outlive the server."""
+        with self._lock:
+            connections, threads = list(self._open.values()), list(self._handling)
+        for connection in connections:
+            _shut(connection)
+        for thread in threads:
+            thread.join(timeout=2)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.remember(self.connection)
+
+    def finish(self) -> None:
+        try:
+            super().finish()
+        except OSError:
+            self.close_connection = True  # a reset connection has nothing left to flush
+        finally:
+            self.server.forget(self.connection)
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except OSError:
+            self.close_connection = True  # the client went away, as clients may
+
+    def do_GET(self) -> None:
+        answer = self.server.answer(self._read_request())
+        if answer.delay:
+            self.server.stopping.wait(answer.delay)
+        if answer.ending in (Ending.WHOLE, Ending.CUT):
+            self._write(answer)
+        else:
+            self._break_off(answer)
+
+    do_POST = do_GET  # noqa: N815 - the name http.server looks for
+
+    def version_string(self) -> str:
+        return self.server.name
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server passes
+        """Keep quiet: requests are kept as values."""
+
+    def _read_request(self) -> Request:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        parts = urlsplit(self.path)
+        params = parse_qsl(parts.query, keep_blank_values=True)
+        kind = self.headers.get("Content-Type", "")
+        if body and (not kind or kind.startswith("application/x-www-form-urlencoded")):
+            params += parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return Request(self.command, parts.path, tuple(params), headers, body, self.client_address[1])
+
+    def _write(self, answer: Answer) -> None:
+        accepts_gzip = "gzip" in self.headers.get("Accept-Encoding", "")
+        if accepts_gzip and answer.body and not any(name == "Content-Encoding" for name, _ in answer.headers):
+            answer = answer.pack()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.media_type)
+        self.send_header("Content-Length", str(len(answer.body)))
+        for name, value in answer.headers:
+            self.send_header(name, value)
+        self.end_headers()
+        if answer.ending is Ending.CUT:
+            self.close_connection = True
+            self.wfile.write(answer.body[: len(answer.body) // 2])
+        else:
+            self.wfile.write(answer.body)
+        self.wfile.flush()
+
+    def _break_off(self, answer: Answer) -> None:
+        self.close_connection = True
+        if answer.ending is Ending.HANG:
+            self._stay_silent(answer.patience)
+        elif answer.ending is Ending.RESET:
+            # Closing with a linger time of zero discards what is unsent and sends RST (socket(7)); the
+            # connection only closes with the last of its files.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.rfile.close()
+            self.wfile.close()
+            self.connection.close()
+        else:
+            _shut(self.connection)
+
+    def _stay_silent(self, seconds: float) -> None:
+        until = monotonic() + seconds
+        while monotonic() < until and not self.server.stopping.is_set():
+            if select.select([self.connection], [], [], _POLL)[0]:
+                return
+
+
+def _shut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # the other side was quicker

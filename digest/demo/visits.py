@@ -1,0 +1,99 @@
+"""Who asked the demo's arXiv what, and whether they kept the pace."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from digest.clock import monotonic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from digest.clock import Clock
+    from digest.demo.loopback import Answer, Request
+
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request as it arrived.
+
+    Attributes:
+        at: the clock's moment (UTC).
+        gap: seconds since the request before it was answered, in simulated time where the clock is
+            simulated; None for the first.
+        violation: `"pace"` where the gap was too small, `""` otherwise.
+        fault: the fault that spoiled it, `""` for none.
+        status: of the answer; 0 where the connection broke instead.
+        port: the client's port: one per connection.
+    """
+
+    at: datetime
+    method: str
+    path: str
+    params: tuple[tuple[str, str], ...]
+    user_agent: str
+    gap: float | None
+    violation: str
+    fault: str
+    status: int
+    port: int
+
+    def param(self, name: str) -> str:
+        """Return a parameter's last value, "" where it was not given."""
+        return dict(self.params).get(name, "")
+
+
+class Visits:
+    """The book of requests, judged by a pace in seconds from the end of one to the start of the next."""
+
+    def __init__(self, clock: Clock, pace: float) -> None:
+        self._clock = clock
+        self._pace = pace
+        self._answered: float | None = None
+        self._visits: list[Visit] = []
+        self._lock = threading.Lock()
+
+    def receive(self, request: Request, decide: Callable[[str], tuple[Answer, str]]) -> Answer:
+        """Note a request and return its answer.
+
+        Args:
+            request: what was asked.
+            decide: takes the violation and returns the answer and the fault's name.
+        """
+        with self._lock:
+            at, gap = self._clock.now(), self._measure_gap()
+            violation = "pace" if gap is not None and gap < self._pace - _TOLERANCE else ""
+            answer, fault = decide(violation)
+            self._visits.append(
+                Visit(
+                    at=at,
+                    method=request.method,
+                    path=request.path,
+                    params=request.params,
+                    user_agent=request.headers.get("user-agent", ""),
+                    gap=gap,
+                    violation=violation,
+                    fault=fault,
+                    status=answer.status,
+                    port=request.port,
+                )
+            )
+            # Before the answer is on the wire: a simulated client may move the clock as soon as it is.
+            self._answered = self._tell_time()
+        return answer
+
+    def list_visits(self) -> tuple[Visit, ...]:
+        """Return every visit so far, oldest first."""
+        with self._lock:
+            return tuple(self._visits)
+
+    def _measure_gap(self) -> float | None:
+        return None if self._answered is None else self._tell_time() - self._answered
+
+    def _tell_time(self) -> float:
+        return self._clock.now().timestamp() if self._clock.is_simulated else monotonic()
