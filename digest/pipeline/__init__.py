@@ -4,6 +4,7 @@ from digest.pipeline.delivering import DeliverReport, deliver
 from digest.pipeline.feeds import feed_urls, load_feed, publish_feeds
 from digest.pipeline.links import LinkMaker
 from digest.pipeline.matching_step import MatchReport, match
+from digest.pipeline.opening import open_client, open_site
 from digest.pipeline.passes import PassReport, recover, run_pass
 from digest.pipeline.planning_step import PlanReport, plan
 from digest.pipeline.polling import poll
@@ -26,6 +27,8 @@ __all__ = [
     "feed_urls",
     "load_feed",
     "match",
+    "open_client",
+    "open_site",
     "plan",
     "poll",
     "publish_feeds",

@@ -6,7 +6,7 @@ hundred of them cost no more of arXiv's time than one.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from digest.pipeline.site import Site
 
 REQUESTS_A_PASS = 5
+BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
+"""arXiv's first month: a first look asks for the newest papers, however old."""
+
 PAPERS = 50
 """Asked for: the newest 15 by submission lie within them, whatever was revised lately."""
 
@@ -50,7 +53,7 @@ def look_back(site: Site, report: PollReport) -> None:
         site.progress.begin("poll", f"{pending[text].revision.name}: its newest papers, for a first look")
         run = RecordedRun(site, report, Source.FIRST_LOOK, text, is_bootstrap=False)
         with run.recording(window_from=(site.clock.now() - timedelta(days=pending[text].days)).date()):
-            for page in islice(walk_search(site.client, to_arxiv(queries[text]), limit=PAPERS), 1):
+            for page in islice(walk_search(site.client, to_arxiv(queries[text]), until=BEGINNING, size=PAPERS), 1):
                 run.store_page(page, lambda _: horizon)
         site.progress.end("poll", run.summary())
         if run.stops_all:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from digest.store.runs import Cursor
 
 
+PAGE = 200
+"""Papers asked for at once; arXiv drops pages of thousands more often than small ones."""
+
+
 def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
     """Ask arXiv for whatever is due, by harvest or by saved query, and store what it announced.
 
@@ -83,7 +87,7 @@ def _poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         run = RecordedRun(site, report, Source.QUERY, text, is_bootstrap=not cursor.is_bootstrapped)
         own = horizon_of(cursor)
         with run.recording(window_from=(now - QUERY_LOOKBACK).date()):
-            for page in walk_search(site.client, to_arxiv(query), until=now - QUERY_LOOKBACK):
+            for page in walk_search(site.client, to_arxiv(query), until=now - QUERY_LOOKBACK, size=PAGE):
                 run.store_page(page, lambda paper, own=own: _horizon_for_newcomer(paper, own, watched))
         site.progress.end("poll", run.summary())
         if run.stops_all:

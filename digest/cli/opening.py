@@ -1,0 +1,63 @@
+"""From words to a working installation: the configuration found, the clock chosen, the site opened."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.clock import Clock
+    from digest.config import Config
+    from digest.pipeline import Progress, Site
+
+
+def load(ctx: click.Context) -> Config:
+    """Return the configuration the call means; warnings about it go to standard error."""
+    from digest.config import load_here  # noqa: PLC0415 - the stack is loaded by the command that needs it
+
+    config = load_here(ctx.obj["config_path"])
+    for warning in config.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return config
+
+
+def choose_clock(config: Config) -> Clock:
+    """Return the machine's clock, or the simulated one a test points at."""
+    from digest.clock import RemoteClock, SystemClock  # noqa: PLC0415 - the same
+
+    return RemoteClock(config.test_clock) if config.test_clock else SystemClock()
+
+
+@contextmanager
+def opened(ctx: click.Context, *, progress: Progress | None = None, create: bool = True) -> Iterator[Site]:
+    """Open the installation the call means, and close it afterwards.
+
+    Raises:
+        ConfigurationError: as described in `digest.errors`.
+    """
+    import os  # noqa: PLC0415 - the same
+    import random  # noqa: PLC0415 - the same
+    import secrets  # noqa: PLC0415 - the same
+    import socket  # noqa: PLC0415 - the same
+
+    from digest.pipeline import open_site  # noqa: PLC0415 - the same
+    from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
+
+    config = load(ctx)
+    configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING")
+    site = open_site(
+        config,
+        choose_clock(config),
+        owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
+        jitter=random.SystemRandom().random,
+        progress=progress,
+        create=create,
+    )
+    try:
+        yield site
+    finally:
+        site.close()

@@ -1,0 +1,80 @@
+"""What a command says while it works and when it is done: lines for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from digest.clock import monotonic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+"""`--json`, the same for every listing."""
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON: indented, dates in ISO 8601, enumerations as their text."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=_to_json))
+
+
+def _to_json(value: object) -> Any:  # noqa: ANN401 - whatever json can go on with
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return str(value)
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+    """Print rows under a header, columns as wide as their widest cell; `empty` where there are none."""
+    if not rows:
+        click.echo(empty)
+        return
+    from rich.cells import cell_len  # noqa: PLC0415 - only where a table is printed
+
+    widths = [max(cell_len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    for number, row in enumerate([header, *rows]):
+        cells = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        line = "  ".join(cells).rstrip()
+        click.echo(click.style(line, bold=True) if number == 0 else line)
+
+
+class Lines:
+    """Tells the verbs as lines: one for each that ended, with how long it took.
+
+    On a terminal the present verb stands on a line of its own that is written over; elsewhere only
+    what has ended is printed, so that a log stays readable.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._is_terminal = sys.stderr.isatty() and not quiet
+        self._quiet = quiet
+        self._verb, self._what, self._started = "", "", monotonic()
+
+    def begin(self, verb: str, what: str) -> None:
+        """Say that a verb begins."""
+        self._verb, self._what, self._started = verb, what, monotonic()
+        self._overwrite(what)
+
+    def update(self, text: str) -> None:
+        """Say how far it has come."""
+        self._overwrite(f"{self._what} · {text}" if self._what else text)
+
+    def end(self, verb: str, summary: str) -> None:
+        """Say what it ended with."""
+        if self._quiet:
+            return
+        seconds = f"{monotonic() - self._started:6.1f} s"
+        what = f"{self._what}: {summary}" if self._what else summary
+        if self._is_terminal:
+            click.echo("\r\x1b[K", nl=False, err=True)
+        click.echo(f" {verb:<8} {what:<78} {seconds}", err=True)
+
+    def _overwrite(self, text: str) -> None:
+        if self._is_terminal:
+            click.echo(f"\r\x1b[K {self._verb:<8} {text[:90]}", nl=False, err=True)

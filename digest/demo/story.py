@@ -1,0 +1,190 @@
+"""`digest demo`: the real pipeline, over loopback HTTP, through two evenings of a made-up arXiv.
+
+The clock is simulated, so the three seconds between requests are kept but take no time; everything else
+is as on a real installation: configuration file, SQLite, sockets, mail and Slack.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from digest.announcements import Kind
+from digest.clock import ManualClock
+from digest.config import load_config
+from digest.demo.arxiv import DemoArxiv
+from digest.demo.library import make_library
+from digest.demo.mail import MailSink
+from digest.demo.slack import SlackReceiver
+from digest.messages import Links
+from digest.pipeline import Silent, open_site, run_pass
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from digest.messages import Digest
+    from digest.pipeline import PassReport, Progress, Site
+
+BEFORE = datetime(2026, 11, 19, 20, 0, tzinfo=UTC)
+"""Thursday afternoon, Eastern time: the installation is new and has its first look at arXiv."""
+
+EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
+"""22:47 Eastern time of Thu 19 Nov: the mailing is out, and OAI-PMH shows it."""
+
+NIGHT = datetime(2026, 11, 20, 5, 31, tzinfo=UTC)
+"""00:31: the next look; nothing has happened since."""
+
+SUNDAY = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
+"""22:47 of Sun 22 Nov: the next mailing is out, with a new version of one paper."""
+
+_CONFIG = """\
+# The configuration `digest demo` ran with. Every address is on this machine.
+[arxiv]
+contact = "demo@digest.example"
+api_url = "{api_url}"
+oai_url = "{oai_url}"
+rss_url = "{rss_url}"
+
+[store]
+url = "sqlite:///digest.db"
+
+[mail]
+from = "digest@digest.example"
+smtp = "{smtp}"
+
+[slack]
+url = "{slack}"
+
+[defaults]
+when = "on announcement"
+kinds = ["new", "cross-list", "replacement", "withdrawal"]
+first_look = 0
+
+[queries]
+perf = "{perf}"
+gpu = "{gpu}"
+follow = '{follow}'
+
+[[subscriptions]]
+name = "demo-team"
+queries = ["perf", "gpu", "follow"]
+to = ["mailto:reader@digest.example", "slack:#papers", "feed", "file:feed.atom"]
+"""
+
+
+class Narrator(Protocol):
+    """Prints the story as it happens."""
+
+    progress: Progress
+
+    def opening(self, queries: int) -> None:
+        """Say what there is: queries, ways out, and that nothing leaves the machine."""
+        ...
+
+    def passed(self, report: PassReport) -> None:
+        """Say what the evening's pass brought, verb by verb."""
+        ...
+
+    def digest(self, text: str) -> None:
+        """Show the digest."""
+        ...
+
+    def ending(self, *, quiet: bool, only_replacement: bool, files: list[Path]) -> None:
+        """Say what the second and third look showed, and where to look further."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the story showed.
+
+    Attributes:
+        digest: the digest of the evening.
+        was_quiet: the second look found nothing and sent nothing.
+        was_only_replacement: the third look reported the one new version and nothing else.
+        files: what was left to look at.
+    """
+
+    digest: Digest
+    was_quiet: bool
+    was_only_replacement: bool
+    files: tuple[Path, ...]
+
+
+def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> Outcome:
+    """Live through two evenings; leave page, mail, Slack message and feed in `folder`.
+
+    Args:
+        folder: made if missing; an earlier demo's files in it are replaced.
+        narrator: prints.
+        width: columns of the terminal.
+        color: whether the terminal shows colours.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for left_over in folder.glob("digest.db*"):
+        left_over.unlink()
+    library = make_library()
+    clock = ManualClock(BEFORE)
+    with ExitStack() as stack:
+        arxiv = stack.enter_context(DemoArxiv(library.papers, clock, pace=3.0, page_size=library.page_size))
+        mail = stack.enter_context(MailSink())
+        slack = stack.enter_context(SlackReceiver(clock, channels=("papers",)))
+        config_path = folder / "digest.toml"
+        config_path.write_text(
+            _CONFIG.format(
+                api_url=arxiv.api_url,
+                oai_url=arxiv.oai_url,
+                rss_url=arxiv.rss_url,
+                smtp=mail.url,
+                slack=slack.url,
+                **library.queries,
+            ),
+            encoding="utf-8",
+        )
+        config = load_config(config_path, {"DIGEST_SLACK_TOKEN": slack.token})
+        site = open_site(config, clock, owner="demo", jitter=lambda: 0.0)
+        stack.callback(site.close)
+        narrator.opening(len(config.queries))
+        run_pass(site)
+
+        clock.set(EVENING)
+        site.progress = narrator.progress
+        evening = run_pass(site)
+        narrator.passed(evening)
+        digest = evening.plan.digests[0]
+        narrator.digest(site.renderer.render_terminal(digest, width=width, color=color, limit=7))
+        files = _leave_files(folder, site, digest, mail, slack)
+
+        site.progress = Silent()
+        clock.set(NIGHT)
+        night = run_pass(site)
+        revised = library.revised
+        arxiv.replace(revised, comment="12 pages, 4 figures; accepted at a conference that does not exist")
+        clock.set(SUNDAY)
+        sunday = run_pass(site)
+        outcome = Outcome(
+            digest=digest,
+            was_quiet=night.deliver.total == 0 and not night.plan.digests and not night.poll.failures,
+            was_only_replacement=[
+                (str(entry.paper.id), entry.kind) for planned in sunday.plan.digests for entry in planned.entries
+            ]
+            == [(revised, Kind.REPLACEMENT)],
+            files=tuple(files),
+        )
+    narrator.ending(quiet=outcome.was_quiet, only_replacement=outcome.was_only_replacement, files=files)
+    return outcome
+
+
+def _leave_files(folder: Path, site: Site, digest: Digest, mail: MailSink, slack: SlackReceiver) -> list[Path]:
+    """Write what arrived where a person can look at it; the feed is there already."""
+    contents = {
+        "digest.html": site.renderer.render_page(digest, Links()).encode(),
+        "digest.eml": mail.wait_for(1)[0].raw,
+        "slack.json": json.dumps([message.payload for message in slack.messages], indent=2).encode(),
+    }
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return [folder / name for name in (*contents, "feed.atom")]

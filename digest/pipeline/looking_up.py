@@ -1,0 +1,63 @@
+"""`digest try`: one query against arXiv's search, as the digest it would make. Nothing is stored or sent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from digest.announcements import Kind
+from digest.arxiv import walk_search
+from digest.comparing import StoredChange
+from digest.matching import ActiveRevision
+from digest.messages import Coverage, Occasion
+from digest.planning import DueSubscription, choose_first_look, plan_digest
+from digest.query import matches, to_arxiv
+from digest.subscriptions import Cadence, CadenceKind, Destination, DestinationKind, Subscription
+
+if TYPE_CHECKING:
+    from digest.arxiv import ArxivClient
+    from digest.clock import Clock
+    from digest.messages import Digest
+    from digest.papers import Paper
+    from digest.query import Query
+
+PAPERS = 50
+_BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
+
+
+def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Digest:
+    """Ask arXiv for a query's newest papers and plan the first look they would make.
+
+    What arXiv returns is matched here once more, so that it means what a saved query would.
+
+    Raises:
+        ArxivError: arXiv did not answer well.
+    """
+    found: list[Paper] = []
+    for fetched in islice(walk_search(client, to_arxiv(query), until=_BEGINNING, size=PAPERS), 1):
+        found += [paper for paper in fetched.page.papers if matches(query, paper)]
+    now = clock.now()
+    candidates = [
+        StoredChange(number, Kind.KNOWN, paper, None, (), 0, now, number)
+        for number, paper in enumerate(reversed(found), start=1)
+    ]
+    revision = ActiveRevision(0, 0, "query", query.text, query.canonical, 0)
+    subscription = Subscription(
+        name="try",
+        queries=("query",),
+        destinations=(Destination(DestinationKind.CONSOLE),),
+        cadence=Cadence(CadenceKind.AT_ONCE),
+        cap=None,
+        title="first look",
+    )
+    return plan_digest(
+        DueSubscription(0, subscription, "active", None, 0, "", now, (revision,)),
+        choose_first_look(candidates, days, now),
+        {"query": query},
+        {},
+        Coverage(None, is_complete=True, looked_at=len(found), matched=0, checked_at=now, source="query"),
+        slot="run:0",
+        occasion=Occasion.FIRST_LOOK,
+        now=now,
+    )

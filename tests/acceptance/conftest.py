@@ -1,0 +1,90 @@
+"""Worlds to live in: an arXiv, a mailbox and a Slack on 127.0.0.1, and an installation beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from digest.clock import RemoteClock
+from digest.demo.mail import MailSink
+from digest.demo.slack import SlackReceiver
+from tests.acceptance.worlds import Installation, StandIn
+
+
+@pytest.fixture
+def real_data() -> Path:
+    folder = os.environ.get("DIGEST_REAL_DATA")
+    if not folder:
+        pytest.skip("DIGEST_REAL_DATA names no folder of real papers")
+    return Path(folder)
+
+
+@pytest.fixture
+def stand_in(real_data: Path) -> Iterator[Callable[..., StandIn]]:
+    running: list[StandIn] = []
+
+    def start(papers: list[str], now: str) -> StandIn:
+        running.append(StandIn(real_data, papers, now))
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.close()
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
+    with MailSink() as mail:
+
+        def make(
+            arxiv: object,
+            *,
+            source: str = "harvest",
+            extra: str = "",
+            query: str = "cat:cs.PF",
+            when: str = "daily at 06:00 UTC",
+        ) -> Installation:
+            clock = RemoteClock(arxiv.clock_url)  # type: ignore[attr-defined]  # either kind of arXiv
+            slack = SlackReceiver(clock)
+            slack.__enter__()
+            started.append(slack)
+            url = arxiv.url  # type: ignore[attr-defined]  # the same
+            (tmp_path / "digest.toml").write_text(
+                f"""
+[arxiv]
+contact = "ops@example.org"
+source = "{source}"
+api_url = "{url}/api/query"
+oai_url = "{url}/oai"
+rss_url = "{url}/rss"
+
+[mail]
+from = "digest@example.org"
+smtp = "{mail.url}"
+
+[slack]
+url = "{slack.url}"
+
+[defaults]
+when = "{when}"
+{extra}
+
+[queries]
+perf = '{query}'
+
+[[subscriptions]]
+name = "perf-team"
+queries = ["perf"]
+to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.atom"]
+"""
+            )
+            environ = {"DIGEST_SLACK_TOKEN": slack.token, "DIGEST_TEST_CLOCK": arxiv.clock_url}  # type: ignore[attr-defined]  # the same
+            return Installation(tmp_path, clock, mail, slack, environ)
+
+        started: list[SlackReceiver] = []
+        yield make
+        for slack in started:
+            slack.__exit__(None, None, None)

@@ -1,0 +1,127 @@
+"""The whole line on fifteen real papers: harvest or search, mail, Slack and feed, day by day."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from email import message_from_bytes, policy
+
+import feedparser
+import pytest
+
+from digest.announcements import Kind
+from tests.acceptance.worlds import Installation, StandIn, days
+
+SEED = ["standin/seed_papers.jsonl"]
+FIRST_VERSIONS = 11
+REPLACEMENTS = 4
+
+
+def body_of(raw: bytes) -> str:
+    mail = message_from_bytes(raw, policy=policy.default)
+    part = mail.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
+
+
+@pytest.mark.parametrize("source", ["harvest", "query"])
+def test_fifteen_real_papers_reach_mail_slack_and_feed_once(
+    source: str, stand_in: Callable[..., StandIn], install: Callable[..., Installation]
+) -> None:
+    arxiv = stand_in(SEED, "2026-03-24T12:40:00Z")
+    here = install(arxiv, source=source)
+    report = here.run()
+    assert len(report.plan.digests[0].entries) == 15
+    text = body_of(here.mail.wait_for(1)[0].raw)
+    slack = " ".join(message.plain for message in here.slack.messages)
+    feed = feedparser.parse((here.folder / "feeds/perf.atom").read_bytes())
+    assert len(feed.entries) == 15
+    for entry in report.plan.digests[0].entries:
+        assert entry.paper.url in text or f"https://arxiv.org/abs/{entry.paper.id}" in text
+        assert str(entry.paper.id) in slack
+    assert "Pınar Tözün" in text
+    assert "Doğan Sağbili" in text
+    assert arxiv.violations == 0
+
+    mails, posts = len(here.mail.mails), len(here.slack.messages)
+    again = here.run()
+    assert again.deliver.total == 0
+    assert (len(here.mail.mails), len(here.slack.messages)) == (mails, posts)
+
+
+@pytest.mark.parametrize("source", ["harvest", "query"])
+def test_each_first_version_is_new_on_its_day_and_each_replacement_is_told_once(
+    source: str, stand_in: Callable[..., StandIn], install: Callable[..., Installation]
+) -> None:
+    arxiv = stand_in(SEED, "2026-02-20T12:40:00Z")
+    here = install(
+        arxiv, source=source, extra='first_look = 0\nkinds = ["new", "cross-list", "replacement", "withdrawal"]'
+    )
+    told: dict[tuple[Kind, str], list[str]] = {}
+    for moment in days("2026-02-20", "2026-03-24", "12:40"):
+        arxiv.set_now(moment)
+        for digest in here.run().plan.digests:
+            for entry in digest.entries:
+                told.setdefault((entry.kind, str(entry.paper.id)), []).append(moment.date().isoformat())
+    new = {id_: dates for (kind, id_), dates in told.items() if kind is Kind.NEW}
+    replaced = {id_: dates for (kind, id_), dates in told.items() if kind is Kind.REPLACEMENT}
+    assert len(new) == FIRST_VERSIONS
+    assert len(replaced) == REPLACEMENTS
+    assert set(told) == {(Kind.NEW, id_) for id_ in new} | {(Kind.REPLACEMENT, id_) for id_ in replaced}
+    came_out = arxiv.datestamps()
+    assert {id_: dates for id_, dates in (new | replaced).items()} == {
+        id_: [day] for id_, day in came_out.items()
+    }
+    assert Counter(day for dates in new.values() for day in dates)["2026-03-02"] == 5
+    assert arxiv.violations == 0
+
+
+def test_a_new_version_is_told_alone(
+    stand_in: Callable[..., StandIn], install: Callable[..., Installation], real_data: object
+) -> None:
+    arxiv = stand_in(SEED, "2026-03-24T12:40:00Z")
+    here = install(arxiv, extra='kinds = ["new", "cross-list", "replacement"]')
+    first = here.run().plan.digests[0].entries[0].paper
+    arxiv.add(
+        {
+            "id": str(first.id),
+            "version": first.version + 1,
+            "title": first.title,
+            "abstract": first.abstract,
+            "authors": [author.name for author in first.authors],
+            "categories": list(first.categories),
+            "comment": "accepted at a conference",
+            "published": first.published.isoformat(),
+            "updated": "2026-03-24T13:00:00Z",
+        }
+    )
+    arxiv.set_now(next(days("2026-03-26", "2026-03-26", "12:40")))
+    entries = [entry for digest in here.run().plan.digests for entry in digest.entries]
+    assert [(str(entry.paper.id), entry.kind) for entry in entries] == [(str(first.id), Kind.REPLACEMENT)]
+    assert entries[0].label == f"v{first.version} → v{first.version + 1}"
+
+
+def test_names_are_exact_in_every_medium(
+    stand_in: Callable[..., StandIn], install: Callable[..., Installation]
+) -> None:
+    arxiv = stand_in(SEED, "2026-03-24T12:40:00Z")
+    here = install(arxiv)
+    report = here.run()
+    paper = next(
+        entry.paper for entry in report.plan.digests[0].entries if str(entry.paper.id) == "2601.01265"
+    )
+    assert [author.affiliations for author in paper.authors] == [
+        ("Yale University",),
+        ("Stanford University",),
+        ("Yale University",),
+        ("Yale University",),
+    ]
+    slack = " ".join(message.plain for message in here.slack.messages)
+    feed = (here.folder / "feeds/perf.atom").read_text(encoding="utf-8")
+    mail = body_of(here.mail.wait_for(1)[0].raw)
+    for name in ("Pınar Tözün", "Doğan Sağbili"):
+        assert name in feed
+        assert name in mail
+    assert "Yale University" in mail
+    assert "Stanford University" in mail
+    assert "Nick Lindsay" in slack

@@ -1,0 +1,115 @@
+"""What the stories are lived in: an arXiv as a process of its own, and an installation beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from digest.clock import Clock, RemoteClock
+from digest.config import load_config
+from digest.demo.mail import MailSink
+from digest.demo.slack import SlackReceiver
+from digest.pipeline import PassReport, open_site, run_pass
+
+
+class StandIn:
+    """The large stand-in for arXiv, as a process of its own, under simulated time and judged pace."""
+
+    def __init__(self, folder: Path, papers: list[str], now: str) -> None:
+        script = folder / "standin" / "arxiv_standin.py"
+        arguments = [part for name in papers for part in ("--papers", str(folder / name))]
+        self._process = subprocess.Popen(  # noqa: S603 - the path comes from the person running the tests
+            [sys.executable, str(script), *arguments, "--now", now, "--port", "0", "--pace-clock", "sim"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert found, line
+        self.url = found[0]
+
+    def control(self, path: str, body: bytes | None = None, method: str = "GET") -> object:
+        request = urllib.request.Request(f"{self.url}/_control/{path}", data=body, method=method)  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
+            return json.load(answer)
+
+    def set_now(self, moment: datetime) -> None:
+        self.control(f"now?to={moment.strftime('%Y-%m-%dT%H:%M:%SZ')}", method="POST")
+
+    def add(self, paper: dict[str, object]) -> None:
+        self.control("papers", json.dumps([paper]).encode(), method="POST")
+
+    @property
+    def violations(self) -> int:
+        status = self.control("now")
+        assert isinstance(status, dict)
+        return int(status["violations"])
+
+    @property
+    def clock_url(self) -> str:
+        return f"{self.url}/_control/now"
+
+    def datestamps(self) -> dict[str, str]:
+        """Read the day each paper last changed publicly, by a reader of its own."""
+        url = f"{self.url}/oai?verb=ListIdentifiers&metadataPrefix=arXivRaw"
+        with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - loopback
+            text = answer.read().decode()
+        return dict(re.findall(r"<identifier>oai:arXiv.org:(.*?)</identifier>\s*<datestamp>(.*?)</datestamp>", text))
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait(10)
+
+
+@dataclass
+class Installation:
+    """A digest.toml with one mail address, one Slack channel and one feed, and passes over it."""
+
+    folder: Path
+    clock: Clock
+    mail: MailSink
+    slack: SlackReceiver
+    environ: dict[str, str]
+    reports: list[PassReport] = field(default_factory=list)
+
+    def run(self) -> PassReport:
+        config = load_config(self.folder / "digest.toml", self.environ)
+        site = open_site(config, self.clock, owner="test", jitter=lambda: 0.5)
+        try:
+            self.reports.append(run_pass(site))
+        finally:
+            site.close()
+        return self.reports[-1]
+
+    def command(self, *arguments: str, expect: int = 0) -> str:
+        """Run the real command line, as a process of its own."""
+        done = subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-m", "digest", *arguments],
+            cwd=self.folder,
+            env={**os.environ, **self.environ},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+def days(first: str, last: str, at: str) -> Iterator[datetime]:
+    """Count the days from one date to another, at one time of day (UTC)."""
+    moment = datetime.fromisoformat(f"{first}T{at}").replace(tzinfo=UTC)
+    while moment.date().isoformat() <= last:
+        yield moment
+        moment += timedelta(days=1)

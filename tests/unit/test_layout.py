@@ -1,0 +1,81 @@
+"""The house as seen from outside: what lies at the top, how long files are, what a help text costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LONGEST = 400
+HEAVY = (
+    "alembic",
+    "anyio",
+    "apscheduler",
+    "asyncio",
+    "httpx",
+    "jinja2",
+    "lxml",
+    "numpy",
+    "psycopg",
+    "rich",
+    "slack_sdk",
+    "smtplib",
+    "sqlalchemy",
+    "sqlite3",
+    "starlette",
+    "uvicorn",
+)
+
+
+def tracked() -> list[str]:
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git from the path
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    return done.stdout.splitlines()
+
+
+def test_nothing_but_what_belongs_there_lies_at_the_top() -> None:
+    top = {name.partition("/")[0] for name in tracked()}
+    visible = {name for name in top if not name.startswith(".")}
+    assert visible == {"pyproject.toml", "README.md", "LICENSE", "digest", "templates", "tests"}
+
+
+def test_no_file_is_longer_than_the_cap() -> None:
+    sources = [name for name in tracked() if name.endswith(".py") and (ROOT / name).exists()]
+    lengths = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in sources}
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_no_room_is_a_bag() -> None:
+    bags = {"utils", "helpers", "common", "core", "managers", "base"}
+    parts = {Path(part).stem for name in tracked() if name.startswith("digest/") for part in name.split("/")}
+    assert parts & bags == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], []])
+def test_help_loads_nothing_of_the_network_the_database_or_the_web(arguments: list[str]) -> None:
+    code = (
+        "import sys; from digest.cli import run_cli; run_cli(sys.argv[1:]); "
+        "print(' '.join(sorted(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in done.stderr.splitlines()[-1].split()}
+    assert loaded & set(HEAVY) == set()
+
+
+def test_the_command_and_the_module_are_one() -> None:
+    done = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-m", "digest", "--version"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("digest ")
