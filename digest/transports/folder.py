@@ -48,9 +48,11 @@ class FolderTransport:
         Raises:
             DeliveryError: the message's name is no file name, or the disk does not take it (try again).
         """
-        path = self._choose_path(message, destination)
-        is_written = write_if_changed(path, message.body)
-        return Receipt(str(path), "written" if is_written else "was there already")
+        path, is_there = self._locate(message, destination)
+        if is_there:
+            return Receipt(str(path), "was there already")
+        write_if_changed(path, message.body)
+        return Receipt(str(path), "written")
 
     def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
         """Tell whether the message's file is there.
@@ -58,11 +60,8 @@ class FolderTransport:
         Raises:
             DeliveryError: the folder cannot be read.
         """
-        path = self._choose_path(message, destination)
-        try:
-            return Receipt(str(path), "was there already") if holds(path, message.body) else None
-        except OSError as error:
-            raise judge_disk(path, error) from error
+        path, is_there = self._locate(message, destination)
+        return Receipt(str(path), "was there already") if is_there else None
 
     def close(self) -> None:
         """Do nothing: no file stays open between messages."""
@@ -70,17 +69,23 @@ class FolderTransport:
     def _folder(self, destination: Destination) -> Path:
         return self._root / Path(destination.address).expanduser()
 
-    def _choose_path(self, message: Message, destination: Destination) -> Path:
-        name = message.name or message.idempotency_key + _SUFFIXES.get(message.media_type, "")
-        if name.startswith(".") or Path(name).name != name or "\\" in name or not name.isprintable():
-            raise DeliveryError(
-                f"{name!r} can't be a file's name",
-                permanent=True,
-                hint="Names carry no folder, no leading dot and no control characters.",
-            )
-        path = self._folder(destination) / name
+    def _locate(self, message: Message, destination: Destination) -> tuple[Path, bool]:
+        """Return the message's path, and whether it is there already."""
+        path = self._folder(destination) / _choose_name(message)
         try:
-            is_taken = path.exists() and not holds(path, message.body)
+            if path.exists() and not holds(path, message.body):
+                path = path.with_stem(f"{path.stem}-{message.idempotency_key}")
+            return path, holds(path, message.body)
         except OSError as error:
             raise judge_disk(path, error) from error
-        return path.with_stem(f"{path.stem}-{message.idempotency_key}") if is_taken else path
+
+
+def _choose_name(message: Message) -> str:
+    name = message.name or message.idempotency_key + _SUFFIXES.get(message.media_type, "")
+    if name.startswith(".") or Path(name).name != name or "\\" in name or not name.isprintable():
+        raise DeliveryError(
+            f"{name!r} can't be a file's name",
+            permanent=True,
+            hint="Names carry no folder, no leading dot and no control characters.",
+        )
+    return name

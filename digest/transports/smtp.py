@@ -8,7 +8,6 @@ without an answer, nobody can tell (RFC 1047) and only the caller's policy can d
 from __future__ import annotations
 
 import re
-import smtplib
 import threading
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from digest.transports.smtp_replies import (
 )
 
 if TYPE_CHECKING:
+    import smtplib
     from datetime import datetime
     from pathlib import Path
 
@@ -136,7 +136,7 @@ class SmtpTransport:
             stage = Stage.FINAL
             link.send(b".\r\n")
             code, reply = self._await_verdict(link)
-        except (smtplib.SMTPException, OSError) as error:
+        except OSError as error:
             self._connection.drop()
             raise judge_break(stage, error) from error
         if code not in _TAKEN:

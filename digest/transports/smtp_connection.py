@@ -8,7 +8,6 @@ import socket
 from dataclasses import dataclass
 
 from digest.clock import monotonic
-from digest.errors import DeliveryError
 from digest.transports.mail_server import MailServer, Security
 from digest.transports.smtp_replies import DONE, Stage, judge_opening
 
@@ -70,7 +69,7 @@ class SmtpConnection:
         try:
             if self._link is not None and self._link.rset()[0] == DONE:
                 return
-        except (smtplib.SMTPException, OSError):
+        except OSError:
             pass  # RSET only saves reconnecting; what went wrong with the mail is already being reported
         self.drop()
 
@@ -86,7 +85,7 @@ class SmtpConnection:
         if link is None:
             return
         # The last mail was answered long ago: how the goodbye ends changes nothing.
-        with contextlib.suppress(smtplib.SMTPException, OSError):
+        with contextlib.suppress(OSError):
             if link.sock is not None:
                 link.sock.settimeout(_GOODBYE)
             link.docmd("QUIT")
@@ -105,7 +104,7 @@ class SmtpConnection:
             return False
         try:
             return link.noop()[0] == DONE
-        except (smtplib.SMTPException, OSError):
+        except OSError:
             return False
 
     def _open(self) -> smtplib.SMTP:
@@ -120,7 +119,7 @@ class SmtpConnection:
             stage = Stage.LOGIN
             if self._server.user:
                 link.login(self._server.user, self._server.password)
-        except (smtplib.SMTPException, OSError) as error:
+        except OSError as error:
             if link is not None:
                 link.close()
             raise judge_opening(self._server, stage, error) from error
@@ -132,8 +131,7 @@ class SmtpConnection:
             link: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=timeout, context=self._tls)
         else:
             link = smtplib.SMTP(host, port, timeout=timeout)
-        if link.sock is None:
-            raise DeliveryError(f"{self._server} closed the connection before it began", whole_transport=True)
+        assert link.sock is not None  # noqa: S101 - constructing with a host connects, or raises
         # The final dot goes out in a packet of its own; without this it would wait for an acknowledgement.
         link.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return link

@@ -134,7 +134,8 @@ def judge_opening(server: MailServer, stage: Stage, error: Exception) -> Deliver
             whole_transport=True,
             hint="Check scheme and port: smtp+starttls is usual on 587, smtps on 465.",
         )
-    if isinstance(error, smtplib.SMTPServerDisconnected | OSError):
+    # Every smtplib error is an OSError; the two kinds mean different things here.
+    if isinstance(error, smtplib.SMTPServerDisconnected) or not isinstance(error, smtplib.SMTPException):
         return DeliveryError(
             f"{server} can't be reached: {_words(error)}",
             whole_transport=True,

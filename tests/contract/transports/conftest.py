@@ -1,0 +1,136 @@
+"""Each transport with a far side of its own, opened through the registry."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from digest.clock import ManualClock
+from digest.demo.mail import MailSink
+from digest.demo.slack import TOKEN, SlackReceiver
+from digest.messages import Message
+from digest.subscriptions import Destination, DestinationKind
+from digest.transports.registry import TRANSPORTS, open_transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from digest.transports.registry import Transport
+
+NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
+KEY = "5f0c9d54-0000-5000-8000-000000000001"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A transport, somewhere to send to, and what has arrived there.
+
+    Attributes:
+        transport: opened through the registry.
+        destination: takes messages.
+        message: one it takes.
+        arrived: the bodies that came through, oldest first.
+        fail: makes the far side refuse or vanish, for now.
+        can_tell: whether it can find out what became of a message.
+    """
+
+    transport: Transport
+    destination: Destination
+    message: Message
+    arrived: Callable[[], list[bytes]]
+    fail: Callable[[], object]
+    can_tell: bool = False
+
+
+@pytest.fixture(params=list(TRANSPORTS), ids=str)
+def route(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Route]:
+    """One route per registered transport."""
+    with ExitStack() as stack:
+        route = _ROUTES[request.param](stack, tmp_path)
+        stack.callback(route.transport.close)
+        yield route
+
+
+def _encode(payload: object) -> bytes:
+    return json.dumps(payload, ensure_ascii=False).encode()
+
+
+def _lay_mail(stack: ExitStack, _: Path) -> Route:
+    sink = MailSink()
+    inner = stack.enter_context(ExitStack())
+    inner.enter_context(sink)
+    body = f"Message-ID: <{KEY}@sender.example>\r\nSubject: x\r\n\r\n.\r\n..\r\nten % of a dot.\r\n"
+    return Route(
+        open_transport(DestinationKind.MAIL, {"url": sink.url, "from_address": "digest@sender.example"}),
+        Destination(DestinationKind.MAIL, "reader@example.org"),
+        Message("message/rfc822", body.encode(), KEY, "perf.eml"),
+        lambda: [mail.raw for mail in sink.mails],
+        inner.close,
+    )
+
+
+def _lay_slack(stack: ExitStack, _: Path) -> Route:
+    receiver = stack.enter_context(SlackReceiver(ManualClock(NOW)))
+    payload: dict[str, Any] = {
+        "channel": "C000PAPERS",
+        "text": "Pınar’s nine papers &amp; more",
+        "metadata": {"event_type": "digest_posted", "event_payload": {"delivery": KEY}},
+    }
+    return Route(
+        open_transport(DestinationKind.SLACK, {"token": TOKEN, "url": receiver.url}),
+        Destination(DestinationKind.SLACK, "#papers"),
+        Message("application/json", _encode(payload), KEY, "perf.json"),
+        lambda: [_encode(message.payload) for message in receiver.messages],
+        lambda: receiver.faults.add("ratelimited", times=9),
+        can_tell=True,
+    )
+
+
+def _lay_webhook(stack: ExitStack, _: Path) -> Route:
+    receiver = stack.enter_context(SlackReceiver(ManualClock(NOW)))
+    return Route(
+        open_transport(DestinationKind.SLACK_WEBHOOK, {"urls": {"team": receiver.webhook_url}}),
+        Destination(DestinationKind.SLACK_WEBHOOK, "team"),
+        Message("application/json", _encode({"text": "Pınar’s nine papers"}), KEY, "perf.json"),
+        lambda: [_encode({"text": message.payload["text"]}) for message in receiver.messages],
+        lambda: receiver.faults.add("ratelimited", times=9),
+    )
+
+
+def _lay_folder(_: ExitStack, tmp_path: Path) -> Route:
+    folder = tmp_path / "digests"
+    return Route(
+        open_transport(DestinationKind.FILE, {"root": tmp_path}),
+        Destination(DestinationKind.FILE, "digests"),
+        Message("text/html", b"<p>nine papers</p>\r\n\x00\xff", KEY, "perf.html"),
+        lambda: [path.read_bytes() for path in folder.iterdir()] if folder.exists() else [],
+        lambda: folder.write_bytes(b"a file in the folder's place"),
+        can_tell=True,
+    )
+
+
+def _lay_console(_: ExitStack, __: Path) -> Route:
+    stream = io.StringIO()
+    return Route(
+        open_transport(DestinationKind.CONSOLE, {"stream": stream}),
+        Destination(DestinationKind.CONSOLE),
+        Message("text/plain", "Pınar’s nine papers\n".encode(), KEY),
+        lambda: [stream.getvalue().encode()] if not stream.closed and stream.getvalue() else [],
+        stream.close,
+    )
+
+
+_ROUTES = {
+    DestinationKind.MAIL: _lay_mail,
+    DestinationKind.SLACK: _lay_slack,
+    DestinationKind.SLACK_WEBHOOK: _lay_webhook,
+    DestinationKind.FILE: _lay_folder,
+    DestinationKind.CONSOLE: _lay_console,
+}

@@ -1,0 +1,70 @@
+"""One line per transport, and for each line a module and a test file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import digest.transports
+from digest.errors import ConfigurationError
+from digest.subscriptions import DestinationKind
+from digest.transports.registry import TRANSPORTS, Transport, open_transport
+
+ROOM = Path(digest.transports.__file__).parent
+TESTS = Path(__file__).parents[2]
+
+
+def test_each_kind_of_destination_but_the_pulled_feed_has_a_line() -> None:
+    assert set(TRANSPORTS) == set(DestinationKind) - {DestinationKind.FEED}
+
+
+@pytest.mark.parametrize("path", TRANSPORTS.values())
+def test_each_line_names_a_class_with_a_transports_methods_in_a_module_of_its_own(path: str) -> None:
+    name, _, class_name = path.partition(":")
+    module = import_module(name)
+    assert module.__file__ is not None
+    assert Path(module.__file__).parent == ROOM
+    offered = getattr(module, class_name)
+    assert offered.__module__ == name
+    for method in ("resolve", "send", "find", "close"):
+        assert callable(getattr(offered, method))
+        assert getattr(offered, method).__doc__
+
+
+@pytest.mark.parametrize("path", TRANSPORTS.values())
+def test_each_line_has_a_test_file_of_the_modules_name(path: str) -> None:
+    module = path.partition(":")[0].rpartition(".")[2]
+    assert (TESTS / "integration" / "transports" / f"test_{module}.py").is_file()
+
+
+def test_each_transport_in_the_room_has_a_line() -> None:
+    found = set()
+    for file in ROOM.glob("*.py"):
+        module = import_module(f"digest.transports.{file.stem}")
+        found |= {
+            f"{module.__name__}:{name}"
+            for name, value in vars(module).items()
+            if name.endswith("Transport") and value is not Transport and value.__module__ == module.__name__
+        }
+    assert found == set(TRANSPORTS.values())
+
+
+def test_nothing_is_sent_to_a_feed() -> None:
+    with pytest.raises(ConfigurationError, match="fetch it themselves") as caught:
+        open_transport(DestinationKind.FEED, {})
+    assert "mailto" in caught.value.hint
+
+
+def test_the_registry_loads_no_transport_before_it_is_opened() -> None:
+    heavy = "smtplib ssl slack_sdk urllib.request email_validator digest.transports.smtp"
+    code = (
+        "import sys, digest.transports.registry as r; from digest.subscriptions import DestinationKind as K; "
+        f"print([n for n in {heavy.split()!r} if n in sys.modules]); r.open_transport(K.CONSOLE, {{}}); "
+        "print('digest.transports.console' in sys.modules, 'digest.transports.slack' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own words
+    assert done.stdout.split("\n")[:2] == ["[]", "True False"]

@@ -1,0 +1,69 @@
+"""Mail servers to talk to, and messages to send."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.demo.mail import MailSink
+from digest.demo.mailscript import Cue, Script, Step
+from digest.messages import Message
+from digest.transports.smtp import SmtpTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SENDER = "digest@sender.example"
+
+
+class WatchedScript(Script):
+    """A script that also notes every step the server is asked to take."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[tuple[Step, str]] = []
+
+    def take(self, step: Step, argument: str) -> Cue | None:
+        """Note the step and return its cue."""
+        self.steps.append((step, argument))
+        return super().take(step, argument)
+
+    def count(self, step: Step) -> int:
+        """How often a step was taken."""
+        return sum(taken is step for taken, _ in self.steps)
+
+
+@pytest.fixture
+def script() -> WatchedScript:
+    """What the mail sink is told to do, and what it did."""
+    return WatchedScript()
+
+
+@pytest.fixture
+def sink(script: WatchedScript) -> Iterator[MailSink]:
+    """A plain mail server that follows `script`."""
+    with MailSink() as sink:
+        sink.script = script
+        yield sink
+
+
+@pytest.fixture
+def open_mail() -> Iterator[Callable[..., SmtpTransport]]:
+    """Open a mail transport that is closed when the test ends."""
+    opened: list[SmtpTransport] = []
+
+    def open_one(url: str, **settings: object) -> SmtpTransport:
+        transport = SmtpTransport(**{"url": url, "from_address": SENDER} | settings)  # type: ignore[arg-type]  # keywords of many types
+        opened.append(transport)
+        return transport
+
+    yield open_one
+    for transport in opened:
+        transport.close()
+
+
+def make_mail(text: str = "Nine papers.\r\n", *, key: str = "5f0c9d54-0000-5000-8000-000000000001") -> Message:
+    """Return a small mail whose Message-ID is its key."""
+    head = f"From: {SENDER}\r\nTo: reader@example.org\r\nMessage-ID: <{key}@sender.example>\r\n\r\n"
+    return Message("message/rfc822", (head + text).encode(), key, "digest.eml")

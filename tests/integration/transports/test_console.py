@@ -1,0 +1,65 @@
+"""Messages on a text stream."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from digest.errors import DeliveryError
+from digest.messages import Message
+from digest.subscriptions import Destination, DestinationKind
+from digest.transports.console import ConsoleTransport
+
+NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
+CONSOLE = Destination(DestinationKind.CONSOLE)
+
+
+def _make(text: str) -> Message:
+    return Message("text/plain", text.encode(), "key-1")
+
+
+def test_a_message_is_printed_as_it_is_and_its_last_line_is_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    ConsoleTransport().send(_make("NEW 8\n 1  Tail latency below 10⁻³ s"), CONSOLE)
+    ConsoleTransport().send(_make("done\n"), CONSOLE)
+    assert capsys.readouterr().out == "NEW 8\n 1  Tail latency below 10⁻³ s\ndone\n"
+
+
+def test_characters_the_stream_cannot_show_become_question_marks() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    ConsoleTransport(stream=stream).send(_make("Pınar: 10⁻³ s"), CONSOLE)
+    assert raw.getvalue() == b"P?nar: 10?? s\n"
+
+
+def test_the_stream_is_left_open_for_whoever_gave_it() -> None:
+    stream = io.StringIO()
+    transport = ConsoleTransport(stream=stream)
+    transport.send(_make("x"), CONSOLE)
+    transport.close()
+    transport.close()
+    assert not stream.closed
+
+
+def test_a_stream_that_was_closed_is_reported_and_worth_a_retry() -> None:
+    stream = io.StringIO()
+    stream.close()
+    with pytest.raises(DeliveryError, match="can't be written") as caught:
+        ConsoleTransport(stream=stream).send(_make("x"), CONSOLE)
+    assert not caught.value.permanent
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_behind_the_stream_is_reported() -> None:
+    stream = io.TextIOWrapper(io.FileIO("/dev/full", "w"), encoding="utf-8", write_through=True)
+    with pytest.raises(DeliveryError, match="No space left"):
+        ConsoleTransport(stream=stream).send(_make("x"), CONSOLE)
+    stream.close()
+
+
+def test_whether_a_stream_showed_a_message_cannot_be_asked() -> None:
+    with pytest.raises(DeliveryError, match="can't be told") as caught:
+        ConsoleTransport().find(_make("x"), CONSOLE, NOW)
+    assert caught.value.permanent

@@ -1,0 +1,405 @@
+"""Slack's Web API over real connections: one request per post, and every way it can end."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.clock import ManualClock
+from digest.demo.loopback import Answer, Ending, LoopbackServer, Request, answer_json
+from digest.demo.slack import CHANNELS, SCOPES, TOKEN, SlackReceiver
+from digest.demo.workspace import SlackChannel
+from digest.errors import ConfigurationError, DeliveryError
+from digest.messages import Message
+from digest.subscriptions import Destination, DestinationKind
+from digest.transports.slack import SLACK_URL, SlackTransport
+from digest.transports.slack_client import TIMEOUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
+PAPERS = Destination(DestinationKind.SLACK, "#papers")
+KEY = "5f0c9d54-0000-5000-8000-000000000001"
+POST = "/api/chat.postMessage"
+
+
+def make_post(
+    *, key: str = KEY, channel: str = "C000PAPERS", text: str = "Nine papers", **more: object
+) -> Message:
+    """Return a post that carries its key as metadata."""
+    metadata = {"event_type": "digest_posted", "event_payload": {"delivery": key}}
+    blocks = [{"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}}]
+    call = {"channel": channel, "text": text, "blocks": blocks, "metadata": metadata, "client_msg_id": key} | more
+    return Message("application/json", json.dumps(call, ensure_ascii=False).encode(), key)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """The workspace's time."""
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def receiver(clock: ManualClock) -> Iterator[SlackReceiver]:
+    """A workspace with one ordinary, one strange and one archived channel."""
+    with SlackReceiver(clock) as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def slack(receiver: SlackReceiver) -> SlackTransport:
+    """A transport for that workspace."""
+    return SlackTransport(token=TOKEN, url=receiver.url)
+
+
+def _fail(transport: SlackTransport, message: Message | None = None) -> DeliveryError:
+    with pytest.raises(DeliveryError) as caught:
+        transport.send(message or make_post(), PAPERS)
+    return caught.value
+
+
+def _answering(answer: Answer | Callable[[Request], Answer]) -> LoopbackServer:
+    return LoopbackServer(answer if callable(answer) else lambda _: answer)
+
+
+def test_the_rendered_call_is_posted_as_it_is_and_answered_with_its_timestamp(
+    receiver: SlackReceiver, slack: SlackTransport
+) -> None:
+    message = make_post(text="Pınar Tözün: “10⁻³ s”", unfurl_links=False, parse="none")
+    receipt = slack.send(message, PAPERS)
+    (stored,) = receiver.messages
+    assert stored.payload == json.loads(message.body)
+    assert receipt.remote_id == stored.ts
+    assert receiver.calls == ("chat.postMessage",)
+
+
+def test_a_repeat_that_slack_recognises_counts_as_taken(clock: ManualClock) -> None:
+    with SlackReceiver(clock, drops_repeats=True) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url)
+        first = slack.send(make_post(), PAPERS)
+        again = slack.send(make_post(), PAPERS)
+    assert again.remote_id == first.remote_id
+    assert "already" in again.detail
+    assert len(receiver.messages) == 1
+
+
+@pytest.mark.parametrize("fault", ["drop_after", "reset_after", "500_after_store"])
+def test_an_answer_lost_after_the_post_was_stored_is_ambiguous_and_never_repeated_by_itself(
+    fault: str, receiver: SlackReceiver, slack: SlackTransport
+) -> None:
+    receiver.faults.add(fault)
+    failure = _fail(slack)
+    assert failure.ambiguous
+    assert not failure.permanent
+    assert receiver.calls == ("chat.postMessage",)
+    assert len(receiver.messages) == 1
+
+
+@pytest.mark.parametrize(
+    "fault", ["drop_before", "reset", "html_503", "html_200", "internal_error", "fatal_error"]
+)
+def test_an_answer_that_does_not_say_is_ambiguous_and_asked_for_only_once(
+    fault: str, receiver: SlackReceiver, slack: SlackTransport
+) -> None:
+    receiver.faults.add(fault)
+    failure = _fail(slack)
+    assert failure.ambiguous
+    assert not failure.permanent
+    assert "<html" not in failure.message
+    assert receiver.calls == ("chat.postMessage",)
+
+
+def test_silence_is_waited_out_for_a_while_and_then_ambiguous(receiver: SlackReceiver) -> None:
+    assert TIMEOUT == 15
+    receiver.faults.add("hang_after", seconds=5)
+    assert _fail(SlackTransport(token=TOKEN, url=receiver.url, timeout=0.2)).ambiguous
+    assert receiver.calls == ("chat.postMessage",)
+
+
+def test_a_body_cut_short_is_ambiguous() -> None:
+    with _answering(Answer(b'{"ok": true, "ts": "1.0"}', ending=Ending.CUT)) as server:
+        assert _fail(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous
+
+
+@pytest.mark.parametrize("body", [b"[1]", b"[]", b"null", b'"ok"', b'{"ok": true}', b"\xff\xfe", b""])
+def test_a_200_that_is_no_answer_of_slacks_is_ambiguous(body: bytes) -> None:
+    with _answering(Answer(body, media_type="application/json; charset=utf-8")) as server:
+        assert _fail(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous
+
+
+def test_nobody_listening_means_nothing_was_stored() -> None:
+    with _answering(Answer()) as server:
+        url = f"{server.url}/api/"
+    failure = _fail(SlackTransport(token=TOKEN, url=url))
+    assert not failure.ambiguous
+    assert not failure.permanent
+    assert failure.whole_transport
+
+
+@pytest.mark.parametrize(("retry_after", "seconds"), [("30", 30.0), ("1.5", 1.5), ("", None), ("later", None)])
+def test_a_429_is_certain_and_says_how_long_to_wait_where_slack_does(
+    retry_after: str, seconds: float | None, receiver: SlackReceiver, slack: SlackTransport
+) -> None:
+    receiver.faults.add("ratelimited", retry_after=retry_after)
+    failure = _fail(slack)
+    assert failure.retry_after == seconds
+    assert not failure.permanent
+    assert not failure.ambiguous
+    assert not failure.whole_transport
+    assert receiver.calls == ("chat.postMessage",)
+    assert receiver.messages == ()
+
+
+def test_two_posts_within_a_second_make_slack_ask_for_patience(slack: SlackTransport) -> None:
+    slack.send(make_post(), PAPERS)
+    assert _fail(slack).retry_after == 1
+
+
+@pytest.mark.parametrize(
+    ("channel", "error", "word"),
+    [
+        ("C000LOUNGE", "not_in_channel", "/invite"),
+        ("C000ATTIC0", "is_archived", "Unarchive"),
+        ("C000NOWHERE", "channel_not_found", "/invite"),
+    ],
+)
+def test_a_channel_that_does_not_take_posts_is_permanent_for_it_alone_and_says_what_to_do(
+    channel: str, error: str, word: str, slack: SlackTransport
+) -> None:
+    failure = _fail(slack, make_post(channel=channel))
+    assert failure.permanent
+    assert not failure.whole_transport
+    assert error in failure.message
+    assert word in failure.hint
+
+
+def test_a_refused_token_stops_the_workspace_and_is_not_shown(receiver: SlackReceiver) -> None:
+    failure = _fail(SlackTransport(token="xoxb-wrong", url=receiver.url))
+    assert failure.permanent
+    assert failure.whole_transport
+    assert "DIGEST_SLACK_TOKEN" in failure.hint
+    assert "xoxb-wrong" not in failure.message + failure.hint
+
+
+def test_a_message_beyond_slacks_limits_is_permanent_and_points_at_the_block(slack: SlackTransport) -> None:
+    failure = _fail(slack, make_post(text="x" * 3001))
+    assert failure.permanent
+    assert not failure.whole_transport
+    assert "invalid_blocks" in failure.message
+    assert "/blocks/0" in failure.message
+
+
+def test_a_body_that_is_no_json_object_is_refused_before_anything_is_sent(
+    receiver: SlackReceiver, slack: SlackTransport
+) -> None:
+    for body in (b"no json", b"[]"):
+        assert _fail(slack, Message("application/json", body, KEY)).permanent
+    assert receiver.calls == ()
+
+
+def test_a_redirect_is_refused_and_the_token_is_not_carried_along() -> None:
+    visits: list[Request] = []
+
+    def note(request: Request) -> Answer:
+        visits.append(request)
+        return answer_json({"ok": True, "ts": "1.0"})
+
+    with _answering(note) as elsewhere:
+        for status in (301, 302, 303, 307, 308):
+            away = Answer(b"", status, headers=(("Location", f"{elsewhere.url}{POST}"),))
+            with _answering(away) as server:
+                failure = _fail(SlackTransport(token=TOKEN, url=f"{server.url}/api/"))
+            assert failure.permanent
+            assert failure.whole_transport
+            assert not failure.ambiguous
+    assert visits == []
+
+
+def test_a_proxy_from_the_environment_is_not_used_to_reach_this_machine(
+    receiver: SlackReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _answering(Answer(b"", 502)) as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        SlackTransport(token=TOKEN, url=receiver.url).send(make_post(), PAPERS)
+    assert len(receiver.messages) == 1
+
+
+@pytest.mark.parametrize("url", ["http://slack.com/api/", "ftp://127.0.0.1/api/", "slack.com/api/", ""])
+def test_the_token_goes_nowhere_but_over_https_or_to_this_machine(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="https"):
+        SlackTransport(token=TOKEN, url=url)
+    SlackTransport(token=TOKEN, url=SLACK_URL).close()
+
+
+@pytest.mark.parametrize("token", ["", "  ", "xoxb-1\r\nX-Header: y"])
+def test_a_missing_or_broken_token_is_a_configuration_error(token: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        SlackTransport(token=token)
+    assert "DIGEST_SLACK_TOKEN" in caught.value.hint
+
+
+def test_no_log_at_any_level_shows_the_token_or_the_message(
+    receiver: SlackReceiver, slack: SlackTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG), caplog.at_level(logging.DEBUG, "slack_sdk"):
+        slack.send(make_post(text="unmistakable words"), PAPERS)
+        receiver.faults.add("drop_after")
+        _fail(slack, make_post(text="unmistakable words"))
+        slack.resolve(PAPERS)
+    assert "unmistakable" not in caplog.text
+    assert TOKEN not in caplog.text
+
+
+def test_what_slack_warns_about_is_logged_and_kept(
+    slack: SlackTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    message = make_post()
+    call = json.loads(message.body) | {"text": "x" * 40_001}
+    receipt = slack.send(Message("application/json", json.dumps(call).encode(), KEY), PAPERS)
+    assert "message_truncated" in receipt.detail
+    assert "message_truncated" in caplog.text
+
+
+def test_a_channels_name_becomes_its_id_and_is_asked_for_once(
+    receiver: SlackReceiver, slack: SlackTransport
+) -> None:
+    assert slack.resolve(PAPERS) == "C000PAPERS"
+    assert slack.resolve(Destination(DestinationKind.SLACK, "Papers")) == "C000PAPERS"
+    assert slack.resolve(Destination(DestinationKind.SLACK, "#lounge")) == "C000LOUNGE"
+    assert receiver.calls == ("conversations.list",)
+
+
+@pytest.mark.parametrize("address", ["C000PAPERS", "G0123456789", "D0123456789", "U0123456789"])
+def test_an_id_is_taken_as_it_is_without_asking(
+    address: str, receiver: SlackReceiver, slack: SlackTransport
+) -> None:
+    assert slack.resolve(Destination(DestinationKind.SLACK, address)) == address
+    assert receiver.calls == ()
+
+
+def test_a_channel_beyond_the_first_page_is_found(clock: ManualClock) -> None:
+    many = [SlackChannel(f"C{number:09}", f"team-{number}") for number in range(450)]
+    with SlackReceiver(clock, channels=many) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url)
+        assert slack.resolve(Destination(DestinationKind.SLACK, "#team-449")) == "C000000449"
+        assert receiver.calls == ("conversations.list",) * 3
+
+
+def test_a_channel_nobody_can_see_is_permanent_and_says_how_to_be_seen(slack: SlackTransport) -> None:
+    with pytest.raises(DeliveryError, match="#nowhere") as caught:
+        slack.resolve(Destination(DestinationKind.SLACK, "#nowhere"))
+    assert caught.value.permanent
+    assert not caught.value.whole_transport
+    assert "/invite" in caught.value.hint
+    assert "groups:read" in caught.value.hint
+
+
+def test_a_missing_scope_for_looking_up_channels_is_named(clock: ManualClock) -> None:
+    with SlackReceiver(clock, scopes=("chat:write",)) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url)
+        with pytest.raises(DeliveryError, match="channels:read") as caught:
+            slack.resolve(PAPERS)
+    assert caught.value.permanent
+
+
+def test_without_the_scope_for_private_channels_the_public_ones_are_still_found() -> None:
+    def answer(request: Request) -> Answer:
+        if "private_channel" in request.param("types"):
+            return answer_json({"ok": False, "error": "missing_scope", "needed": "groups:read"})
+        return answer_json({"ok": True, "channels": [{"id": "C1", "name": "papers"}]})
+
+    with _answering(answer) as server:
+        assert SlackTransport(token=TOKEN, url=f"{server.url}/api/").resolve(PAPERS) == "C1"
+
+
+def test_a_failed_look_up_is_never_ambiguous(receiver: SlackReceiver, slack: SlackTransport) -> None:
+    for fault in ("drop_before", "html_503", "internal_error"):
+        receiver.faults.add(fault)
+        with pytest.raises(DeliveryError) as caught:
+            slack.resolve(PAPERS)
+        assert not caught.value.ambiguous
+        assert not caught.value.permanent
+
+
+def test_a_list_without_an_end_is_given_up() -> None:
+    endless = answer_json({"ok": True, "channels": [], "response_metadata": {"next_cursor": "again"}})
+    with _answering(endless) as server, pytest.raises(DeliveryError, match="does not end"):
+        SlackTransport(token=TOKEN, url=f"{server.url}/api/").resolve(PAPERS)
+
+
+def test_a_post_of_unknown_fate_is_found_by_its_metadata(
+    receiver: SlackReceiver, slack: SlackTransport, clock: ManualClock
+) -> None:
+    slack.send(make_post(key="earlier"), PAPERS)
+    clock.advance(timedelta(seconds=5))
+    receiver.faults.add("drop_after")
+    assert _fail(slack).ambiguous
+    found = slack.find(make_post(), PAPERS, NOW - timedelta(seconds=60))
+    assert found is not None
+    assert found.remote_id == receiver.messages[-1].ts
+    assert receiver.messages[-1].client_msg_id == KEY
+
+
+def test_a_post_that_never_arrived_is_not_found(receiver: SlackReceiver, slack: SlackTransport) -> None:
+    receiver.faults.add("drop_before")
+    assert _fail(slack).ambiguous
+    assert slack.find(make_post(), PAPERS, NOW - timedelta(seconds=60)) is None
+
+
+def test_a_post_before_the_moment_asked_about_is_not_taken_for_this_one(
+    slack: SlackTransport, clock: ManualClock
+) -> None:
+    slack.send(make_post(), PAPERS)
+    clock.advance(timedelta(hours=1))
+    assert slack.find(make_post(), PAPERS, clock.now() - timedelta(seconds=60)) is None
+
+
+def test_a_reply_of_unknown_fate_is_found_in_its_thread(
+    receiver: SlackReceiver, slack: SlackTransport, clock: ManualClock
+) -> None:
+    parent = slack.send(make_post(key="parent"), PAPERS)
+    clock.advance(timedelta(seconds=2))
+    reply = make_post(thread_ts=parent.remote_id)
+    receiver.faults.add("drop_after")
+    assert _fail(slack, reply).ambiguous
+    found = slack.find(reply, PAPERS, NOW - timedelta(seconds=60))
+    assert found is not None
+    assert found.remote_id == receiver.messages[1].ts
+    assert receiver.calls[-1] == "conversations.replies"
+
+
+def test_a_post_is_found_behind_many_others(clock: ManualClock) -> None:
+    with SlackReceiver(clock, pace=0) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url)
+        first = slack.send(make_post(), PAPERS)
+        for number in range(120):
+            receiver.workspace.post({"channel": "C000PAPERS", "text": f"chatter {number}"})
+        found = slack.find(make_post(), PAPERS, NOW - timedelta(seconds=60))
+        assert found is not None
+        assert found.remote_id == first.remote_id
+        assert receiver.calls.count("conversations.history") == 2
+
+
+def test_without_the_scope_to_read_history_it_cannot_be_told_and_the_scope_is_named(clock: ManualClock) -> None:
+    scopes = set(SCOPES.values()) - {"channels:history"}
+    with SlackReceiver(clock, channels=CHANNELS, scopes=scopes) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url)
+        with pytest.raises(DeliveryError, match="channels:history") as caught:
+            slack.find(make_post(), PAPERS, NOW)
+    assert caught.value.permanent
+    assert not caught.value.ambiguous
+
+
+def test_a_post_without_metadata_cannot_be_told_from_others(slack: SlackTransport) -> None:
+    bare = Message("application/json", b'{"channel": "C000PAPERS", "text": "x"}', KEY)
+    with pytest.raises(DeliveryError, match="no metadata") as caught:
+        slack.find(bare, PAPERS, NOW)
+    assert caught.value.permanent

@@ -1,0 +1,225 @@
+"""Slack incoming webhooks over real connections: `ok`, a refusal in words, or nothing."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.clock import ManualClock
+from digest.demo.loopback import Answer, Ending, LoopbackServer, Request
+from digest.demo.slack import SlackReceiver
+from digest.errors import ConfigurationError, DeliveryError
+from digest.messages import Message
+from digest.subscriptions import Destination, DestinationKind
+from digest.transports import slack_webhook
+from digest.transports.slack_webhook import WebhookTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
+TEAM = Destination(DestinationKind.SLACK_WEBHOOK, "team")
+MESSAGE = Message("application/json", '{"text": "Pınar’s nine papers"}'.encode(), "key-1")
+
+
+def _answering(answer: Answer | Callable[[Request], Answer]) -> LoopbackServer:
+    return LoopbackServer(answer if callable(answer) else lambda _: answer)
+
+
+def _fail(answer: Answer, *, timeout: float = 5) -> DeliveryError:
+    with _answering(answer) as server, pytest.raises(DeliveryError) as caught:
+        WebhookTransport(urls={"team": f"{server.url}/hook"}, timeout=timeout).send(MESSAGE, TEAM)
+    return caught.value
+
+
+def test_a_webhook_takes_the_bytes_as_they_are_and_gives_no_id() -> None:
+    visits: list[Request] = []
+
+    def note(request: Request) -> Answer:
+        visits.append(request)
+        return Answer(b"ok")
+
+    with _answering(note) as server:
+        receipt = WebhookTransport(urls={"team": f"{server.url}/hook"}).send(MESSAGE, TEAM)
+    (visit,) = visits
+    assert visit.body == MESSAGE.body
+    assert visit.headers["content-type"] == "application/json"
+    assert receipt.remote_id == ""
+    assert receipt.detail == "ok"
+
+
+def test_the_receiving_workspace_shows_the_message() -> None:
+    with SlackReceiver(ManualClock(NOW)) as receiver:
+        WebhookTransport(urls={"team": receiver.webhook_url}).send(MESSAGE, TEAM)
+        assert [message.text for message in receiver.messages] == ["Pınar’s nine papers"]
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (400, "user_not_found"),
+        (403, "action_prohibited"),
+        (403, "invalid_token"),
+        (403, "posting_to_general_channel_denied"),
+        (404, "channel_not_found"),
+        (404, "no_service"),
+        (404, "no_active_hooks"),
+        (404, "no_team"),
+        (404, "team_disabled"),
+        (410, "channel_is_archived"),
+    ],
+)
+def test_a_webhook_that_is_gone_or_forbidden_is_permanent_and_says_what_to_do(status: int, text: str) -> None:
+    failure = _fail(Answer(text.encode(), status))
+    assert failure.permanent
+    assert not failure.ambiguous
+    assert not failure.whole_transport
+    assert text in failure.message
+    assert failure.hint
+
+
+@pytest.mark.parametrize("text", ["invalid_payload", "invalid_blocks", "no_text", "too_many_attachments"])
+def test_a_message_slack_does_not_understand_is_permanent_and_our_own_fault(text: str) -> None:
+    failure = _fail(Answer(text.encode(), 400))
+    assert failure.permanent
+    assert "template" in failure.hint
+
+
+@pytest.mark.parametrize("status", [400, 404, 413])
+def test_an_unknown_refusal_is_permanent_for_this_webhook_alone(status: int) -> None:
+    failure = _fail(Answer(b"<html>nginx</html>", status))
+    assert failure.permanent
+    assert not failure.whole_transport
+    assert "<html" not in failure.message
+
+
+@pytest.mark.parametrize(("retry_after", "seconds"), [("7", 7.0), ("0.5", 0.5), ("", None)])
+def test_a_429_is_certain_and_says_how_long_to_wait(retry_after: str, seconds: float | None) -> None:
+    headers = (("Retry-After", retry_after),) if retry_after else ()
+    failure = _fail(Answer(b"rate_limited", 429, headers=headers))
+    assert failure.retry_after == seconds
+    assert not failure.permanent
+    assert not failure.ambiguous
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(b"rollup_error", 500),
+        Answer(b"<html>", 503),
+        Answer(b"<html>welcome to the hotel</html>", 200),
+        Answer(b"", ending=Ending.DROP),
+        Answer(b"", ending=Ending.RESET),
+        Answer(b"ok but longer", ending=Ending.CUT),
+    ],
+    ids=["500", "503", "portal", "drop", "reset", "cut"],
+)
+def test_an_answer_that_does_not_say_ok_or_no_is_ambiguous(answer: Answer) -> None:
+    failure = _fail(answer)
+    assert failure.ambiguous
+    assert not failure.permanent
+
+
+def test_silence_is_ambiguous() -> None:
+    assert _fail(Answer(ending=Ending.HANG, patience=3), timeout=0.2).ambiguous
+
+
+def test_exactly_one_request_is_made_whatever_happens() -> None:
+    visits: list[Request] = []
+
+    def drop(request: Request) -> Answer:
+        visits.append(request)
+        return Answer(ending=Ending.DROP)
+
+    with _answering(drop) as server, pytest.raises(DeliveryError):
+        WebhookTransport(urls={"team": f"{server.url}/hook"}).send(MESSAGE, TEAM)
+    assert len(visits) == 1
+
+
+def test_nobody_listening_means_nothing_was_stored_and_the_url_stays_secret() -> None:
+    with _answering(Answer()) as server:
+        url = f"{server.url}/secret-path"
+    with pytest.raises(DeliveryError) as caught:
+        WebhookTransport(urls={"team": url}).send(MESSAGE, TEAM)
+    assert not caught.value.ambiguous
+    assert not caught.value.permanent
+    assert "secret-path" not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_refused_and_nothing_is_sent_on(status: int) -> None:
+    visits: list[Request] = []
+
+    def note(request: Request) -> Answer:
+        visits.append(request)
+        return Answer(b"ok")
+
+    with _answering(note) as elsewhere:
+        failure = _fail(Answer(b"", status, headers=(("Location", f"{elsewhere.url}/internal"),)))
+    assert failure.permanent
+    assert not failure.ambiguous
+    assert visits == []
+
+
+def test_no_log_shows_the_url_or_the_message(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), _answering(Answer(b"ok")) as server:
+        WebhookTransport(urls={"team": f"{server.url}/secret-path"}).send(MESSAGE, TEAM)
+    assert "secret-path" not in caplog.text
+    assert "nine papers" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://hooks.slack.com/services/T01AB/B02CD/abcDEF123",
+        "https://hooks.slack-gov.com/services/T01AB/B02CD/abcDEF123",
+        "http://127.0.0.1:8080/services/T000/B000/XXXX",
+        "http://localhost:8080/hook",
+    ],
+)
+def test_slacks_own_urls_and_this_machines_are_taken(url: str) -> None:
+    WebhookTransport(urls={"team": url}).close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "http://hooks.slack.com/services/T01AB/B02CD/abcDEF123",
+        "https://hooks.slack.com.example.org/services/T01AB/B02CD/abcDEF123",
+        "https://hooks.slack.com@example.org/services/T01AB/B02CD/abcDEF123",
+        "https://hooks.slack.com:8443/services/T01AB/B02CD/abcDEF123",
+        "https://hooks.slack.com/services/T01AB/B02CD/abcDEF123?next=x",
+        "https://hooks.slack.com/services/T01AB/B02CD/abcDEF123\n",
+        "https://hooks.slack.com/services/T01AB/B02CD/",
+        "https://hooks.slack.com/workflows/T01AB/B02CD/abc",
+        "https://10.0.0.1/services/T01AB/B02CD/abcDEF123",
+        "https://127.0.0.1/services/T01AB/B02CD/abcDEF123",
+        "file:///etc/passwd",
+    ],
+)
+def test_any_other_url_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        WebhookTransport(urls={"team": url})
+    assert "hooks.slack.com/services/T…/B…/…" in caught.value.hint
+    assert "abcDEF123" not in caught.value.message + caught.value.hint
+
+
+def test_a_webhook_that_is_not_configured_is_named_with_those_that_are() -> None:
+    transport = WebhookTransport(urls={"team": "http://127.0.0.1:1/hook"})
+    other = Destination(DestinationKind.SLACK_WEBHOOK, "other")
+    for act in (lambda: transport.resolve(other), lambda: transport.send(MESSAGE, other)):
+        with pytest.raises(DeliveryError, match="other") as caught:
+            act()
+        assert caught.value.permanent
+        assert "team" in caught.value.hint
+
+
+def test_whether_a_webhook_took_a_message_cannot_be_asked_and_its_weaker_promise_is_stated() -> None:
+    with pytest.raises(DeliveryError, match="can't be told") as caught:
+        WebhookTransport(urls={"team": "http://127.0.0.1:1/hook"}).find(MESSAGE, TEAM, NOW)
+    assert caught.value.permanent
+    assert "weaker" in str(slack_webhook.__doc__)

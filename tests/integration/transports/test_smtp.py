@@ -1,0 +1,326 @@
+"""Mail over real connections: who takes it, and on which side of the final dot a failure lies."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from digest.clock import monotonic
+from digest.demo.mailscript import Step
+from digest.errors import ConfigurationError, DeliveryError
+from digest.messages import Message
+from digest.subscriptions import Destination, DestinationKind
+from digest.transports.smtp_connection import Patience
+from tests.integration.transports.conftest import SENDER, make_mail
+from tests.integration.transports.wire import WireServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.demo.mail import MailSink
+    from digest.transports.smtp import SmtpTransport
+    from tests.integration.transports.conftest import WatchedScript
+
+    OpenMail = Callable[..., SmtpTransport]
+
+READER = Destination(DestinationKind.MAIL, "reader@example.org")
+PLAIN = "plain\r\n"
+_SINCE = datetime(2026, 11, 20, 9, tzinfo=UTC)
+
+
+def _fail(transport: SmtpTransport, destination: Destination = READER) -> DeliveryError:
+    with pytest.raises(DeliveryError) as caught:
+        transport.send(make_mail(), destination)
+    return caught.value
+
+
+def test_a_mail_arrives_byte_for_byte_with_its_envelope_and_the_servers_name_for_it(
+    sink: MailSink, open_mail: OpenMail
+) -> None:
+    mail = make_mail("Ten percent of 100% is 10.\r\n\r\n.\r\n..two\r\n")
+    receipt = open_mail(sink.url).send(mail, READER)
+    (taken,) = sink.mails
+    assert taken.raw == mail.body
+    assert (taken.sender, taken.recipients) == (SENDER, ("reader@example.org",))
+    assert receipt.remote_id == "1"
+    assert receipt.detail.startswith("250 ")
+
+
+def test_a_451_for_one_recipient_is_worth_a_retry_and_the_same_connection_serves_the_next(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    script.reply("RCPT", "451 4.2.1 try later")
+    transport = open_mail(sink.url)
+    failure = _fail(transport)
+    assert not failure.permanent
+    assert not failure.ambiguous
+    assert not failure.whole_transport
+    transport.send(make_mail(), READER)
+    assert len(sink.mails) == 1
+    assert script.count(Step.CONNECT) == 1
+
+
+def test_a_550_is_permanent_for_that_recipient_alone(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    script.reply("RCPT", "550 5.1.1 no such mailbox", match="gone@example.org")
+    transport = open_mail(sink.url)
+    failure = _fail(transport, Destination(DestinationKind.MAIL, "gone@example.org"))
+    assert failure.permanent
+    assert not failure.whole_transport
+    assert "no such mailbox" in failure.message
+    assert transport.send(make_mail(), READER).remote_id == "1"
+    assert script.count(Step.CONNECT) == 1
+
+
+@pytest.mark.parametrize("step", ["EHLO", "MAIL", "RCPT", "DATA"])
+def test_a_connection_lost_before_the_final_dot_delivered_nothing_and_the_next_mail_reconnects(
+    step: str, sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    script.drop(step)
+    transport = open_mail(sink.url)
+    failure = _fail(transport)
+    assert not failure.ambiguous
+    assert not failure.permanent
+    assert sink.mails == ()
+    transport.send(make_mail(), READER)
+    assert len(sink.mails) == 1
+    assert script.count(Step.CONNECT) == 2
+
+
+def test_a_connection_lost_within_the_mails_body_delivered_nothing(open_mail: OpenMail) -> None:
+    with WireServer(reads=200) as server:
+        transport = open_mail(f"smtp://{server.address}")
+        with pytest.raises(DeliveryError) as caught:
+            # More than the sockets' buffers hold, so that the cut is felt while the body is on its way.
+            transport.send(make_mail("x" * 70 + "\r\n" + ("y" * 70 + "\r\n") * 200_000), READER)
+    assert not caught.value.ambiguous
+    assert server.bodies == []
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_connection_lost_after_the_final_dot_is_ambiguous_whether_the_mail_was_kept_or_not(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail, *, is_stored: bool
+) -> None:
+    script.drop("END", is_stored=is_stored)
+    failure = _fail(open_mail(sink.url))
+    assert failure.ambiguous
+    assert not failure.permanent
+    assert "Message-ID" in failure.hint
+    assert len(sink.mails) == int(is_stored)
+
+
+def test_silence_after_the_final_dot_is_ambiguous_and_waited_for_longer_than_any_other_answer(
+    open_mail: OpenMail,
+) -> None:
+    assert Patience().final == 600
+    assert Patience().command == 60
+    with WireServer(verdict=None) as server:
+        transport = open_mail(f"smtp://{server.address}", patience=Patience(command=0.1, final=0.4))
+        started = monotonic()
+        failure = _fail(transport)
+        waited = monotonic() - started
+    assert failure.ambiguous
+    assert waited >= 0.4
+
+
+def test_words_outside_the_protocol_after_the_final_dot_are_ambiguous(open_mail: OpenMail) -> None:
+    with WireServer(verdict="whatever") as server:
+        assert _fail(open_mail(f"smtp://{server.address}")).ambiguous
+
+
+@pytest.mark.parametrize(("reply", "is_permanent"), [("451 4.3.0 disk trouble", False), ("554 5.7.1 spam", True)])
+def test_a_refusal_after_the_final_dot_is_an_answer_and_not_ambiguous(
+    reply: str, sink: MailSink, script: WatchedScript, open_mail: OpenMail, *, is_permanent: bool
+) -> None:
+    script.reply("END", reply)
+    failure = _fail(open_mail(sink.url))
+    assert failure.permanent == is_permanent
+    assert not failure.ambiguous
+    assert not failure.whole_transport
+    assert sink.mails == ()
+
+
+def test_a_421_stops_the_whole_transport_for_now_and_ends_the_connection(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    script.reply("MAIL", "421 4.3.2 going down")
+    transport = open_mail(sink.url)
+    failure = _fail(transport)
+    assert failure.whole_transport
+    assert not failure.permanent
+    transport.send(make_mail(), READER)
+    assert script.count(Step.CONNECT) == 2
+
+
+def test_a_server_that_greets_with_a_refusal_or_is_not_there_concerns_every_mail(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    script.reply("CONNECT", "554 5.7.1 no mail service for you")
+    failure = _fail(open_mail(sink.url))
+    assert failure.permanent
+    assert failure.whole_transport
+    with WireServer() as server:
+        absent = f"smtp://{server.address}"
+    failure = _fail(open_mail(absent))
+    assert failure.whole_transport
+    assert not failure.permanent
+    assert not failure.ambiguous
+
+
+def test_many_mails_share_one_connection_until_its_hundred_is_full(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    assert Patience().mails == 100
+    transport = open_mail(sink.url)
+    for _ in range(5):
+        transport.send(make_mail(), READER)
+    assert script.count(Step.CONNECT) == 1
+    frugal = open_mail(sink.url, patience=Patience(mails=2))
+    for _ in range(5):
+        frugal.send(make_mail(), READER)
+    assert script.count(Step.CONNECT) == 1 + 3
+    assert len(sink.mails) == 10
+
+
+def test_a_connection_idle_for_too_long_is_replaced(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    assert Patience().idle == 60
+    transport = open_mail(sink.url, patience=Patience(idle=0.05))
+    transport.send(make_mail(), READER)
+    threading.Event().wait(0.1)
+    transport.send(make_mail(), READER)
+    assert script.count(Step.CONNECT) == 2
+
+
+def test_a_connection_the_server_closed_meanwhile_is_replaced_without_a_failure(open_mail: OpenMail) -> None:
+    with WireServer(is_tired=True) as server:
+        transport = open_mail(f"smtp://{server.address}")
+        assert transport.send(make_mail(), READER).remote_id == "WIRE1"
+        assert transport.send(make_mail(), READER).remote_id == "WIRE1"
+        assert server.connections == 2
+        assert len(server.bodies) == 2
+
+
+def test_a_connection_that_does_not_survive_a_refusal_is_replaced_and_the_refusal_reported(
+    open_mail: OpenMail,
+) -> None:
+    with WireServer(replies={"RCPT": "550 5.1.1 no such mailbox", "RSET": ""}) as server:
+        transport = open_mail(f"smtp://{server.address}")
+        for _ in range(2):
+            assert "no such mailbox" in _fail(transport).message
+    assert server.connections == 2
+
+
+def test_leading_dots_are_doubled_on_the_wire_and_nowhere_else(open_mail: OpenMail) -> None:
+    with WireServer() as server:
+        open_mail(f"smtp://{server.address}").send(make_mail(".\r\n..\r\n.x\r\na.b\r\n\r\n.end\r\n"), READER)
+    assert server.bodies[0].endswith(b"\r\n\r\n..\r\n...\r\n..x\r\na.b\r\n\r\n..end\r\n")
+
+
+def test_bare_line_ends_cannot_smuggle_in_a_second_mail(open_mail: OpenMail) -> None:
+    smuggled = "one\n.\nMAIL FROM:<evil@example.org>\r.\rtwo\r\n.\rthree\n.\r\nfour"
+    with WireServer() as server:
+        open_mail(f"smtp://{server.address}").send(make_mail(smuggled), READER)
+    assert len(server.bodies) == 1
+    body = server.bodies[0].partition(b"\r\n\r\n")[2]
+    assert body == b"one\r\n..\r\nMAIL FROM:<evil@example.org>\r\n..\r\ntwo\r\n..\r\nthree\r\n..\r\nfour\r\n"
+    assert not any("evil" in command for command in server.commands)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lines=st.lists(
+        st.sampled_from([b".", b"..", b"", b".x", b"text", "é".encode(), b"\x00\x0b", b"From x"]), max_size=8
+    )
+)
+def test_every_mail_with_crlf_line_ends_arrives_byte_for_byte(
+    lines: list[bytes], sink: MailSink, open_mail: OpenMail
+) -> None:
+    body = b"Subject: x\r\n\r\n" + b"".join(line + b"\r\n" for line in lines)
+    open_mail(sink.url).send(Message("message/rfc822", body, "key"), READER)
+    assert sink.mails[-1].raw == body
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["x@example.org>\r\nRCPT TO:<other@example.org", "x@example.org\n", "two words@example.org", "<x@y.org>", ""],
+)
+def test_an_address_that_could_end_a_command_never_reaches_the_server(
+    address: str, sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    destination = Destination(DestinationKind.MAIL, address)
+    transport = open_mail(sink.url)
+    failure = _fail(transport, destination)
+    assert failure.permanent
+    assert not failure.whole_transport
+    with pytest.raises(DeliveryError, match="no mail address"):
+        transport.resolve(destination)
+    assert script.steps == []
+
+
+def test_a_sender_that_is_no_address_is_a_configuration_error(open_mail: OpenMail) -> None:
+    with pytest.raises(ConfigurationError, match="can't be sent from"):
+        open_mail("smtp://127.0.0.1", from_address="Digest <digest@example.org>")
+
+
+def test_smtputf8_and_8bitmime_are_asked_for_only_when_needed_and_offered(open_mail: OpenMail) -> None:
+    beyond_ascii = Destination(DestinationKind.MAIL, "jürgen@example.org")
+    with WireServer(offers=("8BITMIME", "SMTPUTF8", "SIZE 1000000")) as server:
+        transport = open_mail(f"smtp://{server.address}")
+        for text, destination in ((PLAIN, READER), ("é\r\n", READER), (PLAIN, beyond_ascii)):
+            transport.send(make_mail(text), destination)
+    plain, eight_bit, utf8 = [command for command in server.commands if command.startswith("MAIL")]
+    assert plain == f"MAIL FROM:<{SENDER}> SIZE={len(make_mail(PLAIN).body)}"
+    assert eight_bit.endswith(" BODY=8BITMIME")
+    assert utf8.endswith(" SMTPUTF8")
+    assert "RCPT TO:<jürgen@example.org>" in server.commands
+    with WireServer(offers=("PIPELINING",)) as server:
+        transport = open_mail(f"smtp://{server.address}")
+        failure = _fail(transport, beyond_ascii)
+        transport.send(make_mail(), READER)
+    assert failure.permanent
+    assert not failure.whole_transport
+    assert [command for command in server.commands if command.startswith("MAIL")] == [f"MAIL FROM:<{SENDER}>"]
+
+
+def test_whether_a_mail_was_taken_cannot_be_asked(sink: MailSink, open_mail: OpenMail) -> None:
+    with pytest.raises(DeliveryError, match="can't be told") as caught:
+        open_mail(sink.url).find(make_mail(), READER, _SINCE)
+    assert caught.value.permanent
+
+
+def test_closing_says_goodbye_once_and_may_be_repeated(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    transport = open_mail(sink.url)
+    transport.send(make_mail(), READER)
+    transport.close()
+    transport.close()
+    assert script.count(Step.QUIT) == 1
+
+
+def test_closing_breaks_off_a_mail_that_waits_for_its_verdict_and_leaves_it_ambiguous(open_mail: OpenMail) -> None:
+    with WireServer(verdict=None) as server:
+        transport = open_mail(f"smtp://{server.address}")
+        failures: list[DeliveryError] = []
+        sending = threading.Thread(target=lambda: failures.append(_fail(transport)))
+        sending.start()
+        _wait_until(lambda: len(server.bodies) == 1)
+        transport.close()
+        sending.join(timeout=5)
+    assert not sending.is_alive()
+    assert failures[0].ambiguous
+
+
+def _wait_until(is_true: Callable[[], bool]) -> None:
+    until = monotonic() + 5
+    while not is_true():
+        assert monotonic() < until, "it did not happen within 5 seconds"
+        threading.Event().wait(0.01)

@@ -1,0 +1,142 @@
+"""Mail over TLS, and with a login: nothing is said to a server that can't prove who it is."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.demo.certificate import has_openssl
+from digest.demo.mail import MailSink
+from digest.errors import ConfigurationError, DeliveryError
+from digest.subscriptions import Destination, DestinationKind
+from tests.integration.transports.conftest import WatchedScript, make_mail
+from tests.integration.transports.wire import WireServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.transports.smtp import SmtpTransport
+
+    OpenMail = Callable[..., SmtpTransport]
+
+READER = Destination(DestinationKind.MAIL, "reader@example.org")
+CERTIFICATES = Path(__file__).parent / "certificates"
+"""A made-up authority, and a certificate of its for `elsewhere.example.org`. Both last a century."""
+
+needs_openssl = pytest.mark.skipif(not has_openssl(), reason="the mail sink makes its certificate with openssl")
+both_ways = pytest.mark.parametrize("way", ["starttls", "implicit_tls"])
+
+
+def _encrypted(way: str, login: tuple[str, str] | None = None) -> MailSink:
+    return MailSink(starttls=way == "starttls", implicit_tls=way == "implicit_tls", login=login)
+
+
+def _fail(transport: SmtpTransport) -> DeliveryError:
+    with pytest.raises(DeliveryError) as caught:
+        transport.send(make_mail(), READER)
+    return caught.value
+
+
+@needs_openssl
+@both_ways
+def test_a_mail_travels_encrypted_once_the_server_has_proved_who_it_is(way: str, open_mail: OpenMail) -> None:
+    with _encrypted(way) as sink:
+        transport = open_mail(sink.url, ca_file=sink.certificate)
+        transport.send(make_mail(), READER)
+        transport.send(make_mail(), READER)
+        assert [mail.is_encrypted for mail in sink.mails] == [True, True]
+        assert sink.mails[0].raw == make_mail().body
+
+
+@needs_openssl
+@both_ways
+def test_a_certificate_nobody_vouches_for_is_refused_before_a_word_is_said(way: str, open_mail: OpenMail) -> None:
+    with _encrypted(way) as sink:
+        failure = _fail(open_mail(sink.url))
+        assert sink.mails == ()
+    assert "certificate" in failure.message
+    assert failure.whole_transport
+    assert not failure.permanent
+    assert not failure.ambiguous
+
+
+def test_a_certificate_for_another_name_is_refused(open_mail: OpenMail) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATES / "elsewhere.pem")
+    with WireServer(context=context) as server:
+        failure = _fail(open_mail(f"smtps://{server.address}", ca_file=CERTIFICATES / "authority.pem"))
+    assert "127.0.0.1" in failure.message
+    assert failure.whole_transport
+    assert server.commands == []
+
+
+def test_a_server_without_starttls_gets_neither_mail_nor_password(open_mail: OpenMail) -> None:
+    with WireServer() as server:
+        transport = open_mail(f"smtp+starttls://{server.address}", user="me", password="hunter2")
+        failure = _fail(transport)
+    assert failure.permanent
+    assert failure.whole_transport
+    assert {command.split()[0].upper() for command in server.commands} <= {"EHLO", "QUIT"}
+
+
+def test_speaking_tls_to_a_server_that_does_not_fails_for_every_mail_and_says_where_to_look(
+    open_mail: OpenMail,
+) -> None:
+    with WireServer() as server:
+        failure = _fail(open_mail(f"smtps://{server.address}"))
+    assert failure.whole_transport
+    assert not failure.ambiguous
+    assert "scheme and port" in failure.hint
+
+
+def test_a_certificate_file_that_cannot_be_read_is_a_configuration_error(
+    open_mail: OpenMail, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match="can't be read"):
+        open_mail("smtps://127.0.0.1", ca_file=tmp_path / "absent.pem")
+
+
+@needs_openssl
+@both_ways
+def test_the_login_comes_after_encryption_and_lets_mail_through(way: str, open_mail: OpenMail) -> None:
+    with _encrypted(way, login=("me", "hunter2")) as sink:
+        url = sink.url.replace("://", "://me@")
+        open_mail(url, password="hunter2", ca_file=sink.certificate).send(make_mail(), READER)
+        assert sink.mails[0].login == "me"
+
+
+def test_a_refused_login_stops_the_whole_transport_and_names_the_password(open_mail: OpenMail) -> None:
+    with MailSink(login=("me", "hunter2")) as sink:
+        failure = _fail(open_mail(sink.url, user="me", password="wrong"))
+        assert sink.mails == ()
+    assert failure.permanent
+    assert failure.whole_transport
+    assert "DIGEST_MAIL_PASSWORD" in failure.hint
+    assert "wrong" not in failure.message
+
+
+def test_a_login_that_fails_for_now_is_tried_again(open_mail: OpenMail) -> None:
+    with MailSink(login=("me", "hunter2")) as sink:
+        sink.script = script = WatchedScript()
+        script.reply("AUTH", "454 4.7.0 authentication server is down", times=5)
+        failure = _fail(open_mail(sink.url, user="me", password="hunter2"))
+    assert failure.whole_transport
+    assert not failure.permanent
+
+
+def test_a_server_that_demands_a_login_stops_the_whole_transport(open_mail: OpenMail) -> None:
+    with MailSink(login=("me", "hunter2")) as sink:
+        failure = _fail(open_mail(sink.url))
+    assert failure.permanent
+    assert failure.whole_transport
+
+
+def test_a_server_that_offers_no_login_is_not_told_the_password(open_mail: OpenMail) -> None:
+    with WireServer() as server:
+        failure = _fail(open_mail(f"smtp://{server.address}", user="me", password="hunter2"))
+    assert failure.permanent
+    assert failure.whole_transport
+    assert not any("AUTH" in command for command in server.commands)

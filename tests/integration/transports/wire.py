@@ -1,0 +1,132 @@
+"""A mail server that speaks line by line and shows the very bytes that crossed the wire."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO, Self, cast
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Mapping
+
+
+class WireServer:
+    """Takes one connection after another on 127.0.0.1.
+
+    Args:
+        offers: what EHLO lists.
+        verdict: the reply to the final dot; None says nothing, and waits for the client to go.
+        is_tired: it closes after each mail it took, without a word.
+        reads: bytes of a mail's body read before the connection is cut; None for all.
+        replies: command → what is said instead of yes; "" cuts the connection.
+        context: TLS from the first byte.
+    """
+
+    def __init__(
+        self,
+        *,
+        offers: tuple[str, ...] = ("8BITMIME",),
+        verdict: str | None = "250 2.0.0 Ok: queued as WIRE1",
+        is_tired: bool = False,
+        reads: int | None = None,
+        replies: Mapping[str, str] | None = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self.commands: list[str] = []
+        self.bodies: list[bytes] = []
+        self.connections = 0
+        self._offers = offers
+        self._verdict = verdict
+        self._is_tired = is_tired
+        self._reads = reads
+        self._replies = replies or {}
+        self._context = context
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._connection: socket.socket | None = None
+        self._is_over = False
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    @property
+    def address(self) -> str:
+        """Host and port."""
+        return f"127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over = True
+        for one in (self._socket, self._connection):
+            if one is not None:
+                with suppress(OSError):  # the client may have left already
+                    socket.socket.shutdown(one, socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(timeout=5)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return  # the test is over
+            if self._is_over:
+                connection.close()
+                return
+            self.connections += 1
+            self._connection = connection
+            with connection, suppress(OSError):  # clients may leave, or dislike the certificate
+                if self._context is not None:
+                    self._connection = connection = self._context.wrap_socket(connection, server_side=True)
+                with connection, connection.makefile("rwb", buffering=0) as stream:
+                    self._talk(cast("BinaryIO", stream))
+
+    def _talk(self, stream: BinaryIO) -> None:
+        _say(stream, "220 wire.example")
+        while line := _read_line(stream):
+            command = line.decode("utf-8").rstrip("\r\n")
+            self.commands.append(command)
+            verb = command.split(" ")[0].upper()
+            if verb == "EHLO":
+                listed = ["wire.example", *self._offers]
+                _say(stream, *(f"250{'-' if i + 1 < len(listed) else ' '}{word}" for i, word in enumerate(listed)))
+            elif verb == "DATA":
+                _say(stream, "354 go on")
+                if not self._take_body(stream):
+                    return
+            elif verb == "QUIT":
+                _say(stream, "221 bye")
+                return
+            else:
+                reply = self._replies.get(verb, "250 fine")
+                if not reply:
+                    return
+                _say(stream, reply)
+
+    def _take_body(self, stream: BinaryIO) -> bool:
+        """Return whether the conversation goes on."""
+        body = b""
+        while not (line := _read_line(stream)).startswith(b".\r\n"):
+            body += line
+            if not line or (self._reads is not None and len(body) >= self._reads):
+                return False
+        self.bodies.append(body)
+        if self._verdict is None:
+            stream.read(1)
+            return False
+        _say(stream, self._verdict)
+        return not self._is_tired
+
+
+def _say(stream: BinaryIO, *lines: str) -> None:
+    stream.write("".join(f"{line}\r\n" for line in lines).encode())
+
+
+def _read_line(stream: BinaryIO) -> bytes:
+    """Read up to CRLF and nothing else: a bare LF is no line end here."""
+    line = b""
+    while not line.endswith(b"\r\n") and (byte := stream.read(1)):
+        line += byte
+    return line

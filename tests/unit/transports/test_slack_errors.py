@@ -1,0 +1,187 @@
+"""What Slack's answers mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.error import URLError
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.transports.slack_errors import (
+    AMBIGUOUS,
+    DESTINATION,
+    WAIT,
+    WORKSPACE,
+    Answer,
+    is_our_fault,
+    judge_answer,
+    judge_break,
+    read_retry_after,
+)
+
+if TYPE_CHECKING:
+    from digest.errors import DeliveryError
+
+
+def _judge(error: str, *, is_post: bool = True, **more: object) -> DeliveryError:
+    data = {"ok": False, "error": error} | more
+    return judge_answer("chat.postMessage", Answer(200, {}, data), is_post=is_post)
+
+
+@pytest.mark.parametrize("code", sorted(AMBIGUOUS))
+def test_an_error_that_may_have_half_succeeded_is_ambiguous_for_a_post_and_harmless_for_a_look(code: str) -> None:
+    assert _judge(code).ambiguous
+    assert not _judge(code, is_post=False).ambiguous
+    assert not _judge(code).permanent
+
+
+@pytest.mark.parametrize("code", sorted(WAIT))
+def test_an_error_that_passes_is_neither_permanent_nor_ambiguous(code: str) -> None:
+    failure = _judge(code)
+    assert not failure.permanent
+    assert not failure.ambiguous
+
+
+def test_states_that_last_hours_ask_for_an_hour_and_stop_the_workspace() -> None:
+    failure = _judge("org_login_required")
+    assert failure.retry_after == 3600
+    assert failure.whole_transport
+    assert _judge("ratelimited").retry_after is None
+    assert not _judge("ratelimited").whole_transport
+
+
+@pytest.mark.parametrize("code", sorted(WORKSPACE))
+def test_an_error_about_the_token_stops_the_whole_workspace_with_a_hint(code: str) -> None:
+    failure = _judge(code)
+    assert failure.permanent
+    assert failure.whole_transport
+    assert failure.hint
+
+
+@pytest.mark.parametrize(
+    "code", [*sorted(DESTINATION), "restricted_action", "restricted_action_read_only_channel"]
+)
+def test_an_error_about_a_channel_stops_that_channel_alone_with_a_hint(code: str) -> None:
+    failure = _judge(code)
+    assert failure.permanent
+    assert not failure.whole_transport
+    assert failure.hint
+
+
+@pytest.mark.parametrize("code", ["not_in_channel", "channel_not_found"])
+def test_a_channel_without_the_app_is_told_how_to_invite_it(code: str) -> None:
+    assert "/invite" in _judge(code).hint
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "invalid_blocks",
+        "invalid_blocks_format",
+        "msg_blocks_too_long",
+        "msg_too_long",
+        "invalid_metadata_format",
+        "invalid_metadata_schema",
+        "metadata_too_large",
+        "no_text",
+        "too_many_attachments",
+        "attachment_payload_limit_exceeded",
+        "markdown_text_conflict",
+        "invalid_arguments",
+        "json_not_object",
+    ],
+)
+def test_a_fault_of_the_message_is_permanent_and_stops_nobody_else(code: str) -> None:
+    failure = _judge(code)
+    assert is_our_fault(code)
+    assert failure.permanent
+    assert not failure.whole_transport
+    assert "template" in failure.hint
+
+
+def test_the_classes_do_not_overlap() -> None:
+    classes: list[set[str]] = [set(AMBIGUOUS), set(WAIT), set(WORKSPACE), set(DESTINATION)]
+    assert sum(map(len, classes)) == len(set().union(*classes))
+
+
+def test_a_missing_scope_is_named() -> None:
+    failure = _judge("missing_scope", needed="channels:history", provided="chat:write")
+    assert "channels:history" in failure.message
+    assert failure.permanent
+
+
+def test_what_slack_says_about_wrong_blocks_is_passed_on() -> None:
+    details = ["[ERROR] must be less than 3001 characters [json-pointer:/blocks/2/text/text]"]
+    failure = _judge("invalid_blocks", response_metadata={"messages": details})
+    assert "/blocks/2/text/text" in failure.message
+    assert "no more than 3000" in _judge("invalid_blocks", errors=["no more than 3000"]).message
+
+
+def test_an_unknown_refusal_is_tried_again_within_the_callers_limits() -> None:
+    failure = _judge("something_new")
+    assert not failure.permanent
+    assert not failure.ambiguous
+    assert "something_new" in failure.message
+
+
+@pytest.mark.parametrize(
+    "data", [{}, [], None, "ok", {"ok": True}, {"ok": False}, {"ok": False, "error": "Not JSON: <"}]
+)
+def test_an_unreadable_answer_under_200_leaves_a_posts_fate_open(data: object) -> None:
+    failure = judge_answer("chat.postMessage", Answer(200, {}, data), is_post=True)
+    assert failure.ambiguous
+    assert not failure.permanent
+
+
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
+def test_a_server_failure_leaves_a_posts_fate_open(status: int) -> None:
+    assert judge_answer("chat.postMessage", Answer(status, {}, {}), is_post=True).ambiguous
+    assert not judge_answer("conversations.list", Answer(status, {}, {}), is_post=False).ambiguous
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 403, 404, 407, 413])
+def test_a_redirect_or_a_refused_request_was_not_stored_and_needs_the_operator(status: int) -> None:
+    failure = judge_answer("chat.postMessage", Answer(status, {}, {}), is_post=True)
+    assert failure.permanent
+    assert failure.whole_transport
+    assert not failure.ambiguous
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "30"}, 30.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"Retry-After": "Fri, 20 Nov 2026 09:00:40 GMT", "Date": "Fri, 20 Nov 2026 09:00:00 GMT"}, 40.0),
+        ({"Retry-After": "Fri, 20 Nov 2026 09:00:40 GMT"}, None),
+        ({"Retry-After": "Fri, 20 Nov 2026 08:00:00 GMT", "Date": "Fri, 20 Nov 2026 09:00:00 GMT"}, None),
+        ({"Retry-After": "-1"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "inf"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_broken_seconds_or_a_date(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    answer = Answer(429, headers, {})
+    assert read_retry_after(answer) == seconds
+    assert judge_answer("chat.postMessage", answer, is_post=True).retry_after == seconds
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_no_header_of_any_kind_upsets_the_reading(after: str, date: str) -> None:
+    seconds = read_retry_after(Answer(429, {"Retry-After": after, "Date": date}, {}))
+    assert seconds is None or seconds >= 0
+
+
+def test_a_failure_before_the_request_was_out_is_certain_and_one_after_it_is_not() -> None:
+    before = judge_break("Slack", URLError(ConnectionRefusedError("refused")), is_post=True)
+    after = judge_break("Slack", ConnectionResetError("reset"), is_post=True)
+    assert not before.ambiguous
+    assert before.whole_transport
+    assert after.ambiguous
+    assert not after.whole_transport

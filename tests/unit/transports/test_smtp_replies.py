@@ -1,0 +1,90 @@
+"""What a mail server's replies mean."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.transports.smtp_replies import Stage, find_queue_id, judge_reply, read_reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "queue_id"),
+    [
+        (b"2.0.0 Ok: queued as 4XyZ1k2mB3z9rT", "4XyZ1k2mB3z9rT"),
+        (b"OK id=1rUd4x-000AbC-1Q", "1rUd4x-000AbC-1Q"),
+        (b"2.6.0 <a@example.org> [InternalId=1234567, Hostname=mx] Queued mail for delivery", "1234567"),
+        (b"2.0.0 OK  1700000000 ab12-20cd.34 - gsmtp", "ab12-20cd.34"),
+        (b"2.0.0 5AB9mQ1k012345 Message accepted for delivery", "5AB9mQ1k012345"),
+        (b"Ok 0102018f2b1c3d4e-1a2b3c4d-0000-000000", "0102018f2b1c3d4e-1a2b3c4d-0000-000000"),
+        (b"OK", ""),
+        (b"2.0.0 Message accepted", ""),
+    ],
+)
+def test_the_servers_own_name_for_a_mail_is_read_where_it_gives_one(reply: bytes, queue_id: str) -> None:
+    assert find_queue_id(reply) == queue_id
+
+
+@given(st.integers(400, 499), st.sampled_from(Stage))
+def test_a_4xx_reply_is_worth_another_try_at_every_stage(code: int, stage: Stage) -> None:
+    failure = judge_reply(stage, code, b"try again later")
+    assert not failure.permanent
+    assert not failure.ambiguous
+
+
+@given(st.integers(500, 599), st.sampled_from(Stage))
+def test_a_5xx_reply_is_final_and_certain_at_every_stage(code: int, stage: Stage) -> None:
+    failure = judge_reply(stage, code, b"no")
+    assert failure.permanent
+    assert not failure.ambiguous
+
+
+@given(st.integers(-1, 999).filter(lambda code: not 400 <= code <= 599), st.sampled_from(Stage))
+def test_a_reply_outside_the_protocol_leaves_the_fate_open_only_after_the_final_dot(
+    code: int, stage: Stage
+) -> None:
+    failure = judge_reply(stage, code, b"?")
+    assert failure.ambiguous == (stage is Stage.FINAL)
+    assert not failure.permanent
+
+
+@pytest.mark.parametrize(
+    ("stage", "code", "reply", "reaches_every_mail"),
+    [
+        (Stage.GREETING, 554, b"no mail service here", True),
+        (Stage.LOGIN, 535, b"5.7.8 bad credentials", True),
+        (Stage.RECIPIENT, 530, b"5.7.0 authentication required", True),
+        (Stage.SENDER, 550, b"5.7.1 sender refused", True),
+        (Stage.SENDER, 552, b"5.3.4 message too big", False),
+        (Stage.RECIPIENT, 421, b"4.3.2 shutting down", True),
+        (Stage.RECIPIENT, 550, b"5.1.1 no such mailbox", False),
+        (Stage.RECIPIENT, 452, b"4.2.2 mailbox full", False),
+        (Stage.FINAL, 554, b"5.7.1 looks like spam", False),
+    ],
+)
+def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_this_one(
+    stage: Stage, code: int, reply: bytes, *, reaches_every_mail: bool
+) -> None:
+    assert judge_reply(stage, code, reply).whole_transport == reaches_every_mail
+
+
+@pytest.mark.parametrize(
+    ("stage", "code", "reply", "word"),
+    [
+        (Stage.RECIPIENT, 550, b"5.7.1 relaying denied", "policy"),
+        (Stage.RECIPIENT, 552, b"5.2.2 quota exceeded", "full"),
+        (Stage.RECIPIENT, 550, b"5.1.1 unknown", "Check the address"),
+        (Stage.LOGIN, 535, b"5.7.8 no", "DIGEST_MAIL_PASSWORD"),
+        (Stage.SENDER, 553, b"5.1.8 sender not allowed", "`from`"),
+    ],
+)
+def test_a_refusal_tells_the_operator_what_to_look_at(stage: Stage, code: int, reply: bytes, word: str) -> None:
+    assert word in judge_reply(stage, code, reply).hint
+
+
+@given(st.binary(max_size=2000))
+def test_a_reply_is_shown_as_one_short_printable_line(reply: bytes) -> None:
+    text = read_reply(reply)
+    assert len(text) <= 300
+    assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text)
