@@ -129,6 +129,19 @@ def test_silence_after_the_final_dot_is_ambiguous_and_waited_for_longer_than_any
     assert waited >= 0.4
 
 
+def test_a_verdict_that_comes_too_late_is_not_taken_for_the_next_mails(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail
+) -> None:
+    script.delay("END", 0.3)
+    transport = open_mail(sink.url, patience=Patience(command=5, final=0.1))
+    assert _fail(transport).ambiguous
+    sink.wait_for(1)
+    threading.Event().wait(0.4)
+    transport.send(make_mail(), READER)
+    assert script.count(Step.CONNECT) == 2
+    assert len(sink.mails) == 2
+
+
 def test_words_outside_the_protocol_after_the_final_dot_are_ambiguous(open_mail: OpenMail) -> None:
     with WireServer(verdict="whatever") as server:
         assert _fail(open_mail(f"smtp://{server.address}")).ambiguous
@@ -315,7 +328,7 @@ def test_closing_breaks_off_a_mail_that_waits_for_its_verdict_and_leaves_it_ambi
         _wait_until(lambda: len(server.bodies) == 1)
         transport.close()
         sending.join(timeout=5)
-    assert not sending.is_alive()
+        assert not sending.is_alive()
     assert failures[0].ambiguous
 
 
