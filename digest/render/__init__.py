@@ -1,0 +1,20 @@
+"""Rendering: a digest becomes a message for one medium, a feed becomes a document.
+
+Everything here is a function of its arguments and of the templates: no clock, no environment, no
+random source, so the same digest gives the same bytes on every machine and every attempt.
+"""
+
+from digest.render.contexts import ErrorContext, HomeContext, LeaveContext, LeftContext
+from digest.render.mail import MailIdentity
+from digest.render.renderer import Renderer
+from digest.render.slack_limits import validate_blocks
+
+__all__ = [
+    "ErrorContext",
+    "HomeContext",
+    "LeaveContext",
+    "LeftContext",
+    "MailIdentity",
+    "Renderer",
+    "validate_blocks",
+]

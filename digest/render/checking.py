@@ -1,0 +1,160 @@
+"""A check that renders every template with what it may meet, so that a broken one is found before a digest is.
+
+Each template is rendered from sample digests: an ordinary day, odd papers, a quiet day, a failed
+look, with every address and with none. Slack's are compiled and held against its limits as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from digest.errors import TemplateError
+from digest.messages import Links
+from digest.render import contexts
+from digest.render.blocks import compile_blocks
+from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
+from digest.render.environments import SLACK_FOLDER
+from digest.render.samples import SAMPLE_LINKS, make_digest, odd_entries, quiet_digests, sample_digest
+from digest.render.slack import TOP_PAPERS, frame_payload
+from digest.render.slack_limits import validate_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from _typeshed import DataclassInstance
+
+    from digest.messages import Digest
+    from digest.render.environments import Templates
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateProblem:
+    """A template that cannot be used: its name, what is wrong, and what to do."""
+
+    name: str
+    message: str
+    hint: str
+
+
+def check_templates(templates: Templates) -> tuple[TemplateProblem, ...]:
+    """Render every template with sample contexts; return one problem for each that fails."""
+    found = (_check_template(templates, name) for name in contexts.CONTEXTS)
+    return tuple(problem for problem in found if problem)
+
+
+def sample_contexts(name: str) -> Iterator[DataclassInstance]:
+    """Yield contexts a template must cope with."""
+    if name in _PLAIN_CONTEXTS:
+        yield from _PLAIN_CONTEXTS[name]
+        return
+    for digest in (sample_digest(), make_digest(odd_entries(), shown=3), *quiet_digests().values()):
+        for links in (SAMPLE_LINKS, Links()):
+            yield from _DIGEST_CONTEXTS[name](_Sample(digest, links))
+
+
+def _check_template(templates: Templates, name: str) -> TemplateProblem | None:
+    try:
+        for context in sample_contexts(name):
+            rendered = templates.render(name, context)
+            if name.startswith(SLACK_FOLDER):
+                _check_slack(name, rendered)
+    except TemplateError as error:
+        return TemplateProblem(name, error.message, error.hint)
+    return None
+
+
+def _check_slack(name: str, rendered: str) -> None:
+    problems = validate_blocks(frame_payload(compile_blocks(rendered)))
+    if problems:
+        raise TemplateError(
+            f"{name}: {'; '.join(problems)}", hint="See what Slack takes in digest.render.slack_limits."
+        )
+
+
+class _Sample:
+    """A sample digest as all kinds of contexts see it."""
+
+    def __init__(self, digest: Digest, links: Links) -> None:
+        self.links = links
+        self.digest = view_digest(digest)
+        self.papers = view_papers(digest)
+        self.shown = self.papers[: digest.shown]
+        self.groups = group_papers(digest, self.shown)
+        self.rest = view_rest(self.papers[digest.shown :], links.web_view)
+
+
+def _make_subjects(sample: _Sample) -> Iterator[DataclassInstance]:
+    top = sample.papers[0] if sample.papers else None
+    yield contexts.SubjectContext(sample.digest, top, top.title if top else "")
+
+
+def _make_texts(sample: _Sample) -> Iterator[DataclassInstance]:
+    for limit in (None, 0):
+        yield contexts.MailTextContext(sample.digest, sample.groups, limit, sample.rest, sample.links)
+
+
+def _make_mails(sample: _Sample) -> Iterator[DataclassInstance]:
+    fragments = {paper.number: Markup("<p>…</p>") for paper in sample.shown}
+    titles = "; ".join(paper.title for paper in sample.shown)
+    yield contexts.MailContext(sample.digest, titles, sample.groups, fragments, sample.rest, sample.links)
+
+
+def _make_mail_papers(sample: _Sample) -> Iterator[DataclassInstance]:
+    for paper in sample.papers:
+        yield contexts.MailPaperContext(paper, paper.show_abstract())
+        yield contexts.MailPaperContext(paper, ())
+
+
+def _make_slack_digests(sample: _Sample) -> Iterator[DataclassInstance]:
+    top, more = sample.shown[:TOP_PAPERS], len(sample.shown[TOP_PAPERS:])
+    yield contexts.SlackDigestContext(sample.digest, top, more, sample.rest, sample.links)
+
+
+def _make_slack_pages(sample: _Sample) -> Iterator[DataclassInstance]:
+    if sample.shown:
+        yield contexts.SlackPageContext(sample.digest, sample.groups, 1, len(sample.shown), 1, 1)
+
+
+def _make_feed_entries(sample: _Sample) -> Iterator[DataclassInstance]:
+    for paper in sample.papers:
+        yield contexts.FeedEntryContext(paper, paper.show_abstract())
+
+
+def _make_terminals(sample: _Sample) -> Iterator[DataclassInstance]:
+    yield contexts.TerminalContext(sample.digest, sample.groups)
+
+
+def _make_pages(sample: _Sample) -> Iterator[DataclassInstance]:
+    yield contexts.PageContext(sample.digest, sample.groups, sample.links)
+
+
+_DIGEST_CONTEXTS: dict[str, Callable[[_Sample], Iterator[DataclassInstance]]] = {
+    "email/subject.txt": _make_subjects,
+    "email/text.txt": _make_texts,
+    "email/digest.html": _make_mails,
+    "email/paper.html": _make_mail_papers,
+    "slack/digest.txt": _make_slack_digests,
+    "slack/page.txt": _make_slack_pages,
+    "feed/entry.html": _make_feed_entries,
+    "terminal/digest.txt": _make_terminals,
+    "web/digest.html": _make_pages,
+}
+
+_PLAIN_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
+    "web/leave.html": (
+        contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
+        contexts.LeaveContext("<i>", "", "/u/x"),
+    ),
+    "web/left.html": (contexts.LeftContext("demo-team"), contexts.LeftContext("")),
+    "web/error.html": (
+        contexts.ErrorContext(404, "There is no such page", "Look at the address again."),
+        contexts.ErrorContext(500, "Something went wrong", ""),
+    ),
+    "web/home.html": (
+        contexts.HomeContext("ops@example.org", "mailing of Thu 19 Nov: complete, 412 looked at", is_healthy=True),
+        contexts.HomeContext("", "", is_healthy=False),
+    ),
+}

@@ -1,0 +1,244 @@
+"""What each template sees: one frozen dataclass per template, its fields being the template's names.
+
+Every environment also has the filters `count_papers` (`9 papers`) and `open_sentence` (first letter
+large). Slack's templates have `link(url, label)`, the terminal's `styled(text, style)`, HTML
+templates `read_style(name)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from _typeshed import DataclassInstance
+    from markupsafe import Markup
+
+    from digest.messages import Links
+    from digest.render.digest_view import DigestView, GroupView, RestView
+    from digest.render.presentation import PaperView
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectContext:
+    """`email/subject.txt`: one line.
+
+    Attributes:
+        digest: the digest as a whole.
+        top: the first paper, None on a quiet day.
+        top_title: its title, shortened so that a phone shows the date behind it; "" on a quiet day.
+    """
+
+    digest: DigestView
+    top: PaperView | None
+    top_title: str
+
+
+@dataclass(frozen=True, slots=True)
+class MailTextContext:
+    """`email/text.txt`: one logical line per paragraph; lines are broken afterwards.
+
+    Attributes:
+        digest: the digest as a whole.
+        groups: the papers shown, by kind.
+        abstract_limit: how many characters of an abstract are shown: None for all, 0 for none.
+        rest: the papers left out.
+        links: addresses; "" for each that does not exist.
+    """
+
+    digest: DigestView
+    groups: tuple[GroupView, ...]
+    abstract_limit: int | None
+    rest: RestView
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class MailContext:
+    """`email/digest.html`: the frame of the HTML part.
+
+    Attributes:
+        digest: the digest as a whole.
+        preheader: the first titles, for the line mail lists show behind the subject; "" on a quiet day.
+        groups: the papers shown, by kind.
+        fragments: each shown paper's HTML, by its number.
+        rest: the papers left out.
+        links: addresses; "" for each that does not exist.
+    """
+
+    digest: DigestView
+    preheader: str
+    groups: tuple[GroupView, ...]
+    fragments: Mapping[int, Markup]
+    rest: RestView
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class MailPaperContext:
+    """`email/paper.html`: one paper of the HTML part.
+
+    Attributes:
+        paper: the paper.
+        abstract: its paragraphs as HTML, possibly shortened; empty where there is no room.
+    """
+
+    paper: PaperView
+    abstract: tuple[Markup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SlackDigestContext:
+    """`slack/digest.txt`: the message posted to the channel.
+
+    Attributes:
+        digest: the digest as a whole.
+        papers: the top papers.
+        in_thread: how many papers follow in the thread.
+        rest: the papers shown nowhere in Slack.
+        links: addresses; "" for each that does not exist.
+    """
+
+    digest: DigestView
+    papers: tuple[PaperView, ...]
+    in_thread: int
+    rest: RestView
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class SlackPageContext:
+    """`slack/page.txt`: a message in the thread.
+
+    Attributes:
+        digest: the digest as a whole.
+        groups: this message's papers, by kind.
+        first: number of the first paper of this message.
+        last: number of the last one.
+        page: which message of the thread this is, from 1.
+        pages: how many there are.
+    """
+
+    digest: DigestView
+    groups: tuple[GroupView, ...]
+    first: int
+    last: int
+    page: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntryContext:
+    """`feed/entry.html`: the content of a feed's entry.
+
+    Attributes:
+        paper: the paper.
+        abstract: its paragraphs as HTML.
+    """
+
+    paper: PaperView
+    abstract: tuple[Markup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalContext:
+    r"""`terminal/digest.txt`: lines; a tab separates what stands left from what is set to the right.
+
+    Attributes:
+        digest: the digest as a whole.
+        groups: the papers listed, by kind.
+    """
+
+    digest: DigestView
+    groups: tuple[GroupView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """`web/digest.html`: the whole digest as a page, nothing cut.
+
+    Attributes:
+        digest: the digest as a whole.
+        groups: every paper, by kind.
+        links: addresses; "" for each that does not exist.
+    """
+
+    digest: DigestView
+    groups: tuple[GroupView, ...]
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveContext:
+    """`web/leave.html`: asks whether to leave; only the button's POST does anything.
+
+    Attributes:
+        title: what the subscription is called.
+        address: where its digests go, as far as the page may tell (masked); "" for nothing.
+        action: the address the button posts to.
+    """
+
+    title: str
+    address: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftContext:
+    """`web/left.html`: confirms that nothing more will come.
+
+    Attributes:
+        title: what the subscription is called, "" where the page may not tell.
+    """
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorContext:
+    """`web/error.html`: what went wrong and what to do.
+
+    Attributes:
+        status: the HTTP status.
+        message: what is wrong, as a sentence.
+        hint: what to do next, "" for nothing.
+    """
+
+    status: int
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class HomeContext:
+    """`web/home.html`: the installation's front page.
+
+    Attributes:
+        contact: the operator's address, "" where none is given.
+        coverage: what was looked at last, as a sentence; "" before the first look.
+        is_healthy: the last look was complete.
+    """
+
+    contact: str
+    coverage: str
+    is_healthy: bool
+
+
+CONTEXTS: dict[str, type[DataclassInstance]] = {
+    "email/subject.txt": SubjectContext,
+    "email/text.txt": MailTextContext,
+    "email/digest.html": MailContext,
+    "email/paper.html": MailPaperContext,
+    "slack/digest.txt": SlackDigestContext,
+    "slack/page.txt": SlackPageContext,
+    "feed/entry.html": FeedEntryContext,
+    "terminal/digest.txt": TerminalContext,
+    "web/digest.html": PageContext,
+    "web/leave.html": LeaveContext,
+    "web/left.html": LeftContext,
+    "web/error.html": ErrorContext,
+    "web/home.html": HomeContext,
+}
+"""Every template that is rendered by name, and what it sees. Style sheets see nothing."""

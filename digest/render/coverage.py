@@ -1,0 +1,121 @@
+"""What a digest says about the looking itself, so that a quiet day never looks like a failure.
+
+The sentence is the same in every medium. A digest without papers says which of three things
+happened: the look was complete and nothing matched, it is not complete yet, or it failed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from digest.announcements import EASTERN
+from digest.messages import Occasion
+from digest.render.cleaning import clean_text, shorten
+from digest.render.dates import write_day
+from digest.render.words import count_papers
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.messages import Coverage, Digest
+
+_LONGEST_FAILURE = 200
+
+
+class CoverageState(StrEnum):
+    """How far the look got: everything, part of it, nothing because it failed, or none was made yet."""
+
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+    FAILED = "failed"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageView:
+    """What a template sees of the coverage.
+
+    Attributes:
+        state: see `CoverageState`.
+        sentence: what was looked at, without capital and full stop: `mailing of Thu 19 Nov: complete, …`.
+        brief: the same where the date stands beside it: `mailing complete: 412 looked at, 9 matched`.
+    """
+
+    state: CoverageState
+    sentence: str
+    brief: str
+
+
+def describe_coverage(coverage: Coverage) -> CoverageView:
+    """Say what was looked at, how far that got, and when (US Eastern time, which mailings follow)."""
+    if coverage.failure:
+        sentence = f"{_name_failure(coverage.failure)}; the rest follows"
+        return CoverageView(CoverageState.FAILED, sentence, sentence)
+    if coverage.mailing is None:
+        sentence = "no mailing has been looked at yet"
+        return CoverageView(CoverageState.NONE, sentence, sentence)
+    by_search = ", by search" if coverage.source == "query" else ""
+    figures = f"{coverage.looked_at:,} looked at, {coverage.matched:,} matched"
+    mailing = f"mailing of {write_day(coverage.mailing)}{by_search}"
+    if coverage.is_complete:
+        sentence = f"{mailing}: complete, {figures}{_when(coverage)}"
+        return CoverageView(CoverageState.COMPLETE, sentence, f"mailing complete: {figures}")
+    sentence = f"{mailing}: still incomplete, {figures}{_when(coverage)}; the rest follows"
+    return CoverageView(CoverageState.INCOMPLETE, sentence, f"mailing incomplete: {figures}, the rest follows")
+
+
+def write_headline(digest: Digest) -> str:
+    """Say in a few words what a digest brings: how many papers, or why there is none."""
+    if digest.entries:
+        return count_papers(len(digest.entries))
+    match describe_coverage(digest.coverage).state:
+        case CoverageState.COMPLETE:
+            return "No new papers"
+        case CoverageState.FAILED:
+            return "arXiv could not be read"
+        case CoverageState.INCOMPLETE | CoverageState.NONE:
+            return "Nothing yet"
+
+
+def write_introduction(digest: Digest) -> str:
+    """Say what a reader should know before the papers, "" on an ordinary day."""
+    names = join_words([name for name, _ in digest.queries])
+    if digest.entries:
+        if digest.occasion is Occasion.FIRST_LOOK:
+            return f"A first look back with {names}: papers of the last days. From now on only what is new."
+        return ""
+    match describe_coverage(digest.coverage).state:
+        case CoverageState.COMPLETE:
+            return f"A quiet day: everything was looked at, and nothing in it matched {names}."
+        case CoverageState.FAILED:
+            return "This is not a quiet day: the look failed. It is repeated, and nothing is lost by it."
+        case CoverageState.INCOMPLETE | CoverageState.NONE:
+            return f"Not everything has been looked at yet. What matches {names} comes with the next digest."
+
+
+def join_words(words: list[str]) -> str:
+    """Write a list as `a`, `a and b`, `a, b and c`."""
+    if len(words) < 2:  # noqa: PLR2004 - one word needs no "and"
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _name_failure(failure: str) -> str:
+    told = shorten(clean_text(failure), _LONGEST_FAILURE).rstrip(".")
+    if told.lower().startswith("arxiv"):
+        return f"arXiv{told[len('arxiv') :]}"
+    return f"arXiv could not be reached: {told}"
+
+
+def _when(coverage: Coverage) -> str:
+    if coverage.checked_at is None:
+        return ""
+    return f", checked {_write_eastern(coverage.checked_at, coverage)}"
+
+
+def _write_eastern(moment: datetime, coverage: Coverage) -> str:
+    local = moment.astimezone(EASTERN)
+    day = "" if local.date() == coverage.mailing else f"{write_day(local.date())} "
+    return f"{day}{local:%H:%M} ET"

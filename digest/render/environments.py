@@ -1,0 +1,185 @@
+"""Three Jinja environments: escaped (HTML, XML), plain text, and Slack's mrkdwn.
+
+A template's name decides its environment, from explicit lists: Jinja's own choice by suffix leaves
+`*.html.j2` and `*.atom` unescaped. Everything undefined is an error in all three. A user's folder
+comes before the shipped one file by file, and `default:email/digest.html` always names the shipped
+file, so that a user's template can extend the one it replaces.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+
+from digest.errors import TemplateError
+from digest.render.inlining import inline_styles
+from digest.render.mrkdwn import Mrkdwn, link, slack_escape
+from digest.render.terminal_styles import styled
+from digest.render.words import count_papers, open_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from _typeshed import DataclassInstance
+
+ESCAPED_SUFFIXES = (".html", ".xml", ".css")
+TEXT_SUFFIXES = (".txt",)
+SLACK_FOLDER = "slack/"
+SHIPPED_PREFIX = "default"
+
+_INLINED_FOLDER = "email/"
+_INLINED_STYLES = "email/style.css"
+
+
+class Templates:
+    """Every template by name, from the user's folders and the shipped one.
+
+    Args:
+        folders: the user's, first come first served.
+        shipped: the folder that came with the installation.
+    """
+
+    def __init__(self, folders: Sequence[Path], shipped: Path) -> None:
+        self.folders = (*(folder for folder in folders if folder != shipped), shipped)
+        self._shipped = shipped
+        plain = self._build_loader()
+        self._text = _build_environment(plain)
+        self._text.globals.update(styled=styled)
+        self._slack = _build_environment(plain, finalize=slack_escape)
+        self._slack.globals.update(link=link, Mrkdwn=Mrkdwn)
+        self._escaped = _build_environment(_InliningLoader(plain), autoescape=True)
+        self._escaped.globals.update(read_style=self._read_style)
+
+    def _build_loader(self) -> jinja2.BaseLoader:
+        shipped = jinja2.FileSystemLoader(self._shipped)
+        return jinja2.ChoiceLoader(
+            [jinja2.FileSystemLoader(self.folders), jinja2.PrefixLoader({SHIPPED_PREFIX: shipped}, delimiter=":")]
+        )
+
+    def names(self) -> list[str]:
+        """Return the names of all templates, sorted."""
+        return sorted(
+            {
+                str(path.relative_to(folder).as_posix())
+                for folder in self.folders
+                for path in folder.rglob("*")
+                if path.suffix in ESCAPED_SUFFIXES + TEXT_SUFFIXES
+            }
+        )
+
+    def render(self, name: str, context: DataclassInstance) -> str:
+        """Render a template with the fields of a context dataclass as its names.
+
+        Raises:
+            TemplateError: the template is missing, cannot be read, or uses what its context lacks.
+        """
+        seen = {field.name: getattr(context, field.name) for field in fields(context)}
+        return self._run(name, seen, type(context).__name__)
+
+    def read_source(self, name: str) -> str:
+        """Return a static template (a style sheet) as it is shown.
+
+        Raises:
+            TemplateError: it is missing or cannot be read.
+        """
+        return self._run(name, {}, "nothing")
+
+    @cache  # noqa: B019 - one renderer lives as long as the process; three tags are kept
+    def inline_tag(self, tag: str) -> str:
+        """Return an element's opening tag as the mail's style sheet has it: `<mark style="…">`.
+
+        Papers' own HTML is made by code, so it is not there yet when templates are inlined.
+        """
+        css = self.read_source(_INLINED_STYLES)
+        return inline_styles(f"{tag}</{tag[1:]}", css).partition("</")[0]
+
+    def _read_style(self, name: str) -> Markup:
+        style = self.read_source(name)
+        if "</" in style:
+            raise TemplateError(f"{name}: a style sheet cannot hold </", hint="Write it as \\3c / in CSS strings.")
+        return Markup(style)  # noqa: S704 - the operator's own file, and it cannot end its element
+
+    def _run(self, name: str, seen: dict[str, Any], context_name: str) -> str:
+        environment = self._choose_environment(name)
+        try:
+            return environment.get_template(name).render(seen)
+        except TemplateError:
+            raise
+        except jinja2.TemplateNotFound as error:
+            raise self._missing(str(error)) from error
+        except jinja2.TemplateSyntaxError as error:
+            raise TemplateError(
+                f"{error.filename or error.name or name}, line {error.lineno}: {error.message}",
+                hint="The syntax is Jinja's: https://jinja.palletsprojects.com/templates/",
+            ) from error
+        except Exception as error:  # whatever an expression in a template raises is the template's fault
+            names = ", ".join(sorted(seen)) or "no names"
+            raise TemplateError(
+                f"{self._place(error, name)}: {error}",
+                hint=f"This template sees {names} (digest.render.contexts.{context_name}).",
+            ) from error
+
+    def _choose_environment(self, name: str) -> jinja2.Environment:
+        if name.startswith(SLACK_FOLDER):
+            return self._slack
+        if name.endswith(ESCAPED_SUFFIXES):
+            return self._escaped
+        if name.endswith(TEXT_SUFFIXES):
+            return self._text
+        raise TemplateError(
+            f"{name}: a template's suffix decides how it is escaped, and this one is unknown",
+            hint=f"Use one of {' '.join(ESCAPED_SUFFIXES + TEXT_SUFFIXES)}.",
+        )
+
+    def _missing(self, name: str) -> TemplateError:
+        looked = ", ".join(str(folder) for folder in self.folders)
+        return TemplateError(
+            f"there is no template {name}", hint=f"Looked in {looked}. Existing ones: {', '.join(self.names())}."
+        )
+
+    def _place(self, error: Exception, name: str) -> str:
+        folders = tuple(str(folder) for folder in self.folders)
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename.startswith(folders):
+                return f"{frame.filename}, line {frame.lineno}"
+        return name
+
+
+class _InliningLoader(jinja2.BaseLoader):
+    """Loads mail templates with their styles already inlined, everything else as it is."""
+
+    def __init__(self, plain: jinja2.BaseLoader) -> None:
+        self._plain = plain
+
+    def get_source(
+        self, environment: jinja2.Environment, template: str
+    ) -> tuple[str, str | None, Callable[[], bool] | None]:
+        """Return a template's source, its file and whether it is still current."""
+        source, file, is_current = self._plain.get_source(environment, template)
+        bare = template.removeprefix(f"{SHIPPED_PREFIX}:")
+        if bare.startswith(_INLINED_FOLDER) and bare.endswith(".html"):
+            css, _, _ = self._plain.get_source(environment, _INLINED_STYLES)
+            source = inline_styles(source, css)
+        return source, file, is_current
+
+
+def _build_environment(
+    loader: jinja2.BaseLoader, *, autoescape: bool = False, finalize: Callable[[object], str] | None = None
+) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=loader,
+        autoescape=autoescape,  # noqa: S701 - each of the three says whether it escapes
+        finalize=finalize,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(count_papers=count_papers, open_sentence=open_sentence)
+    return environment

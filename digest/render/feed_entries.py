@@ -1,0 +1,54 @@
+"""What Atom and JSON Feed share: readable parts of a feed's entries, and the words about arXiv."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from digest.render.cleaning import clean_markup, clean_text, shorten
+from digest.render.contexts import FeedEntryContext
+from digest.render.presentation import PaperView
+
+if TYPE_CHECKING:
+    from digest.messages import Feed, FeedEntry
+    from digest.render.environments import Templates
+
+LANGUAGE = "en"
+AUTHOR = "Digest"
+ACKNOWLEDGEMENT = "Thank you to arXiv for use of its open access interoperability."
+"""The words arXiv's terms ask for: https://info.arxiv.org/help/api/tou.html."""
+
+NOT_REVIEWED = (
+    "This service was not reviewed or approved by, nor does it necessarily express or reflect the "
+    "policies or opinions of, arXiv."
+)
+
+NOTICE_TITLE = "About this feed"
+_LONGEST_SUMMARY = 400
+
+
+def view_entry(entry: FeedEntry) -> PaperView:
+    """Return the paper of a feed's entry as templates see it."""
+    return PaperView(entry.entry, number=1)
+
+
+def write_content(templates: Templates, paper: PaperView) -> str:
+    """Return an entry's content as HTML on its own."""
+    rendered = templates.render("feed/entry.html", FeedEntryContext(paper, paper.show_abstract()))
+    return clean_markup(rendered).strip()
+
+
+def write_summary(paper: PaperView) -> str:
+    """Return an entry's abstract in plain Unicode, at most 400 characters."""
+    return shorten(paper.abstract, _LONGEST_SUMMARY)
+
+
+def write_notice(feed: Feed) -> str:
+    """Return a feed's notice in plain Unicode, "" for none."""
+    return clean_text(feed.notice)
+
+
+def name_notice(feed: Feed) -> str:
+    """Return the permanent id of a feed's notice: another sentence is another entry."""
+    digest = hashlib.sha256(write_notice(feed).encode("utf-8")).hexdigest()[:12]
+    return f"{feed.id}:notice:{digest}"

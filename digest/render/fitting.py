@@ -1,0 +1,49 @@
+"""How much of a digest one mail shows: abstracts shorten in steps, then papers are left to a link.
+
+Gmail cuts a mail whose HTML is longer than about 102 KB, and with the end goes the way to
+unsubscribe. The sizes of all fragments are known before anything is put together, so the choice
+costs additions, not renderings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BUDGET = 100_000
+"""Bytes of UTF-8 an HTML part may take, styles inlined."""
+
+STEPS: tuple[int | None, ...] = (None, 400, 200, 0)
+"""Abstracts: whole, 400 characters, 200, none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What is shown: the first `papers` ones, each abstract up to `abstract_limit` (None for whole)."""
+
+    papers: int
+    abstract_limit: int | None
+
+
+def fit_papers(most: int, measure: Callable[[Fit], int], budget: int = BUDGET) -> Fit:
+    """Choose the fullest abstracts at which all of `most` papers fit; else as many as fit without any.
+
+    Args:
+        most: how many papers are to be shown.
+        measure: the size of the whole part in bytes for a choice.
+        budget: bytes it may take.
+    """
+    for step in STEPS:
+        if measure(Fit(most, step)) <= budget:
+            return Fit(most, step)
+    fewest, above = 0, most
+    while above - fewest > 1:
+        middle = (fewest + above) // 2
+        if measure(Fit(middle, 0)) <= budget:
+            fewest = middle
+        else:
+            above = middle
+    return Fit(fewest, 0)

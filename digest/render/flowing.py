@@ -1,0 +1,48 @@
+"""Plain text broken into lines: format=flowed for mail (RFC 3676), hard lines elsewhere.
+
+Both start from logical lines: one per paragraph, one per link. A line that is a link is never broken.
+"""
+
+from __future__ import annotations
+
+import re
+
+_FLOWED_WIDTH = 72
+"""RFC 3676 §4.2 asks for at most 78 with the trailing blank."""
+
+_STUFFED = re.compile(r"[ >]|From ")
+_LINK = re.compile(r"\s*(?:https?://|mailto:)\S+\Z")
+_SIGNATURE = "-- "
+
+
+def flow_text(text: str) -> str:
+    """Return text as format=flowed with delsp=no: a line ending in a blank goes on in the next one."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if line == _SIGNATURE:
+            lines.append(line)
+            continue
+        broken = _break_line(line.rstrip(" "), _FLOWED_WIDTH)
+        lines += [_stuff(part) + " " for part in broken[:-1]] + [_stuff(broken[-1])]
+    return "\n".join(lines)
+
+
+def wrap_text(text: str, width: int = 78) -> str:
+    """Return text with lines of at most `width` characters, as far as words and links allow."""
+    return "\n".join(part for line in text.split("\n") for part in _break_line(line.rstrip(" "), width))
+
+
+def _break_line(line: str, width: int) -> list[str]:
+    if len(line) <= width or _LINK.fullmatch(line):
+        return [line]
+    parts: list[str] = []
+    for word in line.split(" "):
+        if parts and len(parts[-1]) + 1 + len(word) <= width:
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    return parts
+
+
+def _stuff(line: str) -> str:
+    return f" {line}" if _STUFFED.match(line) else line

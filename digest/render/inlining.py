@@ -1,0 +1,71 @@
+"""Style sheets written into the elements of a mail template: once per template, never per message.
+
+Mail readers drop style sheets in many ways, so every element carries its own `style`. The inliner
+works on the template's source, with Jinja's tags held as placeholders, so a message costs no more
+than rendering. Selectors should be simple: a source is inlined alone, without the file it extends.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import css_inline
+
+_JINJA_TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
+_PLACEHOLDER = re.compile(r'<!--jinja-(\d+)-tag-->|jinja-(\d+)-tag(?:="")?')
+_OPENINGS = re.compile(r"<!--|<(?:title|style)\b[^>]*>|<[a-zA-Z/!]", re.IGNORECASE)
+_DOCUMENT = re.compile(r"<html\b", re.IGNORECASE)
+
+
+def inline_styles(source: str, css: str) -> str:
+    """Return a template's source with the rules of `css` written into its elements.
+
+    `<style>` elements stay as they are: they hold what cannot be inlined, such as media queries.
+    """
+    tags = _JINJA_TAG.findall(source)
+    held = _hold_tags(source)
+    if _DOCUMENT.search(source):
+        inlined = css_inline.CSSInliner(
+            inline_style_tags=False, keep_style_tags=True, load_remote_stylesheets=False, extra_css=css
+        ).inline(held)
+    else:
+        inlined = css_inline.inline_fragment(held, css, load_remote_stylesheets=False)
+    return _PLACEHOLDER.sub(partial(_restore_tag, tags), inlined)
+
+
+def _hold_tags(source: str) -> str:
+    parts: list[str] = []
+    end = 0
+    for number, tag in enumerate(_JINJA_TAG.finditer(source)):
+        parts.append(source[end : tag.start()])
+        name = f"jinja-{number}-tag"
+        # A comment may stand anywhere between elements, also in a table; inside a tag, a title or a
+        # comment only a bare word may.
+        parts.append(name if _is_inside_markup("".join(parts)) else f"<!--{name}-->")
+        end = tag.end()
+    return "".join(parts) + source[end:]
+
+
+def _is_inside_markup(before: str) -> bool:
+    position = 0
+    while opening := _OPENINGS.search(before, position):
+        closing = _closing_of(opening[0].lower())
+        found = before.lower().find(closing, opening.end())
+        if found < 0:
+            return True
+        position = found + len(closing)
+    return False
+
+
+def _closing_of(opening: str) -> str:
+    if opening == "<!--":
+        return "-->"
+    for name in ("title", "style"):
+        if opening.startswith(f"<{name}"):
+            return f"</{name}"
+    return ">"
+
+
+def _restore_tag(tags: list[str], match: re.Match[str]) -> str:
+    return tags[int(match[1] or match[2])]

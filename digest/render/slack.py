@@ -1,0 +1,199 @@
+"""A digest as Slack messages: one to the channel with the top papers, the rest in its thread.
+
+How many parts there are and what is in each follows from the digest and the templates alone:
+addresses, tokens and answers change nothing, so a part means the same on every attempt.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from digest.errors import DigestError, TemplateError
+from digest.messages import Links
+from digest.render.blocks import Compiled, compile_blocks
+from digest.render.contexts import SlackDigestContext, SlackPageContext
+from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
+from digest.render.slack_limits import FALLBACK_TEXT, MOST_BLOCKS, MOST_TEXT_BYTES, validate_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from digest.messages import Delivery, Digest
+    from digest.render.environments import Templates
+    from digest.render.presentation import PaperView
+
+TOP_PAPERS = 5
+"""How many papers the message in the channel shows."""
+
+EVENT_TYPE = "digest_posted"
+
+_LONGEST_LINK = 300
+_MOST_PAGES = 999
+_WIDEST_LINKS = Links(
+    unsubscribe="",
+    unsubscribe_mail="",
+    web_view=f"https://{'w' * _LONGEST_LINK}",
+    feed=f"https://{'f' * _LONGEST_LINK}",
+    home=f"https://{'h' * _LONGEST_LINK}",
+)
+"""Stand for any addresses while pages are measured, so that these never change the paging."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Which papers (0-based, first and behind the last) each part shows; part 0 goes to the channel."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+
+def page_digest(templates: Templates, digest: Digest) -> Paging:
+    """Divide the shown papers among parts, each as full as Slack's limits allow.
+
+    Raises:
+        TemplateError: not even one paper fits, or a template cannot be rendered.
+    """
+    pages = _Pages(templates, digest)
+    top = _find_most(min(TOP_PAPERS, digest.shown), pages.fits_top)
+    ranges = [(0, top)]
+    while ranges[-1][1] < digest.shown:
+        start = ranges[-1][1]
+        most = _find_most(min(MOST_BLOCKS, digest.shown - start), partial(pages.fits, start))
+        if most < 1:
+            raise TemplateError(
+                f"slack/page.txt: paper {start + 1} alone takes more than a Slack message has room for",
+                hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
+            )
+        ranges.append((start, start + most))
+    return Paging(tuple(ranges))
+
+
+def write_slack_payload(templates: Templates, digest: Digest, delivery: Delivery, links: Links) -> dict[str, Any]:
+    """Build the body of `chat.postMessage` for one part.
+
+    Raises:
+        TemplateError: a template cannot be rendered or breaks Slack's limits.
+        DigestError: the digest has no such part.
+    """
+    payload = {
+        "channel": delivery.remote_address or delivery.destination.address,
+        **_write_part(templates, digest, delivery, links),
+        "metadata": {"event_type": EVENT_TYPE, "event_payload": {"delivery": delivery.idempotency_key}},
+        "client_msg_id": delivery.idempotency_key,
+    }
+    if delivery.part and delivery.parent_remote_id:
+        payload["thread_ts"] = delivery.parent_remote_id
+    return payload
+
+
+def write_webhook_payload(
+    templates: Templates, digest: Digest, delivery: Delivery, links: Links
+) -> dict[str, Any]:
+    """Build the body for an incoming webhook: the same message, without channel, thread or metadata.
+
+    Raises:
+        TemplateError: a template cannot be rendered or breaks Slack's limits.
+        DigestError: the digest has no such part.
+    """
+    return _write_part(templates, digest, delivery, links)
+
+
+def encode_payload(payload: dict[str, Any]) -> bytes:
+    """Write a payload as JSON in UTF-8, always the same for the same payload."""
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def frame_payload(compiled: Compiled) -> dict[str, Any]:
+    """Put what every message carries around compiled blocks: no unfurling, no parsing of words."""
+    return {
+        "text": compiled.fallback[:FALLBACK_TEXT],
+        "blocks": list(compiled.blocks),
+        "unfurl_links": False,
+        "unfurl_media": False,
+        "parse": "none",
+    }
+
+
+def _write_part(templates: Templates, digest: Digest, delivery: Delivery, links: Links) -> dict[str, Any]:
+    payload = frame_payload(_compile_part(templates, digest, delivery.part, links))
+    problems = validate_blocks(payload)
+    if problems:
+        name = "slack/page.txt" if delivery.part else "slack/digest.txt"
+        raise TemplateError(
+            f"{name}: Slack would refuse this message: {'; '.join(problems[:3])}",
+            hint="Every message needs a line `fallback: …`, and at least one block.",
+        )
+    return payload
+
+
+def _compile_part(templates: Templates, digest: Digest, part: int, links: Links) -> Compiled:
+    ranges = page_digest(templates, digest).ranges
+    if part >= len(ranges):
+        raise DigestError(f"digest {digest.id} has {len(ranges)} parts for Slack, there is no part {part}")
+    pages = _Pages(templates, digest)
+    first, behind = ranges[part]
+    if part == 0:
+        return pages.compile_top(behind, links)
+    return pages.compile_page(first, behind, part, len(ranges) - 1)
+
+
+class _Pages:
+    """Renders and measures the parts of one digest."""
+
+    def __init__(self, templates: Templates, digest: Digest) -> None:
+        self._templates = templates
+        self._digest = digest
+        self._view = view_digest(digest)
+        self._papers: Sequence[PaperView] = view_papers(digest)
+
+    def compile_top(self, count: int, links: Links) -> Compiled:
+        """Compile the message for the channel with the first `count` papers."""
+        shown = self._digest.shown
+        context = SlackDigestContext(
+            digest=self._view,
+            papers=tuple(self._papers[:count]),
+            in_thread=shown - count,
+            rest=view_rest(self._papers[shown:], links.web_view),
+            links=links,
+        )
+        return compile_blocks(self._templates.render("slack/digest.txt", context))
+
+    def compile_page(self, first: int, behind: int, page: int, pages: int) -> Compiled:
+        """Compile a message of the thread with papers `first` to `behind` (0-based, exclusive)."""
+        context = SlackPageContext(
+            digest=self._view,
+            groups=group_papers(self._digest, self._papers[first:behind]),
+            first=first + 1,
+            last=behind,
+            page=page,
+            pages=pages,
+        )
+        return compile_blocks(self._templates.render("slack/page.txt", context))
+
+    def fits_top(self, count: int) -> bool:
+        """Whether the channel's message may show so many papers, whatever its links."""
+        return _fits(self.compile_top(count, _WIDEST_LINKS)) and _fits(self.compile_top(count, Links()))
+
+    def fits(self, first: int, count: int) -> bool:
+        """Whether a message of the thread may show so many papers, whatever its place."""
+        return _fits(self.compile_page(first, first + count, _MOST_PAGES, _MOST_PAGES))
+
+
+def _fits(compiled: Compiled) -> bool:
+    return len(compiled.blocks) <= MOST_BLOCKS and compiled.text_bytes <= MOST_TEXT_BYTES
+
+
+def _find_most(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest count up to `most` that fits, 0 for none, asking as rarely as halving allows."""
+    if most < 1 or fits(most):
+        return max(most, 0)
+    fewest, above = 0, most
+    while above - fewest > 1:
+        middle = (fewest + above) // 2
+        if fits(middle):
+            fewest = middle
+        else:
+            above = middle
+    return fewest
