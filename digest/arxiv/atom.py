@@ -1,0 +1,219 @@
+"""Reads the Atom pages of arXiv's query API, in the format since November 2025 and the one before.
+
+Source: https://info.arxiv.org/help/api/user-manual.html. The two formats differ in the order of
+elements, in hard line breaks, and in what `category` may hold, so elements are found by name only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from digest.arxiv.documents import TRY_AGAIN, Document, MalformedEntry, Quarantined, quarantine, read_text
+from digest.arxiv.texts import fold_line, fold_paragraphs, read_iso_date, says_withdrawn, split_dois
+from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
+from digest.papers import ArxivId, Author, Paper
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lxml import etree
+
+_ATOM: Final = "{http://www.w3.org/2005/Atom}"
+_ARXIV: Final = "{http://arxiv.org/schemas/atom}"
+_SEARCH: Final = "{http://a9.com/-/spec/opensearch/1.1/}"
+
+_AUTHOR: Final = _ATOM + "author"
+_NAME: Final = _ATOM + "name"
+_AFFILIATION: Final = _ARXIV + "affiliation"
+_TERM: Final = _ATOM + "category"
+_PRIMARY: Final = _ARXIV + "primary_category"
+_DOI: Final = _ARXIV + "doi"
+
+_ERROR_ID = re.compile(r"https?://[^/\s]+/api/errors\b")
+_PAPER_ID = re.compile(r"https?://(?:www\.|export\.)?arxiv\.org/abs/")
+_COUNT = re.compile(r"\d{1,9}", re.ASCII)
+_CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z]+(?:-[A-Za-z]+)?)?", re.ASCII)
+"""An arXiv category or archive. Before November 2025 ACM and MSC classes stood among them."""
+
+_SAME_FAULT = 5
+"""So many malformed entries and no good one are no accident: the format has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtomPage:
+    """One page of answers to a search.
+
+    Attributes:
+        papers: in the order given.
+        total: how many papers the whole search has.
+        start: the position of the first paper of this page, from 0.
+        per_page: how many papers a page was asked to have.
+        title: the feed's title, which repeats the query as arXiv understood it.
+        quarantined: entries that could not be read.
+    """
+
+    papers: tuple[Paper, ...]
+    total: int
+    start: int
+    per_page: int
+    title: str
+    quarantined: tuple[Quarantined, ...] = ()
+
+    @property
+    def entries(self) -> int:
+        """How many entries the page had, readable or not."""
+        return len(self.papers) + len(self.quarantined)
+
+
+def parse_atom(body: bytes) -> AtomPage:
+    """Read one page of the query API.
+
+    Raises:
+        ArxivRejected: the page is an error feed: the request is wrong and stays wrong.
+        ArxivFaulted: the page is an error feed about an inner error of arXiv.
+        ArxivThrottled: the body is "Rate exceeded.".
+        ArxivTruncated, ArxivHostile, ArxivUnreadable: the body is no whole Atom page.
+    """
+    document = Document(body, roots=(_ATOM + "feed",), parts=(_ATOM + "entry",))
+    papers: list[Paper] = []
+    quarantined: list[Quarantined] = []
+    refusal: ArxivError | None = None
+    for position, entry in enumerate(document):
+        try:
+            papers.append(_read_paper(entry))
+        except MalformedEntry as error:
+            refusal = refusal or _read_refusal(entry)
+            quarantined.append(quarantine(position, entry, error))
+    if refusal is not None:
+        raise refusal
+    if not papers and len(quarantined) >= _SAME_FAULT:
+        raise ArxivUnreadable(f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN)
+    feed = document.root
+    return AtomPage(
+        papers=tuple(papers),
+        total=_read_count(feed, "totalResults"),
+        start=_read_count(feed, "startIndex"),
+        per_page=_read_count(feed, "itemsPerPage"),
+        title=fold_line(read_text(feed.find(_ATOM + "title"))),
+        quarantined=tuple(quarantined),
+    )
+
+
+def check_counts(page: AtomPage, start: int, size: int) -> None:
+    """Hold a page against what was asked for: papers `start` to `start + size` of the search.
+
+    Raises:
+        ArxivShort: the page's own total says that more entries should have come.
+    """
+    expected = max(0, min(size, page.total - start))
+    if page.entries < expected:
+        came = "none" if page.entries == 0 else f"only {page.entries}"
+        raise ArxivShort(
+            f"{expected} papers should have come, of {page.total} in all, but {came} did", hint=TRY_AGAIN
+        )
+
+
+def _read_refusal(entry: etree._Element) -> ArxivError | None:
+    """Return what an entry that is no paper complains of, None where it just cannot be read."""
+    id_ = (entry.findtext(_ATOM + "id") or "").strip()
+    if not _ERROR_ID.match(id_) and not _is_unlinked_error(entry):
+        return None
+    message = fold_line(read_text(entry.find(_ATOM + "summary"))) or "no reason given"
+    if "internal error" in message:
+        return ArxivFaulted(f"arXiv failed inside: {message}", hint=TRY_AGAIN)
+    return ArxivRejected(f"arXiv rejects the request: {message}", hint="Asking again cannot help: mend the query.")
+
+
+def _is_unlinked_error(entry: etree._Element) -> bool:
+    # Some error entries point into the manual; they are known by their title and by having no date.
+    title = (entry.findtext(_ATOM + "title") or "").strip()
+    return title == "Error" and entry.find(_ATOM + "published") is None
+
+
+def _read_count(feed: etree._Element, name: str) -> int:
+    text = (feed.findtext(_SEARCH + name) or "").strip()
+    if not _COUNT.fullmatch(text):
+        raise ArxivUnreadable(f"the feed does not say its {name}", hint=TRY_AGAIN)
+    return int(text)
+
+
+def _read_paper(entry: etree._Element) -> Paper:
+    fields: dict[str, str] = {}
+    authors: list[Author] = []
+    terms: list[str] = []
+    dois: list[str] = []
+    for child in entry:
+        tag = child.tag
+        if tag == _AUTHOR:
+            authors.append(_read_author(child))
+        elif tag == _TERM:
+            terms.append(child.get("term", ""))
+        elif tag == _PRIMARY:
+            terms.insert(0, child.get("term", ""))
+        elif tag == _DOI:
+            dois.append(read_text(child))
+        elif tag not in fields:
+            fields[str(tag)] = read_text(child)
+    id_, version = _read_id(fields)
+    comment = fold_line(fields.get(_ARXIV + "comment", ""))
+    return Paper(
+        id=id_,
+        version=version,
+        title=_require(fold_line(fields.get(_ATOM + "title", "")), "title"),
+        abstract=fold_paragraphs(fields.get(_ATOM + "summary", "")),
+        authors=tuple(author for author in authors if author.name),
+        categories=_read_categories(terms),
+        published=_read_date(fields, "published"),
+        updated=_read_date(fields, "updated"),
+        comment=comment,
+        journal_ref=fold_line(fields.get(_ARXIV + "journal_ref", "")),
+        dois=split_dois(*dois),
+        is_withdrawn=says_withdrawn(comment),
+    )
+
+
+def _read_author(author: etree._Element) -> Author:
+    name = ""
+    affiliations: list[str] = []
+    for child in author:
+        if child.tag == _NAME:
+            # arXiv parts "H.-W. One" as "H. -W. One" in this interface only.
+            name = fold_line(read_text(child)).replace(". -", ".-")
+        elif child.tag == _AFFILIATION:
+            affiliations.append(fold_line(read_text(child)))
+    return Author(name, tuple(filter(None, affiliations)))
+
+
+def _read_id(fields: dict[str, str]) -> tuple[ArxivId, int]:
+    text = fold_line(fields.get(_ATOM + "id", ""))
+    if not _PAPER_ID.match(text):
+        raise MalformedEntry(f"its id is no address of a paper: {text[:80]!r}")
+    try:
+        id_, version = ArxivId.parse_versioned(text)
+    except UsageError as error:
+        raise MalformedEntry(f"its id cannot be read: {error}") from error
+    if version is None:
+        raise MalformedEntry(f"its id has no version: {text[:80]!r}")
+    return id_, version
+
+
+def _read_date(fields: dict[str, str], name: str) -> datetime:
+    try:
+        return read_iso_date(fields.get(_ATOM + name, ""))
+    except ValueError as error:
+        raise MalformedEntry(f"its date {name!r} cannot be read: {error}") from error
+
+
+def _read_categories(terms: list[str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(term.strip() for term in terms if _CATEGORY.fullmatch(term.strip())))
+    if not names:
+        raise MalformedEntry("it has no category")
+    return names
+
+
+def _require(text: str, name: str) -> str:
+    if not text:
+        raise MalformedEntry(f"it has no {name}")
+    return text

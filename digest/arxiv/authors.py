@@ -1,0 +1,283 @@
+r"""Reads the author line of the `arXivRaw` format: one string, written by authors, in TeX.
+
+Source: https://info.arxiv.org/help/prep.html#author. The customs met in it:
+
+    A. One (CERN), B. Two and C. Three (DESY, Hamburg)     affiliations; those before share the next one
+    A. One (1), B. Two (1 and 2) ((1) CERN, (2) DESY)      footnote marks with a list at the end
+    The X Collaboration: A. One, B. Two, Jr., et al        a collaboration is an author; a suffix is not
+    A. One, for the X Collaboration (164 authors)          the same behind a name; remarks are dropped
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from digest.arxiv.texts import fold_line
+from digest.papers import Author
+from digest.tex import to_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SHARED_LIMIT = 100
+"""An affiliation is shared by at most so many names before it; beyond that it is one name's own."""
+
+_TOKEN = re.compile(r"\\.|[(),;:]|[^\\(),;:]+|\\", re.DOTALL)
+_ENDER = re.compile(r"[,;]")
+_SUPERSCRIPT = re.compile(r"\$\s*\^\s*(?:\{([^${}]{1,40})\}|([\w*]))\s*\$|\[(\d{1,3}(?:\s*,\s*\d{1,3}){0,9})\]")
+_AND = re.compile(r"(?:(?<=\s)|\A)(?:and|AND|&)(?=\s|\Z)")
+_BEHALF = re.compile(r"(?:(?<=\s)|\A)(?=(?:for|on behalf of|representing) the\s)", re.IGNORECASE)
+_BEHALF_WORDS = re.compile(r"\A(?:and\s+)?(?:(?:for|on behalf of|representing)\s+)?(?:the\s+)?", re.IGNORECASE)
+_COLLABORATION = re.compile(r"\bcollaborations?\Z", re.IGNORECASE)
+_TEAM_NOTE = re.compile(
+    r"\A(?:for|on behalf of|and|representing)\b.*\b(?:teams?|consorti\w+|groups?)\Z", re.IGNORECASE
+)
+_REMARK = re.compile(
+    r"\A(?:eds?\b|editors?\b|with (?:an )?append|appendix|deceased|speaker|present|corresponding|\d+ authors)",
+    re.IGNORECASE,
+)
+_ET_AL = re.compile(r"(?:\A|\s)et\.?\s+al\b\.?\s*\Z|\A\s*others\s*\Z", re.IGNORECASE)
+_SUFFIX = re.compile(r"(?:[JS]r|I{2,3}|IV|Ph\.?\s?D|M\.?\s?D)\.?")
+_MARKS = re.compile(
+    r"\s*(?:\d{1,3}|[A-Za-z]|[*†‡§¶]{1,3})(?:(?:\s*[,;&+-]\s*|\s+and\s+|\s+)(?:\d{1,3}|[A-Za-z]))*\s*"
+)
+_MARK = re.compile(
+    r"(?P<low>\d{1,3})\s*-\s*(?P<high>\d{1,3})|\d{1,3}|(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[*†‡§¶]{1,3}"
+)
+_NUMBERED = re.compile(r"\(\s*(\d{1,3})\s*\)|(?:(?<=[,;\s])|\A)(\d{1,3})\s*[:=]\s")
+_LETTERED = re.compile(r"\(\s*([A-Za-z]|[*†‡§¶]{1,3})\s*\)")
+_INITIAL = re.compile(r"\.(?=[^\W\d_])")
+_TRAILING_DOT = re.compile(r"(?<=[^\W\d_.]{5})\.\Z")
+_TEX = re.compile(r"[\\{}$~^`]")
+
+
+class _Kind(Enum):
+    TEXT = auto()
+    GROUP = auto()
+    """What stood between parentheses, without them."""
+    END = auto()
+    """A comma, an "and", or whatever else ends a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: _Kind
+    text: str
+    start: int
+
+
+@dataclass(slots=True)
+class _Segment:
+    """One name with the parentheses behind it."""
+
+    name: str = ""
+    groups: list[str] = field(default_factory=list)
+
+
+def parse_authors(text: str) -> tuple[Author, ...]:
+    """Read an author line; return the authors in order, TeX resolved, each with its affiliations.
+
+    Never raises. A line that follows no custom gives its words as names rather than nothing.
+    """
+    line = _close_parentheses(_SUPERSCRIPT.sub(_to_group, fold_line(text).replace(r"\&", "&")))
+    segments, notes = _read_segments(line)
+    authors = tuple(_join_authors(segments, notes))
+    if authors:
+        return authors
+    whole = read_name(text)
+    return (Author(whole),) if whole else ()
+
+
+def read_name(text: str) -> str:
+    """Return one name as people write it: TeX resolved, "F.A.Li" as "F. A. Li", no marks behind it."""
+    name = fold_line(text)
+    if _TEX.search(name):
+        name = fold_line(to_plain(name))
+    name = name.strip(" ,;:").rstrip("*†‡§¶ ,;")
+    if not _COLLABORATION.search(name):
+        name = _INITIAL.sub(". ", name)
+    return fold_line(_TRAILING_DOT.sub("", name))
+
+
+def _to_group(match: re.Match[str]) -> str:
+    return f" ({match[1] or match[2] or match[3]}) "
+
+
+def _close_parentheses(line: str) -> str:
+    """Give each parenthesis left open its end: before the next comma or semicolon, or at the end."""
+    opened: list[int] = []
+    for token in _TOKEN.finditer(line):
+        if token[0] == "(":
+            opened.append(token.start())
+        elif token[0] == ")" and opened:
+            opened.pop()
+    pieces: list[str] = []
+    done = 0
+    for start in opened:
+        ender = _ENDER.search(line, max(start, done))
+        end = ender.start() if ender else len(line)
+        pieces += [line[done:end], ")"]
+        done = end
+    return "".join([*pieces, line[done:]])
+
+
+def _read_segments(line: str) -> tuple[list[_Segment], dict[str, str]]:
+    """Split a line into names with their parentheses, and the list that explains footnote marks."""
+    segments = [_Segment()]
+    notes: dict[str, str] = {}
+    first_mark: _Token | None = None
+    for token in _split_tokens(line):
+        current = segments[-1]
+        if token.kind is _Kind.END:
+            segments.append(_Segment())
+            first_mark = None
+        elif token.kind is _Kind.GROUP and _opens_list(token.text):
+            notes |= _read_notes(token.text)
+        elif token.kind is _Kind.GROUP:
+            if not current.name and not current.groups and _MARKS.fullmatch(token.text):
+                first_mark = token
+            current.groups.append(token.text)
+        elif first_mark is not None:
+            # "(1) CERN, (2) DESY" without parentheses around: from here on nobody is named any more.
+            return segments[:-1], notes | _read_notes(line[first_mark.start :])
+        elif current.groups:
+            segments.append(_Segment(token.text))
+        else:
+            current.name = token.text
+    return segments, notes
+
+
+def _split_tokens(line: str) -> Iterator[_Token]:
+    buffer: list[str] = []
+    start = depth = 0
+    for match in _TOKEN.finditer(line):
+        mark = match[0]
+        if mark == "(":
+            depth += 1
+        elif mark == ")":
+            depth -= 1
+        if depth < 0:
+            depth = 0  # closed without being opened: not worth a word
+        elif depth == 0 and mark == ")":
+            yield _Token(_Kind.GROUP, "".join(buffer).strip(), start)
+            buffer = []
+        elif depth == 0 and mark in {",", ";", ":"}:
+            yield from _split_names("".join(buffer))
+            yield _Token(_Kind.END, mark, match.start())
+            buffer = []
+        elif depth == 1 and mark == "(":
+            yield from _split_names("".join(buffer))
+            buffer, start = [], match.start()
+        else:
+            buffer.append(mark)
+    yield from _split_names("".join(buffer))
+
+
+def _split_names(text: str) -> Iterator[_Token]:
+    """Split what stands between two marks at each "and", and before "for the …"."""
+    for number, part in enumerate(_BEHALF.split(text)):
+        names = [part] if number else _AND.split(part)
+        for place, name in enumerate(names):
+            if place or number:
+                yield _Token(_Kind.END, "and", 0)
+            if name.strip():
+                yield _Token(_Kind.TEXT, name.strip(), 0)
+
+
+def _opens_list(group: str) -> bool:
+    return bool(_NUMBERED.match(group) or _LETTERED.match(group))
+
+
+def _read_notes(text: str) -> dict[str, str]:
+    """Read "(1) CERN, (2) DESY" into what each mark stands for."""
+    pattern = _NUMBERED if _NUMBERED.match(text) else _LETTERED
+    marks = list(pattern.finditer(text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    notes = {}
+    for mark, end in zip(marks, ends, strict=True):
+        meaning = _read_affiliation(text[mark.end() : end])
+        if meaning:
+            notes[next(filter(None, mark.groups()))] = meaning
+    return notes
+
+
+def _read_affiliation(text: str) -> str:
+    plain = fold_line(to_plain(text)) if _TEX.search(text) else fold_line(text)
+    plain = re.sub(r"(?:\s*[,;]|\s+(?:and|&))+\Z", "", plain.strip(" ,;")).strip()
+    return plain if plain.count("(") == plain.count(")") else plain.rstrip(") ")
+
+
+def _join_authors(segments: Sequence[_Segment], notes: dict[str, str]) -> Iterator[Author]:
+    """Resolve marks, give shared affiliations to the names before, and name collaborations."""
+    waiting: list[Author] = []
+    for segment in _join_suffixes(segments):
+        author, is_shared = _read_author(segment, notes)
+        collaborations = [Author(name) for name in map(_read_collaboration, segment.groups) if name]
+        if author is None:
+            waiting += collaborations
+            continue
+        if is_shared:
+            share = len(waiting) < SHARED_LIMIT
+            yield from (_give(other, author.affiliations) if share else other for other in waiting)
+            waiting = []
+        waiting += [author, *collaborations]
+        if author.affiliations:
+            yield from waiting
+            waiting = []
+    yield from waiting
+
+
+def _give(author: Author, affiliations: tuple[str, ...]) -> Author:
+    return author if _COLLABORATION.search(author.name) else Author(author.name, affiliations)
+
+
+def _join_suffixes(segments: Sequence[_Segment]) -> list[_Segment]:
+    joined: list[_Segment] = []
+    for segment in segments:
+        if joined and joined[-1].name and not joined[-1].groups and _SUFFIX.fullmatch(segment.name.strip()):
+            joined[-1] = _Segment(f"{joined[-1].name}, {segment.name.strip()}", segment.groups)
+        else:
+            joined.append(segment)
+    return joined
+
+
+def _read_author(segment: _Segment, notes: dict[str, str]) -> tuple[Author | None, bool]:
+    """Return the author, None for a segment that names nobody; and whether names before may share."""
+    name = _ET_AL.sub("", segment.name)
+    if _BEHALF.match(name):
+        name = _BEHALF_WORDS.sub("", name)
+    name = read_name(name)
+    affiliations: list[str] = []
+    is_shared = False
+    for group in segment.groups:
+        marked = _resolve_marks(group, notes)
+        if marked is not None:
+            affiliations += marked
+        elif not _REMARK.match(group) and not _read_collaboration(group):
+            affiliations += filter(None, [_read_affiliation(group)])
+            is_shared = True
+    return (Author(name, tuple(dict.fromkeys(affiliations))) if name else None), is_shared
+
+
+def _resolve_marks(group: str, notes: dict[str, str]) -> list[str] | None:
+    """Return what the marks in a parenthesis stand for; None where it holds words, not marks."""
+    if not _MARKS.fullmatch(group):
+        return None
+    marks: list[str] = []
+    for match in _MARK.finditer(group):
+        if match["low"]:
+            low, high = int(match["low"]), int(match["high"])
+            marks += map(str, range(low, min(high, low + SHARED_LIMIT) + 1))
+        else:
+            marks.append(match[0])
+    known = [notes[mark] for mark in marks if mark in notes]
+    return known if known or not group.strip().isalpha() else None
+
+
+def _read_collaboration(group: str) -> str:
+    if not _COLLABORATION.search(group) and not _TEAM_NOTE.match(group):
+        return ""
+    return read_name(_BEHALF_WORDS.sub("", group))

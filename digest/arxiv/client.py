@@ -1,0 +1,294 @@
+"""Asks arXiv: the query API, OAI-PMH and the daily listings, at one pace and over one connection.
+
+The terms (https://info.arxiv.org/help/api/tou.html) count all three interfaces together. Before each
+request, each retry among them, the gate is asked; afterwards it is told, whatever happened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from urllib.parse import quote, urlencode
+
+import httpx
+
+from digest.arxiv.atom import AtomPage, check_counts, parse_atom
+from digest.arxiv.exchange import Asked, Line
+from digest.arxiv.oai import OaiPage, parse_oai
+from digest.arxiv.rss import Listing, parse_rss
+from digest.arxiv.trials import RequestLog, Trial
+from digest.arxiv.verdicts import gate_outcome, judge_status
+from digest.clock import monotonic
+from digest.errors import (
+    ArxivError,
+    ArxivFaulted,
+    ArxivHostile,
+    ArxivShort,
+    ArxivUnreachable,
+    ArxivUnreadable,
+    ConfigurationError,
+    UsageError,
+)
+from digest.pace import REQUEST_DEADLINE, GateOutcome, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import date, datetime
+
+    from digest.clock import Clock
+    from digest.pace import Gate, Grant
+    from digest.papers import ArxivId
+
+RETRIES: Final = 2
+"""So many more times a request is made after a failure that may pass."""
+
+WALL: Final = 10_000
+"""Results of one search that arXiv gives out, by paging, at most."""
+
+IDS_LIMIT: Final = 100
+"""Ids one request may name."""
+
+_API_SECONDS: Final = 60.0
+_OAI_SECONDS: Final = 200.0
+_LONG_URL: Final = 1_800
+_MAY_PASS: Final = (ArxivUnreachable, ArxivFaulted, ArxivUnreadable)
+
+PageT = TypeVar("PageT")
+
+
+@dataclass(frozen=True, slots=True)
+class ArxivAddresses:
+    """Where arXiv's interfaces are. To `rss_url` the subjects are added: `…/rss/cs.PF+math`."""
+
+    api_url: str = "https://export.arxiv.org/api/query"
+    oai_url: str = "https://oaipmh.arxiv.org/oai"
+    rss_url: str = "https://rss.arxiv.org/rss"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched(Generic[PageT]):
+    """A page with its bytes, where it came from and when; `grant` is the leave it was fetched under."""
+
+    page: PageT
+    body: bytes
+    url: str
+    fetched_at: datetime
+    grant: Grant | None = None
+
+
+class ShortPage(ArxivShort):
+    """A page with fewer entries than its own total promises, after all retries.
+
+    `fetched` is that page: what it holds is good, and what it lacks is not known.
+    """
+
+    def __init__(self, error: ArxivShort, fetched: Fetched[AtomPage]) -> None:
+        super().__init__(error.message, hint=error.hint, request=error.request)
+        self.fetched = fetched
+
+
+class ArxivClient:
+    """Asks arXiv one thing at a time.
+
+    Args:
+        addresses: where to ask.
+        user_agent: name, version and how to reach the operator.
+        gate: gives leave for each request.
+        clock: dates what is fetched.
+        on_request: told of every request after it ended and the gate was released.
+        deadline: seconds one request may take in all.
+
+    Raises:
+        ConfigurationError: an address is no http or https address, or the user agent is not ASCII.
+    """
+
+    def __init__(
+        self,
+        addresses: ArxivAddresses,
+        user_agent: str,
+        gate: Gate,
+        clock: Clock,
+        *,
+        on_request: Callable[[RequestLog], None] | None = None,
+        deadline: float = REQUEST_DEADLINE,
+    ) -> None:
+        for url in (addresses.api_url, addresses.oai_url, addresses.rss_url):
+            _check_address(url)
+        if not (user_agent.isascii() and user_agent.isprintable()):
+            raise ConfigurationError(
+                f"{user_agent!r} can't be sent as a User-Agent", hint="Write [arxiv] contact in plain ASCII."
+            )
+        self._addresses = addresses
+        self._gate = gate
+        self._clock = clock
+        self._on_request = on_request
+        self._line = Line(user_agent, deadline=deadline)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._line.close()
+
+    def search(
+        self,
+        query: str,
+        *,
+        start: int = 0,
+        size: int = 100,
+        sort_by: str = "lastUpdatedDate",
+        order: str = "descending",
+        ids: Sequence[str] = (),
+    ) -> Fetched[AtomPage]:
+        """Fetch one page of a search in arXiv's own query language, or of papers named by id.
+
+        With `ids`, papers arXiv does not know are simply absent, the order is arXiv's, and `sort_by`
+        and `order` mean nothing.
+
+        Raises:
+            UsageError: nothing is asked for, or more than arXiv gives out.
+            ShortPage: entries are missing, after all retries.
+            ArxivError: as described in `digest.errors`; it names what was asked.
+        """
+        _check_search(query, start, size, ids)
+        parameters = {"search_query": " ".join(query.split()), "start": str(start), "max_results": str(size)}
+        if ids:
+            parameters["id_list"] = ",".join(ids)
+        if query.strip():
+            parameters |= {"sortBy": sort_by, "sortOrder": order}
+        else:
+            del parameters["search_query"]
+        shown = repr(query.strip()[:80]) if query.strip() else f"{len(ids)} ids"
+        name = f"papers {start}-{start + size - 1} of {shown}"
+
+        def check(fetched: Fetched[AtomPage]) -> None:
+            try:
+                check_counts(fetched.page, start, size)
+            except ArxivShort as error:
+                raise ShortPage(error, fetched) from error
+
+        return self._fetch(
+            _write_request(self._addresses.api_url, parameters, name, _API_SECONDS), parse_atom, check
+        )
+
+    def list_records(self, *, from_date: date | None = None, token: str | None = None) -> Fetched[OaiPage]:
+        """Fetch one page of the harvest: everything touched since the start of a UTC day, or a token's page.
+
+        Raises:
+            UsageError: neither a day nor a token is given, or both are.
+            TokenExpired: the list has to be asked for from its beginning.
+            ArxivError: as described in `digest.errors`; it names what was asked.
+        """
+        if (from_date is None) == (token is None):
+            raise UsageError("a harvest is asked for either from a day or by a token")
+        parameters = {"verb": "ListRecords"}
+        if from_date is not None:
+            parameters |= {"metadataPrefix": "arXivRaw", "from": from_date.isoformat()}
+            name = f"the harvest from {from_date.isoformat()}"
+        else:
+            parameters["resumptionToken"] = token or ""
+            name = f"the harvest's page {token}"
+        return self._fetch(_write_request(self._addresses.oai_url, parameters, name, _OAI_SECONDS), parse_oai)
+
+    def get_record(self, id_: ArxivId) -> Fetched[OaiPage]:
+        """Fetch one paper in its latest version, with its history.
+
+        Raises:
+            UnknownPaper: arXiv knows no such paper.
+            ArxivError: as described in `digest.errors`; it names what was asked.
+        """
+        identifier = f"oai:arXiv.org:{id_}"
+        parameters = {"verb": "GetRecord", "identifier": identifier, "metadataPrefix": "arXivRaw"}
+        asked = _write_request(self._addresses.oai_url, parameters, f"paper {id_}", _OAI_SECONDS)
+        return self._fetch(asked, parse_oai)
+
+    def read_listing(self, subjects: Sequence[str]) -> Fetched[Listing]:
+        """Fetch the latest mailing's listing of some archives or categories.
+
+        Raises:
+            UsageError: no subject is named.
+            ArxivError: as described in `digest.errors`; it names what was asked.
+        """
+        if not subjects:
+            raise UsageError("a listing needs at least one archive or category")
+        joined = "+".join(quote(subject, safe="") for subject in subjects)
+        url = f"{self._addresses.rss_url.rstrip('/')}/{joined}"
+        return self._fetch(Asked(url, f"the listing of {joined[:80]}", _API_SECONDS), parse_rss)
+
+    def _fetch(
+        self,
+        asked: Asked,
+        read: Callable[[bytes], PageT],
+        check: Callable[[Fetched[PageT]], None] | None = None,
+    ) -> Fetched[PageT]:
+        for _ in range(RETRIES):
+            try:
+                return self._try_once(asked, read, check)
+            except ArxivHostile:
+                raise
+            except _MAY_PASS:
+                continue
+        return self._try_once(asked, read, check)
+
+    def _try_once(
+        self,
+        asked: Asked,
+        read: Callable[[bytes], PageT],
+        check: Callable[[Fetched[PageT]], None] | None,
+    ) -> Fetched[PageT]:
+        grant = self._gate.acquire()
+        trial = Trial(asked, self._clock.now(), monotonic())
+        try:
+            answer = self._line.ask(asked)
+            trial.note(answer)
+            judge_status(answer, read, self._clock.now())
+            fetched = Fetched(read(answer.body), answer.body, asked.url, self._clock.now(), grant)
+            if check is not None:
+                check(fetched)
+        except ArxivError as error:
+            _name_request(error, asked)
+            trial.end(gate_outcome(error), error.message)
+            raise
+        except BaseException as error:
+            trial.end(GateOutcome(Outcome.FAILED), type(error).__name__)
+            raise
+        else:
+            trial.end(gate_outcome(None), "")
+            return fetched
+        finally:
+            self._gate.release(grant, trial.outcome)
+            if self._on_request is not None:
+                self._on_request(trial.log())
+
+
+def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds: float) -> Asked:
+    query = urlencode(parameters, quote_via=quote, safe="")
+    whole = f"{url}?{query}"
+    return Asked(whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None)
+
+
+def _name_request(error: ArxivError, asked: Asked) -> None:
+    error.request = asked.name
+    error.args = (f"{asked.name}: {error.message}", *error.args[1:])
+
+
+def _check_address(url: str) -> None:
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        parts = httpx.URL()
+    if parts.scheme not in {"http", "https"} or not parts.host or parts.query:
+        raise ConfigurationError(
+            f"{url!r} is no address arXiv can be asked at",
+            hint="Addresses under [arxiv] look like https://export.arxiv.org/api/query, without a question mark.",
+        )
+
+
+def _check_search(query: str, start: int, size: int, ids: Sequence[str]) -> None:
+    if not query.strip() and not ids:
+        raise UsageError("a search needs a query or ids")
+    if len(ids) > IDS_LIMIT:
+        raise UsageError(f"{len(ids)} ids are too many for one request; {IDS_LIMIT} are allowed")
+    if start < 0 or size < 1 or start + size > WALL:
+        raise UsageError(
+            f"arXiv gives out no papers {start} to {start + size} of a search, only the first {WALL:,}",
+            hint="Narrow the search, for instance to fewer days.",
+        )

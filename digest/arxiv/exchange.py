@@ -1,0 +1,211 @@
+"""One HTTP exchange with arXiv: a connection kept alive, a whole body or an error, an end in any case.
+
+Three limits hold for every exchange: seconds until connected and between two pieces of the answer, the
+bytes of a body once unpacked, and the seconds the whole of it may take, however slowly it drips.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import httpx
+
+from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN
+from digest.clock import LOOPBACK_HOSTS
+from digest.errors import ArxivHostile, ArxivTruncated, ArxivUnreachable, ArxivUnreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import TracebackType
+
+CONNECT_SECONDS = 10.0
+_POOL_SECONDS = 5.0
+_KEPT_ALIVE_SECONDS = 60.0
+_GZIP = zlib.MAX_WBITS | 16
+_CHECK_NETWORK = "Look at the network, the proxy and the addresses under [arxiv]. The next poll tries again."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be asked.
+
+    Attributes:
+        url: the whole of it, as a GET would be written; also where a form is sent instead.
+        name: in words, for people: "papers 0-99 of 'cat:cs.PF'".
+        read_seconds: how long arXiv may be silent.
+        form: sent by POST to the address without its query, where the address would be too long.
+    """
+
+    url: str
+    name: str
+    read_seconds: float
+    form: bytes | None = None
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return "GET" if self.form is None else "POST"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back; `headers` by lower-case name, `body` unpacked and whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Line:
+    """The one connection to arXiv.
+
+    Args:
+        user_agent: says who asks and how to reach them.
+        deadline: seconds an exchange may take in all.
+        body_limit: bytes a body may have, unpacked.
+    """
+
+    def __init__(self, user_agent: str, *, deadline: float, body_limit: int = BODY_LIMIT) -> None:
+        self._deadline = deadline
+        self._body_limit = body_limit
+        # No proxy ever stands between this machine and itself, whatever the environment says.
+        direct = {f"all://{f'[{host}]' if ':' in host else host}": None for host in sorted(LOOPBACK_HOSTS)}
+        self._client = httpx.Client(
+            http1=True,
+            http2=False,
+            follow_redirects=False,
+            headers={"User-Agent": user_agent, "Accept": "application/xml, */*;q=0.1", "Accept-Encoding": "gzip"},
+            limits=httpx.Limits(
+                max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEPT_ALIVE_SECONDS
+            ),
+            mounts=direct,
+        )
+        self._socket: socket.socket | None = None
+
+    def close(self) -> None:
+        """Hang up."""
+        self._client.close()
+
+    def ask(self, asked: Asked) -> Answer:
+        """Make one exchange.
+
+        Raises:
+            ArxivUnreachable: no connection, no answer in time, or the connection broke.
+            ArxivTruncated: the packed body breaks off.
+            ArxivHostile: the body is too large.
+            ArxivUnreadable: the body is packed in a way nobody asked for.
+        """
+        with _Watch(self, self._deadline) as watch:
+            try:
+                answer = self._exchange(asked)
+            except httpx.HTTPError as error:
+                raise _describe_failure(error, asked, watch) from error
+        if watch.has_ended_it:
+            # A body without a length ends well even where it was cut off.
+            raise _describe_failure(httpx.ReadTimeout("cut off"), asked, watch)
+        return answer
+
+    def hang_up(self) -> None:
+        """End the connection in use at once, from another thread: whoever waits on it is woken."""
+        if self._socket is not None:
+            with contextlib.suppress(OSError):  # it may have ended by itself just now
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _exchange(self, asked: Asked) -> Answer:
+        timeout = httpx.Timeout(asked.read_seconds, connect=CONNECT_SECONDS, pool=_POOL_SECONDS)
+        form = None if asked.form is None else {"Content-Type": "application/x-www-form-urlencoded"}
+        url = asked.url if asked.form is None else asked.url.partition("?")[0]
+        with self._client.stream(
+            asked.method,
+            url,
+            content=asked.form,
+            headers=form,
+            timeout=timeout,
+            extensions={"trace": self._note_socket},
+        ) as response:
+            pieces = response.iter_raw()
+            body = _gather(_unpack(pieces, response.headers.get("content-encoding", "")), self._body_limit)
+            return Answer(response.status_code, dict(response.headers), body)
+
+    def _note_socket(self, event: str, info: Mapping[str, Any]) -> None:
+        # httpcore's trace hook is where a socket shows before its first answer has come.
+        if event in {"connection.connect_tcp.complete", "connection.start_tls.complete"}:
+            self._socket = info["return_value"].get_extra_info("socket")
+
+
+class _Watch:
+    """Hangs up when an exchange takes too long in all."""
+
+    def __init__(self, line: Line, seconds: float) -> None:
+        self.seconds = seconds
+        self.has_ended_it = False
+        self._line = line
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+
+    def _end(self) -> None:
+        self.has_ended_it = True
+        self._line.hang_up()
+
+
+def _gather(pieces: Iterator[bytes], limit: int) -> bytes:
+    gathered = bytearray()
+    for piece in pieces:
+        gathered += piece
+        if len(gathered) > limit:
+            raise ArxivHostile(f"the body has more than {limit:,} bytes", hint=TRY_AGAIN)
+    return bytes(gathered)
+
+
+def _unpack(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    name = encoding.strip().lower()
+    if name in {"", "identity"}:
+        return pieces
+    if name in {"gzip", "x-gzip"}:
+        return _inflate(pieces)
+    raise ArxivUnreadable(f"the body is packed as {name[:40]!r}; only gzip was offered", hint=TRY_AGAIN)
+
+
+def _inflate(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj(_GZIP)
+    try:
+        for piece in pieces:
+            packed = piece
+            while packed:
+                # One step at a time: a few packed bytes may stand for thousands of times as many.
+                yield unpacker.decompress(packed, 1 << 20)
+                packed = unpacker.unconsumed_tail
+    except zlib.error as error:
+        raise ArxivTruncated(f"the packed body is damaged: {error}", hint=TRY_AGAIN) from error
+    yield unpacker.flush()
+    if not unpacker.eof:
+        raise ArxivTruncated("the packed body breaks off", hint=TRY_AGAIN)
+
+
+def _describe_failure(error: httpx.HTTPError, asked: Asked, watch: _Watch) -> ArxivUnreachable:
+    host = httpx.URL(asked.url).host
+    if watch.has_ended_it:
+        message = f"{host} took longer than {watch.seconds:g} seconds to answer"
+    elif isinstance(error, httpx.ConnectTimeout):
+        message = f"{host} can't be reached: no connection within {CONNECT_SECONDS:g} seconds"
+    elif isinstance(error, httpx.TimeoutException):
+        message = f"{host} said nothing for {asked.read_seconds:g} seconds"
+    elif isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
+        message = f"{host} can't be reached: {error}"
+    else:
+        message = f"the connection to {host} broke: {error}"
+    return ArxivUnreachable(message, hint=_CHECK_NETWORK)

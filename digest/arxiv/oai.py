@@ -1,0 +1,229 @@
+"""Reads pages of arXiv's OAI-PMH interface in the `arXivRaw` format, the only one with all versions.
+
+Sources: https://www.openarchives.org/OAI/openarchivesprotocol.html and
+https://info.arxiv.org/help/oa/index.html. Every protocol error comes under HTTP 200.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from digest.arxiv.authors import parse_authors, read_name
+from digest.arxiv.documents import TRY_AGAIN, Document, MalformedEntry, Quarantined, quarantine, read_text
+from digest.arxiv.texts import (
+    fold_line,
+    fold_paragraphs,
+    read_iso_date,
+    read_rfc_date,
+    says_withdrawn,
+    split_dois,
+)
+from digest.errors import ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
+from digest.papers import ArxivId, Paper, Version
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lxml import etree
+
+_OAI: Final = "{http://www.openarchives.org/OAI/2.0/}"
+_RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"
+
+_VERSION = re.compile(r"v([1-9]\d{0,4})", re.ASCII)
+_PERMANENT = frozenset(
+    {"badArgument", "badVerb", "cannotDisseminateFormat", "noMetadataFormats", "noSetHierarchy"}
+)
+_SAME_FAULT = 5
+"""So many malformed entries and no good one are no accident: the format has changed."""
+
+
+class TokenExpired(ArxivRejected):
+    """A resumption token is no longer good: the list has to be asked for from its beginning."""
+
+
+class UnknownPaper(ArxivRejected):
+    """arXiv knows no paper of that id."""
+
+
+@dataclass(frozen=True, slots=True)
+class OaiPage:
+    """One page of a harvest.
+
+    Attributes:
+        papers: each in its latest version with the whole history, in the order given.
+        token: asks for the next page; None on the last one.
+        response_date: when arXiv answered (UTC).
+        quarantined: entries that could not be read.
+        records: how many entries the page had, readable or not, deleted ones among them.
+        deleted: identifiers arXiv lists as deleted.
+        is_no_records_match: the list is empty, and arXiv says so: no fault, but the answer may have
+            been kept by a cache since before the day's papers came.
+    """
+
+    papers: tuple[Paper, ...]
+    token: str | None
+    response_date: datetime
+    quarantined: tuple[Quarantined, ...] = ()
+    records: int = 0
+    deleted: tuple[str, ...] = ()
+    is_no_records_match: bool = False
+
+
+def parse_oai(body: bytes) -> OaiPage:
+    """Read an answer to `ListRecords` or `GetRecord` with `metadataPrefix=arXivRaw`.
+
+    Raises:
+        TokenExpired: the resumption token is no longer good.
+        UnknownPaper: there is no paper of that id.
+        ArxivRejected: another protocol error; the request is wrong and stays wrong.
+        ArxivFaulted: an error the protocol does not know.
+        ArxivShort: a list without a single entry, which the protocol forbids.
+        ArxivThrottled: the body is "Rate exceeded.".
+        ArxivTruncated, ArxivHostile, ArxivUnreadable: the body is no whole page of that kind.
+    """
+    document = Document(body, roots=(_OAI + "OAI-PMH",), parts=(_OAI + "record",))
+    papers: list[Paper] = []
+    quarantined: list[Quarantined] = []
+    deleted: list[str] = []
+    for position, entry in enumerate(document):
+        try:
+            if _is_deleted(entry):
+                deleted.append(_read_identifier(entry))
+            else:
+                papers.append(_read_paper(_find_metadata(entry)))
+        except MalformedEntry as error:
+            quarantined.append(quarantine(position, entry, error))
+    root = document.root
+    if _refuse_errors(root):
+        return OaiPage((), None, _read_response_date(root), is_no_records_match=True)
+    records = len(papers) + len(quarantined) + len(deleted)
+    if not papers and len(quarantined) >= _SAME_FAULT:
+        raise ArxivUnreadable(f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN)
+    return OaiPage(
+        papers=tuple(papers),
+        token=_read_token(root, records),
+        response_date=_read_response_date(root),
+        quarantined=tuple(quarantined),
+        records=records,
+        deleted=tuple(deleted),
+    )
+
+
+def _refuse_errors(root: etree._Element) -> bool:
+    """Raise what arXiv complains of; return whether it only says that nothing matches."""
+    errors = {error.get("code", ""): fold_line(read_text(error)) for error in root.iterfind(_OAI + "error")}
+    if "badResumptionToken" in errors:
+        raise TokenExpired(
+            f"the list can't be gone on with: {errors['badResumptionToken']}",
+            hint="Tokens end at midnight UTC. The harvest starts again from its first page.",
+        )
+    if "idDoesNotExist" in errors:
+        raise UnknownPaper("arXiv knows no such paper", hint="The id may be void, or not announced yet.")
+    for code, message in errors.items():
+        if code in _PERMANENT:
+            raise ArxivRejected(f"arXiv rejects the request, {code}: {message}", hint="Asking again cannot help.")
+        if code != "noRecordsMatch":
+            raise ArxivFaulted(f"arXiv answers with the error {code!r}: {message}", hint=TRY_AGAIN)
+    return bool(errors)
+
+
+def _read_token(root: etree._Element, records: int) -> str | None:
+    listed = root.find(_OAI + "ListRecords")
+    if listed is None and root.find(_OAI + "GetRecord") is None:
+        raise ArxivUnreadable("the answer holds neither papers nor an error", hint=TRY_AGAIN)
+    if records == 0:
+        raise ArxivShort("the list came without a single entry", hint=TRY_AGAIN)
+    if listed is None:
+        return None
+    return read_text(listed.find(_OAI + "resumptionToken")).strip() or None
+
+
+def _read_response_date(root: etree._Element) -> datetime:
+    try:
+        return read_iso_date(root.findtext(_OAI + "responseDate") or "")
+    except ValueError as error:
+        raise ArxivUnreadable(f"the answer does not say when it was made: {error}", hint=TRY_AGAIN) from error
+
+
+def _is_deleted(entry: etree._Element) -> bool:
+    header = entry.find(_OAI + "header")
+    return header is not None and header.get("status") == "deleted"
+
+
+def _read_identifier(entry: etree._Element) -> str:
+    return fold_line(entry.findtext(f"{_OAI}header/{_OAI}identifier") or "")
+
+
+def _find_metadata(entry: etree._Element) -> etree._Element:
+    other: str | None = None
+    for child in entry.iterfind(f"{_OAI}metadata/*"):
+        if child.tag == _RAW + "arXivRaw":
+            return child
+        other = str(child.tag)
+    if other is not None:
+        raise ArxivUnreadable(f"the papers come as {other[:60]}, not as arXivRaw", hint=TRY_AGAIN)
+    raise MalformedEntry(f"{_read_identifier(entry)[:80] or 'it'} comes without metadata")
+
+
+def _read_paper(raw: etree._Element) -> Paper:
+    fields: dict[str, str] = {}
+    versions: list[Version] = []
+    for child in raw:
+        if child.tag == _RAW + "version":
+            versions.append(_read_version(child))
+        elif child.tag not in fields:
+            fields[str(child.tag).removeprefix(_RAW)] = read_text(child)
+    versions.sort(key=lambda version: version.number)
+    if not versions:
+        raise MalformedEntry("it has no version")
+    comment = fold_line(fields.get("comments", ""))
+    return Paper(
+        id=_read_id(fields),
+        version=versions[-1].number,
+        title=_require(fields, "title"),
+        abstract=fold_paragraphs(fields.get("abstract", "")),
+        authors=parse_authors(fields.get("authors", "")),
+        categories=tuple(dict.fromkeys(_require(fields, "categories").split())),
+        published=versions[0].submitted,
+        updated=versions[-1].submitted,
+        comment=comment,
+        journal_ref=fold_line(fields.get("journal-ref", "")),
+        dois=split_dois(fields.get("doi", "")),
+        report_no=fold_line(fields.get("report-no", "")),
+        license=fold_line(fields.get("license", "")),
+        submitter=read_name(fields.get("submitter", "")),
+        is_withdrawn=versions[-1].is_withdrawal or says_withdrawn(comment),
+        versions=tuple(versions),
+    )
+
+
+def _read_version(element: etree._Element) -> Version:
+    number = _VERSION.fullmatch(element.get("version", "").strip())
+    if number is None:
+        raise MalformedEntry(f"it has a version called {element.get('version', '')[:20]!r}")
+    try:
+        submitted = read_rfc_date(element.findtext(_RAW + "date") or "")
+    except ValueError as error:
+        raise MalformedEntry(f"the date of version {number[1]} cannot be read: {error}") from error
+    return Version(
+        number=int(number[1]),
+        submitted=submitted,
+        size=fold_line(element.findtext(_RAW + "size") or ""),
+        source_type=fold_line(element.findtext(_RAW + "source_type") or ""),
+    )
+
+
+def _read_id(fields: dict[str, str]) -> ArxivId:
+    try:
+        return ArxivId.parse(fields.get("id", ""))
+    except UsageError as error:
+        raise MalformedEntry(f"its id cannot be read: {error}") from error
+
+
+def _require(fields: dict[str, str], name: str) -> str:
+    text = fold_line(fields.get(name, ""))
+    if not text:
+        raise MalformedEntry(f"it has no {name}")
+    return text

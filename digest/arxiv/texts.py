@@ -1,0 +1,110 @@
+r"""Texts and dates as arXiv writes them, brought into the one form papers are kept in.
+
+Line breaks: old abstracts come wrapped at 80 columns with a line's indentation marking a new
+paragraph, newer ones have a break and two blanks between paragraphs and none elsewhere. One reading
+fits both: an indented or an empty line begins a paragraph, any other break is a blank.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Final
+
+_UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
+"""Control characters, and the marks that turn the direction of a line around: neither is text."""
+
+_PARAGRAPH = re.compile(r"\r?\n(?:[ \t]*\r?\n)+[ \t]*|\r?\n[ \t]+")
+_DOI_PREFIX = re.compile(r"\A(?:doi:|(?:https?://)?(?:dx\.)?doi\.org/)", re.IGNORECASE)
+_WITHDRAWN = re.compile(
+    r"\A\W*withdrawn\b|\b(?:has|have)(?: \w+){0,2} been (?:\w+ )?withdrawn\b|\bwithdrawn by\b", re.IGNORECASE
+)
+_NOT_THIS_VERSION = re.compile(
+    r"\b(?:versions?|v\d+|which|that|replac\w+|supersed\w+|instead of)\b[^.;]*\Z", re.IGNORECASE
+)
+_MONTHS: Final = {
+    name: number
+    for number, name in enumerate(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), start=1
+    )
+}
+_RFC_DATE = re.compile(
+    r"(?:[A-Z][a-z]{2},\s+)?(?P<day>\d{1,2})\s+(?P<month>[A-Z][a-z]{2})\s+(?P<year>\d{4})\s+"
+    r"(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})\s+(?:GMT|UTC?|(?P<sign>[+-])(?P<zone>\d{4}))",
+    re.ASCII,
+)
+
+
+def clean(text: str) -> str:
+    """Return text in NFC without control characters; white space is left as it is."""
+    kept = text if text.isprintable() else _UNWANTED.sub("", text)
+    return kept if kept.isascii() else unicodedata.normalize("NFC", kept)
+
+
+def fold_line(text: str) -> str:
+    """Return text as one line: cleaned, each run of white space one blank, none at the ends."""
+    return " ".join(clean(text).split())
+
+
+def fold_paragraphs(text: str) -> str:
+    r"""Return text cleaned and folded, its paragraphs separated by one "\n"."""
+    cleaned = clean(text).strip()
+    if "\n" not in cleaned:
+        return " ".join(cleaned.split())
+    paragraphs = (" ".join(part.split()) for part in _PARAGRAPH.split(cleaned))
+    return "\n".join(part for part in paragraphs if part)
+
+
+def split_dois(*texts: str) -> tuple[str, ...]:
+    """Return every DOI in arXiv's DOI fields, in order, without prefixes and stray punctuation.
+
+    The field is one line of authors' making: two DOIs are parted by a blank, a comma or "; ".
+    """
+    parts = (_DOI_PREFIX.sub("", part.strip(";,")) for text in texts for part in clean(text).split())
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def says_withdrawn(comment: str) -> bool:
+    """Whether a folded comment says that this very version withdraws the paper.
+
+    Conservative: a comment that speaks of another version, or of the paper it replaces, does not count.
+    """
+    found = _WITHDRAWN.search(comment)
+    return found is not None and _NOT_THIS_VERSION.search(comment[: found.start()]) is None
+
+
+def read_iso_date(text: str) -> datetime:
+    """Read an RFC 3339 moment; return it in UTC.
+
+    Raises:
+        ValueError: it is none, or lies outside of what can be computed with.
+    """
+    moment = datetime.fromisoformat(text.strip())
+    return _to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def read_rfc_date(text: str) -> datetime:
+    """Read a moment as mail headers write it (RFC 5322 §3.3, with seconds); return it in UTC.
+
+    Raises:
+        ValueError: it is none, or lies outside of what can be computed with.
+    """
+    match = _RFC_DATE.fullmatch(text.strip())
+    if match is None or match["month"] not in _MONTHS:
+        raise ValueError(f"{text.strip()[:40]!r} is no date")
+    zone = UTC if match["zone"] is None else _read_zone(match["sign"], match["zone"])
+    day, hour, minute, second = (int(match[name]) for name in ("day", "hour", "minute", "second"))
+    return _to_utc(datetime(int(match["year"]), _MONTHS[match["month"]], day, hour, minute, second, tzinfo=zone))
+
+
+def _read_zone(sign: str, digits: str) -> timezone:
+    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return timezone(-offset if sign == "-" else offset)
+
+
+def _to_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{moment.isoformat()} is out of range") from error

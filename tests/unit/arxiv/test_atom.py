@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.arxiv.atom import AtomPage, check_counts, parse_atom
+from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivTruncated, ArxivUnreadable
+from digest.papers import ArxivId, Author, Paper
+from tests.unit.arxiv.pages import atom_author, atom_entry, atom_feed, error_feed, legacy_feed, oai_page
+
+
+def read_one(entry: str) -> Paper:
+    (paper,) = parse_atom(atom_feed(entry)).papers
+    return paper
+
+
+def test_a_current_entry_is_read_with_every_field() -> None:
+    extra = (
+        "<arxiv:comment>7 pages,\n  2 figures</arxiv:comment><arxiv:journal_ref>J. Slow 1</arxiv:journal_ref>"
+        '<arxiv:doi>10.1/a;</arxiv:doi><link rel="related" title="doi" href="https://doi.org/10.1/a;"/>'
+        "<arxiv:doi>10.1/b</arxiv:doi>"
+    )
+    entry = atom_entry(
+        "2611.00001v2",
+        title="  $\\mu$path &\n waits <b>",
+        summary="First.\n  Second.",
+        authors=atom_author("Pınar Tözün", "IT University", "Slow Lab") + atom_author("The Slow Collaboration"),
+        extra=extra,
+    )
+    assert read_one(entry) == Paper(
+        id=ArxivId.parse("2611.00001"),
+        version=2,
+        title="$\\mu$path & waits <b>",
+        abstract="First.\nSecond.",
+        authors=(Author("Pınar Tözün", ("IT University", "Slow Lab")), Author("The Slow Collaboration")),
+        categories=("cs.PF", "cs.DC"),
+        published=datetime(2026, 11, 1, 10, tzinfo=UTC),
+        updated=datetime(2026, 11, 2, 10, tzinfo=UTC),
+        comment="7 pages, 2 figures",
+        journal_ref="J. Slow 1",
+        dois=("10.1/a", "10.1/b"),
+    )
+
+
+def test_the_header_says_how_many_papers_there_are_and_which_these_are() -> None:
+    page = parse_atom(atom_feed(atom_entry(), total=5073, start=60, per_page=15))
+    assert (page.total, page.start, page.per_page, page.entries) == (5073, 60, 15, 1)
+    assert page.title == "arXiv Query: search_query=cat:cs.PF&id_list=&start=0"
+
+
+def test_the_legacy_format_gives_the_same_kind_of_page() -> None:
+    page = parse_atom(legacy_feed())
+    assert (page.total, page.start, page.per_page) == (21, 20, 20)
+    (paper,) = page.papers
+    assert (str(paper.id), paper.version) == ("hep-th/0007001", 3)
+    assert paper.title == "A long title that goes on and on"
+    assert paper.abstract == "First line of the text second line of it.\nAnother paragraph, likewise wrapped."
+    assert paper.authors == (Author("Bea Two", ("Institute of Slowness",)),)
+    assert paper.categories == ("hep-th", "cond-mat.str-el")
+    assert (paper.comment, paper.journal_ref) == ("7 pages, in LaTeX", "J. Slow 1 (2001)")
+    assert paper.dois == ("10.1000/one",)
+    assert (paper.published.year, paper.updated.day) == (2000, 26)
+
+
+def test_an_empty_result_is_a_page_without_papers() -> None:
+    page = parse_atom(atom_feed(total=0))
+    assert (page.papers, page.quarantined, page.total) == ((), (), 0)
+
+
+def test_elements_are_found_by_name_and_namespace_and_never_by_position() -> None:
+    entry = atom_entry()
+    body = atom_feed(entry).decode()
+    inner = body[body.index("<opensearch:itemsPerPage>") : body.index("<entry>")]
+    shuffled = body.replace(inner, "").replace("</feed>", inner + "</feed>")
+    prefixed = body.replace("opensearch:", "o:").replace("xmlns:opensearch", "xmlns:o")
+    alien = body.replace("<title>Slow", '<x:title xmlns:x="urn:x">No</x:title><title>Slow')
+    expected = parse_atom(body.encode())
+    assert [parse_atom(other.encode()) for other in (shuffled, prefixed, alien)] == [expected] * 3
+
+
+def test_a_paper_called_0_is_a_paper() -> None:
+    assert read_one(atom_entry(title="0")).title == "0"
+
+
+def test_the_primary_category_comes_first_wherever_it_stands() -> None:
+    entry = atom_entry(categories=("cs.DC", "cs.PF", "math.NA")).replace(
+        '<arxiv:primary_category term="cs.DC"/>', '<arxiv:primary_category term="math.NA"/>'
+    )
+    assert read_one(entry).categories == ("math.NA", "cs.DC", "cs.PF")
+
+
+def test_initials_are_joined_as_people_write_them() -> None:
+    assert read_one(atom_entry(authors=atom_author("H. -W. Rix"))).authors == (Author("H.-W. Rix"),)
+
+
+def test_the_order_of_589_authors_is_kept() -> None:
+    names = [f"A. Author{number}" for number in range(589)]
+    paper = read_one(atom_entry(authors="".join(map(atom_author, names))))
+    assert [author.name for author in paper.authors] == names
+
+
+def test_only_a_comment_can_mark_a_paper_of_this_interface_as_withdrawn() -> None:
+    comment = "<arxiv:comment>{}</arxiv:comment>"
+    assert read_one(atom_entry(extra=comment.format("This paper has been withdrawn"))).is_withdrawn
+    assert not read_one(atom_entry(extra=comment.format("12 pages"), summary="withdrawn by us")).is_withdrawn
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (atom_entry("nonsense"), "not an arXiv identifier"),
+        (atom_entry("2611.00001"), "has no version"),
+        (atom_entry().replace("http://arxiv.org/abs/", "http://elsewhere.example/abs/"), "no address of a paper"),
+        (atom_entry(title=" "), "no title"),
+        (atom_entry(published="soon"), "'published' cannot be read"),
+        (atom_entry(updated=""), "'updated' cannot be read"),
+        (atom_entry(categories=()), "no category"),
+        ("<entry/>", "no address of a paper"),
+    ],
+)
+def test_a_malformed_entry_is_put_aside_with_its_bytes_and_the_others_go_on(entry: str, reason: str) -> None:
+    page = parse_atom(atom_feed(atom_entry("2611.00007v1"), entry, atom_entry("2611.00009v1")))
+    assert [str(paper.id) for paper in page.papers] == ["2611.00007", "2611.00009"]
+    (put_aside,) = page.quarantined
+    assert put_aside.position == 1
+    assert reason in put_aside.error
+    assert put_aside.snippet.startswith(b"<entry")
+    assert page.entries == 3
+
+
+def test_what_is_kept_of_a_malformed_entry_is_bounded() -> None:
+    page = parse_atom(atom_feed(atom_entry(summary="x" * 100_000, title="")))
+    assert len(page.quarantined[0].snippet) == 8_192
+
+
+def test_a_page_of_which_no_entry_can_be_read_is_an_error() -> None:
+    with pytest.raises(ArxivUnreadable, match="no entry can be read"):
+        parse_atom(atom_feed(*[atom_entry(title="")] * 5))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (error_feed("incorrect id format for abc"), ArxivRejected),
+        (error_feed("Invalid query string: 'ti:a)'", "https://arxiv.org/api/errors"), ArxivRejected),
+        (
+            error_feed("incorrect id format", "http://arxiv.org/api/errors#incorrect_id_format_for_x"),
+            ArxivRejected,
+        ),
+        (error_feed("incorrect id format", "http://export.arxiv.org/api/errors#x"), ArxivRejected),
+        (error_feed("sortBy must be in: relevance", "https://arxiv.org/help/api/user-manual#sort"), ArxivRejected),
+        (error_feed("The server encountered an internal error and was unable to."), ArxivFaulted),
+    ],
+)
+def test_an_error_feed_is_an_error_under_any_status(body: bytes, expected: type[ArxivError]) -> None:
+    with pytest.raises(ArxivError) as caught:
+        parse_atom(body)
+    assert type(caught.value) is expected
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "body", [atom_feed(total="many"), atom_feed(start=""), atom_feed(per_page=-1), oai_page()]
+)
+def test_a_page_that_does_not_say_what_it_is_cannot_be_trusted(body: bytes) -> None:
+    with pytest.raises(ArxivUnreadable):
+        parse_atom(body)
+
+
+@given(st.data())
+def test_no_prefix_of_a_page_is_taken_for_a_page(data: st.DataObject) -> None:
+    body = atom_feed(atom_entry("2611.00007v1"), atom_entry("2611.00009v1"), total=2)
+    cut = data.draw(st.integers(0, len(body) - 1))
+    with pytest.raises(ArxivTruncated):
+        parse_atom(body[:cut])
+
+
+def page_of(entries: int, total: int) -> AtomPage:
+    return parse_atom(
+        atom_feed(*(atom_entry(f"2611.{number:05d}v1") for number in range(1, entries + 1)), total=total)
+    )
+
+
+@pytest.mark.parametrize(
+    ("entries", "total", "start", "size"),
+    [(10, 100, 0, 10), (9, 509, 500, 100), (0, 509, 600, 100), (0, 0, 0, 10), (3, 3, 0, 10), (3, 2, 0, 10)],
+)
+def test_full_last_and_empty_pages_hold_what_was_asked_for(
+    entries: int, total: int, start: int, size: int
+) -> None:
+    check_counts(page_of(entries, total), start, size)
+
+
+@pytest.mark.parametrize(
+    ("entries", "total", "start", "size", "came"),
+    [(0, 100, 0, 10, "none"), (9, 100, 0, 10, "only 9"), (8, 509, 500, 100, "only 8"), (0, 1, 0, 10, "none")],
+)
+def test_a_page_with_too_few_entries_for_its_own_total_is_short(
+    entries: int, total: int, start: int, size: int, came: str
+) -> None:
+    with pytest.raises(ArxivShort, match=came):
+        check_counts(page_of(entries, total), start, size)
+
+
+def test_entries_put_aside_count_as_having_come() -> None:
+    check_counts(parse_atom(atom_feed(atom_entry(title=""), atom_entry(), total=2)), 0, 10)

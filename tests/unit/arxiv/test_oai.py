@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.arxiv.oai import TokenExpired, UnknownPaper, parse_oai
+from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivTruncated, ArxivUnreadable
+from digest.papers import ArxivId, Author, Paper, Version
+from tests.unit.arxiv.pages import atom_feed, oai_entry, oai_error, oai_page, raw_paper, raw_version
+
+
+def read_one(metadata: str) -> Paper:
+    (paper,) = parse_oai(oai_page(oai_entry(metadata))).papers
+    return paper
+
+
+def test_an_entry_is_read_with_every_field_and_its_whole_history() -> None:
+    versions = raw_version(
+        1, "Sun, 1 Nov 2026 10:00:00 GMT", "<size>9kb</size><source_type>D</source_type>"
+    ) + raw_version(2, "Mon, 2 Nov 2026 11:00:00 GMT")
+    extra = (
+        "<comments>7 pages,\n  2 figures</comments><proxy>ccsd</proxy><report-no>SLOW-1</report-no>"
+        "<msc-class>68M20</msc-class><acm-class>None</acm-class><journal-ref>J. Slow 1</journal-ref>"
+        "<doi>10.1/a; 10.1/b</doi><license>http://creativecommons.org/licenses/by/4.0/</license>"
+    )
+    metadata = raw_paper(
+        versions=versions,
+        title="$\\mu$path\n  waits",
+        authors="Ada One (CERN), for the Slow Collaboration",
+        abstract="  First\nline.\n  Second.\n",
+        extra=extra,
+    )
+    history = (
+        Version(1, datetime(2026, 11, 1, 10, tzinfo=UTC), "9kb", "D"),
+        Version(2, datetime(2026, 11, 2, 11, tzinfo=UTC), "9kb"),
+    )
+    assert read_one(metadata) == Paper(
+        id=ArxivId.parse("2611.00001"),
+        version=2,
+        title="$\\mu$path waits",
+        abstract="First line.\nSecond.",
+        authors=(Author("Ada One", ("CERN",)), Author("Slow Collaboration")),
+        categories=("cs.PF", "cs.DC"),
+        published=history[0].submitted,
+        updated=history[1].submitted,
+        comment="7 pages, 2 figures",
+        journal_ref="J. Slow 1",
+        dois=("10.1/a", "10.1/b"),
+        report_no="SLOW-1",
+        license="http://creativecommons.org/licenses/by/4.0/",
+        submitter="Ada One",
+        versions=history,
+    )
+
+
+def test_accents_in_names_are_resolved_and_texts_stay_in_tex() -> None:
+    paper = read_one(raw_paper(authors='P\\i nar T\\"oz\\"un', title="On Erd\\H{o}s", abstract="L\\'evy"))
+    assert paper.authors == (Author("Pınar Tözün"),)
+    assert (paper.title, paper.abstract) == ("On Erd\\H{o}s", "L\\'evy")
+
+
+def test_the_latest_version_is_the_highest_whatever_the_order() -> None:
+    versions = raw_version(10, "Tue, 3 Nov 2026 10:00:00 GMT") + raw_version(2, "Mon, 2 Nov 2026 10:00:00 GMT")
+    paper = read_one(raw_paper(versions=raw_version(1, "Sun, 1 Nov 2026 10:00:00 GMT") + versions))
+    assert (paper.version, paper.published.day, paper.updated.day) == (10, 1, 3)
+    assert [version.number for version in paper.versions] == [1, 2, 10]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "comment", "is_withdrawn"),
+    [
+        ("D", "I", "", True),
+        ("I", "D", "", False),
+        ("", "", "This paper has been withdrawn by the author", True),
+        ("", "", "12 pages", False),
+    ],
+)
+def test_a_paper_is_withdrawn_by_its_latest_version_or_its_comment(
+    first: str,
+    second: str,
+    comment: str,
+    is_withdrawn: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    mark = "<source_type>{}</source_type>"
+    versions = raw_version(1, "Sun, 1 Nov 2026 10:00:00 GMT", mark.format(first)) + raw_version(
+        2, "Mon, 2 Nov 2026 10:00:00 GMT", mark.format(second)
+    )
+    paper = read_one(raw_paper(versions=versions, extra=f"<comments>{comment}</comments>"))
+    assert paper.is_withdrawn is is_withdrawn
+
+
+@pytest.mark.parametrize(
+    ("token", "expected"),
+    [
+        ("verb%3DListRecords%26skip%3D5", "verb%3DListRecords%26skip%3D5"),
+        ("496549|96001", "496549|96001"),
+        (" \n", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_the_last_page_has_no_token_or_an_empty_one(token: str | None, expected: str | None) -> None:
+    page = parse_oai(oai_page(oai_entry(), token=token))
+    assert (page.token, page.records) == (expected, 1)
+    assert page.response_date == datetime(2026, 11, 20, 4, 5, 6, tzinfo=UTC)
+
+
+def test_a_single_paper_is_read_as_a_page_of_one() -> None:
+    page = parse_oai(oai_page(oai_entry(), verb="GetRecord"))
+    assert (len(page.papers), page.token) == (1, None)
+
+
+def test_an_empty_list_is_told_apart_from_every_fault() -> None:
+    page = parse_oai(oai_error("noRecordsMatch", "The combination results in an empty list."))
+    assert page.is_no_records_match
+    assert (page.papers, page.token, page.records) == ((), None, 0)
+    assert not parse_oai(oai_page(oai_entry())).is_no_records_match
+
+
+def test_deleted_entries_are_counted_and_named() -> None:
+    page = parse_oai(oai_page(oai_entry(id_="2611.00007", status="deleted"), oai_entry()))
+    assert page.deleted == ("oai:arXiv.org:2611.00007",)
+    assert (page.records, len(page.papers), page.quarantined) == (2, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        (raw_paper("x/1"), "not an arXiv identifier"),
+        (raw_paper(versions=""), "no version"),
+        (raw_paper(versions=raw_version(0, "Sun, 1 Nov 2026 10:00:00 GMT")), "version called 'v0'"),
+        (raw_paper(versions=raw_version(1, "some day")), "date of version 1"),
+        (raw_paper(title=""), "no title"),
+        (raw_paper(categories=" "), "no categories"),
+        ("", "without metadata"),
+    ],
+)
+def test_a_malformed_entry_is_put_aside_with_its_bytes_and_the_others_go_on(metadata: str, reason: str) -> None:
+    page = parse_oai(
+        oai_page(oai_entry(id_="2611.00007"), oai_entry(metadata), oai_entry(id_="2611.00009"), token="t")
+    )
+    assert [str(paper.id) for paper in page.papers] == ["2611.00007", "2611.00009"]
+    (put_aside,) = page.quarantined
+    assert (put_aside.position, page.records, page.token) == (1, 3, "t")
+    assert reason in put_aside.error
+    assert b"record" in put_aside.snippet
+
+
+def test_a_page_of_which_no_entry_can_be_read_is_an_error() -> None:
+    with pytest.raises(ArxivUnreadable, match="no entry can be read"):
+        parse_oai(oai_page(*[oai_entry(raw_paper(versions=""))] * 5))
+
+
+def test_a_page_in_another_metadata_format_is_an_error() -> None:
+    with pytest.raises(ArxivUnreadable, match="not as arXivRaw"):
+        parse_oai(oai_page(oai_entry('<arXiv xmlns="http://arxiv.org/OAI/arXiv/"><id>2611.00001</id></arXiv>')))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (oai_error("badResumptionToken"), TokenExpired),
+        (oai_error("idDoesNotExist"), UnknownPaper),
+        (oai_error("badArgument"), ArxivRejected),
+        (oai_error("badVerb"), ArxivRejected),
+        (oai_error("cannotDisseminateFormat"), ArxivRejected),
+        (oai_error("somethingNew"), ArxivFaulted),
+        (oai_page(), ArxivShort),
+        (oai_page(token="t"), ArxivShort),
+        (oai_page(verb="ListSets"), ArxivUnreadable),
+        (oai_page(oai_entry()).replace(b"2026-11-20T04:05:06Z", b""), ArxivUnreadable),
+        (atom_feed(), ArxivUnreadable),
+        (b"Rate exceeded.", ArxivError),
+    ],
+)
+def test_everything_else_is_an_error_of_its_own(body: bytes, expected: type[ArxivError]) -> None:
+    with pytest.raises(expected) as caught:
+        parse_oai(body)
+    assert caught.value.hint
+
+
+def test_a_harvest_can_tell_an_expired_token_from_other_rejections() -> None:
+    assert issubclass(TokenExpired, ArxivRejected)
+    assert not issubclass(UnknownPaper, TokenExpired)
+
+
+@given(st.data())
+def test_no_prefix_of_a_page_is_taken_for_a_page(data: st.DataObject) -> None:
+    body = oai_page(oai_entry(), oai_entry(id_="2611.00002"), token="t")
+    cut = data.draw(st.integers(0, len(body) - 1))
+    with pytest.raises(ArxivTruncated):
+        parse_oai(body[:cut])
