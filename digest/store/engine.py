@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+
+from digest.errors import ConfigurationError, StoreError
+from digest.store import migrating
+from digest.store.failures import explaining
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from sqlite3 import Connection as SqliteConnection
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import URL, Connection
+
+    from digest.store.migrating import MigrationReport
+
+_READING = {"is_reading": True}
+_READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": 2}
+"""What every SQLite connection must report after it was asked to: `synchronous` 2 is FULL, without which
+a power cut loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
 
 class Store:
@@ -18,11 +37,14 @@ class Store:
         engine: SQLAlchemy's engine.
         dialect: "sqlite" or "postgresql".
         url_masked: its address without the password, for messages.
+        path: the SQLite file; None on PostgreSQL.
     """
 
-    engine: Engine
-    dialect: str
-    url_masked: str
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.dialect = engine.dialect.name
+        self.url_masked = engine.url.render_as_string(hide_password=True)
+        self.path = Path(engine.url.database or "") if self.dialect == "sqlite" else None
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
@@ -32,15 +54,27 @@ class Store:
             StoreBusy: another process writes for too long.
             StoreError: the database is away, full, or can't be written.
         """
-        raise NotImplementedError
+        with explaining(self.url_masked), self.engine.begin() as conn:
+            yield conn
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that sees one state of the database, and cannot change it."""
-        raise NotImplementedError
+        """Open a transaction that sees one state of the database, and cannot change it.
+
+        Raises:
+            StoreError: the database is away.
+        """
+        options: dict[str, Any] = _READING if self.dialect == "sqlite" else _READING_SNAPSHOT
+        with (
+            explaining(self.url_masked),
+            self.engine.connect().execution_options(**options) as conn,
+            conn.begin(),
+        ):
+            yield conn
 
     def close(self) -> None:
         """Close every connection; harmless when done twice."""
+        self.engine.dispose()
 
 
 def open_store(url: str, *, create: bool = False, upgrade: bool = False) -> Store:
@@ -56,4 +90,111 @@ def open_store(url: str, *, create: bool = False, upgrade: bool = False) -> Stor
         SchemaMismatch: the tables are older than this release (and `upgrade` is false), or newer.
         StoreError: it isn't there, can't be reached or written, or is no database.
     """
-    raise NotImplementedError
+    store = connect(url, create=create)
+    try:
+        with store.read() as conn:
+            revision = migrating.current_revision(conn)
+        if (create and not revision) or (upgrade and revision and revision != migrating.head_revision()):
+            migrating.upgrade(store)
+        else:
+            migrating.check_revision(revision, store.url_masked)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def migrate(url: str) -> MigrationReport:
+    """Bring the database at a URL to this release's schema, in one transaction and under a lock.
+
+    Raises:
+        SchemaMismatch: it was written by a newer release.
+        StoreError: it can't be reached or written.
+    """
+    store = connect(url, create=True)
+    try:
+        return migrating.upgrade(store)
+    finally:
+        store.close()
+
+
+def connect(url: str, *, create: bool = False) -> Store:
+    """Open a database without a look at its tables; see `open_store`."""
+    parsed = _read_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _connect_sqlite(parsed, create=create)
+    return _connect_postgresql(parsed)
+
+
+def _read_url(url: str) -> URL:
+    hint = "Write sqlite:///path/to/digest.db, or postgresql://user@host/name."
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise ConfigurationError("the database's url can't be understood", hint=hint) from error
+    name = parsed.drivername.partition("+")[0]
+    if name not in ("sqlite", "postgresql", "postgres"):
+        raise ConfigurationError(f"{name!r} is no database Digest can use", hint=hint)
+    if name == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise ConfigurationError("the database must be kept in a file", hint=hint)
+    return parsed.set(drivername="sqlite+pysqlite" if name == "sqlite" else "postgresql+psycopg")
+
+
+def _connect_sqlite(url: URL, *, create: bool) -> Store:
+    path = Path(url.database or "")
+    if not path.exists():
+        _create_file(path, create=create)
+    engine = create_engine(url)
+    event.listen(engine, "connect", _set_sqlite_modes)
+    event.listen(engine, "begin", _begin_sqlite)
+    return Store(engine)
+
+
+def _connect_postgresql(url: URL) -> Store:
+    try:
+        return Store(create_engine(url, pool_pre_ping=True))
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            "PostgreSQL needs the psycopg driver, which is not installed",
+            hint="Install it with: pip install 'preprint-digest[postgres]'",
+        ) from error
+
+
+def _create_file(path: Path, *, create: bool) -> None:
+    if not path.parent.is_dir():
+        raise StoreError(
+            f"the folder of the database is not there: {path.parent}",
+            hint="Create it, or change url under [store] in digest.toml.",
+        )
+    if not create:
+        raise StoreError(
+            f"there is no database at {path}",
+            hint="The first `digest run` or `digest migrate` makes it; or change url under [store].",
+        )
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"the database {path} can't be made: {error.strerror}",
+            hint="Make the folder writable for this account, or change url under [store].",
+        ) from error
+
+
+def _set_sqlite_modes(connection: SqliteConnection, _: object) -> None:
+    """Take transactions into our own hands, and make sure of the modes that durability rests on."""
+    connection.isolation_level = None
+    for name, wanted in _SQLITE_MODES.items():
+        connection.execute(f"PRAGMA {name}={wanted}").close()
+        (found,) = connection.execute(f"PRAGMA {name}").fetchone()
+        if found != wanted:
+            raise StoreError(
+                f"SQLite keeps {name} at {found!r} where {wanted!r} is needed",
+                hint="Keep the database on a local disk: network file systems can't share its journal.",
+            )
+
+
+def _begin_sqlite(conn: Connection) -> None:
+    """Take the write lock at once, so that nothing read in a transaction can change before it writes."""
+    is_reading = conn.get_execution_options().get("is_reading", False)
+    conn.exec_driver_sql(f"PRAGMA query_only={int(is_reading)}")
+    conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")

@@ -1,40 +1,77 @@
 """The pace of requests to arXiv, kept as one row that every process of an installation obeys.
 
-Before each request one UPDATE must change the row: its holder gets a lease longer than any request
+Before each request one UPDATE must change the row: whoever asks gets a lease longer than any request
 lives, and the moment of the next request moves on. So requests never overlap and never come closer than
-the spacing, however many processes ask and whoever of them dies or is paused. Time is the database's.
+the spacing, however many processes ask and whoever of them dies or is paused. Time is the database's,
+so that no process's clock matters; under a simulated clock it is that clock's.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from digest.pace import LEASE, SPACING
+from sqlalchemy import Double, case, literal, select, update
+
+from digest.clock import monotonic
+from digest.errors import ArxivThrottled, StoreBusy, StoreError
+from digest.pace import LEASE, SPACING, Grant, Outcome
+from digest.store import engine
+from digest.store.dialect import database_clock, insert, later
+from digest.store.schema import gate, metadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, Row
 
     from digest.clock import Clock
-    from digest.pace import GateOutcome, Grant
+    from digest.pace import GateOutcome
     from digest.store.engine import Store
 
+NAME = "arxiv"
+"""The row's name: all of arXiv's interfaces share one pace."""
 
-def _unchanged(seconds: float) -> float:
-    return seconds
+BUDGET = 0.3
+"""Seconds a grant's round trip to the database may take; a slower one is stale and is not used."""
+
+SIMULATED_MARGIN = 1.0
+"""Added to the spacing under a simulated clock, which may tell whole seconds only."""
+
+FIRST_BACKOFF = 60.0
+LONGEST_BACKOFF = 3600.0
+REFUSED_PAUSE = 4 * 3600.0
+"""After arXiv's robot block: asking on would count as an attack."""
+
+LONGEST_RETRY_AFTER = 24 * 3600.0
+"""A longer wish of arXiv's is taken for a mistake."""
+
+_LONGEST_NAP = 5.0
+"""Seconds slept at most before looking again: another process may have let go early."""
+
+_JUMP = 300.0
+"""Seconds by which a time may lie too far ahead before it is taken for the clock's having gone back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """Whether arXiv asked us to stay away: for how many seconds more (0 = not), why, and how often in a row."""
+
+    seconds: float
+    reason: str
+    failures: int
 
 
 class Gate:
-    """Implements `digest.pace.Gate` on the row `arxiv`.
+    """Implements `digest.pace.Gate` on the one row.
 
     Args:
         store: where the row is.
         clock: waits; and tells the time where it is simulated.
-        holder: a name no other process has.
+        holder: this process's name, shown to those who wait.
         spacing: seconds from the end of one request to the start of the next.
-        lease: seconds a grant holds the gate.
+        lease: seconds a grant holds the gate unless it is released.
         patience: seconds to wait for a turn before giving up.
         jitter: spreads the breaker's back-off: seconds to seconds.
     """
@@ -48,38 +85,208 @@ class Gate:
         spacing: float = SPACING,
         lease: float = LEASE,
         patience: float = 600.0,
-        jitter: Callable[[float], float] = _unchanged,
+        jitter: Callable[[float], float] = lambda seconds: seconds,
     ) -> None:
-        raise NotImplementedError
-
-    @property
-    def token(self) -> int:
-        """The token of the latest grant, 0 before the first."""
-        raise NotImplementedError
+        self._store, self._clock, self._holder = store, clock, holder
+        self._spacing = spacing + (SIMULATED_MARGIN if clock.is_simulated else 0.0)
+        self._lease, self._patience, self._jitter = lease, patience, jitter
 
     def acquire(self) -> Grant:
-        """Wait until one request may be made; see `digest.pace.Gate`."""
-        raise NotImplementedError
+        """Wait until one request may be made.
+
+        Raises:
+            ArxivThrottled: the circuit breaker stays open for longer than the patience.
+            StoreBusy: other processes kept the gate for longer than that, or this one is to stop.
+        """
+        waited = 0.0
+        while True:
+            grant = self._try_acquire()
+            if grant is not None:
+                return grant
+            nap = self._choose_nap(self._patience - waited)
+            self._sleep(nap)
+            waited += nap
 
     def release(self, grant: Grant, outcome: GateOutcome) -> None:
-        """Tell that the request has ended; see `digest.pace.Gate`."""
-        raise NotImplementedError
+        """Tell the gate that the request of this grant has ended; spacing counts from now.
 
-    def leave(self) -> None:
-        """Let another process ask, from the next spacing on: for the end of a walk through pages."""
-        raise NotImplementedError
+        A grant that was lost meanwhile frees nothing, but still moves the next request on and opens the
+        breaker: both only ever ask for more patience.
+        """
+        with self._store.begin() as conn:
+            now = _now(self._clock)
+            is_mine = gate.c.token == grant.token
+            values: dict[str, Any] = {
+                "next_at": later(gate.c.next_at, now + self._spacing),
+                "lease_until": case((is_mine, now), else_=gate.c.lease_until),
+            }
+            if outcome.outcome is Outcome.OK:
+                values["breaker_failures"] = case((is_mine, 0), else_=gate.c.breaker_failures)
+                values["breaker_reason"] = case((is_mine, ""), else_=gate.c.breaker_reason)
+            elif outcome.outcome is not Outcome.FAILED:
+                pause = self._choose_pause(conn, outcome)
+                values["breaker_until"] = later(gate.c.breaker_until, now + pause)
+                values["breaker_failures"] = gate.c.breaker_failures + 1
+                values["breaker_reason"] = str(outcome.outcome)
+            conn.execute(update(gate).where(gate.c.name == NAME).values(values))
+
+    def _try_acquire(self) -> Grant | None:
+        with self._store.begin() as conn:
+            now = _now(self._clock)
+            take = (
+                update(gate)
+                .where(
+                    gate.c.name == NAME,
+                    gate.c.lease_until <= now,
+                    gate.c.next_at <= now,
+                    gate.c.breaker_until <= now,
+                )
+                .values(
+                    holder=self._holder,
+                    token=gate.c.token + 1,
+                    lease_until=now + self._lease,
+                    next_at=now + self._spacing + BUDGET,
+                )
+            )
+            asked = monotonic()
+            token = conn.execute(take.returning(gate.c.token)).scalar()
+        if token is None:
+            return None
+        if monotonic() - asked <= BUDGET:
+            return Grant(token)
+        self._give_back(token)
+        return None
+
+    def _give_back(self, token: int) -> None:
+        """Free the lease of a grant that came too slowly to be used; the spacing it took stays."""
+        with self._store.begin() as conn:
+            free = update(gate).where(gate.c.name == NAME, gate.c.token == token)
+            conn.execute(free.values(lease_until=_now(self._clock)))
+
+    def _choose_nap(self, patience: float) -> float:
+        """Return how long to sleep before asking again, having seen why it was refused."""
+        with self._store.begin() as conn:
+            row, now = _look(conn, self._clock)
+            _mend_jump(conn, row, now, lease=self._lease, spacing=self._spacing)
+        if row.breaker_until - now > patience:
+            raise _throttled(row, row.breaker_until - now)
+        if patience <= 0:
+            raise StoreBusy(
+                f"{row.holder or 'another process'} kept asking arXiv for longer than {self._patience:.0f} s",
+                hint="Only one request is made at a time over all processes; try again later.",
+            )
+        wait = max(row.lease_until, row.next_at, row.breaker_until) - now
+        return min(max(wait, 0.001), _LONGEST_NAP, patience)
+
+    def _sleep(self, seconds: float) -> None:
+        begun = monotonic()
+        self._clock.sleep(seconds)
+        if not self._clock.is_simulated and monotonic() - begun < seconds - 0.1:
+            raise StoreBusy(
+                "stopped while waiting for a turn to ask arXiv",
+                hint="Nothing is lost; the next pass asks again.",
+            )
+
+    def _choose_pause(self, conn: Connection, outcome: GateOutcome) -> float:
+        if outcome.outcome is Outcome.REFUSED:
+            return REFUSED_PAUSE
+        locked = select(gate.c.breaker_failures).where(gate.c.name == NAME).with_for_update()
+        failures = conn.execute(locked).scalar() or 0
+        backoff = min(self._jitter(FIRST_BACKOFF * 2 ** min(failures, 16)), LONGEST_BACKOFF)
+        asked_for = outcome.retry_after or 0.0
+        return max(backoff, min(asked_for, LONGEST_RETRY_AFTER) if asked_for >= 1 else 0.0)
 
 
 def is_current(conn: Connection, token: int) -> bool:
-    """Whether no other process has taken over the gate since a grant; holds until the transaction ends."""
-    raise NotImplementedError
+    """Whether no other request has been granted since; stays so until the writing transaction ends."""
+    held = select(gate.c.token).where(gate.c.name == NAME).with_for_update(read=True)
+    return conn.execute(held).scalar() == token
 
 
-def adopt_gate(conn: Connection) -> None:
-    """Free the gate of a holder known to be dead: for a process that knows itself alone, at its start."""
-    raise NotImplementedError
+def is_held(conn: Connection) -> bool:
+    """Whether some process may be asking arXiv right now."""
+    held = select(gate.c.token).where(gate.c.name == NAME, gate.c.lease_until > database_clock())
+    return conn.execute(held).first() is not None
+
+
+def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING) -> None:
+    """Free the gate of a process known to be dead: for one that knows itself alone, at its start.
+
+    Its last request may have lived until a moment ago, so the spacing starts now.
+    """
+    now = _now(clock)
+    free = update(gate).where(gate.c.name == NAME, gate.c.lease_until > now)
+    conn.execute(free.values(lease_until=now, next_at=later(gate.c.next_at, now + spacing)))
+
+
+def load_breaker(conn: Connection, clock: Clock) -> Breaker:
+    """Return the state of the circuit breaker."""
+    row, now = _look(conn, clock)
+    return Breaker(max(row.breaker_until - now, 0.0), row.breaker_reason, row.breaker_failures)
 
 
 def create_standalone(path: Path) -> Store:
-    """Open (or make) a file that holds nothing but a gate: the pace of commands that keep no database."""
-    raise NotImplementedError
+    """Open (or make) a file that holds nothing but a gate: the pace of commands that keep no database.
+
+    Raises:
+        StoreError: the file can't be made or written.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the folder {path.parent} can't be made: {error.strerror}",
+            hint="It keeps the pace of requests to arXiv; make it writable for this account.",
+        ) from error
+    store = engine.connect(f"sqlite:///{path}", create=True)
+    with store.begin() as conn:
+        metadata.create_all(conn, tables=[gate])
+        seed_gate(conn)
+    return store
+
+
+def seed_gate(conn: Connection) -> None:
+    """Make the row, where it is not there yet."""
+    row = {
+        "name": NAME,
+        "holder": "",
+        "token": 0,
+        "lease_until": 0.0,
+        "next_at": 0.0,
+        "breaker_until": 0.0,
+        "breaker_failures": 0,
+        "breaker_reason": "",
+    }
+    conn.execute(insert(conn, gate).on_conflict_do_nothing(index_elements=["name"]), row)
+
+
+def _now(clock: Clock) -> ColumnElement[float]:
+    return literal(clock.now().timestamp(), Double) if clock.is_simulated else database_clock()
+
+
+def _look(conn: Connection, clock: Clock) -> tuple[Row[Any], float]:
+    row = conn.execute(select(gate, _now(clock).label("now")).where(gate.c.name == NAME)).one()
+    return row, row.now
+
+
+def _mend_jump(conn: Connection, row: Row[Any], now: float, *, lease: float, spacing: float) -> None:
+    """Bring times that lie impossibly far ahead back within reach: the clock they were read from went back."""
+    furthest = {
+        "next_at": spacing + BUDGET,
+        "lease_until": lease,
+        "breaker_until": LONGEST_RETRY_AFTER,
+    }
+    for name, reach in furthest.items():
+        found = getattr(row, name)
+        if found - now > reach + _JUMP:
+            mend = update(gate).where(gate.c.name == NAME, gate.c[name] == found)
+            conn.execute(mend.values({name: now + reach}))
+
+
+def _throttled(row: Row[Any], seconds: float) -> ArxivThrottled:
+    asked = "blocked this client" if row.breaker_reason == Outcome.REFUSED else "asked for a pause"
+    return ArxivThrottled(
+        f"arXiv {asked}; it is asked again in {max(seconds / 60, 1):.0f} min at the earliest",
+        hint="Nothing is lost: the next look goes on where this one stopped.",
+        retry_after=seconds,
+    )

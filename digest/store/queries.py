@@ -1,18 +1,27 @@
-"""Saved queries and their revisions: another text is another revision, and the old one stays readable."""
+"""Saved queries and their revisions: another meaning is another revision, and the old one stays readable."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Select, bindparam, func, insert, select, update
+
+from digest.errors import UnknownName
+from digest.matching import ActiveRevision
+from digest.messages import DayCount
+from digest.store.marks import MATCHED, STORED, load_mark
+from digest.store.packing import count_packed, unpack
+from digest.store.schema import match_runs, query_matches, query_revisions, saved_queries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import date, datetime
+    from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
-    from digest.matching import ActiveRevision
-    from digest.messages import DayCount
+ACTIVE, ENDED = "active", "ended"
+"""States of a saved query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,7 @@ class StoredQuery:
         text: as written.
         canonical: as printed; "" where it can't be read.
         problem: why it can't be read, "" where it can.
-        revision: counts the texts it had, from 1.
+        revision: counts the meanings it had, from 1.
         created_at: when it was first stored (UTC).
     """
 
@@ -53,7 +62,16 @@ class StoredQuery:
 
 @dataclass(frozen=True, slots=True)
 class QueryHistory:
-    """What one match run meant to one saved query, as change ids in growing order."""
+    """What one match run meant to one saved query, as change ids in growing order.
+
+    Attributes:
+        match_run_id: the run.
+        matched_at: when (UTC).
+        revision: which revision was matched.
+        new: what entered the query.
+        changed: what stayed in it with other words.
+        gone: what left it.
+    """
 
     match_run_id: int
     matched_at: datetime
@@ -77,17 +95,46 @@ def sync_queries(
         origin: `Origin` as text.
         at: the moment (UTC).
     """
-    raise NotImplementedError
+    stored = {row.name: row for row in conn.execute(_current().where(saved_queries.c.origin == origin))}
+    live = {name for name, row in stored.items() if row.state == ACTIVE}
+    added = [name for name in queries if name not in live]
+    reworded = [name for name in queries if name in live and stored[name].text != queries[name][0]]
+    edited = [name for name in queries if name in live and _means(stored[name]) != queries[name][1:]]
+    ended = sorted(live - queries.keys())
+    _start(conn, [name for name in added if name not in stored], origin, at)
+    _set_state(conn, [stored[name].id for name in added if name in stored], ACTIVE, None)
+    _set_state(conn, [stored[name].id for name in ended], ENDED, at)
+    _close_revisions(conn, [stored[name].revision_id for name in (*edited, *ended)], at)
+    _add_revisions(conn, {name: queries[name] for name in added}, origin, load_mark(conn, STORED), at)
+    _add_revisions(conn, {name: queries[name] for name in edited}, origin, load_mark(conn, MATCHED), at)
+    _reword(conn, {stored[name].revision_id: queries[name][0] for name in reworded if name not in edited})
+    changed = {*reworded, *edited}
+    return SyncReport(tuple(added), tuple(name for name in queries if name in changed), tuple(ended))
 
 
 def active_revisions(conn: Connection) -> list[ActiveRevision]:
     """Return every saved query in force that can be read, by name."""
-    raise NotImplementedError
+    found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.problem == "")
+    return [read_revision(row) for row in conn.execute(found)]
 
 
 def load_queries(conn: Connection, *, include_ended: bool = False) -> list[StoredQuery]:
     """Return the saved queries by name."""
-    raise NotImplementedError
+    found = _current() if include_ended else _current().where(saved_queries.c.state == ACTIVE)
+    return [
+        StoredQuery(
+            id=row.id,
+            name=row.name,
+            origin=row.origin,
+            is_active=row.state == ACTIVE,
+            text=row.text,
+            canonical=row.canonical,
+            problem=row.problem,
+            revision=row.number,
+            created_at=row.created_at,
+        )
+        for row in conn.execute(found)
+    ]
 
 
 def query_history(conn: Connection, name: str, limit: int = 20) -> list[QueryHistory]:
@@ -96,9 +143,131 @@ def query_history(conn: Connection, name: str, limit: int = 20) -> list[QueryHis
     Raises:
         UnknownName: no saved query has this name.
     """
-    raise NotImplementedError
+    found = _matches_of(conn, name).order_by(match_runs.c.id.desc()).limit(limit)
+    return [
+        QueryHistory(
+            match_run_id=row.match_run_id,
+            matched_at=row.matched_at,
+            revision=row.number,
+            new=unpack(row.new),
+            changed=unpack(row.changed),
+            gone=unpack(row.gone),
+        )
+        for row in conn.execute(found)
+    ]
 
 
 def query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
-    """Return how many papers entered a saved query per UTC day since a moment, days without any left out."""
-    raise NotImplementedError
+    """Return how many papers entered a saved query per UTC day since a moment, days without any left out.
+
+    Raises:
+        UnknownName: no saved query has this name.
+    """
+    found = _matches_of(conn, name).where(match_runs.c.matched_at >= since).order_by(match_runs.c.id)
+    counts: dict[Any, int] = {}
+    for row in conn.execute(found):
+        counts[row.matched_at.date()] = counts.get(row.matched_at.date(), 0) + count_packed(row.new)
+    return [DayCount(day, papers) for day, papers in counts.items() if papers]
+
+
+def current_revision() -> Select[tuple[Any, ...]]:
+    """Return the query for saved queries, each with its present revision; see `read_revision`."""
+    latest = select(func.max(query_revisions.c.number)).where(query_revisions.c.query_id == saved_queries.c.id)
+    return select(
+        saved_queries,
+        query_revisions.c.id.label("revision_id"),
+        query_revisions.c.number,
+        query_revisions.c.text,
+        query_revisions.c.canonical,
+        query_revisions.c.problem,
+        query_revisions.c.active_from_change,
+    ).join(
+        query_revisions,
+        (query_revisions.c.query_id == saved_queries.c.id)
+        & (query_revisions.c.number == latest.correlate(saved_queries).scalar_subquery()),
+    )
+
+
+def read_revision(row: Row[Any]) -> ActiveRevision:
+    """Return a saved query's present revision from a row of `current_revision`."""
+    return ActiveRevision(
+        id=row.revision_id,
+        query_id=row.id,
+        name=row.name,
+        text=row.text,
+        canonical=row.canonical,
+        active_from_change=row.active_from_change,
+    )
+
+
+def _current() -> Select[tuple[Any, ...]]:
+    return current_revision().order_by(saved_queries.c.name, saved_queries.c.id)
+
+
+def _means(row: Row[Any]) -> tuple[str, str]:
+    return (row.canonical, row.problem)
+
+
+def _start(conn: Connection, names: list[str], origin: str, at: datetime) -> None:
+    rows = [{"name": name, "origin": origin, "state": ACTIVE, "created_at": at} for name in names]
+    if rows:
+        conn.execute(insert(saved_queries), rows)
+
+
+def _set_state(conn: Connection, ids: list[int], state: str, ended_at: datetime | None) -> None:
+    if ids:
+        changing = update(saved_queries).where(saved_queries.c.id.in_(ids))
+        conn.execute(changing.values(state=state, ended_at=ended_at))
+
+
+def _close_revisions(conn: Connection, revision_ids: list[int], at: datetime) -> None:
+    if revision_ids:
+        closing = update(query_revisions).where(query_revisions.c.id.in_(revision_ids))
+        conn.execute(closing.values(ended_at=at))
+
+
+def _add_revisions(
+    conn: Connection, queries: Mapping[str, tuple[str, str, str]], origin: str, mark: int, at: datetime
+) -> None:
+    if not queries:
+        return
+    latest = func.coalesce(func.max(query_revisions.c.number), 0)
+    numbered = (
+        select(saved_queries.c.id, saved_queries.c.name, latest.label("number"))
+        .outerjoin(query_revisions, query_revisions.c.query_id == saved_queries.c.id)
+        .where(saved_queries.c.origin == origin, saved_queries.c.name.in_(queries))
+        .group_by(saved_queries.c.id, saved_queries.c.name)
+    )
+    rows = [
+        {
+            "query_id": row.id,
+            "number": row.number + 1,
+            "text": queries[row.name][0],
+            "canonical": queries[row.name][1],
+            "problem": queries[row.name][2],
+            "active_from_change": mark,
+            "created_at": at,
+        }
+        for row in conn.execute(numbered)
+    ]
+    conn.execute(insert(query_revisions), rows)
+
+
+def _reword(conn: Connection, texts: Mapping[int, str]) -> None:
+    """Another way of writing the same query is the same revision."""
+    rows = [{"revision": revision_id, "written": text} for revision_id, text in texts.items()]
+    if rows:
+        rewording = update(query_revisions).where(query_revisions.c.id == bindparam("revision"))
+        conn.execute(rewording.values(text=bindparam("written")), rows)
+
+
+def _matches_of(conn: Connection, name: str) -> Select[tuple[Any, ...]]:
+    ids = conn.execute(select(saved_queries.c.id).where(saved_queries.c.name == name)).scalars().all()
+    if not ids:
+        raise UnknownName(f"no saved query is called {name!r}", hint="`digest query list` names them all.")
+    return (
+        select(query_matches, match_runs.c.matched_at, query_revisions.c.number)
+        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
+        .join(query_revisions, query_revisions.c.id == query_matches.c.revision_id)
+        .where(query_revisions.c.query_id.in_(ids))
+    )

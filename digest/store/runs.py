@@ -1,16 +1,44 @@
-"""Poll runs: what was asked of arXiv, what came, and how far a complete look reaches."""
+"""Poll runs: what was asked of arXiv and how it ended. A run's pages and cursors are had from here too."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from digest.planning import PollSummary
+from digest.store.cursors import Cursor, load_cursor, move_cursor
+from digest.store.gate import is_held
+from digest.store.pages import load_pages, log_request, quarantine_entries, save_page
+from digest.store.schema import poll_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import date, datetime
+    from collections.abc import Collection
+    from datetime import date
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
+
+__all__ = [
+    "ABANDONED",
+    "Cursor",
+    "PollRun",
+    "RunOutcome",
+    "abandon_running",
+    "finish_run",
+    "last_failure",
+    "last_runs",
+    "load_cursor",
+    "load_pages",
+    "log_request",
+    "move_cursor",
+    "quarantine_entries",
+    "recent_polls",
+    "save_page",
+    "start_run",
+]
 
 
 class RunOutcome(StrEnum):
@@ -69,50 +97,11 @@ class PollRun:
         return self.outcome in (RunOutcome.COMPLETE, RunOutcome.EMPTY)
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """How far a source has been looked through. A source never asked has the cursor of defaults.
+ABANDONED = "the process ended before the run did"
+"""The failure of a run whose process died: it says nothing of arXiv, so nobody need wait because of it."""
 
-    Attributes:
-        source: see `PollRun`.
-        query_key: see `PollRun`.
-        complete_from: UTC day on which the last complete run started.
-        last_complete_run_id: that run.
-        last_complete_at: when that run started (UTC).
-        mark_month: with `mark_number`, the announcement order of the newest paper at the first complete look.
-        mark_number: see `mark_month`.
-        is_bootstrapped: whether there was a complete look.
-        bootstrapped_at: when the first complete look started (UTC).
-    """
-
-    source: str
-    query_key: str = ""
-    complete_from: date | None = None
-    last_complete_run_id: int | None = None
-    last_complete_at: datetime | None = None
-    mark_month: int = 0
-    mark_number: int = 0
-    is_bootstrapped: bool = False
-    bootstrapped_at: datetime | None = None
-
-
-class SetAside(Protocol):
-    """An entry that could not be read, as a parser hands it out."""
-
-    @property
-    def position(self) -> int:
-        """Its place on the page, from 0."""
-        ...
-
-    @property
-    def snippet(self) -> bytes:
-        """Its beginning."""
-        ...
-
-    @property
-    def error(self) -> str:
-        """What is wrong with it."""
-        ...
+_RECENT = timedelta(days=4)
+"""Reaches back over a long weekend without mailings."""
 
 
 def start_run(
@@ -126,28 +115,23 @@ def start_run(
     mailing: date | None = None,
 ) -> int:
     """Begin a run; return its id."""
-    raise NotImplementedError
-
-
-def save_page(conn: Connection, run_id: int, *, number: int, url: str, at: datetime, body: bytes) -> None:
-    """Keep a page as it came, and count it for its run.
-
-    Args:
-        conn: the transaction that stores what the page holds.
-        run_id: its run.
-        number: its place in the run, from 0.
-        url: where it came from.
-        at: when it was fetched (UTC).
-        body: the bytes as they came.
-    """
-    raise NotImplementedError
-
-
-def quarantine_entries(
-    conn: Connection, run_id: int, page: int, entries: Iterable[SetAside], at: datetime
-) -> None:
-    """Set aside the entries of a page that could not be read."""
-    raise NotImplementedError
+    begin = insert(poll_runs).values(
+        source=source,
+        query_key=query_key,
+        window_from=window_from,
+        started_at=at,
+        outcome=RunOutcome.RUNNING,
+        pages=0,
+        papers=0,
+        new=0,
+        changed=0,
+        highest_id="",
+        is_bootstrap=is_bootstrap,
+        mailing=mailing,
+        failure="",
+        gate_token=0,
+    )
+    return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
 
 
 def finish_run(
@@ -156,82 +140,105 @@ def finish_run(
     *,
     outcome: str,
     at: datetime,
-    pages: int = 0,
-    papers: int = 0,
-    new: int = 0,
-    changed: int = 0,
+    pages: int,
+    papers: int,
+    new: int,
+    changed: int,
     total: int | None = None,
     highest_id: str = "",
     failure: str = "",
+    gate_token: int = 0,
 ) -> bool:
     """End a run; return False where it had been given up meanwhile (see `abandon_running`)."""
-    raise NotImplementedError
-
-
-def load_cursor(conn: Connection, source: str, query_key: str = "") -> Cursor:
-    """Return how far a source has been looked through."""
-    raise NotImplementedError
-
-
-def move_cursor(
-    conn: Connection,
-    *,
-    source: str,
-    run_id: int,
-    started_at: datetime,
-    query_key: str = "",
-    mark: tuple[int, int] = (0, 0),
-    gate_token: int | None = None,
-) -> bool:
-    """Record a complete run. A cursor only moves forward; its first move sets the mark, for good.
-
-    Args:
-        conn: the transaction that finishes the run.
-        source: see `Cursor`.
-        run_id: the complete run.
-        started_at: when it began (UTC).
-        query_key: see `Cursor`.
-        mark: announcement order of the newest paper met; only the first complete look's counts.
-        gate_token: the grant under which its last page came; None where no gate is kept.
-
-    Returns:
-        False, with nothing changed, where another process has taken over the gate since.
-    """
-    raise NotImplementedError
+    finish = (
+        update(poll_runs)
+        .where(poll_runs.c.id == run_id, poll_runs.c.outcome == RunOutcome.RUNNING)
+        .values(
+            finished_at=at,
+            outcome=RunOutcome(outcome),
+            pages=pages,
+            papers=papers,
+            new=new,
+            changed=changed,
+            total=total,
+            highest_id=highest_id,
+            failure=failure,
+            gate_token=gate_token,
+        )
+    )
+    return conn.execute(finish).rowcount == 1
 
 
 def last_runs(
-    conn: Connection, source: str = "", limit: int = 10, *, query_key: str | None = None
+    conn: Connection, source: str | None = None, *, query_key: str | None = None, limit: int = 10
 ) -> list[PollRun]:
     """Return the latest runs, newest first; of one source or query only where named."""
-    raise NotImplementedError
+    found = select(poll_runs).order_by(poll_runs.c.id.desc()).limit(limit)
+    if source is not None:
+        found = found.where(poll_runs.c.source == source)
+    if query_key is not None:
+        found = found.where(poll_runs.c.query_key == query_key)
+    return [_read_run(row) for row in conn.execute(found)]
+
+
+def recent_polls(conn: Connection, source: str, query_keys: Collection[str], now: datetime) -> list[PollSummary]:
+    """Return the finished runs of a source, for any of these queries, of the last four days."""
+    found = select(poll_runs).where(
+        poll_runs.c.source == source,
+        poll_runs.c.query_key.in_(query_keys),
+        poll_runs.c.finished_at >= now - _RECENT,
+    )
+    runs = [_read_run(row) for row in conn.execute(found.order_by(poll_runs.c.id))]
+    return [
+        PollSummary(
+            source=run.source,
+            started_at=run.started_at,
+            finished_at=run.finished_at,
+            is_complete=run.is_complete,
+            papers=run.papers,
+            new=run.new,
+            failure=run.failure,
+        )
+        for run in runs
+        if run.finished_at is not None
+    ]
 
 
 def last_failure(conn: Connection, source: str, query_key: str = "") -> datetime | None:
-    """Return when the latest run of a source failed (UTC); None where it did not fail."""
-    raise NotImplementedError
+    """Return when arXiv last failed a source (UTC); None once a later run was well."""
+    latest = (
+        select(poll_runs.c.outcome, poll_runs.c.finished_at)
+        .where(
+            poll_runs.c.source == source,
+            poll_runs.c.query_key == query_key,
+            poll_runs.c.finished_at.is_not(None),
+            poll_runs.c.failure != ABANDONED,
+        )
+        .order_by(poll_runs.c.id.desc())
+        .limit(1)
+    )
+    row = conn.execute(latest).one_or_none()
+    has_failed = row is not None and row.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL)
+    return row.finished_at if row is not None and has_failed else None
 
 
 def abandon_running(conn: Connection, at: datetime) -> int:
     """Fail the runs that a process left unfinished when it died; return how many.
 
-    Only for a process that knows itself alone (see `hold_worker`).
+    On SQLite the caller knows itself alone (see `hold_worker`). On PostgreSQL another process may be
+    asking arXiv right now; then nothing is touched.
     """
-    raise NotImplementedError
+    if conn.dialect.name == "postgresql" and is_held(conn):
+        return 0
+    abandon = (
+        update(poll_runs)
+        .where(poll_runs.c.outcome == RunOutcome.RUNNING)
+        .values(outcome=RunOutcome.FAILED, finished_at=at, failure=ABANDONED)
+    )
+    return conn.execute(abandon).rowcount
 
 
-def log_request(
-    conn: Connection,
-    *,
-    at: datetime,
-    method: str,
-    url: str,
-    status: int | None,
-    milliseconds: int,
-    size: int,
-    sha256: str,
-    outcome: str,
-    detail: str = "",
-) -> None:
-    """Keep one request to arXiv: when, what, and how it was answered."""
-    raise NotImplementedError
+def _read_run(row: Row[Any]) -> PollRun:
+    values = row._asdict()
+    del values["gate_token"]
+    return PollRun(**{**values, "outcome": RunOutcome(row.outcome)})

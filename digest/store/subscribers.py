@@ -1,16 +1,60 @@
-"""People: who agreed to be written to, who left, and who may still be written to. Leaving beats everything."""
+"""People: who agreed to be written to, and who left. Leaving beats everything else.
+
+The links people are given (`remember_token` …) are had from here too.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from sqlalchemy import ColumnElement, and_, delete, func, insert, select, true, update
+
+from digest.store import dialect
+from digest.store.destinations import destination_key
+from digest.store.schema import (
+    consents,
+    deliveries,
+    digests,
+    match_runs,
+    subscribers,
+    subscription_destinations,
+    subscriptions,
+    suppressions,
+)
+from digest.store.tokens import (
+    StoredToken,
+    TokenPurpose,
+    find_token,
+    installation_secret,
+    remember_token,
+    use_token,
+)
+from digest.store.waiting import of_subscriptions, suppress_waiting
+from digest.subscriptions import Destination, DestinationKind, SubscriptionState
+
 if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from digest.subscriptions import Destination
+__all__ = [
+    "DestinationState",
+    "StoredToken",
+    "SubscriberState",
+    "TokenPurpose",
+    "come_back",
+    "confirm_by_operator",
+    "find_token",
+    "installation_secret",
+    "leave",
+    "refusal",
+    "remember_token",
+    "use_token",
+]
+
+EVERYTHING = ""
+"""In place of a subscription's name: all of them, for good."""
 
 
 class SubscriberState(StrEnum):
@@ -21,40 +65,188 @@ class SubscriberState(StrEnum):
     LEFT = "left"
 
 
+class DestinationState(StrEnum):
+    """`LEFT`: whoever reads there left. `DISABLED`: the file does not name it any more."""
+
+    ACTIVE = "active"
+    LEFT = "left"
+    DISABLED = "disabled"
+
+
 def confirm_by_operator(conn: Connection, address: str, subscription: str, at: datetime) -> None:
-    """Count an address in the operator's file as confirmed, unless its owner left."""
-    raise NotImplementedError
+    """Count an address in the operator's file as confirmed, unless its owner left; twice is as good as once."""
+    key = _address_key(address)
+    row = {"address": key, "state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
+    conn.execute(dialect.insert(conn, subscribers).on_conflict_do_nothing(index_elements=["address"]), row)
+    is_pending = (subscribers.c.address == key) & (subscribers.c.state == SubscriberState.PENDING)
+    conn.execute(update(subscribers).where(is_pending).values(state=row["state"], how=row["how"], since=at))
+    person = conn.execute(select(subscribers).where(subscribers.c.address == key)).one()
+    known = select(consents.c.id).where(
+        consents.c.subscriber_id == person.id, consents.c.subscription == subscription
+    )
+    if person.state == SubscriberState.CONFIRMED and conn.execute(known.limit(1)).first() is None:
+        _log_consent(conn, person.id, subscription=subscription, event="confirmed", how="operator", at=at)
 
 
-def leave(conn: Connection, destination: Destination, subscription: str, how: str, at: datetime) -> bool:
-    """Stop writing to a destination from this commit on: waiting deliveries are suppressed.
+def leave(conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime) -> bool:
+    """Stop writing to a destination from this commit on: what waits for it is suppressed.
 
     Args:
         conn: a writing transaction.
         destination: who leaves.
-        subscription: which subscription's digests; "" for everything, for good.
+        subscription: the name of the subscription to leave; "" for everything, for good.
         how: `one-click`, `page`, `mail`, `operator` …
         at: the moment (UTC).
 
     Returns:
         False where it had left already.
     """
-    raise NotImplementedError
+    key = destination_key(destination)
+    row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
+    leaving = dialect.insert(conn, suppressions).on_conflict_do_nothing()
+    is_first = conn.execute(leaving, row).rowcount == 1
+    ids = _subscriptions_of(conn, key, subscription)
+    conn.execute(
+        update(subscription_destinations)
+        .where(_is_place(key, ids), subscription_destinations.c.state != DestinationState.LEFT)
+        .values(state=DestinationState.LEFT, reason=how, since=at)
+    )
+    waiting = deliveries.c.destination == key
+    suppress_waiting(conn, waiting & (of_subscriptions(ids) if subscription else true()), f"left ({how})", at)
+    _stop_turns(conn, ids)
+    if is_first:
+        _log_leave(conn, key, subscription, how, at)
+    return is_first
 
 
-def come_back(conn: Connection, destination: Destination, subscription: str, how: str, at: datetime) -> bool:
-    """Take back a leave, at the wish of whoever left; False where there was none."""
-    raise NotImplementedError
+def come_back(
+    conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
+) -> bool:
+    """Take back a leave, at the wish of whoever left; False where there was none.
+
+    What was matched meanwhile is not sent: a digest starts with what is matched from now on, where
+    nobody else kept the subscription's digests going.
+    """
+    key = destination_key(destination)
+    is_it = and_(suppressions.c.destination == key, suppressions.c.subscription == subscription)
+    if conn.execute(delete(suppressions).where(is_it)).rowcount == 0:
+        return False
+    ids = _subscriptions_of(conn, key, subscription)
+    idle = [id_ for id_ in ids if not _has_way_out(conn, id_)]
+    if idle:
+        newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
+        conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(plan_after=newest))
+    conn.execute(
+        update(subscription_destinations)
+        .where(_is_place(key, ids), subscription_destinations.c.state == DestinationState.LEFT)
+        .values(state=DestinationState.ACTIVE, reason=how, since=at)
+    )
+    mine = subscribers.c.address == key.removeprefix("mailto:")
+    is_left = subscribers.c.state == SubscriberState.LEFT
+    conn.execute(
+        update(subscribers).where(mine, is_left).values(state=SubscriberState.CONFIRMED, how=how, since=at)
+    )
+    subscriber_id = conn.execute(select(subscribers.c.id).where(mine)).scalar()
+    if subscriber_id is not None:
+        _log_consent(conn, subscriber_id, subscription=subscription, event="returned", how=how, at=at)
+    return True
 
 
-def refusal(conn: Connection, destination: Destination, subscription: str) -> str:
-    """Say why a destination must not be written to for a subscription; "" where it may.
+def refusal(conn: Connection, delivery_id: int) -> str:
+    """Say why a delivery must not be sent, "" where it may.
 
     The decision of record: the transaction that records the intent to send asks here.
     """
-    raise NotImplementedError
+    found = (
+        select(
+            deliveries.c.destination,
+            subscriptions.c.name,
+            subscriptions.c.state.label("subscription_state"),
+            subscription_destinations.c.state.label("place_state"),
+            subscription_destinations.c.reason,
+        )
+        .join(digests, digests.c.id == deliveries.c.digest_id)
+        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
+        .outerjoin(
+            subscription_destinations,
+            and_(
+                subscription_destinations.c.subscription_id == subscriptions.c.id,
+                subscription_destinations.c.destination == deliveries.c.destination,
+            ),
+        )
+        .where(deliveries.c.id == delivery_id)
+    )
+    row = conn.execute(found).one()
+    if row.subscription_state == SubscriptionState.ENDED:
+        return f"the subscription {row.name} has ended"
+    if row.place_state != DestinationState.ACTIVE:
+        return row.reason or f"{row.destination} is no destination of {row.name} any more"
+    return _refusal_of(conn, row.destination, row.name)
 
 
-def normalise_address(address: str) -> str:
-    """Return a mail address as it is compared: people who leave leave in every spelling of it."""
-    raise NotImplementedError
+def _refusal_of(conn: Connection, key: str, subscription: str) -> str:
+    left = select(suppressions.c.reason).where(
+        suppressions.c.destination == key, suppressions.c.subscription.in_((EVERYTHING, subscription))
+    )
+    reason = conn.execute(left.limit(1)).scalar()
+    if reason is not None:
+        return f"left ({reason})"
+    if not key.startswith(f"{DestinationKind.MAIL}:"):
+        return ""
+    address = key.removeprefix(f"{DestinationKind.MAIL}:")
+    state = conn.execute(select(subscribers.c.state).where(subscribers.c.address == address)).scalar()
+    return "" if state == SubscriberState.CONFIRMED else f"{address} has not confirmed"
+
+
+def _address_key(address: str) -> str:
+    return destination_key(Destination(DestinationKind.MAIL, address)).removeprefix(f"{DestinationKind.MAIL}:")
+
+
+def _subscriptions_of(conn: Connection, key: str, subscription: str) -> list[int]:
+    """Return which subscriptions a destination leaves (or comes back to)."""
+    found = (
+        select(subscriptions.c.id)
+        .join(subscription_destinations, subscription_destinations.c.subscription_id == subscriptions.c.id)
+        .where(subscription_destinations.c.destination == key)
+    )
+    if subscription != EVERYTHING:
+        found = found.where(subscriptions.c.name == subscription)
+    return list(conn.execute(found).scalars())
+
+
+def _is_place(key: str, ids: list[int]) -> ColumnElement[bool]:
+    places = subscription_destinations.c
+    return and_(places.destination == key, places.subscription_id.in_(ids))
+
+
+def _has_way_out(conn: Connection, subscription_id: int) -> bool:
+    """Whether anything is still sent for a subscription."""
+    places = subscription_destinations.c
+    active = select(places.destination).where(
+        places.subscription_id == subscription_id, places.state == DestinationState.ACTIVE
+    )
+    return any(not Destination.parse(text).is_pulled for text in conn.execute(active).scalars())
+
+
+def _stop_turns(conn: Connection, ids: list[int]) -> None:
+    """A subscription that nobody receives any more has no next turn."""
+    idle = [id_ for id_ in ids if not _has_way_out(conn, id_)]
+    if idle:
+        conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(next_due_at=None))
+
+
+def _log_leave(conn: Connection, key: str, subscription: str, how: str, at: datetime) -> None:
+    mine = subscribers.c.address == key.removeprefix(f"{DestinationKind.MAIL}:")
+    subscriber_id = conn.execute(select(subscribers.c.id).where(mine)).scalar()
+    if subscriber_id is None:
+        return  # a channel, or an address that never was a subscriber: the suppression says it all
+    if subscription == EVERYTHING:
+        conn.execute(update(subscribers).where(mine).values(state=SubscriberState.LEFT, how=how, since=at))
+    _log_consent(conn, subscriber_id, subscription=subscription, event="left", how=how, at=at)
+
+
+def _log_consent(
+    conn: Connection, subscriber_id: int, *, subscription: str, event: str, how: str, at: datetime
+) -> None:
+    row = {"subscriber_id": subscriber_id, "subscription": subscription, "event": event, "how": how, "at": at}
+    conn.execute(insert(consents), row)

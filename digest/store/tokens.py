@@ -1,10 +1,15 @@
-"""Secrets of the installation: tokens in links, kept only as hashes, and the key they are signed with."""
+"""Secrets of the installation: tokens in links, kept only as hashes, and the secret they are derived from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from sqlalchemy import select, update
+
+from digest.store.dialect import insert
+from digest.store.schema import installation, tokens
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,7 +29,17 @@ class TokenPurpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """What a token stands for; times are UTC, `expires_at` None for never."""
+    """What a token stands for.
+
+    Attributes:
+        purpose: what it opens.
+        destination: whose it is, as `kind:address`; "" where it belongs to no destination.
+        subscription: which subscription it is about; "" for all.
+        digest_id: which digest it shows; None where it shows none.
+        created_at: when it was kept (UTC).
+        expires_at: from when on it opens nothing (UTC); None for never.
+        used_at: when it was first used (UTC); None before.
+    """
 
     purpose: TokenPurpose
     destination: str
@@ -37,29 +52,50 @@ class StoredToken:
 
 def remember_token(
     conn: Connection,
-    token: str,
+    token_hash: str,
     purpose: str,
-    at: datetime,
     *,
+    at: datetime,
     destination: str = "",
     subscription: str = "",
     digest_id: int | None = None,
     expires_at: datetime | None = None,
 ) -> None:
-    """Keep what a token stands for, by its hash; a token kept already stays as it is."""
-    raise NotImplementedError
+    """Keep what a token stands for, by its hash (`digest.signing.token_hash`); one kept already stays as it is."""
+    row = {
+        "hash": token_hash,
+        "purpose": TokenPurpose(purpose),
+        "destination": destination,
+        "subscription": subscription,
+        "digest_id": digest_id,
+        "created_at": at,
+        "expires_at": expires_at,
+    }
+    conn.execute(insert(conn, tokens).on_conflict_do_nothing(index_elements=["hash"]), row)
 
 
-def find_token(conn: Connection, token: str, purpose: str, now: datetime) -> StoredToken | None:
-    """Return what a token stands for; None for one unknown, expired, or made for something else."""
-    raise NotImplementedError
+def find_token(conn: Connection, token_hash: str) -> StoredToken | None:
+    """Return what a token stands for, None where it is unknown. Whether it has expired is the caller's to see."""
+    row = conn.execute(select(tokens).where(tokens.c.hash == token_hash)).one_or_none()
+    if row is None:
+        return None
+    return StoredToken(
+        purpose=TokenPurpose(row.purpose),
+        destination=row.destination,
+        subscription=row.subscription,
+        digest_id=row.digest_id,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        used_at=row.used_at,
+    )
 
 
-def use_token(conn: Connection, token: str, now: datetime) -> bool:
+def use_token(conn: Connection, token_hash: str, now: datetime) -> bool:
     """Record a token's first use; False where it was used before or is unknown."""
-    raise NotImplementedError
+    use = update(tokens).where(tokens.c.hash == token_hash, tokens.c.used_at.is_(None)).values(used_at=now)
+    return conn.execute(use).rowcount == 1
 
 
-def installation_secret(conn: Connection, fresh: str, at: datetime) -> str:
-    """Return this installation's secret; `fresh` becomes it the first time, and never again."""
-    raise NotImplementedError
+def installation_secret(conn: Connection) -> str:
+    """Return the secret this installation was given when its tables were made."""
+    return str(conn.execute(select(installation.c.secret)).scalar_one())

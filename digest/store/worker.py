@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from digest.errors import StoreBusy, StoreError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from digest.store.engine import Store
 
@@ -19,5 +23,40 @@ def hold_worker(store: Store) -> Iterator[None]:
 
     Raises:
         StoreBusy: another process is the worker; its number is named.
+        StoreError: the lock's file can't be written.
     """
-    raise NotImplementedError
+    if store.path is None:
+        yield
+        return
+    lock = store.path.with_name(store.path.name + ".lock")
+    handle = _open_lock(lock)
+    try:
+        _take_lock(handle, lock)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(handle)  # frees the lock; the file stays, since deleting it would let two in
+
+
+def _open_lock(lock: Path) -> int:
+    try:
+        return os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise StoreError(
+            f"the lock {lock} can't be written: {error.strerror}",
+            hint="Make the database's folder writable for this account.",
+        ) from error
+
+
+def _take_lock(handle: int, lock: Path) -> None:
+    import fcntl  # noqa: PLC0415 - POSIX only; reading and editing commands work without
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
+        raise StoreBusy(
+            f"process {holder} works on this database already (it holds {lock})",
+            hint="Let it finish, or stop it; commands that read or edit work beside it.",
+        ) from None

@@ -7,6 +7,8 @@ from digest.store.schema.announced import changes, marks, papers, versions
 from digest.store.schema.columns import Moment, metadata
 from digest.store.schema.polled import cursors, gate, poll_runs, quarantine, raw_pages, requests
 from digest.store.schema.told import (
+    ACTIVE_DELIVERY,
+    UNPLANNED_FIRST_LOOK,
     attempts,
     deliveries,
     destination_addresses,
@@ -16,6 +18,7 @@ from digest.store.schema.told import (
     query_matches,
 )
 from digest.store.schema.wanted import (
+    FIRST_LOOK_TO_COME,
     consents,
     installation,
     query_revisions,
@@ -29,6 +32,9 @@ from digest.store.schema.wanted import (
 )
 
 __all__ = [
+    "ACTIVE_DELIVERY",
+    "FIRST_LOOK_TO_COME",
+    "UNPLANNED_FIRST_LOOK",
     "Moment",
     "attempts",
     "changes",

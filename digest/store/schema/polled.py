@@ -26,6 +26,7 @@ poll_runs = Table(
     col.day("mailing"),
     col.text("failure"),
     col.big("gate_token"),
+    Index(None, "source", "query_key", "id"),
     Index(None, "outcome"),
 )
 

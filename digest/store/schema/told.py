@@ -1,4 +1,8 @@
-"""What they are told: matches, digests, deliveries and every attempt at one."""
+"""What they are told: matches, digests, deliveries and every attempt at one.
+
+A condition of a partial index is written out: a database uses such an index only for a query that says the
+same, word by word.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +47,8 @@ digests = Table(
     UniqueConstraint("subscription_id", "slot"),
 )
 
+UNPLANNED_FIRST_LOOK = text("digest_id IS NULL AND occasion = 'first look'")
+
 matches = Table(
     "matches",
     col.metadata,
@@ -54,10 +60,16 @@ matches = Table(
     col.reference("digest_id", "digests.id", nullable=True),
     col.moment("matched_at"),
     Index(None, "subscription_id", "digest_id"),
+    Index(
+        "ix_matches_first_looks",
+        "subscription_id",
+        sqlite_where=UNPLANNED_FIRST_LOOK,
+        postgresql_where=UNPLANNED_FIRST_LOOK,
+    ),
     sqlite_with_rowid=False,
 )
 
-_ACTIVE = text("state IN ('ready', 'claimed', 'sending', 'unknown')")
+ACTIVE_DELIVERY = text("state IN ('ready', 'claimed', 'sending', 'unknown')")
 
 deliveries = Table(
     "deliveries",
@@ -91,8 +103,8 @@ deliveries = Table(
         "priority",
         "not_before",
         "id",
-        sqlite_where=_ACTIVE,
-        postgresql_where=_ACTIVE,
+        sqlite_where=ACTIVE_DELIVERY,
+        postgresql_where=ACTIVE_DELIVERY,
     ),
 )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Table, UniqueConstraint
+from sqlalchemy import Index, Table, UniqueConstraint, text
 
 from digest.store.schema import columns as col
+
+FIRST_LOOK_TO_COME = text("first_look_run_id IS NULL")
 
 saved_queries = Table(
     "saved_queries",
@@ -76,6 +78,12 @@ subscription_queries = Table(
     col.number("position"),
     col.big("first_look_run_id", nullable=True),
     col.moment("added_at"),
+    Index(
+        "ix_subscription_queries_first_look",
+        "subscription_id",
+        sqlite_where=FIRST_LOOK_TO_COME,
+        postgresql_where=FIRST_LOOK_TO_COME,
+    ),
 )
 
 subscription_destinations = Table(

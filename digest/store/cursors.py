@@ -1,0 +1,104 @@
+"""How far each source has been looked through: moved by complete runs only, and only forward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select, update
+
+from digest.store.dialect import insert
+from digest.store.gate import is_current
+from digest.store.schema import cursors
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a source has been looked through. A source never asked has the cursor of defaults.
+
+    Attributes:
+        source: see `PollRun`.
+        query_key: see `PollRun`.
+        complete_from: UTC day on which the last complete run started.
+        last_complete_run_id: that run.
+        last_complete_at: when that run started (UTC).
+        mark_month: with `mark_number`, the announcement order of the newest paper at the first complete look.
+        mark_number: see `mark_month`.
+        is_bootstrapped: whether there was a complete look.
+        bootstrapped_at: when the first complete look started (UTC).
+    """
+
+    source: str
+    query_key: str = ""
+    complete_from: date | None = None
+    last_complete_run_id: int | None = None
+    last_complete_at: datetime | None = None
+    mark_month: int = 0
+    mark_number: int = 0
+    is_bootstrapped: bool = False
+    bootstrapped_at: datetime | None = None
+
+
+def load_cursor(conn: Connection, source: str, query_key: str = "") -> Cursor:
+    """Return how far a source has been looked through."""
+    row = conn.execute(select(cursors).where(*_is_cursor(source, query_key))).mappings().one_or_none()
+    return Cursor(**row) if row else Cursor(source, query_key)
+
+
+def move_cursor(
+    conn: Connection,
+    *,
+    source: str,
+    run_id: int,
+    started_at: datetime,
+    query_key: str = "",
+    mark: tuple[int, int] = (0, 0),
+    gate_token: int | None = None,
+) -> bool:
+    """Record a complete run. A cursor only moves forward; its first move sets the mark, for good.
+
+    Args:
+        conn: the transaction that finishes the run.
+        source: see `Cursor`.
+        run_id: the complete run.
+        started_at: when it began (UTC).
+        query_key: see `Cursor`.
+        mark: announcement order of the newest paper met; only the first complete look's counts.
+        gate_token: the grant under which its last page came; None where no gate is kept.
+
+    Returns:
+        False, with nothing changed, where a later run was recorded, or another process has taken over
+        the gate since.
+    """
+    if gate_token is not None and not is_current(conn, gate_token):
+        return False
+    first = insert(conn, cursors).values(
+        source=source,
+        query_key=query_key,
+        mark_month=mark[0],
+        mark_number=mark[1],
+        is_bootstrapped=True,
+        bootstrapped_at=started_at,
+    )
+    conn.execute(first.on_conflict_do_nothing(index_elements=["source", "query_key"]))
+    is_behind = cursors.c.last_complete_at.is_(None) | (cursors.c.last_complete_at <= started_at)
+    forward = (
+        update(cursors)
+        .where(*_is_cursor(source, query_key), is_behind)
+        .values(
+            complete_from=started_at.astimezone(UTC).date(),
+            last_complete_run_id=run_id,
+            last_complete_at=started_at,
+        )
+    )
+    return conn.execute(forward).rowcount == 1
+
+
+def _is_cursor(source: str, query_key: str) -> tuple[Any, ...]:
+    return (cursors.c.source == source, cursors.c.query_key == query_key)

@@ -1,0 +1,60 @@
+"""Destinations as they are compared, what the other side calls them, and when they want to be left alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from digest.errors import UsageError
+from digest.store.dialect import insert, later
+from digest.store.schema import destination_addresses
+from digest.subscriptions import Destination, DestinationKind, normalise_address
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+def destination_key(destination: Destination | str) -> str:
+    """Return a destination as it is stored and compared: a mail address in its one spelling."""
+    given = Destination.parse(destination) if isinstance(destination, str) else destination
+    if given.kind is not DestinationKind.MAIL:
+        return str(given)
+    try:
+        return str(Destination(given.kind, normalise_address(given.address)))
+    except UsageError:
+        return str(Destination(given.kind, given.address.casefold()))  # odd, and all the same somebody's
+
+
+def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
+    """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
+    standing = func.coalesce(destination_addresses.c.blocked_until, until)
+    _upsert(
+        conn,
+        {"destination": destination_key(destination), "remote_address": "", "blocked_until": until},
+        {"blocked_until": later(standing, until)},
+    )
+
+
+def remember_address(conn: Connection, destination: Destination, remote_address: str, now: datetime) -> None:
+    """Keep what the other side calls a destination."""
+    known = {"remote_address": remote_address, "resolved_at": now}
+    _upsert(conn, {"destination": destination_key(destination), **known}, known)
+
+
+def known_address(conn: Connection, destination: Destination) -> str:
+    """Return what the other side calls a destination, "" where it was never asked."""
+    found = select(destination_addresses.c.remote_address).where(
+        destination_addresses.c.destination == destination_key(destination)
+    )
+    return str(conn.execute(found).scalar() or "")
+
+
+def _upsert(conn: Connection, row: dict[str, Any], changes: dict[str, Any]) -> None:
+    conn.execute(
+        insert(conn, destination_addresses)
+        .values(row)
+        .on_conflict_do_update(index_elements=["destination"], set_=changes)
+    )

@@ -1,0 +1,71 @@
+"""Where SQLite and PostgreSQL speak differently: upserts, two functions, and how long a list may be.
+
+Row locks need no word here: `with_for_update` says nothing on SQLite, whose writers come one at a time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import Double
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sqlalchemy import Connection, Table
+    from sqlalchemy.sql.compiler import SQLCompiler
+
+T = TypeVar("T")
+
+_LIST_LIMIT = 1000
+"""Values bound in one `IN` list: well below what both drivers take."""
+
+
+class database_clock(FunctionElement[float]):  # noqa: N801 - reads as the SQL function it is
+    """Seconds since 1970 on the database's own clock, moving on within a transaction too."""
+
+    type = Double()
+    inherit_cache = True
+
+
+@compiles(database_clock, "sqlite")
+def _sqlite_clock(element: database_clock, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
+    del element, compiler, options
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(database_clock, "postgresql")
+def _postgresql_clock(element: database_clock, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
+    del element, compiler, options
+    return "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
+
+
+class later(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
+    """The greater of two values that are both there."""
+
+    inherit_cache = True
+
+
+@compiles(later, "sqlite")
+def _sqlite_later(element: later, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
+    return f"max({compiler.process(element.clauses, **options)})"
+
+
+@compiles(later, "postgresql")
+def _postgresql_later(element: later, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
+    return f"greatest({compiler.process(element.clauses, **options)})"
+
+
+def insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
+    return sqlite.insert(table) if conn.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def in_chunks(values: Iterable[T]) -> Iterator[list[T]]:
+    """Cut values into lists short enough for `IN`, each value once, in the order they came."""
+    distinct = list(dict.fromkeys(values))
+    for start in range(0, len(distinct), _LIST_LIMIT):
+        yield distinct[start : start + _LIST_LIMIT]
