@@ -11,3 +11,7 @@ slack_webhook   a Slack incoming webhook, with a weaker promise
 folder          a file per message; static_file writes whole feeds and pages
 console         a text stream
 """
+
+from digest.transports.registry import TRANSPORTS, Transport, open_transport
+
+__all__ = ["TRANSPORTS", "Transport", "open_transport"]

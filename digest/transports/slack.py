@@ -30,9 +30,11 @@ SLACK_URL = "https://slack.com/api/"
 _ID = re.compile(r"[CDGUW][A-Z0-9]{7,}", re.ASCII)
 """Channels, direct messages, old private channels, people."""
 
-_PAGE = 200
+_PAGE = 999
+"""The most that `conversations.list` gives at once."""
+
 _HISTORY_PAGE = 100
-_MOST_PAGES = 500
+_MOST_PAGES = 100
 """Pages read before a list counts as endless."""
 
 _LOGGER = logging.getLogger(__name__)

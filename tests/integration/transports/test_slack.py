@@ -286,10 +286,10 @@ def test_an_id_is_taken_as_it_is_without_asking(
 
 
 def test_a_channel_beyond_the_first_page_is_found(clock: ManualClock) -> None:
-    many = [SlackChannel(f"C{number:09}", f"team-{number}") for number in range(450)]
+    many = [SlackChannel(f"C{number:09}", f"team-{number}") for number in range(2100)]
     with SlackReceiver(clock, channels=many) as receiver:
         slack = SlackTransport(token=TOKEN, url=receiver.url)
-        assert slack.resolve(Destination(DestinationKind.SLACK, "#team-449")) == "C000000449"
+        assert slack.resolve(Destination(DestinationKind.SLACK, "#team-2099")) == "C000002099"
         assert receiver.calls == ("conversations.list",) * 3
 
 
