@@ -1,0 +1,162 @@
+"""Addresses of the outside world, checked as they are configured. A secret is never repeated in a message."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from digest.clock import LOOPBACK_HOSTS
+from digest.config.values import read_line
+from digest.errors import ConfigurationError, UsageError
+from digest.subscriptions import normalise_address
+
+SMTP_SCHEMES = ("smtp", "smtp+starttls", "smtps")
+_SQLITE_PREFIX = "sqlite:///"
+_SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465."
+_STORE_HINT = "Write sqlite:///digest.db, or postgresql://name:password@host/database."
+_BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
+_WEBHOOK = re.compile(r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+", re.ASCII)
+_PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>password=)[^&]*")
+_LAST_PORT = 65535
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL's host is this machine; also for "", which leads nowhere."""
+    return not url or urlsplit(url).hostname in LOOPBACK_HOSTS
+
+
+def mask_password(url: str) -> str:
+    """Return a URL with *** in place of its password, wherever in the URL it is written."""
+    return _PASSWORD.sub(lambda match: f"{match[match.lastgroup or 0]}***", url)
+
+
+def read_mail_address(value: object) -> str:
+    """Read a mail address, into its one spelling."""
+    try:
+        return normalise_address(read_line(value))
+    except UsageError as error:
+        raise ConfigurationError(error.message, hint=error.hint) from error
+
+
+def read_reachable(value: object) -> str:
+    """Read how arXiv can reach the operator: a mail address or a web page."""
+    text = read_line(value)
+    if "@" in text and "://" not in text:
+        return read_mail_address(text)
+    url = read_http_url(text)
+    if not url.isascii():
+        raise ConfigurationError(f"{url!r} must be plain ASCII: it is sent in a header")
+    return url
+
+
+def read_http_url(value: object) -> str:
+    """Read an http or https address, without a trailing slash."""
+    url = read_line(value)
+    parts = _split(url)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(
+            f"{mask_password(url)!r} is no web address", hint="Write https:// and what follows."
+        )
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ConfigurationError(
+            f"{mask_password(url)!r} carries more than host, port and path",
+            hint="Leave out names, passwords, and what follows ? or #.",
+        )
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
+
+
+def read_secure_url(value: object) -> str:
+    """Read a web address that must be https, unless it is on this machine; without a trailing slash."""
+    url = read_http_url(value)
+    if not url.startswith("https:") and not is_loopback(url):
+        raise ConfigurationError(
+            f"{url!r} must be https: secrets travel to it",
+            hint="Plain http is for 127.0.0.1 alone; put a proxy with a certificate in front.",
+        )
+    return url
+
+
+def read_slack_url(value: object) -> str:
+    """Read the address of Slack's Web API, with a trailing slash as slack_sdk wants it."""
+    return read_secure_url(value) + "/"
+
+
+def read_webhook(value: object) -> str:
+    """Read the URL of a Slack incoming webhook. It is a secret, so no message repeats it."""
+    url = read_line(value)
+    if _WEBHOOK.fullmatch(url):
+        return url
+    parts = _split(url)
+    if parts is None or parts.scheme not in ("http", "https") or parts.hostname not in LOOPBACK_HOSTS:
+        raise ConfigurationError(
+            "is not the URL of a Slack incoming webhook",
+            hint="It reads https://hooks.slack.com/services/T…/B…/… and nothing else.",
+        )
+    return url
+
+
+def read_smtp_url(value: object) -> str:
+    """Read the mail server's address."""
+    url = read_line(value)
+    parts = _split(url)
+    if parts is None or parts.scheme not in SMTP_SCHEMES or not parts.hostname:
+        raise ConfigurationError(f"{mask_password(url)!r} is no mail server", hint=_SMTP_HINT)
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ConfigurationError(
+            f"{mask_password(url)!r} carries more than a name, host and port", hint=_SMTP_HINT
+        )
+    if parts.password is not None:
+        raise ConfigurationError(
+            "carries a password",
+            hint="Leave it out here and set DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE.",
+        )
+    return url
+
+
+def read_store_url(value: object) -> str:
+    """Read the database's address."""
+    url = read_line(value)
+    parts = _split(url)
+    scheme = parts.scheme if parts else ""
+    if scheme == "sqlite" and url.startswith(_SQLITE_PREFIX):
+        if url.removeprefix(_SQLITE_PREFIX) in ("", ":memory:"):
+            raise ConfigurationError(f"{url!r} names no file: all would be forgotten", hint=_STORE_HINT)
+        return url
+    if parts is None or scheme != "postgresql" or not parts.path.strip("/"):
+        raise ConfigurationError(f"{mask_password(url)!r} is no database", hint=_STORE_HINT)
+    return url
+
+
+def read_bind(value: object) -> str:
+    """Read where to listen."""
+    text = read_line(value)
+    match = _BIND.fullmatch(text)
+    if match is None or int(match["port"]) > _LAST_PORT:
+        raise ConfigurationError(f"{text!r} is no host and port", hint="Write 127.0.0.1:8000 or [::1]:8000.")
+    return text
+
+
+def resolve_store_url(url: object, folder: Path) -> object:
+    """Return a database address whose path, if SQLite's, is absolute."""
+    text = str(url)
+    if not text.startswith(_SQLITE_PREFIX):
+        return text
+    path, mark, options = text.removeprefix(_SQLITE_PREFIX).partition("?")
+    return f"{_SQLITE_PREFIX}{resolve_path(path, folder)}{mark}{options}"
+
+
+def resolve_path(path: object, folder: Path) -> Path | None:
+    """Return an absolute path, counted from the configuration's folder; None for ""."""
+    return Path(os.path.normpath(folder / Path(str(path)).expanduser())) if path else None
+
+
+def _split(url: str) -> SplitResult | None:
+    """Split an address; None where it cannot be, or its port is none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    return parts if port != 0 and " " not in url else None

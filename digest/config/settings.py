@@ -1,0 +1,152 @@
+"""What can be configured, as values. `digest.config.table` says how each is written, checked and explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from digest.announcements import Kind
+    from digest.subscriptions import Cadence, QuietDays, SavedQuery, Subscription
+
+
+@dataclass(frozen=True, slots=True)
+class ArxivSettings:
+    """How arXiv is asked.
+
+    Attributes:
+        contact: mail address or web page sent with every request, so that arXiv can tell us of trouble.
+        source: `harvest` fetches all that is announced, `query` asks for each saved query.
+        api_url: the search API's address.
+        oai_url: the OAI-PMH address.
+        rss_url: the address of the daily feeds, without a trailing slash.
+    """
+
+    contact: str
+    source: Literal["harvest", "query"]
+    api_url: str
+    oai_url: str
+    rss_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Where everything is kept: `url` is `sqlite:////absolute/path` or `postgresql://…`."""
+
+    url: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MailSettings:
+    """How mail is sent.
+
+    Attributes:
+        from_address: sender of every digest; "" where no mail is sent.
+        from_name: the sender's name.
+        smtp: `smtp://`, `smtp+starttls://` or `smtps://`, with host, optional port and user; no password.
+        password: of the user in `smtp`, "" for none.
+        ca_file: certificates (PEM) trusted besides the system's, None for none.
+        unsubscribe: address that reads "leave" mails; "" for `from_address`.
+        on_ambiguous: what is done where a mail server took a mail but its answer was lost.
+    """
+
+    from_address: str
+    from_name: str
+    smtp: str
+    password: str = field(repr=False)
+    ca_file: Path | None
+    unsubscribe: str
+    on_ambiguous: Literal["resend", "hold"]
+
+
+@dataclass(frozen=True, slots=True)
+class SlackSettings:
+    """How Slack is reached.
+
+    Attributes:
+        token: the app's bot token, "" where there is none.
+        url: the Web API's address, with a trailing slash.
+        webhooks: name → URL of an incoming webhook; each URL is a secret.
+    """
+
+    token: str = field(repr=False)
+    url: str
+    webhooks: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """Where feeds and pages are served.
+
+    Attributes:
+        base_url: public address without a trailing slash, "" where there is none: then no link is made.
+        bind: `host:port` that `digest serve` listens at.
+        secret: what secret addresses are derived from; "" for the one the store made.
+    """
+
+    base_url: str
+    bind: str
+    secret: str = field(repr=False)
+
+    @property
+    def host(self) -> str:
+        """The public host name, "" where there is no public address."""
+        return urlsplit(self.base_url).hostname or ""
+
+    @property
+    def bind_host(self) -> str:
+        """The address listened at, without brackets."""
+        return self.bind.rpartition(":")[0].strip("[]")
+
+    @property
+    def bind_port(self) -> int:
+        """The TCP port listened at; 0 for any free one."""
+        return int(self.bind.rpartition(":")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultSettings:
+    """What a subscription that says nothing else gets; see `digest.subscriptions.Subscription`."""
+
+    when: Cadence
+    kinds: tuple[Kind, ...]
+    quiet_days: QuietDays
+    cap: int | None
+    first_look: int
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything the operator configured, checked. Paths and SQLite's URL are absolute.
+
+    Attributes:
+        arxiv, store, mail, slack, web, defaults: the tables of `digest.toml`.
+        templates: folder of the operator's templates, which win over the shipped ones; None for none.
+        queries: saved queries as written; whether one can be read is found out one by one, later.
+        subscriptions: with everything inherited from `defaults`.
+        test_clock: address of a simulated clock on this machine, "" for real time.
+        path: the file read, None where there was none.
+        folder: absolute; what relative paths in the configuration count from.
+        warnings: sentences the operator should see.
+        origins: key → where its value comes from: `default`, `digest.toml:12`, `DIGEST_MAIL_SMTP` …
+    """
+
+    arxiv: ArxivSettings
+    store: StoreSettings
+    mail: MailSettings
+    slack: SlackSettings
+    web: WebSettings
+    defaults: DefaultSettings
+    templates: Path | None
+    queries: tuple[SavedQuery, ...]
+    subscriptions: tuple[Subscription, ...]
+    test_clock: str
+    path: Path | None
+    folder: Path
+    warnings: tuple[str, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)

@@ -1,0 +1,194 @@
+"""The operator's own tables: saved queries, and who gets what they find."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from digest.config.addresses import read_mail_address, resolve_path
+from digest.config.problems import suggest
+from digest.config.table import INHERITED, SUBSCRIPTION_KEYS
+from digest.config.values import describe_type, read_line, read_lines, read_name, read_query_text
+from digest.errors import ConfigurationError
+from digest.subscriptions import Destination, DestinationKind, SavedQuery, Subscription
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from digest.config.progress import Reading
+
+QUERIES = "queries"
+SUBSCRIPTIONS = "subscriptions"
+_SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
+_EXAMPLE = 'Write [[subscriptions]] with name = "perf-team", queries = ["perf"], to = "slack:#papers".'
+
+
+def read_queries(reading: Reading) -> tuple[SavedQuery, ...]:
+    """Read the saved queries, in the file's order."""
+    document = reading.document
+    table = document.data.get(QUERIES, {})
+    if not isinstance(table, dict):
+        what = f"must be a table of names and queries, not {describe_type(table)}"
+        reading.problems.add(document.place(QUERIES), QUERIES, what, 'Write [queries] and perf = "cat:cs.PF".')
+        return ()
+    queries = []
+    for name, text in table.items():
+        try:
+            queries.append(SavedQuery(read_name(name), read_query_text(text)))
+        except ConfigurationError as error:
+            reading.problems.add_error(document.place(QUERIES, name), f"{QUERIES}.{name}", error)
+        reading.origins[f"{QUERIES}.{name}"] = document.origin(QUERIES, name)
+    return tuple(queries)
+
+
+def read_subscriptions(reading: Reading, queries: Collection[str]) -> tuple[Subscription, ...]:
+    """Read the subscriptions, in the file's order; `queries` are the saved queries' names."""
+    tables = reading.document.data.get(SUBSCRIPTIONS, [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        what = f"must be a list of tables, not {describe_type(tables)}"
+        reading.problems.add(reading.document.place(SUBSCRIPTIONS), SUBSCRIPTIONS, what, _EXAMPLE)
+        return ()
+    found = [_Table(reading, index, table).read(queries) for index, table in enumerate(tables)]
+    _refuse_doubles(reading, tables)
+    return tuple(subscription for subscription in found if subscription is not None)
+
+
+class _Table:
+    """One `[[subscriptions]]` table, read key by key."""
+
+    def __init__(self, reading: Reading, index: int, table: dict[str, Any]) -> None:
+        self._reading = reading
+        self._index = index
+        self._table = table
+        name = table.get("name")
+        self._label = name if isinstance(name, str) and name else f"{SUBSCRIPTIONS} no. {index + 1}"
+        self._is_sound = True
+
+    def read(self, queries: Collection[str]) -> Subscription | None:
+        """Return the subscription, None where something in it has to be mended."""
+        for key in self._table:
+            if key not in SUBSCRIPTION_KEYS:
+                self._complain(key, "there is no such setting", suggest(key, SUBSCRIPTION_KEYS, "There are"))
+        name = self._read("name", read_name, required=True)
+        wanted = self._read("queries", lambda value: _read_query_names(value, queries), required=True)
+        destinations = self._read("to", self._read_destinations, required=True)
+        title = self._read("title", read_line)
+        was = self._read("was", read_name)
+        inherited = {key: self._inherit(key) for key in INHERITED}
+        if was is not None and was == name:
+            self._complain("was", "is its present name", "Leave it out, or write the name it had before.")
+        if not self._is_sound:
+            return None
+        return Subscription(
+            name=name,
+            queries=wanted,
+            destinations=destinations,
+            cadence=inherited.pop("when"),
+            title=title or "",
+            was=was or "",
+            **inherited,
+        )
+
+    def _read(self, key: str, read: Callable[[object], Any], *, required: bool = False) -> Any:  # noqa: ANN401 - as many types as keys
+        """Return what a key says; None where it is missing or wrong, which is reported."""
+        if key not in self._table:
+            if required:
+                self._complain(key, "is missing", _EXAMPLE)
+            return None
+        self._reading.origins[self._key(key)] = self._reading.document.origin(SUBSCRIPTIONS, self._index, key)
+        self._reading.places[self._key(key)] = self._reading.document.place(SUBSCRIPTIONS, self._index, key)
+        try:
+            return read(self._table[key])
+        except ConfigurationError as error:
+            self._complain(key, error.message, error.hint)
+            return None
+
+    def _inherit(self, key: str) -> Any:  # noqa: ANN401 - the same
+        """Return what a key says, or else what `[defaults]` say."""
+        setting = INHERITED[key]
+        if key in self._table:
+            return self._read(key, setting.read)
+        self._reading.origins[self._key(key)] = setting.key
+        return self._reading.values[setting.key]
+
+    def _read_destinations(self, value: object) -> tuple[Destination, ...]:
+        destinations = tuple(self._read_destination(text) for text in read_lines(value))
+        if not destinations:
+            raise ConfigurationError("names no destination", hint='Write to = "feed", for one.')
+        _refuse_repeats([str(destination) for destination in destinations])
+        return destinations
+
+    def _read_destination(self, text: str) -> Destination:
+        """Read a destination, into the one spelling by which it is stored and compared."""
+        destination = Destination.parse(text)
+        match destination.kind:
+            case DestinationKind.MAIL:
+                return Destination(DestinationKind.MAIL, read_mail_address(destination.address))
+            case DestinationKind.FILE:
+                path = resolve_path(destination.address, self._reading.folder)
+                return Destination(DestinationKind.FILE, str(path))
+            case DestinationKind.SLACK if not _SLACK_ADDRESS.fullmatch(destination.address):
+                hint = f"Write slack:#{destination.address.lstrip('#')}, or the channel's id."
+                raise ConfigurationError(f"{text!r} names no Slack channel", hint=hint)
+            case _:
+                return destination
+
+    def _key(self, key: str) -> str:
+        return f"{SUBSCRIPTIONS}.{self._label}.{key}"
+
+    def _complain(self, key: str, what: str, hint: str = "") -> None:
+        self._is_sound = False
+        place = self._reading.document.place(SUBSCRIPTIONS, self._index, key)
+        self._reading.problems.add(place, self._key(key), what, hint)
+
+
+def _read_query_names(value: object, queries: Collection[str]) -> tuple[str, ...]:
+    names = read_lines(value)
+    if not names:
+        raise ConfigurationError("names no saved query", hint=suggest("", queries, "Saved queries:"))
+    for name in names:
+        if name not in queries:
+            hint = suggest(name, queries, "Saved queries:") or 'Write it below [queries]: perf = "cat:cs.PF".'
+            raise ConfigurationError(f"there is no saved query {name!r}", hint=hint)
+    _refuse_repeats(names)
+    return names
+
+
+def _refuse_repeats(texts: Collection[str]) -> None:
+    seen: set[str] = set()
+    for text in texts:
+        if text in seen:
+            raise ConfigurationError(f"names {text!r} twice", hint="Once is enough.")
+        seen.add(text)
+
+
+def _refuse_doubles(reading: Reading, tables: list[dict[str, Any]]) -> None:
+    """Report names used twice, and former names that are in use or claimed twice."""
+    names: dict[object, int] = {}
+    former: dict[object, int] = {}
+    for index, table in enumerate(tables):
+        _refuse_double(reading, names, index, table, "name")
+        _refuse_double(reading, former, index, table, "was")
+    for was, index in former.items():
+        if was in names and names[was] != index:
+            reading.problems.add(
+                reading.document.place(SUBSCRIPTIONS, index, "was"),
+                f"{SUBSCRIPTIONS}.{tables[index].get('name', index + 1)}.was",
+                f"another subscription is called {was!r} now",
+                "A renaming that has been taken over needs no `was` any more: leave it out.",
+            )
+
+
+def _refuse_double(reading: Reading, seen: dict[object, int], index: int, table: dict[str, Any], key: str) -> None:
+    value = table.get(key)
+    if not isinstance(value, str):
+        return
+    if value in seen:
+        first = reading.document.place(SUBSCRIPTIONS, seen[value], key).line
+        reading.problems.add(
+            reading.document.place(SUBSCRIPTIONS, index, key),
+            f"{SUBSCRIPTIONS}.{value}.{key}" if key == "name" else f"{SUBSCRIPTIONS}.{table.get('name')}.{key}",
+            f"{value!r} stands on line {first} too",
+            "Give each subscription a name of its own.",
+        )
+    seen.setdefault(value, index)

@@ -1,0 +1,267 @@
+"""Every setting, once: how it is called, read, explained, and what it is where nobody says.
+
+Reading, `config show`, the starter file and the README's table are all made from `SETTINGS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from digest.config import addresses, values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PREFIX = "DIGEST_"
+FILE_SUFFIX = "_FILE"
+
+
+class Secrecy(StrEnum):
+    """How much of a value is hidden when it is shown: nothing, a password inside it, or all."""
+
+    OPEN = "open"
+    INSIDE = "inside"
+    SECRET = "secret"  # noqa: S105 - the name of a degree, no password
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting.
+
+    Attributes:
+        key: table and name as in `digest.toml`; a key without a dot stands above all tables.
+        read: from the value as written to the value as used; raises `ConfigurationError`.
+        default: as it would be written.
+        help: one sentence, for the starter file and the README.
+        attribute: its name in the settings' dataclass, where it is not the key's.
+        secrecy: what of it is hidden.
+        example: what the starter file shows where the default is empty.
+        from_text: from a variable's text to the value as it would be written.
+        resolve: makes the value absolute, given the configuration's folder.
+        is_environment_only: it cannot be written in `digest.toml`.
+    """
+
+    key: str
+    read: Callable[[object], object]
+    default: object
+    help: str
+    attribute: str = ""
+    secrecy: Secrecy = Secrecy.OPEN
+    example: str = ""
+    from_text: Callable[[str], object] = str
+    resolve: Callable[[object, Path], object] | None = None
+    is_environment_only: bool = False
+
+    @property
+    def table(self) -> str:
+        """The table it is written in, "" for none."""
+        return self.key.rpartition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The key within its table."""
+        return self.key.rpartition(".")[2]
+
+    @property
+    def field(self) -> str:
+        """The attribute of the settings' dataclass that holds it."""
+        return self.attribute or self.name
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return variable_of(self.key)
+
+    @property
+    def takes_file(self) -> bool:
+        """Whether a variable may name a file that holds it."""
+        return self.secrecy is not Secrecy.OPEN
+
+
+def variable_of(key: str) -> str:
+    """Return the environment variable of a key: `mail.smtp` → `DIGEST_MAIL_SMTP`."""
+    return PREFIX + "".join(letter if letter.isalnum() else "_" for letter in key).upper()
+
+
+TABLES: dict[str, str] = {
+    "": "",
+    "arxiv": "Where papers come from.",
+    "store": "Where everything is kept.",
+    "mail": "How mail is sent.",
+    "slack": "How Slack is reached; the app's token belongs in DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE.",
+    "web": "Where feeds and pages are served by `digest serve`.",
+    "defaults": "What each subscription gets that says nothing else.",
+}
+"""The tables of single settings, in the order they are written, with what each is about."""
+
+WEBHOOKS = "slack.webhooks"
+"""The table of incoming webhooks, name = URL; each may come from a variable of its own too."""
+
+_WHEN = Setting(
+    "defaults.when",
+    values.read_cadence,
+    "on announcement",
+    'When digests are due: "on announcement", "at once", or days, time and zone such as '
+    '"weekdays at 09:00 Europe/Berlin".',
+)
+_KINDS = Setting(
+    "defaults.kinds",
+    values.read_kinds,
+    ["new", "cross-list"],
+    "What is told: any of new, cross-list, replacement, withdrawal, metadata.",
+    from_text=values.split_text,
+)
+_QUIET_DAYS = Setting(
+    "defaults.quiet_days",
+    values.read_quiet_days,
+    "skip",
+    "A due digest without papers: skip it, send a note, or a heartbeat even when looking failed.",
+)
+_CAP = Setting(
+    "defaults.cap",
+    values.read_cap,
+    40,
+    'How many papers a digest shows in full; the rest are counted and linked. "none" shows all.',
+    from_text=values.number_text,
+)
+_FIRST_LOOK = Setting(
+    "defaults.first_look",
+    values.read_days,
+    7,
+    "How many days a new saved query looks back, once; 0 for not at all.",
+    from_text=values.number_text,
+)
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "templates",
+        values.read_line,
+        "",
+        "Folder with templates of your own, which replace the shipped ones file by file.",
+        example="templates",
+        resolve=addresses.resolve_path,
+    ),
+    Setting(
+        "test_clock",
+        values.may_be_empty(addresses.read_http_url),
+        "",
+        "Address of a simulated clock, for tests; refused unless every outside address is on this machine.",
+        is_environment_only=True,
+    ),
+    Setting(
+        "arxiv.contact",
+        values.may_be_empty(addresses.read_reachable),
+        "",
+        "Your mail address or web page: sent with each request, so that arXiv can tell you of trouble.",
+        example="ops@example.org",
+    ),
+    Setting(
+        "arxiv.source",
+        values.choose_from("harvest", "query"),
+        "harvest",
+        '"harvest" fetches all that is announced; "query" asks arXiv\'s search for each saved query.',
+    ),
+    Setting("arxiv.api_url", addresses.read_http_url, "https://export.arxiv.org/api/query", "The search API."),
+    Setting("arxiv.oai_url", addresses.read_http_url, "https://oaipmh.arxiv.org/oai", "The OAI-PMH interface."),
+    Setting("arxiv.rss_url", addresses.read_http_url, "https://rss.arxiv.org", "The daily feeds."),
+    Setting(
+        "store.url",
+        addresses.read_store_url,
+        "sqlite:///digest.db",
+        "The database: sqlite:///file, or postgresql://name@host/database for several machines.",
+        secrecy=Secrecy.INSIDE,
+        resolve=addresses.resolve_store_url,
+    ),
+    Setting(
+        "mail.from",
+        values.may_be_empty(addresses.read_mail_address),
+        "",
+        "Sender of every digest.",
+        attribute="from_address",
+        example="digest@example.org",
+    ),
+    Setting("mail.from_name", values.read_line, "Digest", "The sender's name."),
+    Setting(
+        "mail.smtp",
+        addresses.read_smtp_url,
+        "smtp://localhost:25",
+        "The mail server: smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465.",
+    ),
+    Setting(
+        "mail.password",
+        values.read_line,
+        "",
+        "Password of the name in mail.smtp.",
+        secrecy=Secrecy.SECRET,
+    ),
+    Setting(
+        "mail.ca_file",
+        values.read_line,
+        "",
+        "Certificates (PEM) trusted for the mail server besides the system's.",
+        example="mail-ca.pem",
+        resolve=addresses.resolve_path,
+    ),
+    Setting(
+        "mail.unsubscribe",
+        values.may_be_empty(addresses.read_mail_address),
+        "",
+        "Address that reads mails from people who want to leave; mail.from where none is given.",
+        example="leave@example.org",
+    ),
+    Setting(
+        "mail.on_ambiguous",
+        values.choose_from("resend", "hold"),
+        "resend",
+        "Where the mail server's last answer was lost: resend the same mail, or hold it for you.",
+    ),
+    Setting(
+        "slack.token",
+        values.read_line,
+        "",
+        "The Slack app's bot token (xoxb-…).",
+        secrecy=Secrecy.SECRET,
+    ),
+    Setting("slack.url", addresses.read_slack_url, "https://slack.com/api/", "Slack's Web API."),
+    Setting(
+        "web.base_url",
+        values.may_be_empty(addresses.read_secure_url),
+        "",
+        "Public https address of `digest serve`; without it no message carries a link to it.",
+        example="https://digest.example.org",
+    ),
+    Setting("web.bind", addresses.read_bind, "127.0.0.1:8000", "Where `digest serve` listens."),
+    Setting(
+        "web.secret",
+        values.read_line,
+        "",
+        "What secret addresses are derived from; one made and kept by the store where none is given.",
+        secrecy=Secrecy.SECRET,
+    ),
+    _WHEN,
+    _KINDS,
+    _QUIET_DAYS,
+    _CAP,
+    _FIRST_LOOK,
+)
+
+INHERITED: dict[str, Setting] = {
+    setting.name: setting for setting in (_WHEN, _KINDS, _QUIET_DAYS, _CAP, _FIRST_LOOK)
+}
+"""What a subscription takes from `[defaults]` where it says nothing else."""
+
+SUBSCRIPTION_KEYS: dict[str, str] = {
+    "name": "Its name, unique and lasting; small letters, digits, dots, dashes, underscores.",
+    "queries": "Names of the saved queries it follows.",
+    "to": "One destination or a list: mailto:…, slack:#…, slack-webhook:name, feed, file:…, console.",
+    "title": "What its digests are called; its name where none is given.",
+    "was": "The name it had before, so that renaming loses no history.",
+    **{name: f"Instead of defaults.{name}." for name in INHERITED},
+}
+"""The keys of `[[subscriptions]]`, with what each means."""
+
+OTHER_KEYS = ("queries", "subscriptions")
+"""Tables of the operator's own names."""

@@ -1,0 +1,141 @@
+"""Single values as they are written in TOML, checked one by one. Each reader says what it wanted instead."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, TypeVar
+
+from digest.announcements import DELIVERABLE_KINDS, Kind
+from digest.errors import ConfigurationError
+from digest.subscriptions import NAME, Cadence, QuietDays
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+UNLIMITED = "none"
+"""How the absence of a cap is written: TOML has no null."""
+
+_TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "true or false"),
+    (int, "a whole number"),
+    (float, "a decimal number"),
+    (str, "text"),
+    (list, "a list"),
+    (dict, "a table"),
+    ((datetime, date, time), "a date or time"),
+)
+_MOST_DAYS = 365
+
+
+def describe_type(value: object) -> str:
+    """Name a TOML value's type in words."""
+    return next((name for types, name in _TYPE_NAMES if isinstance(value, types)), type(value).__name__)
+
+
+def read_line(value: object) -> str:
+    """Read one line of text, without the blanks around it."""
+    if not isinstance(value, str):
+        raise ConfigurationError(f"must be text in quotes, not {describe_type(value)}")
+    text = value.strip()
+    if not text.isprintable():
+        raise ConfigurationError("must be one line without control characters")
+    return text
+
+
+def read_query_text(value: object) -> str:
+    """Read a saved query's text, as written: whether it can be understood is not asked here."""
+    if not isinstance(value, str):
+        raise ConfigurationError(
+            f"must be a query in quotes, not {describe_type(value)}", hint='Write perf = "cat:cs.PF", for one.'
+        )
+    return value
+
+
+def read_name(value: object) -> str:
+    """Read the name of a saved query, subscription or webhook."""
+    name = read_line(value)
+    if not NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{name!r} can't be a name",
+            hint="Names are small letters, digits, dots, dashes and underscores, up to 63, beginning with a "
+            "letter or digit.",
+        )
+    return name
+
+
+def choose_from(*choices: str) -> Callable[[object], str]:
+    """Return a reader that takes one of several words."""
+
+    def read_choice(value: object) -> str:
+        word = read_line(value)
+        if word not in choices:
+            raise ConfigurationError(f"{word!r} is none of {', '.join(choices)}")
+        return word
+
+    return read_choice
+
+
+def may_be_empty(read: Callable[[object], T]) -> Callable[[object], T | str]:
+    """Return a reader that takes "" for "not set"."""
+
+    def read_optional(value: object) -> T | str:
+        return "" if value == "" else read(value)
+
+    return read_optional
+
+
+def read_cadence(value: object) -> Cadence:
+    """Read when digests are due."""
+    return Cadence.parse(read_line(value))
+
+
+def read_quiet_days(value: object) -> QuietDays:
+    """Read what is done on a day without papers."""
+    return QuietDays(choose_from(*QuietDays)(value))
+
+
+def read_kinds(value: object) -> tuple[Kind, ...]:
+    """Read a list of kinds of announcement, into the order a digest shows them."""
+    words = read_lines(value)
+    allowed = ", ".join(DELIVERABLE_KINDS)
+    for word in words:
+        if word not in DELIVERABLE_KINDS:
+            raise ConfigurationError(f"{word!r} is no kind of announcement", hint=f"Kinds are {allowed}.")
+    if not words:
+        raise ConfigurationError("names no kind of announcement", hint=f"Kinds are {allowed}.")
+    return tuple(kind for kind in DELIVERABLE_KINDS if kind in words)
+
+
+def read_lines(value: object) -> tuple[str, ...]:
+    """Read a list of texts; one text alone counts as a list of one."""
+    values = value if isinstance(value, list) else [value]
+    return tuple(read_line(one) for one in values)
+
+
+def read_cap(value: object) -> int | None:
+    """Read how many papers a digest shows; None for all."""
+    if value == UNLIMITED:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigurationError(f'must be a whole number from 1, or "{UNLIMITED}" for all papers')
+    return value
+
+
+def read_days(value: object) -> int:
+    """Read a number of days, none or up to a year."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_DAYS:
+        raise ConfigurationError(f"must be a number of days from 0 to {_MOST_DAYS}")
+    return value
+
+
+def split_text(text: str) -> object:
+    """Turn a variable's text into a list, as it would be written in TOML."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def number_text(text: str) -> object:
+    """Turn a variable's text into a number where it is one."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and digits.isascii() else digits

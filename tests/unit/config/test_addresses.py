@@ -1,0 +1,218 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.config import addresses
+from digest.errors import ConfigurationError
+
+FOLDER = Path("/srv/digest")
+HOOK = "https://hooks.slack.com/services/T0001/B0002/abcDEF123"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("", True),
+        ("http://127.0.0.1:8000/x", True),
+        ("https://localhost", True),
+        ("http://[::1]:80/", True),
+        ("smtp://localhost:25", True),
+        ("http://127.0.0.1.example.org", False),
+        ("http://localhost@example.org", False),
+        ("https://example.org/?127.0.0.1", False),
+        ("http://10.0.0.1", False),
+    ],
+)
+def test_only_this_machine_is_loopback(url: str, *, expected: bool) -> None:
+    assert addresses.is_loopback(url) is expected
+
+
+@given(
+    st.text(st.characters(codec="ascii", exclude_characters="@:/", categories=["L", "N"]), max_size=8),
+    st.text(st.characters(codec="ascii", exclude_characters="@", exclude_categories=["Cc"]), min_size=4).filter(
+        lambda text: text not in "postgresql://@db.example.org/digest?***"
+    ),
+)
+def test_a_masked_url_never_shows_its_password(name: str, password: str) -> None:
+    masked = addresses.mask_password(f"postgresql://{name}:{password}@db.example.org/digest")
+    assert masked == f"postgresql://{name}:***@db.example.org/digest"
+
+
+def test_a_password_among_the_options_is_masked_too() -> None:
+    url = "postgresql://db.example.org/digest?user=d&password=hush&sslmode=require"
+    assert addresses.mask_password(url) == url.replace("hush", "***")
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("https://export.arxiv.org/api/query", "https://export.arxiv.org/api/query"),
+        ("http://127.0.0.1:8080/oai/", "http://127.0.0.1:8080/oai"),
+        ("https://rss.arxiv.org/", "https://rss.arxiv.org"),
+    ],
+)
+def test_a_web_address_loses_its_trailing_slash(text: str, url: str) -> None:
+    assert addresses.read_http_url(text) == url
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "example.org",
+        "ftp://example.org",
+        "https://",
+        "https://exa mple.org",
+        "http://example.org:99999",
+        "http://example.org:port",
+        "http://example.org:0",
+        "http://[::1",
+        "http://name@example.org",
+        "http://name:hush@example.org",
+        "http://example.org/?q=1",
+        "http://example.org/#a",
+        "javascript:alert(1)",
+    ],
+)
+def test_what_is_no_plain_web_address_is_refused_without_its_password(text: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        addresses.read_http_url(text)
+    assert "hush" not in caught.value.message
+    assert caught.value.hint
+
+
+def test_slacks_address_ends_in_a_slash_and_is_https_unless_on_this_machine() -> None:
+    assert addresses.read_slack_url("https://slack.com/api") == "https://slack.com/api/"
+    assert addresses.read_slack_url("http://127.0.0.1:9/api/") == "http://127.0.0.1:9/api/"
+    with pytest.raises(ConfigurationError, match="must be https"):
+        addresses.read_slack_url("http://slack.com/api/")
+
+
+@pytest.mark.parametrize(
+    "url", [HOOK, HOOK.replace("slack.com", "slack-gov.com"), "http://127.0.0.1:9/services/T/B/x"]
+)
+def test_a_webhook_is_slacks_own_or_on_this_machine(url: str) -> None:
+    assert addresses.read_webhook(url) == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        HOOK.replace("https", "http"),
+        HOOK.replace("hooks.slack.com", "hooks.slack.com.example.org"),
+        HOOK.replace("hooks.slack.com", "evil@hooks.slack.com"),
+        HOOK.replace("hooks.slack.com", "hooks.slack.com:8443"),
+        HOOK + "?next=https://example.org",
+        HOOK + "/",
+        "https://hooks.slack.com/workflows/T0001/B0002/abcDEF123",
+        "https://10.0.0.1/services/T0001/B0002/abcDEF123",
+        "",
+    ],
+)
+def test_any_other_webhook_is_refused_and_never_repeated(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        addresses.read_webhook(url)
+    assert "abcDEF123" not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["smtp://localhost", "smtp://127.0.0.1:2525/", "smtp+starttls://me@mx.example.org:587", "smtps://mx:465"],
+)
+def test_a_mail_server_is_read_as_written(url: str) -> None:
+    assert addresses.read_smtp_url(url) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("mx.example.org", "is no mail server"),
+        ("http://mx.example.org", "is no mail server"),
+        ("smtp://", "is no mail server"),
+        ("smtp://mx:port", "is no mail server"),
+        ("smtp://mx/queue", "carries more"),
+        ("smtp://mx?tls=1", "carries more"),
+        ("smtp://me:hush@mx", "carries a password"),
+        ("smtp://me:hush@mx/queue", "carries more"),
+    ],
+)
+def test_what_is_no_mail_server_is_refused_without_its_password(url: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words) as caught:
+        addresses.read_smtp_url(url)
+    assert "hush" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("url", "resolved"),
+    [
+        ("sqlite:///digest.db", "sqlite:////srv/digest/digest.db"),
+        ("sqlite:///../digest.db", "sqlite:////srv/digest.db"),
+        ("sqlite:////var/lib/digest.db", "sqlite:////var/lib/digest.db"),
+        ("sqlite:///digest.db?mode=rw", "sqlite:////srv/digest/digest.db?mode=rw"),
+        ("postgresql://d:p@db.example.org/digest", "postgresql://d:p@db.example.org/digest"),
+        ("postgresql:///digest?host=/run/postgresql", "postgresql:///digest?host=/run/postgresql"),
+    ],
+)
+def test_a_database_file_counts_from_the_configurations_folder(url: str, resolved: str) -> None:
+    assert addresses.resolve_store_url(addresses.read_store_url(url), FOLDER) == resolved
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "digest.db",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:///:memory:",
+        "sqlite://host/digest.db",
+        "mysql://me:hush@h/d",
+        "postgres://me:hush@h/d",
+        "postgresql://me:hush@h/",
+        "postgresql://me:hush@h:port/d",
+    ],
+)
+def test_what_is_no_database_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        addresses.read_store_url(url)
+    assert "hush" not in caught.value.message
+    assert "sqlite:///digest.db" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["127.0.0.1:8000", "0.0.0.0:80", "[::1]:8000", "localhost:0", "digest.local:65535"]
+)
+def test_a_place_to_listen_is_a_host_and_a_port(text: str) -> None:
+    assert addresses.read_bind(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "8000", ":8000", "127.0.0.1", "127.0.0.1:65536", "::1:8000", "a b:1", "h:٨"])
+def test_what_is_no_place_to_listen_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="no host and port"):
+        addresses.read_bind(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ops@Example.org", "ops@example.org"),
+        ("https://example.org/digest/", "https://example.org/digest"),
+    ],
+)
+def test_arxiv_can_be_given_a_mail_address_or_a_web_page(text: str, expected: str) -> None:
+    assert addresses.read_reachable(text) == expected
+
+
+@pytest.mark.parametrize("text", ["ops", "the ops team", "https://bücher.example", "a@b"])
+def test_arxiv_is_given_nothing_that_leads_nowhere_or_breaks_a_header(text: str) -> None:
+    with pytest.raises(ConfigurationError):
+        addresses.read_reachable(text)
+
+
+def test_a_path_counts_from_the_configurations_folder_unless_absolute() -> None:
+    assert addresses.resolve_path("feeds/../a.atom", FOLDER) == FOLDER / "a.atom"
+    assert addresses.resolve_path("/var/a.atom", FOLDER) == Path("/var/a.atom")
+    assert addresses.resolve_path("~/a.atom", FOLDER) == Path.home() / "a.atom"
+    assert addresses.resolve_path("", FOLDER) is None

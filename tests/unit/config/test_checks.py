@@ -1,0 +1,152 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from digest.config import Config
+from digest.errors import ConfigurationError
+
+Load = Callable[..., Config]
+Refuse = Callable[..., ConfigurationError]
+
+LOCAL = {
+    "DIGEST_ARXIV_API_URL": "http://127.0.0.1:9/api/query",
+    "DIGEST_ARXIV_OAI_URL": "http://127.0.0.1:9/oai",
+    "DIGEST_ARXIV_RSS_URL": "http://127.0.0.1:9",
+    "DIGEST_TEST_CLOCK": "http://127.0.0.1:9/_control/now",
+}
+HOOK = "https://hooks.slack.com/services/T0001/B0002/abcDEF123"
+
+
+def subscribe(to: str, name: str = "one") -> str:
+    return f'[queries]\nq = "cat:cs.PF"\n[[subscriptions]]\nname = "{name}"\nqueries = "q"\nto = {to}\n'
+
+
+def test_the_real_arxiv_is_not_asked_without_a_way_to_reach_the_operator(refuse: Refuse) -> None:
+    error = refuse("", top='[arxiv]\ncontact = ""\n')
+    assert "line 2: arxiv.contact: is empty" in error.message
+    assert "block" in error.hint
+    assert "arxiv.contact: is empty" in refuse("", top="").message
+
+
+def test_an_arxiv_on_this_machine_needs_no_way_to_reach_anybody(load: Load) -> None:
+    assert load("", top="", **LOCAL).arxiv.contact == ""
+
+
+def test_mail_needs_a_sender_as_soon_as_somebody_gets_mail(load: Load, refuse: Refuse) -> None:
+    assert "mail.from: is missing" in refuse(subscribe('"mailto:a@example.org"')).message
+    assert load(subscribe('"mailto:a@example.org"'), DIGEST_MAIL_FROM="d@example.org").subscriptions
+
+
+def test_a_password_needs_somebody_to_log_in(refuse: Refuse) -> None:
+    error = refuse('[mail]\nsmtp = "smtps://mx.example.org"\n', DIGEST_MAIL_PASSWORD="hush")
+    assert "line 4: mail.smtp: names nobody to log in" in error.message
+    assert "hush" not in error.message
+
+
+def test_a_login_without_its_password_is_warned_of_so_that_other_commands_still_work(load: Load) -> None:
+    config = load('[mail]\nsmtp = "smtps://me@mx.example.org"\n')
+    assert "no password is given: set DIGEST_MAIL_PASSWORD" in config.warnings[0]
+
+
+def test_no_password_is_sent_in_the_clear_but_to_this_machine(load: Load, refuse: Refuse) -> None:
+    error = refuse('[mail]\nsmtp = "smtp://me@mx.example.org"\n', DIGEST_MAIL_PASSWORD="hush")
+    assert "in the clear" in error.message
+    assert load('[mail]\nsmtp = "smtp://me@localhost"\n', DIGEST_MAIL_PASSWORD="hush").warnings == ()
+
+
+def test_a_slack_channel_without_a_token_is_warned_of(load: Load) -> None:
+    assert "no token: set DIGEST_SLACK_TOKEN" in load(subscribe('"slack:#papers"')).warnings[0]
+    assert load(subscribe('"slack:#papers"'), DIGEST_SLACK_TOKEN="xoxb-1").warnings == ()
+
+
+def test_a_webhook_without_an_address_is_warned_of_and_its_variable_named(load: Load) -> None:
+    config = load(subscribe('"slack-webhook:my-team"'))
+    variable = "DIGEST_SLACK_WEBHOOKS_MY_TEAM"
+    assert config.warnings == (f"slack-webhook:my-team has no URL: set {variable} or {variable}_FILE",)
+    assert config.slack.webhooks == {}
+
+
+def test_a_webhook_may_come_from_a_variable_a_file_or_the_configuration(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "hook").write_text(HOOK + "\n")
+    to = subscribe('"slack-webhook:team"')
+    for config in (
+        load(to, DIGEST_SLACK_WEBHOOKS_TEAM=HOOK),
+        load(to, DIGEST_SLACK_WEBHOOKS_TEAM_FILE="hook"),
+        load(f'[slack.webhooks]\nteam = "{HOOK}"\n' + to),
+    ):
+        assert config.slack.webhooks == {"team": HOOK}
+        assert HOOK not in repr(config)
+
+
+def test_a_webhook_in_the_file_is_warned_of_as_the_secret_it_is(load: Load) -> None:
+    config = load(f'[slack.webhooks]\nteam = "{HOOK}"\n')
+    (warning,) = config.warnings
+    assert warning.startswith("digest.toml:4 holds slack.webhooks.team, a secret: ")
+    assert warning.endswith("move it to DIGEST_SLACK_WEBHOOKS_TEAM or DIGEST_SLACK_WEBHOOKS_TEAM_FILE")
+
+
+def test_a_wrong_webhook_is_named_but_never_repeated(refuse: Refuse) -> None:
+    error = refuse('[slack.webhooks]\nteam = "https://example.org/hush"\n')
+    assert "line 4: slack.webhooks.team: is not the URL of a Slack incoming webhook" in error.message
+    assert "hush" not in error.message
+    error = refuse(subscribe('"slack-webhook:team"'), DIGEST_SLACK_WEBHOOKS_TEAM="https://example.org/hush")
+    assert "DIGEST_SLACK_WEBHOOKS_TEAM: is not the URL" in error.message
+
+
+def test_a_misspelt_webhook_variable_is_refused(refuse: Refuse) -> None:
+    error = refuse(subscribe('"slack-webhook:team"'), DIGEST_SLACK_WEBHOOKS_TEMA=HOOK)
+    assert error.hint == "Did you mean DIGEST_SLACK_WEBHOOKS_TEAM?"
+
+
+def test_two_subscriptions_never_write_the_same_feed_file(load: Load, refuse: Refuse) -> None:
+    second = '[[subscriptions]]\nname = "two"\nqueries = "q"\nto = "file:./feeds/../a.atom"\n'
+    error = refuse(subscribe('"file:a.atom"') + second)
+    assert "line 12: subscriptions.two.to: file:" in error.message
+    assert "is written by one too" in error.message
+    assert load(subscribe('"file:a.atom"') + second.replace("a.atom", "b.atom")).subscriptions
+    assert load(subscribe('"file:mails"') + second.replace("a.atom", "mails")).subscriptions
+
+
+def test_a_test_clock_is_taken_where_every_outside_address_is_on_this_machine(load: Load) -> None:
+    config = load(
+        subscribe('["slack:#papers", "slack-webhook:team", "mailto:a@example.org"]'),
+        top="",
+        **LOCAL,
+        DIGEST_MAIL_FROM="d@example.org",
+        DIGEST_MAIL_SMTP="smtp://127.0.0.1:2525",
+        DIGEST_SLACK_TOKEN="xoxb-1",
+        DIGEST_SLACK_URL="http://127.0.0.1:8/api/",
+        DIGEST_SLACK_WEBHOOKS_TEAM="http://127.0.0.1:8/services/x",
+        DIGEST_WEB_BASE_URL="http://127.0.0.1:8000",
+    )
+    assert config.test_clock == "http://127.0.0.1:9/_control/now"
+    assert config.origins["test_clock"] == "DIGEST_TEST_CLOCK"
+
+
+@pytest.mark.parametrize(
+    ("variable", "url", "key"),
+    [
+        ("DIGEST_ARXIV_API_URL", "https://export.arxiv.org/api/query", "arxiv.api_url"),
+        ("DIGEST_ARXIV_OAI_URL", "https://oaipmh.arxiv.org/oai", "arxiv.oai_url"),
+        ("DIGEST_ARXIV_RSS_URL", "https://rss.arxiv.org", "arxiv.rss_url"),
+        ("DIGEST_MAIL_SMTP", "smtp://mx.example.org", "mail.smtp"),
+        ("DIGEST_WEB_BASE_URL", "https://digest.example.org", "web.base_url"),
+        ("DIGEST_SLACK_TOKEN", "xoxb-1", "slack.url"),
+        ("DIGEST_SLACK_WEBHOOKS_TEAM", HOOK, "slack.webhooks.team"),
+        ("DIGEST_TEST_CLOCK", "http://clock.example.org/now", "test_clock"),
+    ],
+)
+def test_a_test_clock_is_refused_while_anybody_outside_could_be_reached(
+    refuse: Refuse, variable: str, url: str, key: str
+) -> None:
+    error = refuse(
+        subscribe('"slack-webhook:team"'),
+        **{"DIGEST_SLACK_WEBHOOKS_TEAM": "http://127.0.0.1:8/x", **LOCAL, variable: url},
+    )
+    assert f"DIGEST_TEST_CLOCK: is refused, because these are not on this machine: {key}" in error.message
+    assert "127.0.0.1" in error.hint
+
+
+def test_a_slack_channel_alone_makes_slacks_address_an_outside_one(refuse: Refuse) -> None:
+    assert "slack.url" in refuse(subscribe('"slack:#papers"'), **LOCAL).message

@@ -1,0 +1,102 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from digest.config import Config
+from digest.errors import ConfigurationError
+
+Load = Callable[..., Config]
+Refuse = Callable[..., ConfigurationError]
+
+
+def test_a_secret_can_be_read_from_a_file_without_its_last_line_break(load: Load, tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_bytes(b"xoxb-from-file\r\n")
+    config = load(DIGEST_SLACK_TOKEN_FILE=str(secret))
+    assert config.slack.token == "xoxb-from-file"
+    assert config.origins["slack.token"] == "DIGEST_SLACK_TOKEN_FILE"
+
+
+def test_a_secret_files_relative_path_counts_from_the_configurations_folder(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "web").write_text("pepper\n")
+    assert load(DIGEST_WEB_SECRET_FILE="secrets/web").web.secret == "pepper"
+
+
+def test_a_database_address_can_come_from_a_file_since_it_may_hold_a_password(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("postgresql://digest:hush@db.example.org/digest\n")
+    assert load(DIGEST_STORE_URL_FILE="url").store.url == "postgresql://digest:hush@db.example.org/digest"
+
+
+def test_a_secret_given_both_ways_is_refused(refuse: Refuse, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("xoxb-2")
+    error = refuse(DIGEST_SLACK_TOKEN="xoxb-1", DIGEST_SLACK_TOKEN_FILE="token")
+    assert "DIGEST_SLACK_TOKEN: is set, and so is DIGEST_SLACK_TOKEN_FILE" in error.message
+    assert "xoxb" not in error.message
+    assert "Unset one" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(None, "can't be read: No such file"), (b"", "is empty"), (b"\n", "is empty"), (b"\xff\xfe", "is not UTF-8")],
+)
+def test_a_secret_file_that_holds_no_secret_is_refused(
+    refuse: Refuse, tmp_path: Path, content: bytes | None, words: str
+) -> None:
+    path = tmp_path / "password"
+    if content is not None:
+        path.write_bytes(content)
+    error = refuse(DIGEST_MAIL_PASSWORD_FILE=str(path))
+    assert error.message.startswith(f"{tmp_path}/digest.toml: DIGEST_MAIL_PASSWORD_FILE: {path} {words}")
+    assert error.hint
+
+
+def test_a_secret_file_as_large_as_a_disk_image_is_refused(refuse: Refuse, tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(b"x" * 100_000)
+    assert "too long for a secret" in refuse(DIGEST_WEB_SECRET_FILE="image").message
+
+
+def test_a_secret_in_the_file_is_taken_with_a_warning(load: Load) -> None:
+    config = load('[slack]\ntoken = "xoxb-1"\n[store]\nurl = "postgresql://d:hush@db.example.org/d"\n')
+    assert config.slack.token == "xoxb-1"
+    assert config.warnings == (
+        "digest.toml:6 holds store.url, a secret: move it to DIGEST_STORE_URL or DIGEST_STORE_URL_FILE",
+        "digest.toml:4 holds slack.token, a secret: move it to DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE",
+    )
+
+
+def test_a_database_address_without_a_password_is_no_secret(load: Load) -> None:
+    assert load('[store]\nurl = "postgresql://digest@db.example.org/digest"').warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("variable", "nearest"),
+    [
+        ("DIGEST_MAIL_PASWORD", "DIGEST_MAIL_PASSWORD"),
+        ("DIGEST_STORE_URI", "DIGEST_STORE_URL"),
+        ("DIGEST_SLACK_TOKEN_FIEL", "DIGEST_SLACK_TOKEN_FILE"),
+        ("DIGEST_MAIL_SMTP_FILE", "DIGEST_MAIL_SMTP"),
+    ],
+)
+def test_a_misspelt_variable_is_refused_and_the_nearest_named(refuse: Refuse, variable: str, nearest: str) -> None:
+    error = refuse(**{variable: "x"})
+    assert f"{variable}: sets nothing" in error.message
+    assert error.hint == f"Did you mean {nearest}?"
+
+
+def test_variables_a_container_platform_sets_do_not_stop_anything(load: Load) -> None:
+    config = load(DIGEST_PORT_8000_TCP_ADDR="10.0.0.1", DIGEST_WEB_PORT="tcp://10.0.0.1:80", HOME="/root")
+    assert [line.partition(" ")[0] for line in config.warnings] == [
+        "DIGEST_PORT_8000_TCP_ADDR", "DIGEST_WEB_PORT",
+    ]  # fmt: skip
+
+
+def test_the_variables_of_the_command_line_and_the_tests_are_known(load: Load) -> None:
+    assert load(DIGEST_CONFIG="digest.toml", DIGEST_REAL_DATA="../shared").warnings == ()
+
+
+def test_a_wrong_value_in_a_variable_is_named_by_the_variable(refuse: Refuse) -> None:
+    error = refuse(DIGEST_WEB_BASE_URL="digest.example.org")
+    assert "digest.toml: DIGEST_WEB_BASE_URL: 'digest.example.org' is no web address" in error.message
+    assert "line" not in error.message

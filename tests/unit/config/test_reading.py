@@ -1,0 +1,324 @@
+from collections.abc import Callable
+from datetime import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from digest.announcements import Kind
+from digest.config import SETTINGS, Config, Setting, load_config
+from digest.config.writing import write_toml
+from digest.errors import ConfigurationError
+from digest.subscriptions import Cadence, CadenceKind, Destination, DestinationKind, QuietDays, SavedQuery
+
+Load = Callable[..., Config]
+Refuse = Callable[..., ConfigurationError]
+
+WHOLE = """\
+templates = "mine"
+
+[arxiv]
+contact = "ops@example.org"
+source = "query"
+
+[store]
+url = "sqlite:///state/digest.db"
+
+[mail]
+from = "digest@example.org"
+smtp = "smtp://localhost:25"
+
+[slack]
+url = "http://127.0.0.1:9/api"
+
+[web]
+base_url = "https://digest.example.org/"
+
+[defaults]
+when = "weekdays at 09:00 Europe/Berlin"
+kinds = ["replacement", "new"]
+quiet_days = "note"
+cap = 10
+
+[queries]
+perf = "cat:cs.PF"
+gpu  = "cat:cs.PF AND abs:GPU"
+
+[[subscriptions]]
+name = "perf-team"
+queries = ["perf", "gpu"]
+to = "slack:#papers"
+
+[[subscriptions]]
+name = "gpu-mail"
+queries = ["gpu"]
+to = ["mailto:Reader@Example.org", "feed"]
+when = "daily at 07:30 Europe/Berlin"
+cap = "none"
+first_look = 0
+title = "GPUs"
+
+[[subscriptions]]
+name = "gpu-static"
+queries = ["gpu"]
+to = "file:feeds/gpu.atom"
+"""
+
+
+def test_a_whole_file_is_read_into_what_it_says(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    config = load(WHOLE, top="", DIGEST_SLACK_TOKEN="xoxb-1")
+    assert config.arxiv.source == "query"
+    assert config.store.url == f"sqlite:///{tmp_path}/state/digest.db"
+    assert config.mail.from_address == "digest@example.org"
+    assert config.slack.url == "http://127.0.0.1:9/api/"
+    assert config.web.base_url == "https://digest.example.org"
+    assert config.web.host == "digest.example.org"
+    assert config.templates == tmp_path / "mine"
+    assert config.queries == (SavedQuery("perf", "cat:cs.PF"), SavedQuery("gpu", "cat:cs.PF AND abs:GPU"))
+    assert config.defaults.kinds == (Kind.NEW, Kind.REPLACEMENT)
+    assert config.warnings == ()
+    assert (config.path, config.folder) == (tmp_path / "digest.toml", tmp_path)
+
+
+def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    team, mail, static = load(WHOLE, top="", DIGEST_SLACK_TOKEN="xoxb-1").subscriptions
+    weekdays = Cadence(CadenceKind.CLOCK, frozenset(range(5)), time(9), "Europe/Berlin")
+    assert (team.cadence, team.kinds, team.quiet_days, team.cap, team.first_look, team.title) == (
+        weekdays, (Kind.NEW, Kind.REPLACEMENT), QuietDays.NOTE, 10, 7, "",
+    )  # fmt: skip
+    assert (mail.cadence, mail.cap, mail.first_look, mail.title) == (
+        Cadence(CadenceKind.CLOCK, frozenset(range(7)), time(7, 30), "Europe/Berlin"), None, 0, "GPUs",
+    )  # fmt: skip
+    assert team.destinations == (Destination(DestinationKind.SLACK, "#papers"),)
+    assert mail.destinations == (
+        Destination(DestinationKind.MAIL, "reader@example.org"),
+        Destination(DestinationKind.FEED),
+    )
+    assert static.destinations == (Destination(DestinationKind.FILE, str(tmp_path / "feeds" / "gpu.atom")),)
+
+
+def test_a_file_that_says_nothing_gets_arxivs_and_slacks_real_addresses(load: Load) -> None:
+    config = load()
+    assert config.arxiv.api_url == "https://export.arxiv.org/api/query"
+    assert config.arxiv.oai_url == "https://oaipmh.arxiv.org/oai"
+    assert config.arxiv.rss_url == "https://rss.arxiv.org"
+    assert config.slack.url == "https://slack.com/api/"
+    assert config.mail.smtp == "smtp://localhost:25"
+    assert (config.web.bind, config.web.bind_host, config.web.bind_port) == ("127.0.0.1:8000", "127.0.0.1", 8000)
+    assert config.templates is None
+    assert config.mail.ca_file is None
+
+
+def test_without_a_file_defaults_and_environment_make_a_configuration(tmp_path: Path) -> None:
+    config = load_config(None, {"DIGEST_ARXIV_SOURCE": "query"}, folder=tmp_path)
+    assert config.arxiv.source == "query"
+    assert config.store.url == f"sqlite:///{tmp_path}/digest.db"
+    assert (config.path, config.queries, config.subscriptions) == (None, (), ())
+
+
+def test_the_environment_beats_the_file_and_the_file_beats_the_default(load: Load) -> None:
+    assert load('[mail]\nfrom_name = "File"').mail.from_name == "File"
+    config = load('[mail]\nfrom_name = "File"', DIGEST_MAIL_FROM_NAME="Environment")
+    assert config.mail.from_name == "Environment"
+    assert load().mail.from_name == "Digest"
+
+
+def test_each_value_knows_where_it_comes_from(load: Load) -> None:
+    config = load('[mail]\nsmtp = "smtps://mx.example.org"\n', DIGEST_SLACK_TOKEN="xoxb-1")
+    assert config.origins["mail.smtp"] == "digest.toml:4"
+    assert config.origins["slack.token"] == "DIGEST_SLACK_TOKEN"
+    assert config.origins["web.bind"] == "default"
+
+
+def test_an_empty_variable_counts_as_not_set(load: Load) -> None:
+    config = load('[mail]\nfrom_name = "File"', DIGEST_MAIL_FROM_NAME="", DIGEST_SLACK_TOKEN_FILE=" ")
+    assert config.mail.from_name == "File"
+    assert config.slack.token == ""
+
+
+def test_lists_and_numbers_can_be_written_in_variables(load: Load) -> None:
+    config = load(
+        DIGEST_DEFAULTS_KINDS="new, withdrawal",
+        DIGEST_DEFAULTS_CAP="5",
+        DIGEST_DEFAULTS_FIRST_LOOK="0",
+        DIGEST_DEFAULTS_WHEN="mondays at 08:00 UTC",
+    )
+    assert config.defaults.kinds == (Kind.NEW, Kind.WITHDRAWAL)
+    assert (config.defaults.cap, config.defaults.first_look) == (5, 0)
+    assert str(config.defaults.when) == "mondays at 08:00 UTC"
+    assert load(DIGEST_DEFAULTS_CAP="none").defaults.cap is None
+
+
+def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(load: Load) -> None:
+    config = load()
+    for setting in SETTINGS:
+        owner = getattr(config, setting.table) if setting.table else config
+        assert hasattr(owner, setting.field)
+        assert setting.variable == "DIGEST_" + setting.key.replace(".", "_").upper()
+        assert setting.help.endswith(".")
+        if setting.example:
+            setting.read(setting.example)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words", "hint"),
+    [
+        ('[mial]\nfrom = "a@example.org"', 3, "mial: there is no such table", "Did you mean 'mail'?"),
+        ('[mail]\nfrmo = "a@example.org"', 4, "mail.frmo: there is no such setting", "Did you mean 'from'?"),
+        ('[slack]\nwebhook = "x"', 4, "slack.webhook: there is no such setting", "Did you mean 'webhooks'?"),
+        ("[queries]\nperf = 5", 4, "queries.perf: must be a query in quotes", "perf = "),
+        ('[queries]\nPerf = "x"', 4, "queries.Perf: 'Perf' can't be a name", "small letters"),
+        ("[mail]\nfrom = 5", 4, "mail.from: must be text in quotes, not a whole number", ""),
+        ('[mail]\nfrom = "nobody"', 4, "mail.from: 'nobody' is not an e-mail address", "reader@example.org"),
+        ('[mail]\nsmtp = "localhost:25"', 4, "mail.smtp: 'localhost:25' is no mail server", "smtp://host:25"),
+        ('[store]\nurl = "mysql://h/d"', 4, "store.url: 'mysql://h/d' is no database", "sqlite:///digest.db"),
+        ('[store]\nurl = "sqlite:///:memory:"', 4, "names no file", "sqlite:///digest.db"),
+        ('[web]\nbase_url = "http://digest.example.org"', 4, "must be https", "127.0.0.1"),
+        ('[web]\nbind = "8000"', 4, "web.bind: '8000' is no host and port", "127.0.0.1:8000"),
+        ('[slack]\nurl = "http://slack.example.org/api/"', 4, "slack.url: 'http://slack", "Plain http"),
+        ('[defaults]\nwhen = "at noon"', 4, "defaults.when: 'at noon' is not a time", "weekdays at 09:00"),
+        ('[defaults]\nkinds = ["newest"]', 4, "'newest' is no kind of announcement", "cross-list"),
+        ("[defaults]\nkinds = []", 4, "names no kind", "cross-list"),
+        ("[defaults]\ncap = 0", 4, "defaults.cap: must be a whole number from 1", ""),
+        ("[defaults]\ncap = true", 4, "defaults.cap: must be a whole number from 1", ""),
+        ('[defaults]\ncap = "40"', 4, "defaults.cap: must be a whole number from 1", ""),
+        ("[defaults]\nfirst_look = -1", 4, "defaults.first_look: must be a number of days", ""),
+        ('[defaults]\nquiet_days = "sleep"', 4, "'sleep' is none of skip, note, heartbeat", ""),
+        ("mail = 5", 3, "arxiv.mail: there is no such setting", "[arxiv] takes"),
+        ("[[mail]]", 3, "mail: must be a table, not a list", "Write [mail]."),
+        ("[queries]\n[queries.perf]", 4, "queries.perf: must be a query in quotes, not a table", ""),
+        ("[slack]\nwebhooks = 5", 4, "slack.webhooks: must be a table of names", "[slack.webhooks]"),
+        ("[subscriptions]", 3, "subscriptions: must be a list of tables, not a table", "[[subscriptions]]"),
+        ('[mail]\nfrom_name = "a\\nBcc: x"', 4, "mail.from_name: must be one line", ""),
+        ('[mail]\nca_file = "nowhere.pem"', 4, "mail.ca_file: there is no file", "PEM"),
+    ],
+)
+def test_a_mistake_is_named_with_its_file_line_key_and_mending(
+    refuse: Refuse, text: str, line: int, words: str, hint: str
+) -> None:
+    error = refuse(text)
+    assert f"digest.toml, line {line}: " in error.message
+    assert words in error.message
+    assert hint in error.hint
+
+
+@pytest.mark.parametrize(
+    ("top", "words", "hint"),
+    [
+        ('smtp = "smtp://localhost"\n', "smtp: there is no such setting", "Put it below [mail]."),
+        (
+            'test_clock = "http://127.0.0.1:1/"\n',
+            "test_clock: there is no such setting",
+            "DIGEST_TEST_CLOCK alone",
+        ),
+        ("[other]\n", "other: there is no such table", "There are arxiv, store, mail, slack, web"),
+        ('templates = "nowhere"\n', "templates: there is no folder", "leave `templates` out"),
+        ("mail = 5\n", "mail: must be a table, not a whole number", "Write [mail]."),
+        ("arxiv = 5\n", "arxiv: must be a table", "Write [arxiv]."),
+    ],
+)
+def test_a_key_in_the_wrong_place_is_told_where_it_belongs(
+    refuse: Refuse, top: str, words: str, hint: str
+) -> None:
+    message = refuse("", top=top, DIGEST_ARXIV_CONTACT="ops@example.org")
+    assert words in message.message
+    assert hint in message.hint
+
+
+def test_everything_that_is_wrong_is_told_at_once_in_the_files_order(refuse: Refuse) -> None:
+    error = refuse(
+        '[mail]\nfrom = "nobody"\nspeed = 1\n[defaults]\ncap = 0\nwhen = "never"\n', DIGEST_WEB_BIND="everywhere"
+    )
+    lines = [line.strip() for line in error.message.splitlines()]
+    assert lines[0].endswith("digest.toml: 5 things to mend")
+    problems = [line for line in lines if line.startswith(("line", "DIGEST"))]
+    assert [line.partition(":")[0] for line in problems] == [
+        "line 4", "line 5", "line 7", "line 8", "DIGEST_WEB_BIND",
+    ]  # fmt: skip
+    assert "Write 127.0.0.1:8000" in error.message
+    assert "digest config show" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "hint"),
+    [
+        ("[mail]\nfrom = digest@example.org", 2, "quotes"),
+        ('[mail]\nfrom = "a', 2, "quotes"),
+        ('[queries]\na = "x"\na = "y"', 3, "twice"),
+        ("[mail]\n[mail]\n", 2, "twice"),
+        ("[mail", 1, "quotes"),
+    ],
+)
+def test_a_slip_of_syntax_is_shown_with_its_line(refuse: Refuse, text: str, line: int, hint: str) -> None:
+    error = refuse(text, top="")
+    assert f"digest.toml, line {line}" in error.message
+    assert "(at" not in error.message
+    assert hint in error.hint
+
+
+def test_a_missing_file_points_at_digest_init(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"there is no .*digest\.toml") as caught:
+        load_config(tmp_path / "digest.toml", {})
+    assert "digest init" in caught.value.hint
+
+
+def test_a_folder_in_place_of_the_file_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="can't be read: Is a directory"):
+        load_config(tmp_path, {})
+
+
+def test_a_file_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "digest.toml"
+    path.write_bytes("# first\n# Zoë\n".encode("latin-1"))
+    with pytest.raises(ConfigurationError, match=r"digest\.toml, line 2: is not UTF-8"):
+        load_config(path, {})
+
+
+def test_a_byte_order_mark_and_the_line_ends_of_windows_do_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "digest.toml"
+    path.write_bytes(b'\xef\xbb\xbf[arxiv]\r\ncontact = "ops@example.org"\r\n[mail]\r\nfrom_name = "D"\r\n')
+    config = load_config(path, {})
+    assert config.origins["mail.from_name"] == "digest.toml:4"
+
+
+def test_a_saved_query_that_cannot_be_understood_is_taken_all_the_same(load: Load) -> None:
+    assert load('[queries]\nbad = "cat:( AND"\n').queries == (SavedQuery("bad", "cat:( AND"),)
+
+
+def test_nothing_secret_is_in_the_printed_form_of_a_configuration(load: Load) -> None:
+    config = load(
+        DIGEST_MAIL_PASSWORD="hush-1",
+        DIGEST_MAIL_SMTP="smtps://digest@mx.example.org",
+        DIGEST_SLACK_TOKEN="hush-2",
+        DIGEST_WEB_SECRET="hush-3",
+        DIGEST_STORE_URL="postgresql://digest:hush-4@db.example.org/digest",
+    )
+    assert "hush" not in repr(config)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(
+    st.recursive(
+        st.one_of(st.integers(), st.booleans(), st.text(st.characters(codec="ascii", exclude_categories=["Cc"]))),
+        lambda inner: st.lists(inner, max_size=2),
+        max_leaves=3,
+    ),
+    st.sampled_from([setting for setting in SETTINGS if setting.table]),
+)
+def test_any_value_of_any_setting_is_read_or_refused_by_its_line(
+    load: Load, value: object, setting: Setting
+) -> None:
+    top = f"[{setting.table}]\n{setting.name} = {write_toml(value)}\n"
+    environ = {} if setting.table == "arxiv" else {"DIGEST_ARXIV_CONTACT": "ops@example.org"}
+    try:
+        config: Config | None = load("", top=top, **environ)
+        refusal = ""
+    except ConfigurationError as error:
+        config, refusal = None, error.message
+    if config is None:
+        assert "line 2" in refusal or "arxiv.contact" in refusal
+    else:
+        assert config.origins[setting.key] == "digest.toml:2"

@@ -1,0 +1,80 @@
+import json
+from collections.abc import Callable
+
+from digest.config import SETTINGS, Config, as_json, settings_table_markdown, show
+
+Load = Callable[..., Config]
+
+SECRETS = {
+    "DIGEST_MAIL_PASSWORD": "hush-password",
+    "DIGEST_SLACK_TOKEN": "hush-token",
+    "DIGEST_WEB_SECRET": "hush-secret",
+    "DIGEST_STORE_URL": "postgresql://digest:hush-url@db.example.org/digest",
+}
+TEXT = """\
+[mail]
+smtp = "smtps://me@mx.example.org"
+[slack.webhooks]
+team = "https://hooks.slack.com/services/T0001/B0002/hushhook"
+[queries]
+perf = "cat:cs.PF"
+[[subscriptions]]
+name = "perf-team"
+queries = ["perf"]
+to = ["feed", "console"]
+cap = "none"
+"""
+
+
+def rows_of(config: Config) -> dict[str, tuple[str, str]]:
+    return {row.key: (row.value, row.origin) for row in show(config)}
+
+
+def test_every_setting_is_shown_with_its_value_and_where_it_comes_from(load: Load) -> None:
+    rows = rows_of(load(TEXT, **SECRETS))
+    assert {setting.key for setting in SETTINGS} <= set(rows)
+    assert rows["arxiv.contact"] == ("ops@example.org", "digest.toml:2")
+    assert rows["web.bind"] == ("127.0.0.1:8000", "default")
+    assert rows["mail.smtp"] == ("smtps://me@mx.example.org", "digest.toml:4")
+    assert rows["defaults.kinds"] == ("new, cross-list", "default")
+    assert rows["defaults.cap"] == ("40", "default")
+
+
+def test_saved_queries_and_subscriptions_are_shown_with_what_they_inherit(load: Load) -> None:
+    rows = rows_of(load(TEXT, **SECRETS))
+    assert rows["queries.perf"] == ("cat:cs.PF", "digest.toml:8")
+    assert rows["subscriptions.perf-team.to"] == ("feed, console", "digest.toml:12")
+    assert rows["subscriptions.perf-team.cap"] == ("none", "digest.toml:13")
+    assert rows["subscriptions.perf-team.when"] == ("on announcement", "defaults.when")
+    assert "subscriptions.perf-team.was" not in rows
+
+
+def test_a_secret_is_never_shown_only_that_it_is_set_and_where(load: Load) -> None:
+    config = load(TEXT, **SECRETS)
+    rows = rows_of(config)
+    assert rows["slack.token"] == ("set (from DIGEST_SLACK_TOKEN)", "DIGEST_SLACK_TOKEN")
+    assert rows["slack.webhooks.team"] == ("set (from digest.toml:6)", "digest.toml:6")
+    assert rows["store.url"] == ("postgresql://digest:***@db.example.org/digest", "DIGEST_STORE_URL")
+    assert rows_of(load())["slack.token"] == ("not set", "default")
+    assert "hush" not in str(show(config))
+    assert "hush" not in json.dumps(as_json(config))
+
+
+def test_the_json_form_holds_path_settings_and_warnings(load: Load) -> None:
+    config = load(TEXT, **SECRETS)
+    shown = json.loads(json.dumps(as_json(config)))
+    assert shown["path"] == str(config.path)
+    assert {"key": "web.bind", "value": "127.0.0.1:8000", "origin": "default"} in shown["settings"]
+    assert any("slack.webhooks.team" in warning for warning in shown["warnings"])
+
+
+def test_the_readmes_table_has_a_row_of_four_cells_for_every_setting() -> None:
+    lines = settings_table_markdown().splitlines()
+    assert lines[1] == "| --- | --- | --- | --- |"
+    assert all(line.replace("\\|", "").count("|") == 5 for line in lines)
+    for setting in SETTINGS:
+        row = next(line for line in lines if f"`{setting.variable}`" in line)
+        assert setting.help.replace("|", "\\|") in row
+        assert ("`…_FILE`" in row) == setting.takes_file
+    assert any("slack.webhooks.NAME" in line for line in lines)
+    assert any("`subscriptions.to`" in line for line in lines)

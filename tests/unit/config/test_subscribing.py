@@ -1,0 +1,101 @@
+from collections.abc import Callable
+
+import pytest
+
+from digest.config import Config
+from digest.errors import ConfigurationError
+
+Load = Callable[..., Config]
+Refuse = Callable[..., ConfigurationError]
+
+QUERIES = '[queries]\nperf = "cat:cs.PF"\ngpu = "abs:GPU"\n'  # lines 3 to 5
+
+
+def table(**keys: str) -> str:
+    values = {"name": '"perf-team"', "queries": '["perf"]', "to": '"feed"', **keys}
+    return "[[subscriptions]]\n" + "".join(f"{key} = {value}\n" for key, value in values.items() if value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "line", "words", "hint"),
+    [
+        ({"name": ""}, 6, "subscriptions no. 1.name: is missing", "[[subscriptions]]"),
+        ({"queries": ""}, 6, "subscriptions.perf-team.queries: is missing", "[[subscriptions]]"),
+        ({"to": ""}, 6, "subscriptions.perf-team.to: is missing", "[[subscriptions]]"),
+        ({"name": '"Perf Team"'}, 7, "'Perf Team' can't be a name", "small letters"),
+        ({"name": "5"}, 7, "subscriptions no. 1.name: must be text", ""),
+        ({"queries": '["perv"]'}, 8, "there is no saved query 'perv'", "Did you mean 'perf'?"),
+        ({"queries": '["zzz"]'}, 8, "there is no saved query 'zzz'", "Saved queries: perf, gpu."),
+        ({"queries": '["perf", "perf"]'}, 8, "names 'perf' twice", ""),
+        ({"queries": "[]"}, 8, "names no saved query", "Saved queries: perf, gpu."),
+        ({"queries": "5"}, 8, "must be text", ""),
+        ({"to": "[]"}, 9, "names no destination", "feed"),
+        ({"to": '"reader@example.org"'}, 9, "names no way out", "mailto:"),
+        ({"to": '"mailto:reader"'}, 9, "'reader' is not an e-mail address", "reader@example.org"),
+        ({"to": '["feed", "feed"]'}, 9, "names 'feed' twice", ""),
+        ({"to": '["mailto:A@example.org", "mailto:a@EXAMPLE.org"]'}, 9, "names 'mailto:a@example.org' twice", ""),
+        ({"to": '"slack:papers"'}, 9, "'slack:papers' names no Slack channel", "slack:#papers"),
+        ({"to": '"slack-webhook:"'}, 9, "lacks an address", ""),
+        ({"when": '"sometimes"'}, 10, "'sometimes' is not a time", "weekdays at 09:00"),
+        ({"when": "7"}, 10, "must be text", ""),
+        ({"kinds": '["old"]'}, 10, "'old' is no kind", "cross-list"),
+        ({"quiet_days": '"loud"'}, 10, "'loud' is none of", ""),
+        ({"cap": "-1"}, 10, "whole number from 1", ""),
+        ({"first_look": '"week"'}, 10, "number of days", ""),
+        ({"was": '"perf-team"'}, 10, "is its present name", "name it had before"),
+        ({"was": '"Old"'}, 10, "can't be a name", ""),
+        ({"title": '"a\\nb"'}, 10, "must be one line", ""),
+        ({"query": '"perf"'}, 10, "subscriptions.perf-team.query: there is no such setting", "'queries'"),
+    ],
+)
+def test_a_mistake_in_a_subscription_is_named_with_line_key_and_mending(
+    refuse: Refuse, keys: dict[str, str], line: int, words: str, hint: str
+) -> None:
+    error = refuse(QUERIES + table(**keys))
+    assert f"line {line}: " in error.message
+    assert words in error.message
+    assert hint in error.hint
+
+
+def test_queries_and_destinations_may_be_one_text_or_a_list(load: Load) -> None:
+    one = load(QUERIES + table(queries='"perf"', to='"feed"')).subscriptions
+    assert one == load(QUERIES + table(queries='["perf"]', to='["feed"]')).subscriptions
+
+
+def test_two_subscriptions_of_one_name_are_refused_with_both_lines(refuse: Refuse) -> None:
+    error = refuse(QUERIES + table() + table())
+    assert "line 11: subscriptions.perf-team.name: 'perf-team' stands on line 7 too" in error.message
+
+
+def test_a_subscription_can_be_renamed_once(load: Load, refuse: Refuse) -> None:
+    assert load(QUERIES + table(was='"old"')).subscriptions[0].was == "old"
+    taken = table(was='"old"') + table(name='"two"', was='"old"')
+    assert "'old' stands on line 10 too" in refuse(QUERIES + taken).message
+    present = table(was='"old"') + table(name='"old"')
+    assert "another subscription is called 'old' now" in refuse(QUERIES + present).message
+
+
+def test_a_subscription_without_any_saved_query_in_the_file_is_told_how_to_write_one(refuse: Refuse) -> None:
+    error = refuse(table())
+    assert "there is no saved query 'perf'" in error.message
+    assert "[queries]" in error.hint
+
+
+def test_queries_of_the_wrong_shape_are_refused(refuse: Refuse) -> None:
+    assert "must be a table of names and queries, not a list" in refuse("[[queries]]\n").message
+
+
+def test_origins_say_what_is_inherited_and_what_is_written(load: Load) -> None:
+    origins = load(QUERIES + table(cap="5")).origins
+    assert origins["queries.gpu"] == "digest.toml:5"
+    assert origins["subscriptions.perf-team.to"] == "digest.toml:9"
+    assert origins["subscriptions.perf-team.cap"] == "digest.toml:10"
+    assert origins["subscriptions.perf-team.when"] == "defaults.when"
+
+
+def test_a_file_destination_is_made_absolute_and_a_name_of_slack_kept(load: Load) -> None:
+    config = load(QUERIES + table(to='["file:out", "slack:C0123456789", "console"]'), DIGEST_SLACK_TOKEN="x")
+    out, channel, console = config.subscriptions[0].destinations
+    assert str(out) == f"file:{config.folder}/out"
+    assert str(channel) == "slack:C0123456789"
+    assert str(console) == "console"
