@@ -121,22 +121,22 @@ def test_silence_after_the_final_dot_is_ambiguous_and_waited_for_longer_than_any
     assert Patience().final == 600
     assert Patience().command == 60
     with WireServer(verdict=None) as server:
-        transport = open_mail(f"smtp://{server.address}", patience=Patience(command=0.1, final=0.4))
+        transport = open_mail(f"smtp://{server.address}", patience=Patience(command=0.5, final=0.8))
         started = monotonic()
         failure = _fail(transport)
         waited = monotonic() - started
     assert failure.ambiguous
-    assert waited >= 0.4
+    assert waited >= 0.8
 
 
 def test_a_verdict_that_comes_too_late_is_not_taken_for_the_next_mails(
     sink: MailSink, script: WatchedScript, open_mail: OpenMail
 ) -> None:
-    script.delay("END", 0.3)
-    transport = open_mail(sink.url, patience=Patience(command=5, final=0.1))
+    script.delay("END", 0.8)
+    transport = open_mail(sink.url, patience=Patience(command=5, final=0.4))
     assert _fail(transport).ambiguous
     sink.wait_for(1)
-    threading.Event().wait(0.4)
+    threading.Event().wait(0.5)
     transport.send(make_mail(), READER)
     assert script.count(Step.CONNECT) == 2
     assert len(sink.mails) == 2
