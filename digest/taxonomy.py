@@ -308,8 +308,14 @@ def archive_of(name: str) -> str:
 def nearest_category(name: str) -> str | None:
     """Return the category or archive most likely meant by a misspelt id or a name in words, or None."""
     wanted = name.casefold().strip()
-    for id_, title in (*CATEGORIES.items(), *ARCHIVES.items()):
-        if title.casefold() == wanted:
+    archive, dot, subject = wanted.partition(".")
+    within = [id_ for id_ in _SPELLINGS.values() if dot and id_.casefold().startswith(f"{archive}.")]
+    sought = subject if within else wanted  # a known archive by itself makes no two ids alike
+    for id_ in within or (*CATEGORIES, *ARCHIVES):
+        if (CATEGORIES.get(id_) or ARCHIVES[id_]).casefold() == sought:
             return canonical_category(id_)
-    close = get_close_matches(wanted, _SPELLINGS, n=1, cutoff=0.6)
-    return _SPELLINGS[close[0]] if close else None
+    ids = {
+        id_.casefold().removeprefix(f"{archive}." if within else ""): id_ for id_ in within or _SPELLINGS.values()
+    }
+    close = get_close_matches(sought, ids, n=1, cutoff=0.6)
+    return ids[close[0]] if close else None

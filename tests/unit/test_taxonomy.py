@@ -107,8 +107,9 @@ def test_the_nearest_category_is_found_by_id_or_by_name(typed: str, meant: str) 
     assert taxonomy.nearest_category(typed) == meant
 
 
-def test_nothing_is_nearest_to_a_name_unlike_all() -> None:
-    assert taxonomy.nearest_category("xyzzy?!") is None
+@pytest.mark.parametrize("typed", ["xyzzy?!", "cs.XX", "astro-ph.QQ"])
+def test_nothing_is_nearest_to_a_name_unlike_all(typed: str) -> None:
+    assert taxonomy.nearest_category(typed) is None
 
 
 @given(st.text(max_size=30))

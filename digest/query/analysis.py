@@ -1,0 +1,185 @@
+"""A paper made ready for many queries: each text cut into words once, and each word's raw place kept."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from digest import taxonomy, tex
+from digest.query.dates import spell_minute
+from digest.query.names import split_name
+from digest.query.words import fold, is_stop_word, split_words, stem
+
+if TYPE_CHECKING:
+    from digest.papers import Paper
+
+
+class PlainText:
+    """A raw text with its TeX resolved, which remembers where each character came from.
+
+    Attributes:
+        plain: what a reader sees.
+    """
+
+    def __init__(self, raw: str) -> None:
+        self._raw = raw
+        self._pieces = [piece for piece in tex.parse_tex(raw) if piece.text]
+        self.plain = "".join(piece.text for piece in self._pieces)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts, place = [], 0
+        for piece in self._pieces:
+            starts.append(place)
+            place += len(piece.text)
+        return starts
+
+    def find_raw(self, start: int, end: int) -> tuple[int, int]:
+        """Return the raw code points (end exclusive) that show as `start` to `end` of the plain text."""
+        return self._find_raw(start)[0], self._find_raw(end - 1)[1]
+
+    def _find_raw(self, place: int) -> tuple[int, int]:
+        index = bisect_right(self._starts, place) - 1
+        piece = self._pieces[index]
+        if piece.text != self._raw[piece.start : piece.end]:
+            return piece.start, piece.end
+        start = piece.start + place - self._starts[index]
+        return start, start + 1
+
+
+class WordText(PlainText):
+    """A text searched by words.
+
+    Words are numbered from 0; stop words take a number too, so that phrases keep their gaps.
+
+    Attributes:
+        numbers: term -> the numbers of its words; terms are stems where the field is stemmed.
+        surfaces: the same for folded, unstemmed words; stop words are in neither.
+    """
+
+    def __init__(self, raw: str, *, is_stemmed: bool) -> None:
+        super().__init__(raw)
+        words = list(split_words(self.plain))
+        self._places = [(word.start, word.end) for word in words]
+        self.surfaces: dict[str, list[int]] = {}
+        for number, word in enumerate(words):
+            if not is_stop_word(word.text):
+                self.surfaces.setdefault(fold(word.text), []).append(number)
+        self.numbers = self._stem_surfaces() if is_stemmed else self.surfaces
+
+    def _stem_surfaces(self) -> dict[str, list[int]]:
+        numbers: dict[str, list[int]] = {}
+        for surface, found in self.surfaces.items():
+            term = stem(surface)
+            numbers[term] = sorted(numbers[term] + found) if term in numbers else found
+        return numbers
+
+    def find_words(self, first: int, last: int) -> tuple[int, int]:
+        """Return the raw code points from the first numbered word to the end of the last."""
+        return self.find_raw(self._places[first][0], self._places[last][1])
+
+
+class NameText(PlainText):
+    """One author's name.
+
+    Attributes:
+        parts: its folded parts, in order.
+    """
+
+    def __init__(self, raw: str) -> None:
+        super().__init__(raw)
+        self._name = split_name(self.plain)
+        self.parts = tuple(part.text for part in self._name)
+
+    def find_parts(self, first: int, last: int) -> tuple[int, int]:
+        """Return the raw code points from one part to the end of another."""
+        return self.find_raw(self._name[first].start, self._name[last].end)
+
+
+class AnalysedPaper:
+    """A paper with everything conditions look at, each made when first asked for and then kept.
+
+    Pass one along when a paper is held against many queries.
+    """
+
+    def __init__(self, paper: Paper) -> None:
+        self.paper = paper
+
+    @cached_property
+    def title(self) -> WordText:
+        """The title's words, stemmed."""
+        return WordText(self.paper.title, is_stemmed=True)
+
+    @cached_property
+    def abstract(self) -> WordText:
+        """The abstract's words, stemmed."""
+        return WordText(self.paper.abstract, is_stemmed=True)
+
+    @cached_property
+    def comment(self) -> WordText:
+        """The comment's words, as they are."""
+        return WordText(self.paper.comment, is_stemmed=False)
+
+    @cached_property
+    def journal_ref(self) -> WordText:
+        """The journal reference's words, as they are."""
+        return WordText(self.paper.journal_ref, is_stemmed=False)
+
+    @cached_property
+    def report_no(self) -> WordText:
+        """The report number's words, as they are."""
+        return WordText(self.paper.report_no, is_stemmed=False)
+
+    @cached_property
+    def names(self) -> tuple[NameText, ...]:
+        """The authors' names, in order."""
+        return tuple(NameText(author.name) for author in self.paper.authors)
+
+    @cached_property
+    def name_parts(self) -> dict[str, list[int]]:
+        """Folded name part -> the indexes of the authors who have it."""
+        found: dict[str, list[int]] = {}
+        for index, name in enumerate(self.names):
+            for part in set(name.parts):
+                found.setdefault(part, []).append(index)
+        return found
+
+    @cached_property
+    def category_names(self) -> dict[str, list[int]]:
+        """Every name of every category, in lower case -> the indexes of the categories it names."""
+        found: dict[str, list[int]] = {}
+        for index, category in enumerate(self.paper.categories):
+            for name in taxonomy.names_of(category):
+                found.setdefault(name.casefold(), []).append(index)
+        return found
+
+    @cached_property
+    def archives(self) -> dict[str, list[int]]:
+        """Every archive its categories belong to under any of their names -> the categories' indexes."""
+        found: dict[str, list[int]] = {}
+        for index, category in enumerate(self.paper.categories):
+            for archive in {taxonomy.archive_of(name) for name in taxonomy.names_of(category)}:
+                found.setdefault(archive, []).append(index)
+        return found
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """The id in lower case, without and with version."""
+        id_ = str(self.paper.id).casefold()
+        return frozenset((id_, f"{id_}v{self.paper.version}"))
+
+    @cached_property
+    def dois(self) -> dict[str, int]:
+        """DOI in lower case -> its index."""
+        return {doi.casefold(): index for index, doi in enumerate(self.paper.dois)}
+
+    @cached_property
+    def submitted_minute(self) -> str:
+        """When version 1 was submitted (UTC), as ranges are spelled."""
+        return spell_minute(self.paper.published)
+
+
+def analyse(paper: Paper | AnalysedPaper) -> AnalysedPaper:
+    """Return the paper ready for matching; one that is ready already comes back as it is."""
+    return paper if isinstance(paper, AnalysedPaper) else AnalysedPaper(paper)

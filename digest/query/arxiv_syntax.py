@@ -1,0 +1,155 @@
+"""A query in the part of arXiv's own syntax that arXiv reads as it is meant.
+
+arXiv's API (arXiv/arxiv-search, classic API, since November 2025) knows no precedence, reads chains from
+the right, takes a missing operator for OR, negates single terms only and matches `*` against stems. So
+everything goes out as pairs in parentheses, an ANDNOT always between two operands, each term as one plain
+word or between quotes.
+
+What comes back is held against the query again here. Where arXiv can't be asked exactly, it is asked
+for more: that costs a few papers over the line, never a lost one. Accents are the exception: arXiv does
+not fold them in titles and abstracts, and finds `Schrödinger` only when asked for it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from digest import taxonomy
+from digest.query.dates import split_range
+from digest.query.names import NamePattern
+from digest.query.printing import canonicalise
+from digest.query.queries import Query
+from digest.query.spreading import spread_condition, spread_keyword
+from digest.query.tokens import Operator
+from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
+from digest.query.words import fold, is_stop_word, split_words, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_FIRST_MINUTE, _LAST_MINUTE = "198001010000", "299912312359"
+_EVERYTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_LAST_MINUTE}]"
+"""What a query that only excludes is taken from: arXiv can't negate a group by itself."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
+_UNSAFE = re.compile(r"[\"\\\[\]\r\n]+")
+
+
+def to_arxiv(query: Query | Node) -> str:
+    """Return a query as arXiv's `search_query` parameter (before URL encoding)."""
+    tree = query.tree if isinstance(query, Query) else query
+    return _write(canonicalise(tree), is_wanted=True)
+
+
+def _write(node: Node, *, is_wanted: bool) -> str:
+    """Return a node as text; not wanted, it is to be excluded, and must never cover too much."""
+    match node:
+        case Condition():
+            return _write_condition(node, is_wanted=is_wanted)
+        case Not(operand):
+            return f"({_EVERYTHING} ANDNOT {_write(operand, is_wanted=not is_wanted)})"
+        case Or(operands):
+            return _pair("OR", [_write(operand, is_wanted=is_wanted) for operand in operands])
+        case And(operands):
+            wanted = [_write(part, is_wanted=is_wanted) for part in operands if not isinstance(part, Not)]
+            excluded = [
+                _write(part.operand, is_wanted=not is_wanted) for part in operands if isinstance(part, Not)
+            ]
+            base = _pair("AND", wanted or [_EVERYTHING])
+            return f"({base} ANDNOT {_pair('OR', excluded)})" if excluded else base
+
+
+def _pair(operator: str, operands: Sequence[str]) -> str:
+    """Join operands two by two, halving, so that even long lists nest only a few parentheses deep."""
+    if len(operands) == 1:
+        return operands[0]
+    middle = len(operands) // 2
+    return f"({_pair(operator, operands[:middle])} {operator} {_pair(operator, operands[middle:])})"
+
+
+def _pair_any(clauses: Iterable[str]) -> str:
+    return _pair("OR", list(dict.fromkeys(clauses)))
+
+
+def _write_condition(condition: Condition, *, is_wanted: bool) -> str:
+    match condition.prefix:
+        case Prefix.ALL:
+            return _write_all(condition, is_wanted=is_wanted)
+        case Prefix.AUTHOR:
+            return _write_author(condition, is_wanted=is_wanted)
+        case Prefix.CATEGORY:
+            return _write_category(condition)
+        case Prefix.SUBMITTED:
+            start, end = split_range(condition.text)
+            return f"submittedDate:[{max(start, _FIRST_MINUTE)} TO {min(end, _LAST_MINUTE)}]"
+        case Prefix.ID | Prefix.DOI as prefix:
+            return _write_term(prefix, condition.text)
+        case _:
+            return _write_words(condition, is_wanted=is_wanted)
+
+
+def _write_term(prefix: Prefix, text: str) -> str:
+    safe = _UNSAFE.sub(" ", text)
+    is_plain = _PLAIN.fullmatch(safe) is not None and safe.upper() not in Operator.__members__
+    return f"{prefix}:{safe}" if is_plain else f'{prefix}:"{safe}"'
+
+
+def _write_words(condition: Condition, *, is_wanted: bool) -> str:
+    prefix = condition.prefix
+    if condition.shape is Shape.PHRASE:
+        return _write_term(prefix, condition.text)
+    words = [word.text for word in split_words(condition.text)]
+    if condition.shape is Shape.BEGINNING:
+        beginning = _write_beginning(prefix, words.pop(), is_wanted=is_wanted)
+        return _pair("AND", [*(_write_term(prefix, word) for word in words), beginning])
+    return _pair("AND", [_write_term(prefix, word) for word in words if not is_stop_word(word)])
+
+
+def _write_beginning(prefix: Prefix, word: str, *, is_wanted: bool) -> str:
+    """Return `word*`, and the word beside it where its stem is shorter and `*` alone would miss it."""
+    starred = f"{prefix}:{word}*"
+    is_missed = prefix in (Prefix.TITLE, Prefix.ABSTRACT, Prefix.ALL) and not stem(fold(word)).startswith(word)
+    return _pair("OR", [starred, _write_term(prefix, word)]) if is_wanted and is_missed else starred
+
+
+def _write_all(condition: Condition, *, is_wanted: bool) -> str:
+    """Ask arXiv's wider `all:` for what is wanted; exclude only by the fields that we exclude by."""
+    if not is_wanted:
+        parts = spread_condition(condition)
+        return _pair_any(_write_condition(part, is_wanted=False) for part in parts)
+    words = _write_words(condition, is_wanted=True)
+    return _pair_any([words, *(_write_term(Prefix.ALL, condition.text) for _ in spread_keyword(condition.text))])
+
+
+def _write_author(condition: Condition, *, is_wanted: bool) -> str:
+    if condition.shape is Shape.BEGINNING:
+        return f"au:{condition.text}*"
+    name = NamePattern.parse(condition.text)
+    if not name.given:
+        return _write_term(Prefix.AUTHOR, condition.text)
+    if not is_wanted:
+        return _write_term(Prefix.AUTHOR, condition.text.replace(",", ""))
+    if len(name.last) == 1 and _PLAIN.fullmatch(name.last[0]) and _PLAIN.fullmatch(name.given[0]):
+        return f"au:{name.last[0]},{name.given[0]}"  # the one form of arXiv's that knows initials
+    return _write_term(Prefix.AUTHOR, condition.text.partition(",")[0])
+
+
+def _write_category(condition: Condition) -> str:
+    text = condition.text
+    if condition.shape is Shape.BEGINNING:
+        folded = text.casefold()
+        known = [id_ for id_ in taxonomy.CATEGORIES if id_.casefold().startswith(folded)]
+        return _pair_any([f"cat:{text}*", *_write_names(known, besides=text)])
+    if not taxonomy.is_archive(text):
+        return _pair_any(_write_term(Prefix.CATEGORY, name) for name in taxonomy.names_of(text))
+    members = [id_ for id_ in taxonomy.CATEGORIES if taxonomy.archive_of(id_) == text]
+    bare = [f"cat:{text}"] if taxonomy.is_category(text) else []
+    whole = [f"cat:{text}.*"] if any("." in id_ for id_ in members) else []
+    return _pair_any([*bare, *whole, *_write_names(members, besides=f"{text}.")])
+
+
+def _write_names(categories: Iterable[str], besides: str) -> list[str]:
+    """Return the other names of categories, but those that begin like the ones already asked for."""
+    names = (name for category in categories for name in taxonomy.names_of(category))
+    return [f"cat:{name}" for name in names if not name.casefold().startswith(besides.casefold())]

@@ -1,0 +1,205 @@
+"""From a term as written to a condition in its one spelling, or to nothing, or to a clear refusal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+from digest import taxonomy, tex
+from digest.errors import UsageError
+from digest.papers import ArxivId
+from digest.query.dates import UnreadableRange, spell_range
+from digest.query.names import spell_name
+from digest.query.notes import NoteKind
+from digest.query.spreading import spell_id, spread_keyword
+from digest.query.tree import Condition, Prefix, Shape, intern_condition
+from digest.query.words import is_stop_word, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from digest.query.notes import Source
+    from digest.query.tokens import TermToken
+    from digest.query.words import Word
+
+_NOT_IN_QUOTES = re.compile(r'["$\\]')
+_NOT_IN_WORDS = re.compile(r'[\s"$\\()*?]')
+"""Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
+
+
+def read_condition(source: Source, term: TermToken, inherited: Prefix | None) -> Condition | None:
+    """Return what a term asks for; None where it says nothing by itself and is left out, with a note.
+
+    Args:
+        source: takes the notes.
+        term: the term as scanned.
+        inherited: the prefix of the group it stands in.
+
+    Raises:
+        QueryError: the field can't be asked like that.
+    """
+    prefix = term.prefix or inherited or Prefix.ALL
+    return _READERS[prefix](source, term, prefix)
+
+
+class _Reading(NamedTuple):
+    """A value after its `*` was taken off."""
+
+    value: str
+    has_star: bool
+
+
+def _read_star(source: Source, term: TermToken) -> _Reading:
+    """Take a trailing `*` off an unquoted value; between quotes it is a mere sign, as it is at arXiv."""
+    if term.is_quoted:
+        return _Reading(term.value, has_star=False)
+    value = term.value.rstrip("*")
+    for sign in "*?":
+        if sign in value:
+            source.fail(
+                term.value_position + value.index(sign),
+                f"{sign} can't stand here: only * can, at the end of a word",
+                f'Write the beginning of the word and *, or put {sign} between quotes: "{sign}".',
+            )
+    if not value:
+        source.fail(term.value_position, "* needs the beginning of a word before it", "Write it like transf*.")
+    return _Reading(value, has_star=value != term.value)
+
+
+def _read_words(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
+    value, has_star = _read_star(source, term)
+    plain = tex.to_plain(value) if "\\" in value or "$" in value else value
+    words = list(split_words(plain))
+    if not words:
+        _leave_out_sign(source, term)
+        return None
+    has_star = has_star and words[-1].end == len(plain)
+    kept = [word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])]
+    if not kept:
+        message = f"{term.value!r} is too common to search for and was left out"
+        source.note(NoteKind.LEFT_OUT, term.position, message)
+        return None
+    shape = Shape.BEGINNING if has_star else Shape.PHRASE if term.is_quoted and len(kept) > 1 else Shape.WORD
+    if prefix is Prefix.ALL:
+        return _name_everywhere(plain, words, kept, shape)
+    return intern_condition(prefix, shape, _join_words(words, kept, shape))
+
+
+def _join_words(words: list[Word], kept: list[Word], shape: Shape) -> str:
+    """Return words as one text; in a phrase, stop words between others keep their places."""
+    if shape is not Shape.PHRASE:
+        return "-".join(word.text for word in kept)
+    return " ".join(word.text for word in words[words.index(kept[0]) : words.index(kept[-1]) + 1])
+
+
+def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Shape) -> Condition:
+    """Return an `all:` condition. Its text keeps its signs: names, categories and DOIs need them."""
+    whole = " ".join(plain[kept[0].start : kept[-1].end].split())
+    if spread_keyword(whole) and not _NOT_IN_QUOTES.search(whole):
+        text = taxonomy.spell_name(whole)
+        return intern_condition(Prefix.ALL, Shape.PHRASE if "(" in text else shape, text)
+    text = unicodedata.normalize("NFC", whole.lower())
+    is_printable = not (_NOT_IN_QUOTES if shape is Shape.PHRASE else _NOT_IN_WORDS).search(text)
+    if len(kept) == 1 or not is_printable:
+        text = _join_words(words, kept, shape)
+    return intern_condition(Prefix.ALL, shape, text)
+
+
+def _leave_out_sign(source: Source, term: TermToken) -> None:
+    if term.prefix is not None or term.is_quoted:
+        source.fail(
+            term.value_position, f"There is no word in {term.value!r}", "Signs alone are not searched for."
+        )
+    source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} holds no word and was left out")
+
+
+def _read_author(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
+    name = spell_name(term.value)
+    if not name:
+        _leave_out_sign(source, term)
+        return None
+    if name.endswith("*") and " " not in name:
+        return intern_condition(prefix, Shape.BEGINNING, name[:-1])
+    return intern_condition(prefix, Shape.PHRASE if " " in name else Shape.WORD, name)
+
+
+def _read_category(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    value = term.value.strip()
+    base = value.rstrip("*")
+    if not base or any(sign.isspace() or sign in "*?" for sign in base):
+        source.fail(
+            term.value_position,
+            f"{value!r} can't be the name of a category",
+            "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive.",
+        )
+    name = base.removesuffix(".")
+    if base == value or (base != name and taxonomy.is_archive(name)):
+        return _name_category(source, term, prefix, name)
+    return intern_condition(prefix, Shape.BEGINNING, _spell_beginning(base))
+
+
+def _name_category(source: Source, term: TermToken, prefix: Prefix, name: str) -> Condition:
+    if taxonomy.is_archive(name):
+        return intern_condition(prefix, Shape.WORD, taxonomy.spell_name(name))
+    canonical = taxonomy.canonical_category(name)
+    if not taxonomy.is_category(name):
+        nearest = taxonomy.nearest_category(name)
+        guess = f"; did you mean {nearest}?" if nearest else ""
+        message = f"{name!r} is no category of arXiv{guess}"
+        source.note(NoteKind.UNKNOWN_CATEGORY, term.value_position, message)
+    elif taxonomy.spell_name(name) in taxonomy.RETIRED:
+        message = f"{name} is no longer in use and read as {canonical}"
+        source.note(NoteKind.RETIRED_CATEGORY, term.value_position, message)
+    return intern_condition(prefix, Shape.WORD, canonical)
+
+
+def _spell_beginning(base: str) -> str:
+    folded = base.casefold()
+    known = (id_[: len(base)] for id_ in taxonomy.CATEGORIES if id_.casefold().startswith(folded))
+    return next(known, base)
+
+
+def _read_id(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    try:
+        id_, version = ArxivId.parse_versioned(term.value)
+    except UsageError as error:
+        source.fail(term.value_position, error.message, error.hint)
+    return intern_condition(prefix, Shape.WORD, spell_id(id_, version))
+
+
+def _read_doi(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    value = term.value.strip()
+    start = value.find("10.")
+    doi = value[start:]
+    if start < 0 or "/" not in doi or any(sign.isspace() or sign in "*?" for sign in doi):
+        source.fail(
+            term.value_position, f"{value!r} is no DOI", "A DOI looks like 10.1103/PhysRevLett.116.061102."
+        )
+    return intern_condition(prefix, Shape.WORD, doi)
+
+
+def _read_range(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    try:
+        return intern_condition(prefix, Shape.RANGE, spell_range(term.value))
+    except UnreadableRange as error:
+        source.fail(
+            term.value_position,
+            str(error),
+            "Write submittedDate:[20260301 TO 20260331]: year, month, day, and hour and minute if you like.",
+        )
+
+
+_READERS: Mapping[Prefix, Callable[[Source, TermToken, Prefix], Condition | None]] = {
+    Prefix.TITLE: _read_words,
+    Prefix.ABSTRACT: _read_words,
+    Prefix.COMMENT: _read_words,
+    Prefix.JOURNAL_REF: _read_words,
+    Prefix.REPORT_NO: _read_words,
+    Prefix.ALL: _read_words,
+    Prefix.AUTHOR: _read_author,
+    Prefix.CATEGORY: _read_category,
+    Prefix.ID: _read_id,
+    Prefix.DOI: _read_doi,
+    Prefix.SUBMITTED: _read_range,
+}

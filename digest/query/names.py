@@ -1,0 +1,117 @@
+"""People's names: cut into their parts, and compared as arXiv's author search does.
+
+A name's parts are its words in lower case without accents; hyphens and apostrophes hold together, dots
+and commas part (`J.-P. Serre` → `j-p`, `serre`). Several words must all be parts of one name, in any
+order; `Last, F` compares the last name and how the first ones begin.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from digest.query.words import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HYPHENS = "-\u2010\u2011\u2012\u2013"
+_APOSTROPHES = "'’`\u02bc\u00b4"
+_RUN = r"[\w\u0300-\u036f\u00ad\u200c\u200d]+"
+_PART = re.compile(rf"(?=\w){_RUN}(?:(?:\.?[{_HYPHENS}]|[{_APOSTROPHES}]){_RUN})*")
+_PATTERN_PART = re.compile(rf"{_PART.pattern}\*?")
+_ONE_SPELLING = str.maketrans(dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_APOSTROPHES, "'") | {".": ""})
+
+_GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
+"""What may stand behind a last name without being one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamePart:
+    """One part of a name: folded, at code points `start` to `end` (exclusive) of the plain name."""
+
+    text: str
+    start: int
+    end: int
+
+
+def split_name(name: str) -> tuple[NamePart, ...]:
+    """Cut a plain name into its parts, in order."""
+    return tuple(
+        NamePart(fold(match[0].translate(_ONE_SPELLING)), match.start(), match.end())
+        for match in _PART.finditer(name)
+    )
+
+
+def spell_name(text: str) -> str:
+    """Return a name as written in a query in its one spelling, `""` where no part is left.
+
+    Lower case with accents, parts separated by blanks; `smith_j` and `Smith,J` become `smith, j`.
+    """
+    last, comma, given = text.replace("_", " ").partition(",")
+    last_parts, given_parts = _spell_parts(last), _spell_parts(given.partition(",")[0])
+    if not comma and "_" in text and len(last_parts) > 1 and len(last_parts[-1]) == 1:
+        given_parts = [last_parts.pop()]
+    both = (" ".join(last_parts), " ".join(given_parts))
+    return ", ".join(both) if all(both) else "".join(both)
+
+
+def _spell_parts(text: str) -> list[str]:
+    parts = (match[0].translate(_ONE_SPELLING) for match in _PATTERN_PART.finditer(text.lower()))
+    return [unicodedata.normalize("NFC", part) for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """What a query says of one author, from the spelling `spell_name` gives.
+
+    Attributes:
+        anywhere: parts the name must have, in any order; a trailing `*` stands for any ending.
+        last: parts the last name must end with.
+        given: how the first names must begin, one after the other: an initial, or a whole name.
+    """
+
+    anywhere: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, spelling: str) -> NamePattern:
+        """Read a name as `spell_name` writes it."""
+        last, comma, given = spelling.partition(",")
+        parts = tuple(map(fold, last.split()))
+        return cls(last=parts, given=tuple(map(fold, given.split()))) if comma else cls(anywhere=parts)
+
+    def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
+        """Return which parts of a folded name are meant, () where the name is another one."""
+        return self._find_last_and_given(name) if self.last else self._find_anywhere(name)
+
+    def _find_anywhere(self, name: Sequence[str]) -> tuple[int, ...]:
+        found: set[int] = set()
+        for wanted in self.anywhere:
+            met = [index for index, part in enumerate(name) if _meets(part, wanted)]
+            if not met:
+                return ()
+            found.update(met)
+        return tuple(sorted(found))
+
+    def _find_last_and_given(self, name: Sequence[str]) -> tuple[int, ...]:
+        end = len(name)
+        while end > 1 and name[end - 1] in _GENERATIONS:
+            end -= 1
+        start = end - len(self.last)
+        if start < len(self.given) or not all(map(_meets, name[start:end], self.last)):
+            return ()
+        if not all(map(_begins, name, self.given)):
+            return ()
+        return (*range(len(self.given)), *range(start, end))
+
+
+def _meets(part: str, wanted: str) -> bool:
+    return part.startswith(wanted[:-1]) if wanted.endswith("*") else part == wanted
+
+
+def _begins(part: str, wanted: str) -> bool:
+    return part.startswith(wanted) if len(wanted) == 1 else _meets(part, wanted)

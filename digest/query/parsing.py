@@ -1,0 +1,168 @@
+"""From text to a query: conventional precedence, errors where they are.
+
+    query    = conjunction { OR conjunction }
+    conjunction = [ANDNOT] factor { (AND | ANDNOT | nothing) factor }
+    factor   = { NOT } ( term | [prefix:] "(" query ")" )
+
+NOT binds tightest, then AND, ANDNOT and a missing operator (which is AND), then OR; chains read from the
+left. arXiv itself knows no precedence and reads from the right (see `arxiv_syntax`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from digest.query.conditions import read_condition
+from digest.query.notes import NoteKind, Source
+from digest.query.queries import Query
+from digest.query.tokens import (
+    CloseToken,
+    EndToken,
+    OpenToken,
+    Operator,
+    OperatorToken,
+    Scanner,
+    TermToken,
+    Token,
+)
+from digest.query.tree import And, Node, Not, Or
+
+if TYPE_CHECKING:
+    from digest.query.tree import Prefix
+
+MAX_NESTING = 64
+"""Parentheses that may be open at one place."""
+
+
+_OPERATOR_HINT = 'AND, OR, ANDNOT and NOT stand before words or groups; to look for the word, quote it: "or".'
+
+
+def parse_query(text: str) -> Query:
+    """Read a saved query's text.
+
+    Raises:
+        QueryError: it can't be read; `position` says where, `hint` what to do.
+    """
+    source = Source(text)
+    tree = _Parser(source).parse()
+    return Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)))
+
+
+class _Parser:
+    """Reads the tokens of one query; None stands for what was left out."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._tokens = list(Scanner(source).scan_tokens())
+        self._index = 0
+
+    def parse(self) -> Node:
+        if isinstance(self._token, EndToken):
+            self._source.fail(0, "The query is empty", "Write what to look for, such as cat:cs.PF AND abs:GPU.")
+        tree = None if isinstance(self._token, CloseToken) else self._read_alternatives(None, depth=0)
+        if isinstance(self._token, CloseToken):
+            self._source.fail(
+                self._token.position, "This parenthesis closes nothing", "Remove it, or open one before."
+            )
+        if tree is None:
+            self._source.fail(
+                0, "Nothing is left to look for", "Every word of it is too common or holds no letter."
+            )
+        return tree
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._index]
+
+    def _take(self, *operators: Operator) -> OperatorToken | None:
+        token = self._token
+        if isinstance(token, OperatorToken) and token.operator in operators:
+            self._index += 1
+            return token
+        return None
+
+    def _read_alternatives(self, prefix: Prefix | None, depth: int) -> Node | None:
+        operands = [self._read_conjunction(prefix, depth)]
+        while operator := self._take(Operator.OR):
+            operands.append(self._read_conjunction(prefix, depth, operator))
+        return _join(Or, operands)
+
+    def _read_conjunction(
+        self, prefix: Prefix | None, depth: int, before: OperatorToken | None = None
+    ) -> Node | None:
+        if before is None and (before := self._take(Operator.ANDNOT)):
+            operands = [_negate(self._read_factor(prefix, depth, before))]
+        else:
+            operands = [self._read_factor(prefix, depth, before)]
+        while not self._is_at_end_of_conjunction():
+            if operator := self._take(Operator.ANDNOT):
+                operands.append(_negate(self._read_factor(prefix, depth, operator)))
+            else:
+                operator = self._take(Operator.AND)
+                self._note_missing_operator(operator)
+                operands.append(self._read_factor(prefix, depth, operator))
+        return _join(And, operands)
+
+    def _is_at_end_of_conjunction(self) -> bool:
+        token = self._token
+        return isinstance(token, CloseToken | EndToken) or (
+            isinstance(token, OperatorToken) and token.operator is Operator.OR
+        )
+
+    def _note_missing_operator(self, operator: OperatorToken | None) -> None:
+        is_noted = any(note.kind is NoteKind.MISSING_OPERATOR for note in self._source.notes)
+        if operator is None and not isinstance(self._token, OperatorToken) and not is_noted:
+            message = "no operator: read as AND, where arXiv reads OR"
+            self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, message)
+
+    def _read_factor(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
+        is_negated = False
+        while negation := self._take(Operator.NOT):
+            is_negated, before = not is_negated, negation
+        node = self._read_operand(prefix, depth, before)
+        return _negate(node) if is_negated else node
+
+    def _read_operand(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
+        match self._token:
+            case TermToken() as term:
+                self._index += 1
+                return read_condition(self._source, term, prefix)
+            case OpenToken() as opening:
+                return self._read_group(opening, opening.prefix or prefix, depth + 1)
+            case token:
+                return self._refuse(token, before)
+
+    def _read_group(self, opening: OpenToken, prefix: Prefix | None, depth: int) -> Node | None:
+        if depth > MAX_NESTING:
+            self._source.fail(
+                opening.position, f"More than {MAX_NESTING} parentheses are open here", "Nest less deeply."
+            )
+        self._index += 1
+        if isinstance(self._token, CloseToken):
+            self._source.fail(opening.position, "There is nothing between these parentheses", "Put a word there.")
+        node = None if isinstance(self._token, EndToken) else self._read_alternatives(prefix, depth)
+        if not isinstance(self._token, CloseToken):
+            self._source.fail(
+                opening.position, "This parenthesis is never closed", "Add a ) where its group ends."
+            )
+        self._index += 1
+        return node
+
+    def _refuse(self, token: Token, before: OperatorToken | None) -> NoReturn:
+        if not isinstance(token, OperatorToken) and before is not None:
+            token, message = before, f"{before.operator} has nothing behind it"
+        else:
+            behind = f"can't follow {before.operator}" if before else "has nothing before it"
+            message = f"{getattr(token, 'operator', 'This')} {behind}"
+        self._source.fail(token.position, message, _OPERATOR_HINT)
+
+
+def _negate(node: Node | None) -> Node | None:
+    return None if node is None else Not(node)
+
+
+def _join(kind: type[And | Or], operands: list[Node | None]) -> Node | None:
+    present = [operand for operand in operands if operand is not None]
+    if len(present) > 1:
+        return kind(tuple(present))
+    return present[0] if present else None

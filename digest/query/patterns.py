@@ -1,0 +1,78 @@
+"""Words and phrases as they are looked for in a text: folded, stemmed where the field is, with gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from digest.query.tree import Shape
+from digest.query.words import fold, is_stop_word, split_words, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.query.analysis import WordText
+    from digest.query.tree import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class WordPattern:
+    """What a condition looks for in a text of words.
+
+    Attributes:
+        terms: folded words, or their stems; all must occur.
+        places: of a phrase, how far behind its first word each term stands; () where any place will do.
+        beginning: how one more word begins, "" for none; of a stemmed text, its stem may do so too.
+    """
+
+    terms: tuple[str, ...]
+    places: tuple[int, ...] = ()
+    beginning: str = ""
+
+    @classmethod
+    def compile(cls, condition: Condition, *, is_stemmed: bool) -> WordPattern:
+        """Prepare a condition for texts that are stemmed, or are not."""
+        words = [word.text for word in split_words(condition.text)]
+        beginning = fold(words.pop()) if condition.shape is Shape.BEGINNING else ""
+        kept = [number for number, word in enumerate(words) if not is_stop_word(word)]
+        folded = [fold(words[number]) for number in kept]
+        is_phrase = condition.shape is Shape.PHRASE and len(kept) > 1
+        return cls(
+            terms=tuple(map(stem, folded)) if is_stemmed else tuple(folded),
+            places=tuple(number - kept[0] for number in kept) if is_phrase else (),
+            beginning=beginning,
+        )
+
+    def is_met(self, text: WordText) -> bool:
+        """Tell whether a text has what is looked for."""
+        numbers = text.numbers
+        for term in self.terms:
+            if term not in numbers:
+                return False
+        if self.places:
+            return next(self._find_phrases(text), None) is not None
+        return not self.beginning or next(self._find_beginnings(text), None) is not None
+
+    def find(self, text: WordText) -> list[tuple[int, int]]:
+        """Return the numbers of the first and last word of every place that meets it, in order."""
+        if not self.is_met(text):
+            return []
+        if self.places:
+            length = self.places[-1]
+            return [(first, first + length) for first in self._find_phrases(text)]
+        found = {number for term in self.terms for number in text.numbers[term]}
+        if self.beginning:
+            found.update(self._find_beginnings(text))
+        return [(number, number) for number in sorted(found)]
+
+    def _find_phrases(self, text: WordText) -> Iterator[int]:
+        others = [(text.numbers[term], place) for term, place in zip(self.terms[1:], self.places[1:], strict=True)]
+        for first in text.numbers[self.terms[0]]:
+            if all(first + place in numbers for numbers, place in others):
+                yield first
+
+    def _find_beginnings(self, text: WordText) -> Iterator[int]:
+        for vocabulary in {id(words): words for words in (text.surfaces, text.numbers)}.values():
+            for word, numbers in vocabulary.items():
+                if word.startswith(self.beginning):
+                    yield from numbers

@@ -1,0 +1,83 @@
+"""Trees as text: as they are, and in the one form all equal queries share."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from digest.query.tree import And, Condition, Node, Not, Or, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NEEDS_NO_QUOTES = re.compile(r"[^\s()\"*?]+")
+
+
+def print_condition(condition: Condition) -> str:
+    """Return a condition as a clause to read and to parse again: `abs:"tail latency"`."""
+    text = condition.text
+    match condition.shape:
+        case Shape.RANGE:
+            return f"{condition.prefix}:[{text}]"
+        case Shape.BEGINNING:
+            return f"{condition.prefix}:{text}*"
+        case Shape.WORD if _NEEDS_NO_QUOTES.fullmatch(text):
+            return f"{condition.prefix}:{text}"
+        case _:
+            return f'{condition.prefix}:"{text}"'
+
+
+def print_tree(node: Node) -> str:
+    """Return a tree as text, a pair of parentheses around each group, none around the whole."""
+    match node:
+        case Condition():
+            return print_condition(node)
+        case Not(operand):
+            return f"NOT {_print_operand(operand)}"
+        case Or(operands):
+            return " OR ".join(map(_print_operand, operands))
+        case And(operands):
+            return _print_operand(operands[0]) + "".join(map(_print_joined, operands[1:]))
+
+
+def _print_joined(node: Node) -> str:
+    if isinstance(node, Not):
+        return f" ANDNOT {_print_operand(node.operand)}"
+    return f" AND {_print_operand(node)}"
+
+
+def _print_operand(node: Node) -> str:
+    return f"({print_tree(node)})" if isinstance(node, And | Or | Not) else print_tree(node)
+
+
+def canonicalise(node: Node) -> Node:
+    """Return the tree all equal spellings share: flattened, without repetitions, in one order.
+
+    Double negations cancel. Operands stand in the order of their text, negated ones last.
+    """
+    match node:
+        case Condition():
+            return node
+        case Not(Not(inner)):
+            return canonicalise(inner)
+        case Not(operand):
+            inner = canonicalise(operand)
+            return inner.operand if isinstance(inner, Not) else Not(inner)
+        case And(operands):
+            return _join(And, (canonicalise(operand) for operand in operands))
+        case Or(operands):
+            return _join(Or, (canonicalise(operand) for operand in operands))
+
+
+def _join(kind: type[And | Or], operands: Iterable[Node]) -> Node:
+    distinct: dict[str, Node] = {}
+    for operand in operands:
+        for part in operand.operands if isinstance(operand, kind) else (operand,):
+            distinct[print_tree(part)] = part
+    ordered = sorted(distinct.items(), key=lambda entry: (isinstance(entry[1], Not), entry[0]))
+    return kind(tuple(part for _, part in ordered)) if len(ordered) > 1 else ordered[0][1]
+
+
+def print_canonical(node: Node) -> str:
+    """Return the text all equal spellings share; equal texts mean equal queries."""
+    return print_tree(canonicalise(node))

@@ -1,0 +1,56 @@
+"""What `all:` stands for: a condition on each field in turn, any of which will do.
+
+arXiv's own `all:` searches a few things more that its interfaces don't hand out (owners, ORCID, author
+ids, affiliations, names of categories), and joins the fields into one text before it looks for several
+words. Here every field is asked by its own meaning: title, abstract, comment, journal reference, report
+number and authors by words; category, id and DOI where the whole value names one.
+"""
+
+from __future__ import annotations
+
+from digest import taxonomy
+from digest.errors import UsageError
+from digest.papers import ArxivId
+from digest.query.names import split_name
+from digest.query.tree import Condition, Prefix, Shape, intern_condition
+
+_WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
+
+
+def spread_condition(condition: Condition) -> tuple[Condition, ...]:
+    """Return the conditions an `all:` condition is the union of; any other stands for itself."""
+    if condition.prefix is not Prefix.ALL:
+        return (condition,)
+    shape, text = condition.shape, condition.text
+    words = tuple(intern_condition(prefix, shape, text) for prefix in _WORD_PREFIXES)
+    keywords = () if shape is Shape.BEGINNING else spread_keyword(text)
+    return (*words, *_spread_name(shape, text), *keywords)
+
+
+def _spread_name(shape: Shape, text: str) -> tuple[Condition, ...]:
+    name = " ".join(part.text for part in split_name(text))
+    if not name:
+        return ()
+    if shape is Shape.BEGINNING and " " in name:
+        return (intern_condition(Prefix.AUTHOR, Shape.PHRASE, f"{name}*"),)
+    if shape is not Shape.BEGINNING:
+        shape = Shape.PHRASE if " " in name else Shape.WORD
+    return (intern_condition(Prefix.AUTHOR, shape, name),)
+
+
+def spread_keyword(text: str) -> tuple[Condition, ...]:
+    """Return the conditions on category, id or DOI that a text, taken whole, amounts to; often none."""
+    if taxonomy.is_category(text):
+        return (intern_condition(Prefix.CATEGORY, Shape.WORD, taxonomy.canonical_category(text)),)
+    if text.startswith("10.") and "/" in text:
+        return (intern_condition(Prefix.DOI, Shape.WORD, text),)
+    try:
+        id_, version = ArxivId.parse_versioned(text)
+    except UsageError:
+        return ()
+    return (intern_condition(Prefix.ID, Shape.WORD, spell_id(id_, version)),)
+
+
+def spell_id(id_: ArxivId, version: int | None) -> str:
+    """Return an id as conditions keep it: `2603.10026`, or `2603.10026v2` where a version is asked for."""
+    return f"{id_}v{version}" if version else str(id_)

@@ -1,0 +1,245 @@
+"""A query's text cut into tokens that know where they stand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from digest.query.notes import NoteKind
+from digest.query.tree import Prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.query.notes import Source
+
+MAX_LENGTH = 8_000
+"""Code points a query may have."""
+
+MAX_TERMS = 500
+"""Words, phrases and ranges a query may have."""
+
+
+class Operator(StrEnum):
+    """The words between conditions."""
+
+    AND = "AND"
+    OR = "OR"
+    ANDNOT = "ANDNOT"
+    NOT = "NOT"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorToken:
+    """An operator; a `-` before a word is a NOT."""
+
+    operator: Operator
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenToken:
+    """An opening parenthesis, with the prefix written before it."""
+
+    prefix: Prefix | None
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class CloseToken:
+    """A closing parenthesis."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class TermToken:
+    """A word, phrase or range; `value` is without quotes or brackets and begins at `value_position`."""
+
+    prefix: Prefix | None
+    value: str
+    is_quoted: bool
+    position: int
+    value_position: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndToken:
+    """The end of the text."""
+
+    position: int
+
+
+Token = OperatorToken | OpenToken | CloseToken | TermToken | EndToken
+
+_PREFIXES = {prefix.casefold(): prefix for prefix in Prefix}
+_OTHER_SPELLINGS = {"title": Prefix.TITLE, "arxiv": Prefix.ID, "lastupdateddate": Prefix.SUBMITTED}
+_LIKELY_MEANT = {
+    "abstract": Prefix.ABSTRACT,
+    "author": Prefix.AUTHOR,
+    "authors": Prefix.AUTHOR,
+    "comment": Prefix.COMMENT,
+    "journal": Prefix.JOURNAL_REF,
+    "category": Prefix.CATEGORY,
+    "report": Prefix.REPORT_NO,
+    "date": Prefix.SUBMITTED,
+}
+
+_END = r"\s\x00-\x1f\x7f()\""
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f]*")
+_BARE = re.compile(rf"[^{_END}]+")
+_BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
+"""Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
+_PREFIX = re.compile(r"([A-Za-z_]+):")
+_QUOTED = re.compile(r'"([^"]*)"')
+_RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
+
+
+class Scanner:
+    """Walks over a query's text, one token at a time.
+
+    `scan_tokens` ends with an `EndToken`. Every method raises QueryError where the text can't be cut:
+    a quote or bracket left open, an unknown prefix, one without a value, too long, too many terms.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._text = source.text
+        self._place = 0
+
+    def scan_tokens(self) -> Iterator[Token]:
+        """Yield all tokens from left to right."""
+        hint = "Split it into several saved queries."
+        if len(self._text) > MAX_LENGTH:
+            self._source.fail(MAX_LENGTH, f"The query is longer than {MAX_LENGTH:,} characters", hint)
+        terms = 0
+        while self._skip_blanks() < len(self._text):
+            token = self._scan_token()
+            terms += isinstance(token, TermToken)
+            if terms > MAX_TERMS:
+                self._source.fail(token.position, f"The query has more than {MAX_TERMS} terms", hint)
+            yield token
+        yield EndToken(self._place)
+
+    def _skip_blanks(self) -> int:
+        self._place = self._match(_BLANKS).end()
+        return self._place
+
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        match = pattern.match(self._text, self._place)
+        if match is None:  # callers have looked at the next character
+            self._source.fail(self._place, f"{self._next()!r} can't stand here")
+        return match
+
+    def _next(self) -> str:
+        return self._text[self._place : self._place + 1]
+
+    def _scan_token(self) -> Token:
+        start = self._place
+        match self._next():
+            case "(":
+                self._place += 1
+                return OpenToken(None, start)
+            case ")":
+                self._place += 1
+                return CloseToken(start)
+            case "-" if self._is_minus():
+                self._place += 1
+                return OperatorToken(Operator.NOT, start)
+            case '"':
+                return self._scan_quoted(None, start)
+            case _:
+                return self._scan_word(start)
+
+    def _is_minus(self) -> bool:
+        before = self._text[: self._place][-1:]
+        behind = self._text[self._place + 1 : self._place + 2]
+        follows_gap = not before or before == "(" or _BLANKS.fullmatch(before) is not None
+        return follows_gap and behind not in ("", ")", "-") and _BLANKS.fullmatch(behind) is None
+
+    def _scan_word(self, start: int) -> Token:
+        prefix = self._scan_prefix(start)
+        if prefix is not None:
+            return self._scan_value(prefix, start)
+        word = self._take_bare()
+        if word.upper() in Operator.__members__:
+            return OperatorToken(Operator[word.upper()], start)
+        if word in ("|", "||"):
+            self._source.fail(start, f"{word} is no operator", "Write OR.")
+        return TermToken(None, word, is_quoted=False, position=start, value_position=start)
+
+    def _take_bare(self) -> str:
+        is_doi = self._text.startswith("10.", self._place)
+        word = self._match(_BARE_DOI if is_doi else _BARE)[0]
+        self._place += len(word)
+        return word
+
+    def _scan_prefix(self, start: int) -> Prefix | None:
+        written = _PREFIX.match(self._text, start)
+        if written is None:
+            return None
+        name = written[1].casefold()
+        known = _PREFIXES.get(name) or _OTHER_SPELLINGS.get(name)
+        has_value = re.match(r"[^\s)]", self._text[written.end() : written.end() + 1]) is not None
+        if known is None and has_value:
+            self._refuse_prefix(written[1], start)
+        if known is not None and not has_value:
+            self._source.fail(
+                start, f"{written[0]} has nothing to look for", f"Write the word right behind it: {known}:word."
+            )
+        if name == "lastupdateddate":
+            message = (
+                "arXiv has no range of update dates: lastUpdatedDate is read as submittedDate, here and there"
+            )
+            self._source.note(NoteKind.READ_AS, start, message)
+        if known is not None:
+            self._place = written.end()
+        return known
+
+    def _refuse_prefix(self, name: str, start: int) -> None:
+        folded = name.casefold()
+        close = get_close_matches(folded, _PREFIXES, n=1, cutoff=0.5)
+        meant = _LIKELY_MEANT.get(folded) or (_PREFIXES[close[0]] if close else None)
+        guess = f"Did you mean {meant}:? " if meant else ""
+        known = " ".join(Prefix)
+        hint = f"{guess}Known are {known}; a word with a colon in it needs quotes."
+        self._source.fail(start, f"{name}: is no known prefix", hint)
+
+    def _scan_value(self, prefix: Prefix, start: int) -> Token:
+        if prefix is Prefix.SUBMITTED:
+            return self._scan_range(start)
+        match self._next():
+            case "(":
+                self._place += 1
+                return OpenToken(prefix, start)
+            case '"':
+                return self._scan_quoted(prefix, start)
+            case _:
+                value_position = self._place
+                value = self._take_bare()
+                return TermToken(prefix, value, is_quoted=False, position=start, value_position=value_position)
+
+    def _scan_quoted(self, prefix: Prefix | None, start: int) -> TermToken:
+        opening = self._place
+        quoted = _QUOTED.match(self._text, opening)
+        if quoted is None:
+            self._source.fail(
+                opening, "This quotation mark is never closed", 'Phrases stand between two ": "like this".'
+            )
+        self._place = quoted.end()
+        return TermToken(prefix, quoted[1], is_quoted=True, position=start, value_position=opening + 1)
+
+    def _scan_range(self, start: int) -> TermToken:
+        opening = self._place
+        found = _RANGE.match(self._text, opening)
+        if found is None:
+            self._source.fail(
+                opening,
+                "submittedDate: needs a range in square brackets",
+                "Write submittedDate:[20260301 TO 20260331].",
+            )
+        self._place = found.end()
+        return TermToken(Prefix.SUBMITTED, found[1], is_quoted=False, position=start, value_position=opening + 1)

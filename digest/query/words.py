@@ -1,0 +1,151 @@
+"""Words as arXiv's index sees them: cut, lower-cased, stripped of accents, stemmed.
+
+The steps follow the `english` and `standard` analysers arXiv searches with (arXiv/arxiv-search,
+`DocumentMapping.json`): words are cut as in Unicode Standard Annex 29, a possessive 's goes, 33 words
+are too common to count but keep their place in a phrase, and titles and abstracts are stemmed after
+Porter. One step is ours: accents are folded, so that `Schrodinger` finds `Schrödinger`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer ships no types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STOP_WORDS = frozenset(
+    (
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "for",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "such",
+        "that",
+        "the",
+        "their",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "to",
+        "was",
+        "will",
+        "with",
+    )
+)
+
+_IDEOGRAPHS = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3041-\u309f"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+)
+"""Scripts written without blanks: each character is a word."""
+
+_FORMATS = "\u00ad\u200c\u200d\u2060\ufeff"
+"""Invisible characters (soft hyphen, joiners) that neither part words nor count."""
+
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u0f71-\u0fbc\u1000-\u109f\u1780-\u17dd"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f" + _FORMATS
+)
+"""Combining marks, and the blocks of scripts whose vowel signs are such: they never begin a word."""
+
+_LETTER = rf"[^\W{_IDEOGRAPHS}]"
+_RUN = rf"{_LETTER}+(?:[{_MARKS}]+{_LETTER}*)*"
+_JOIN = rf"(?:(?<![\d_])[.'’·](?=(?!\d){_LETTER})|(?<=\d)[.,;'’](?=\d))"
+_WORD = re.compile(rf"[{_IDEOGRAPHS}][{_MARKS}]*|{_RUN}(?:{_JOIN}{_RUN})*")
+_ASCII_WORD = re.compile(r"\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*", re.ASCII)
+
+_POSSESSIVE = re.compile(r"(?:['’]s)+\Z")
+_WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)
+_LETTERS_WITHOUT_PARTS = str.maketrans(
+    {
+        "ø": "o",
+        "ł": "l",
+        "đ": "d",
+        "ð": "d",
+        "ħ": "h",
+        "\u0131": "i",
+        "ŧ": "t",
+        "æ": "ae",
+        "œ": "oe",
+        "þ": "th",
+        "’": "'",
+    }
+)
+"""Letters that Unicode does not take apart into a letter and an accent."""
+
+_SHORTEST_STEMMED = 3
+"""Porter's published program leaves shorter words alone."""
+
+_porter = Stemmer.Stemmer("porter")
+_porter.maxCacheSize = 0  # `stem` keeps the cache, bounded and shared
+
+
+class Word(NamedTuple):
+    """One word of a text: lower-cased, accents kept, at code points `start` to `end` (exclusive)."""
+
+    text: str
+    start: int
+    end: int
+
+
+def split_words(text: str) -> Iterator[Word]:
+    """Cut a plain text into its words, in order; stop words are among them, because they hold a place."""
+    pattern = _ASCII_WORD if text.isascii() else _WORD
+    for match in pattern.finditer(text):
+        yield Word(_spell(match[0]), match.start(), match.end())
+
+
+def _spell(raw: str) -> str:
+    word = raw.lower()
+    if not word.isascii():
+        word = unicodedata.normalize("NFC", word.translate(_WITHOUT_FORMATS))
+    return _POSSESSIVE.sub("", word) if word.endswith("s") else word
+
+
+def is_stop_word(word: str) -> bool:
+    """Tell whether a lower-case word is among the 33 that only hold a place."""
+    return word in STOP_WORDS
+
+
+def fold(text: str) -> str:
+    """Return the text in lower case, compatibility forms resolved, without accents."""
+    if text.isascii():
+        return text.lower()
+    return _fold_accents(text)
+
+
+@lru_cache(maxsize=2**14)
+def _fold_accents(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    letters = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return letters.translate(_LETTERS_WITHOUT_PARTS).translate(_WITHOUT_FORMATS)
+
+
+@lru_cache(maxsize=2**17)
+def stem(word: str) -> str:
+    """Return Porter's stem of a folded word: `generative` and `generation` share `gener`."""
+    return str(_porter.stemWord(word)) if len(word) >= _SHORTEST_STEMMED else word

@@ -1,0 +1,172 @@
+"""What is sent to arXiv: pairs in parentheses, plain or quoted terms, never less than is meant."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.papers import Paper
+from digest.query import And, Condition, Node, Not, Or, Prefix, Query, Shape, matches, parse_query, to_arxiv
+
+MakePaper = Callable[..., Paper]
+EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("ti:GPU", "ti:gpu"),
+        ("GPU", "all:gpu"),
+        ('abs:"tail latency"', 'abs:"tail latency"'),
+        ('abs:"state of the art"', 'abs:"state of the art"'),
+        ("ti:Schrödinger", 'ti:"schrödinger"'),
+        ("abs:self-supervised", "(abs:self AND abs:supervised)"),
+        ("cat:cs.PF AND abs:GPU", "(abs:gpu AND cat:cs.PF)"),
+        ("a1 OR b1 OR c1", "(all:a1 OR (all:b1 OR all:c1))"),
+        ("a1 AND b1 AND c1 AND d1", "((all:a1 AND all:b1) AND (all:c1 AND all:d1))"),
+        ("a1 AND b1 OR c1", "((all:a1 AND all:b1) OR all:c1)"),
+        ("ti:a1 ANDNOT ti:b1", "(ti:a1 ANDNOT ti:b1)"),
+        ("ti:a1 ANDNOT ti:b1 ANDNOT ti:c1", "(ti:a1 ANDNOT (ti:b1 OR ti:c1))"),
+        ("ti:a1 ANDNOT (ti:b1 AND ti:c1)", "(ti:a1 ANDNOT (ti:b1 AND ti:c1))"),
+        ("NOT ti:a1", f"({EVERYTHING} ANDNOT ti:a1)"),
+        ("ti:a1 OR NOT ti:b1", f"(ti:a1 OR ({EVERYTHING} ANDNOT ti:b1))"),
+        ("NOT ti:a1 AND NOT ti:b1", f"({EVERYTHING} ANDNOT (ti:a1 OR ti:b1))"),
+        # names
+        ("au:smith", "au:smith"),
+        ('au:"Bin Liu"', 'au:"bin liu"'),
+        ("au:del_maestro", 'au:"del maestro"'),
+        ('au:"Smith, J"', "au:smith,j"),
+        ("au:smith_j", "au:smith,j"),
+        ('au:"de la Cruz, M"', 'au:"de la cruz"'),
+        ("au:Müller,J", "au:muller,j"),
+        ('ti:a1 ANDNOT au:"Smith, J"', '(ti:a1 ANDNOT au:"smith j")'),
+        ("au:smit*", "au:smit*"),
+        ('au:"or"', 'au:"or"'),
+        # all names of a category, all categories of an archive
+        ("cat:cs.NA", "(cat:math.NA OR cat:cs.NA)"),
+        ("cat:hep-th", "cat:hep-th"),
+        ("cat:stat", "(cat:stat.* OR cat:math.ST)"),
+        ("cat:astro-ph", "(cat:astro-ph OR cat:astro-ph.*)"),
+        ("cat:econ", "(cat:econ.* OR cat:q-fin.EC)"),
+        ("cat:econ.G*", "(cat:econ.G* OR cat:q-fin.EC)"),
+        ("cat:cs.ZZ", "cat:cs.ZZ"),
+        # identifiers and dates
+        ("id:2603.10026v2", "id:2603.10026v2"),
+        ("id:hep-th/9901001", 'id:"hep-th/9901001"'),
+        ("doi:10.1103/PhysRevLett.116.061102", 'doi:"10.1103/PhysRevLett.116.061102"'),
+        ("submittedDate:[2024 TO 2024]", "submittedDate:[202401010000 TO 202412312359]"),
+        ("submittedDate:[* TO 2024]", "submittedDate:[198001010000 TO 202412312359]"),
+        # beginnings: where the stem is shorter than what was typed, * alone would miss it
+        ("ti:transf*", "ti:transf*"),
+        ("ti:generative*", "(ti:generative* OR ti:generative)"),
+        ("co:generative*", "co:generative*"),
+        ("ti:self-superv*", "(ti:self AND ti:superv*)"),
+        ("ti:a1 ANDNOT ti:generative*", "(ti:a1 ANDNOT ti:generative*)"),
+        # all: is wider at arXiv, so it is asked for what is wanted and spelled out for what is not
+        ("hep-th", "((all:hep AND all:th) OR all:hep-th)"),
+        ("10.1000/Ab", '((all:10.1000 AND all:ab) OR all:"10.1000/Ab")'),
+        (
+            "ti:a1 ANDNOT gpu",
+            "(ti:a1 ANDNOT ((ti:gpu OR (abs:gpu OR co:gpu)) OR (jr:gpu OR (rn:gpu OR au:gpu))))",
+        ),
+    ],
+)
+def test_a_query_is_sent_as(text: str, sent: str) -> None:
+    assert to_arxiv(parse_query(text)) == sent
+
+
+TERM = re.compile(
+    r'(?:ti|abs|au|co|jr|rn|cat|id|doi|all):(?:"[^"\\\[\]\r\n]+"|[A-Za-z0-9][^\s"()\[\]]*)'
+    r"|submittedDate:\[\d{12} TO \d{12}\]"
+)
+
+
+def read_pairs(text: str, place: int = 0) -> int:
+    """Read one term, or one pair in parentheses; return where it ends, or fail."""
+    if text[place] != "(":
+        term = TERM.match(text, place)
+        assert term, text[place:]
+        return term.end()
+    operator = re.compile(r" (?:AND|OR|ANDNOT) ").match(text, read_pairs(text, place + 1))
+    assert operator, text[place:]
+    end = read_pairs(text, operator.end())
+    assert text[end] == ")", text[place:]
+    return end + 1
+
+
+WORDS = ["gpu", "generative", "self-supervised", "tail latency", "größe", "hep-th"]
+CONDITIONS = st.one_of(
+    st.builds(
+        Condition,
+        st.sampled_from(["ti", "abs", "co", "all"]).map(Prefix),
+        st.just(Shape.WORD),
+        st.sampled_from(WORDS[:3]),
+    ),
+    st.builds(
+        Condition, st.sampled_from(["ti", "all"]).map(Prefix), st.just(Shape.PHRASE), st.sampled_from(WORDS[2:4])
+    ),
+    st.builds(
+        Condition,
+        st.sampled_from(["ti", "all"]).map(Prefix),
+        st.just(Shape.BEGINNING),
+        st.sampled_from(["gener", "self-s"]),
+    ),
+    st.builds(
+        Condition,
+        st.just(Prefix.AUTHOR),
+        st.just(Shape.PHRASE),
+        st.sampled_from(["smith, j", "de smith, j", "bin liu"]),
+    ),
+    st.builds(
+        Condition,
+        st.just(Prefix.CATEGORY),
+        st.just(Shape.WORD),
+        st.sampled_from(["cs.PF", "cs", "math.NA", "hep-th"]),
+    ),
+)
+TREES: st.SearchStrategy[Node] = st.recursive(
+    CONDITIONS,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=4).map(lambda nodes: And(tuple(nodes))),
+        st.lists(inner, min_size=2, max_size=4).map(lambda nodes: Or(tuple(nodes))),
+        inner.map(Not),
+    ),
+    max_leaves=10,
+)
+PAPERS = st.fixed_dictionaries(
+    {
+        "title": st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join),
+        "abstract": st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join),
+        "comment": st.sampled_from(["", "gpu", "generative"]),
+        "authors": st.lists(
+            st.sampled_from(["Bin Liu", "Ann de Smith", "J. Smith", "Generative Liu"]), max_size=2
+        ),
+        "categories": st.lists(st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th"]), max_size=2).map(tuple),
+    }
+)
+
+
+@given(TREES)
+def test_everything_is_sent_as_pairs_of_safe_terms(tree: Node) -> None:
+    sent = to_arxiv(tree)
+    assert read_pairs(sent) == len(sent)
+
+
+@given(tree=TREES, fields=PAPERS)
+def test_what_is_sent_never_means_less_than_the_query(
+    tree: Node, fields: dict[str, object], make_paper: MakePaper
+) -> None:
+    """Pairs in parentheses read alike with and without precedence, so our reader can stand in."""
+    paper = make_paper(**fields)
+    assert matches(parse_query(to_arxiv(tree)), paper) or not matches(Query("", tree), paper)
+
+
+def test_a_long_list_nests_only_a_few_parentheses_deep() -> None:
+    sent = to_arxiv(parse_query(" OR ".join(f"ti:w{number}" for number in range(500))))
+    depth = deepest = 0
+    for char in sent:
+        depth += (char == "(") - (char == ")")
+        deepest = max(deepest, depth)
+    assert deepest == 9

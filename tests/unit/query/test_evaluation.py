@@ -1,0 +1,332 @@
+"""What a query means to a paper: tables of single conditions, and a plain evaluator to agree with."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.papers import Paper
+from digest.query import And, Condition, Node, Not, Or, Prefix, Query, Shape, analyse, matches, parse_query
+
+MakePaper = Callable[..., Paper]
+
+
+@pytest.fixture(scope="module")
+def paper(make_paper: MakePaper) -> Paper:
+    return make_paper(
+        id="2603.10026",
+        version=2,
+        title="Tail Latency of Self-supervised GPUs at $10^{-3}$ s: $k$-means",
+        abstract="We study the state of the art in generative transformers.\nSchrödinger's cats don't mind.",
+        authors=["Pınar Tözün", "J.-P. Serre", "John K. Smith Jr.", "Yi-Bin Liu", "The ATLAS Collaboration"],
+        categories=("cs.PF", "math.NA", "hep-th"),
+        comment="12 pages, 3 figures; accepted at ICS'26",
+        journal_ref="Phys. Rev. Lett. 116 (2016) 061102",
+        report_no="FERMILAB-PUB-26-123-T",
+        dois=("10.1103/PhysRevLett.116.061102", "10.1000/Second"),
+        published=datetime(2026, 2, 24, 23, 59, 59, tzinfo=UTC),
+    )
+
+
+MET = [
+    # words are stemmed and folded in title and abstract
+    "ti:gpu",
+    "ti:GPUs",
+    "ti:latencies",
+    "abs:generation",
+    "abs:transform",
+    "abs:schrodinger",
+    "abs:Schrödinger",
+    "abs:cat",
+    "abs:don't",
+    # phrases keep the gaps of stop words
+    'ti:"tail latency"',
+    'ti:"latency of self-supervised"',
+    'ti:"latency the self-supervised"',
+    'abs:"state of the art"',
+    'abs:"art in generative"',
+    'ti:"k-means"',
+    "ti:k-means",
+    # words that punctuation parts may stand anywhere in the field
+    "ti:gpu-tail",
+    # beginnings of words and of stems
+    "ti:superv*",
+    "ti:supervised*",
+    "abs:gener*",
+    "abs:generativ*",
+    "ti:tail-super*",
+    # comment, journal reference and report number are not stemmed
+    "co:figures",
+    "co:pages",
+    'co:"3 figures"',
+    'jr:"Phys. Rev. Lett."',
+    "jr:116",
+    "rn:fermilab",
+    'rn:"FERMILAB-PUB-26-123-T"',
+    # whole names
+    "au:tozun",
+    "au:Tözün",
+    'au:"Pinar Tozun"',
+    'au:"tozun pinar"',
+    "au:serre",
+    'au:"J.-P. Serre"',
+    'au:"Smith, J"',
+    "au:smith_j",
+    "au:Smith,J",
+    'au:"Smith, John"',
+    'au:"Smith, John K."',
+    "au:yi-bin",
+    "au:tozu*",
+    "au:atlas",
+    # categories, primary or not, under all their names, and whole archives
+    "cat:cs.PF",
+    "cat:cs.pf",
+    "cat:hep-th",
+    "cat:math.NA",
+    "cat:cs.NA",
+    "cat:math",
+    "cat:cs.*",
+    "cat:cs.P*",
+    "cat:hep-*",
+    # identifiers
+    "id:2603.10026",
+    "id:2603.10026v2",
+    "doi:10.1103/PhysRevLett.116.061102",
+    "doi:10.1103/physrevlett.116.061102",
+    "doi:10.1000/second",
+    # dates, to the minute, both ends included
+    "submittedDate:[202602242359 TO 202602242359]",
+    "submittedDate:[2026 TO 2026]",
+    "submittedDate:[* TO 20260224]",
+    "submittedDate:[20260224 TO *]",
+    # everything
+    "latency",
+    "tözün",
+    "figures",
+    "lett",
+    "fermilab",
+    "cs.PF",
+    "cs.NA",
+    "hep-th",
+    "2603.10026",
+    "2603.10026v2",
+    "10.1103/PhysRevLett.116.061102",
+    '"tail latency"',
+    '"serre j.-p."',
+    "transf*",
+    "tozu*",
+    "john smith",
+]
+
+NOT_MET = [
+    "ti:transformers",
+    "abs:gpu",
+    "ti:late",
+    'ti:"latency tail"',
+    'ti:"latency self-supervised"',
+    'abs:"state art"',
+    "ti:gpu-transformers",
+    "ti:upervis*",
+    "co:figure",
+    "co:page",
+    "jr:letters",
+    "rn:cern",
+    "au:smi",
+    'au:"pinar serre"',
+    'au:"bin liu"',
+    'au:"J. Smith"',
+    'au:"Smith, K"',
+    "au:smith_k",
+    "cat:cs.DC",
+    "cat:stat",
+    "cat:hep",
+    "cat:q*",
+    "id:2603.10026v1",
+    "id:2603.10027",
+    "doi:10.1103/PhysRevLett.116",
+    "submittedDate:[202602250000 TO 2027]",
+    "submittedDate:[2025 TO 202602242358]",
+    "figure",
+    "cs",
+    "math",
+    "hep-ex",
+    "2603.10026v1",
+    '"tail of latency"',
+    "xyz*",
+]
+
+
+@pytest.mark.parametrize("text", MET)
+def test_the_paper_is_meant_by(text: str, paper: Paper) -> None:
+    assert matches(parse_query(text), paper)
+
+
+@pytest.mark.parametrize("text", NOT_MET)
+def test_the_paper_is_not_meant_by(text: str, paper: Paper) -> None:
+    assert not matches(parse_query(text), paper)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ti:gpu AND abs:gpu", False),
+        ("ti:gpu OR abs:gpu", True),
+        ("ti:gpu ANDNOT abs:gpu", True),
+        ("NOT ti:gpu", False),
+        ("ti:(gpu AND (tail OR head))", True),
+        ("abs:gpu AND ti:gpu OR ti:tail", True),
+        ("abs:gpu AND (ti:gpu OR ti:tail)", False),
+    ],
+)
+def test_operators_combine_conditions(text: str, expected: bool, paper: Paper) -> None:  # noqa: FBT001  # a table's column
+    assert matches(parse_query(text), paper) is expected
+
+
+@pytest.mark.parametrize(
+    ("query", "category"),
+    [
+        ("cat:cs.CL", "cmp-lg"),
+        ("cat:cmp-lg", "cs.CL"),
+        ("cat:math-ph", "math.MP"),
+        ("cat:astro-ph", "astro-ph.GA"),
+    ],
+)
+def test_every_name_of_a_category_will_do(query: str, category: str, make_paper: MakePaper) -> None:
+    assert matches(parse_query(query), make_paper(categories=(category,)))
+
+
+def test_an_unknown_category_means_the_papers_that_carry_it(make_paper: MakePaper) -> None:
+    query = parse_query("cat:I.2.6")
+    assert matches(query, make_paper(categories=("cs.AI", "I.2.6")))
+    assert not matches(query, make_paper(categories=("cs.AI",)))
+
+
+def test_raw_tex_in_names_and_titles_is_resolved_first(make_paper: MakePaper) -> None:
+    paper = make_paper(title=r"Poincar\'e maps", authors=[r"Fr\'ed\'eric Mot\"as"])
+    assert matches(parse_query('ti:poincaré AND ti:"poincare map" AND au:"frederic motas"'), paper)
+
+
+def test_a_paper_with_nothing_in_it_meets_only_what_excludes(make_paper: MakePaper) -> None:
+    bare = make_paper(title="", abstract="", authors=[], categories=())
+    assert not matches(parse_query("gpu OR au:smith OR cat:cs.PF OR gp* OR doi:10.1000/x"), bare)
+    assert matches(parse_query("NOT gpu"), bare)
+
+
+def test_an_analysed_paper_and_a_bare_tree_answer_like_a_paper_and_a_query(paper: Paper) -> None:
+    query = parse_query("ti:gpu ANDNOT abs:gpu")
+    assert matches(query.tree, analyse(paper)) is matches(query, paper) is True
+
+
+def test_a_paper_is_analysed_once(paper: Paper) -> None:
+    ready = analyse(paper)
+    assert analyse(ready) is ready
+    assert ready.title is ready.title
+
+
+# A plain evaluator over made-up words whose stems are known: no index, no compilation, sets only.
+
+STEMS = {"gpu": "gpu", "gpus": "gpu", "latency": "latenc", "latencies": "latenc", "tail": "tail", "the": None}
+WORDS = st.sampled_from(sorted(STEMS))
+TEXTS = st.lists(WORDS, max_size=5).map(" ".join)
+NAMES = st.lists(st.sampled_from(["bin", "liu", "gpu"]), min_size=1, max_size=3).map(" ".join)
+CATEGORIES = st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th"])
+
+LEAVES = st.one_of(
+    st.builds(
+        Condition,
+        st.sampled_from([Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.ALL]),
+        st.just(Shape.WORD),
+        st.sampled_from([word for word, stem in STEMS.items() if stem]),
+    ),
+    st.builds(
+        Condition,
+        st.sampled_from([Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.ALL]),
+        st.just(Shape.PHRASE),
+        st.sampled_from(["tail latency", "tail the gpu", "gpu gpus", "latencies tail gpu"]),
+    ),
+    st.builds(
+        Condition, st.just(Prefix.AUTHOR), st.just(Shape.PHRASE), st.sampled_from(["bin liu", "gpu liu bin"])
+    ),
+    st.builds(
+        Condition,
+        st.just(Prefix.CATEGORY),
+        st.just(Shape.WORD),
+        CATEGORIES.map(lambda c: c.replace("cs.N", "math.N")),
+    ),
+)
+TREES: st.SearchStrategy[Node] = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=3).map(lambda nodes: And(tuple(nodes))),
+        st.lists(inner, min_size=2, max_size=3).map(lambda nodes: Or(tuple(nodes))),
+        inner.map(Not),
+    ),
+    max_leaves=8,
+)
+
+
+def stems_at(text: str, *, is_stemmed: bool) -> set[tuple[int, str]]:
+    kept = ((place, word) for place, word in enumerate(text.split()) if STEMS.get(word, word))
+    return {(place, STEMS[word] or "" if is_stemmed and word in STEMS else word) for place, word in kept}
+
+
+def holds_words(text: str, wanted: str, *, is_stemmed: bool) -> bool:
+    there, sought = stems_at(text, is_stemmed=is_stemmed), stems_at(wanted, is_stemmed=is_stemmed)
+    return any(
+        {(place + shift, word) for place, word in sought} <= there for shift in range(len(text.split()) + 1)
+    )
+
+
+def holds(paper: Paper, condition: Condition) -> bool:
+    prefix, text = condition.prefix, condition.text
+    in_title = holds_words(paper.title, text, is_stemmed=True)
+    in_abstract = holds_words(paper.abstract, text, is_stemmed=True)
+    in_comment = holds_words(paper.comment, text, is_stemmed=False)
+    in_authors = any(set(text.split()) <= set(author.name.split()) for author in paper.authors)
+    in_categories = text in {category.replace("cs.NA", "math.NA") for category in paper.categories}
+    return {
+        Prefix.TITLE: in_title,
+        Prefix.ABSTRACT: in_abstract,
+        Prefix.COMMENT: in_comment,
+        Prefix.AUTHOR: in_authors,
+        Prefix.CATEGORY: in_categories,
+        Prefix.ALL: in_title or in_abstract or in_comment or in_authors or in_categories,
+    }[prefix]
+
+
+def evaluate(node: Node, papers: set[Paper]) -> set[Paper]:
+    match node:
+        case Condition():
+            return {paper for paper in papers if holds(paper, node)}
+        case Not(operand):
+            return papers - evaluate(operand, papers)
+        case And(operands):
+            return set.intersection(*(evaluate(operand, papers) for operand in operands))
+        case Or(operands):
+            return set.union(*(evaluate(operand, papers) for operand in operands))
+
+
+@given(
+    tree=TREES,
+    fields=st.lists(
+        st.fixed_dictionaries(
+            {
+                "title": TEXTS,
+                "abstract": TEXTS,
+                "comment": TEXTS,
+                "authors": st.lists(NAMES, max_size=2),
+                "categories": st.lists(CATEGORIES, max_size=2).map(tuple),
+            }
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_evaluation_agrees_with_a_plain_evaluator(
+    tree: Node, fields: list[dict[str, object]], make_paper: MakePaper
+) -> None:
+    papers = {make_paper(**each) for each in fields}
+    found = {paper for paper in papers if matches(Query("", tree), paper)}
+    assert found == evaluate(tree, papers)

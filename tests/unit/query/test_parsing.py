@@ -1,0 +1,242 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.errors import QueryError
+from digest.query import NoteKind, Query, parse_query
+from digest.query.printing import print_tree
+
+
+def read(text: str) -> str:
+    return print_tree(parse_query(text).tree)
+
+
+@pytest.mark.parametrize(
+    ("text", "reading"),
+    [
+        # every prefix, every shape
+        ("ti:graph", "ti:graph"),
+        ('abs:"tail latency"', 'abs:"tail latency"'),
+        ("au:smith", "au:smith"),
+        ("co:pages", "co:pages"),
+        ("jr:lett", "jr:lett"),
+        ("rn:fermilab", "rn:fermilab"),
+        ("cat:cs.PF", "cat:cs.PF"),
+        ("id:2603.10026v2", "id:2603.10026v2"),
+        ("doi:10.1103/PhysRevLett.116.061102", "doi:10.1103/PhysRevLett.116.061102"),
+        ("all:graph", "all:graph"),
+        ("graph", "all:graph"),
+        ('"tail latency"', 'all:"tail latency"'),
+        ("transf*", "all:transf*"),
+        ("submittedDate:[2024 TO 202402]", "submittedDate:[202401010000 TO 202402292359]"),
+        ("submitteddate:[* TO 2024]", "submittedDate:[* TO 202412312359]"),
+        # letter case, other spellings
+        ("TI:Graph", "ti:graph"),
+        ("title:Graph", "ti:graph"),
+        ("arXiv:2603.10026", "id:2603.10026"),
+        ("a1 and b1 or c1 andnot d1 Not e1", "(all:a1 AND all:b1) OR (all:c1 ANDNOT all:d1 ANDNOT all:e1)"),
+        # precedence and association
+        ("a1 AND b1 OR c1", "(all:a1 AND all:b1) OR all:c1"),
+        ("a1 OR b1 AND c1", "all:a1 OR (all:b1 AND all:c1)"),
+        ("a1 ANDNOT b1 OR c1", "(all:a1 ANDNOT all:b1) OR all:c1"),
+        ("a1 ANDNOT b1 ANDNOT c1", "all:a1 ANDNOT all:b1 ANDNOT all:c1"),
+        ("a1 ANDNOT b1 AND c1", "all:a1 ANDNOT all:b1 AND all:c1"),
+        ("NOT a1 AND b1", "(NOT all:a1) AND all:b1"),
+        ("a1 AND NOT b1", "all:a1 ANDNOT all:b1"),
+        ("a1 OR NOT b1", "all:a1 OR (NOT all:b1)"),
+        ("NOT NOT a1", "all:a1"),
+        ("a1 ANDNOT NOT b1", "all:a1 ANDNOT (NOT all:b1)"),
+        ("ANDNOT a1", "NOT all:a1"),
+        ("-a1 b1", "(NOT all:a1) AND all:b1"),
+        ('a1 -"b1 c1" -(d1 e1)', 'all:a1 ANDNOT all:"b1 c1" ANDNOT (all:d1 AND all:e1)'),
+        # groups
+        ("(a1 OR b1) AND c1", "(all:a1 OR all:b1) AND all:c1"),
+        ("((a1))", "all:a1"),
+        ("(a1 AND b1) AND c1", "(all:a1 AND all:b1) AND all:c1"),
+        ("ti:(a1 OR b1)", "ti:a1 OR ti:b1"),
+        ("ti:(a1 AND (b1 OR c1))", "ti:a1 AND (ti:b1 OR ti:c1)"),
+        ("ti:(a1 OR abs:b1)", "ti:a1 OR abs:b1"),
+        ("ti:(a1 OR abs:(b1 c1) OR d1)", "ti:a1 OR (abs:b1 AND abs:c1) OR ti:d1"),
+        ("cat:(cs.PF OR cs.DC)", "cat:cs.PF OR cat:cs.DC"),
+        # a missing operator is AND
+        ("graph neural network", "all:graph AND all:neural AND all:network"),
+        ("ti:graph neural", "ti:graph AND all:neural"),
+        ("ti:(graph neural)", "ti:graph AND ti:neural"),
+        ('ti:a1"b1 c1"(d1)', 'ti:a1 AND all:"b1 c1" AND all:d1'),
+        ("a1\r\nb1\tAND\x00c1", "all:a1 AND all:b1 AND all:c1"),
+        # words
+        ("abs:self-supervised", "abs:self-supervised"),
+        ('abs:"self-supervised"', 'abs:"self supervised"'),
+        ('ti:"GPU"', "ti:gpu"),
+        ("ti:C++", "ti:c"),
+        ("ti:self-superv*", "ti:self-superv*"),
+        ('ti:"graph neural*"', 'ti:"graph neural"'),
+        ("ti:the-gpu", "ti:gpu"),
+        ('ti:"the state of the art in"', 'ti:"state of the art"'),
+        ('ti:"Newton\'s law"', 'ti:"newton law"'),
+        ("ti:'gpu'", "ti:gpu"),
+        ("ti:foo:bar", "ti:foo-bar"),
+        ("ti:Schrödinger", "ti:schrödinger"),
+        ("ti:$k$-means", "ti:k-means"),
+        ("机器学习", "all:机器学习"),
+        ("x1 or ti:or-gate", "all:x1 OR ti:gate"),
+        ("Rudder: steering", "all:rudder AND all:steering"),
+        ("10:30", "all:10:30"),
+        # names
+        ('au:"Bin Liu"', 'au:"bin liu"'),
+        ("au:del_maestro", 'au:"del maestro"'),
+        ("au:Smith_J", 'au:"smith, j"'),
+        ("au:Smith,J", 'au:"smith, j"'),
+        ('au:"Smith, J."', 'au:"smith, j"'),
+        ("au:smit*", "au:smit*"),
+        ('au:"liu b*"', 'au:"liu b*"'),
+        ("au:will", "au:will"),
+        ('au:"or"', "au:or"),
+        # categories
+        ("cat:CS.pf", "cat:cs.PF"),
+        ('cat:"cs.PF"', "cat:cs.PF"),
+        ("cat:cs", "cat:cs"),
+        ("cat:cs.*", "cat:cs"),
+        ("cat:cs.", "cat:cs"),
+        ("cat:CS.c*", "cat:cs.C*"),
+        ("cat:astro-ph*", "cat:astro-ph*"),
+        ("cat:cs.NA", "cat:math.NA"),
+        ("cat:math.MP", "cat:math-ph"),
+        ("cat:cmp-lg", "cat:cs.CL"),
+        # identifiers
+        ("id:https://arxiv.org/abs/hep-th/9901001v2", "id:hep-th/9901001v2"),
+        ("doi:https://doi.org/10.1000/AbC", "doi:10.1000/AbC"),
+        ("doi:10.1016/0370-2693(93)90001-T x1", 'doi:"10.1016/0370-2693(93)90001-T" AND all:x1'),
+        ("(doi:10.1000/abc)", "doi:10.1000/abc"),
+        ("all:hep-th", "all:hep-th"),
+        ("hep-th/9901001", "all:hep-th/9901001"),
+        ("10.1016/0370-2693(93)90001-T", 'all:"10.1016/0370-2693(93)90001-T"'),
+    ],
+)
+def test_a_query_is_read_as(text: str, reading: str) -> None:
+    assert read(text) == reading
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message", "hint"),
+    [
+        ("", 0, "empty", "cat:cs.PF"),
+        (" \n ", 0, "empty", "cat:cs.PF"),
+        ("the of", 0, "Nothing is left", "too common"),
+        ("- &", 0, "Nothing is left", "no letter"),
+        ("a1 AND", 3, "AND has nothing behind it", "quote it"),
+        ("a1 ANDNOT", 3, "ANDNOT has nothing behind it", "quote it"),
+        ("OR a1", 0, "OR has nothing before it", "quote it"),
+        ("a1 AND OR b1", 7, "OR can't follow AND", "quote it"),
+        ("a1 OR ANDNOT b1", 6, "ANDNOT can't follow OR", "quote it"),
+        ("(a1 AND) b1", 4, "AND has nothing behind it", "quote it"),
+        ("a1 NOT", 3, "NOT has nothing behind it", "quote it"),
+        ("a1 || b1", 3, "no operator", "OR"),
+        ("a1 (b1", 3, "never closed", ")"),
+        ("(", 0, "never closed", ")"),
+        ("a1) b1", 2, "closes nothing", "Remove"),
+        (")", 0, "closes nothing", "Remove"),
+        ("a1 ()", 3, "nothing between", "word"),
+        ("ti:()", 0, "nothing between", "word"),
+        ('a1 "b1', 3, "never closed", "Phrases"),
+        ('ti:"b1', 3, "never closed", "Phrases"),
+        ("a1 AND tit:b1", 7, "tit: is no known prefix", "Did you mean ti:?"),
+        ("author:smith", 0, "author: is no known prefix", "Did you mean au:?"),
+        ("https://example.org", 0, "https: is no known prefix", "needs quotes"),
+        ("a1 ti:", 3, "nothing to look for", "ti:word"),
+        ("ti: a1", 0, "nothing to look for", "ti:word"),
+        ('ti:""', 4, "no word", "Signs"),
+        ("ti:++", 3, "no word", "Signs"),
+        ('au:"."', 4, "no word", "Signs"),
+        ("a1 *", 3, "needs the beginning", "transf*"),
+        ("ti:*", 3, "needs the beginning", "transf*"),
+        ("ti:gr*ph", 5, "* can't stand here", "quotes"),
+        ("ti:gr?ph", 5, "? can't stand here", "quotes"),
+        ("why?", 3, "? can't stand here", "quotes"),
+        ('cat:"cs PF"', 5, "can't be the name of a category", "cat:cs.PF"),
+        ("cat:*.PF", 4, "can't be the name of a category", "cat:cs.PF"),
+        ("id:26.1", 3, "not an arXiv identifier", "2603.10026"),
+        ("doi:abc", 4, "no DOI", "10.1103"),
+        ("submittedDate:2024", 14, "square brackets", "[20260301 TO 20260331]"),
+        ("submittedDate:[2024", 14, "square brackets", "[20260301 TO 20260331]"),
+        ("submittedDate:[2025 TO 2024]", 15, "lies after", "[20260301 TO 20260331]"),
+        ("x" * 8_001, 8_000, "longer than 8,000", "several"),
+        ("x " * 501, 1_000, "more than 500 terms", "several"),
+        ("(" * 65 + "x" + ")" * 65, 64, "More than 64 parentheses", "Nest"),
+    ],
+)
+def test_a_query_is_refused_at_the_place_that_is_wrong(text: str, position: int, message: str, hint: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_query(text)
+    assert caught.value.position == position
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+    assert caught.value.text == text
+
+
+@pytest.mark.parametrize("text", ["x" * 8_000, "x " * 500, "(" * 64 + "x" + ")" * 64, "NOT " * 1_999 + "x"])
+def test_a_query_at_the_limits_is_read(text: str) -> None:
+    assert parse_query(text).canonical.startswith(("all:x", "NOT all:x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "position", "words"),
+    [
+        ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, "AND, where arXiv reads OR"),
+        ("a1 AND the", NoteKind.LEFT_OUT, 7, "'the' is too common"),
+        ("a1 AND & AND b1", NoteKind.LEFT_OUT, 7, "'&' holds no word"),
+        ("a1 AND cat:cs.PFF", NoteKind.UNKNOWN_CATEGORY, 11, "did you mean cs.PF?"),
+        ("cat:zz.zz", NoteKind.UNKNOWN_CATEGORY, 4, "'zz.zz' is no category of arXiv"),
+        ("cat:cmp-lg", NoteKind.RETIRED_CATEGORY, 4, "read as cs.CL"),
+        ("lastUpdatedDate:[2024 TO 2025]", NoteKind.READ_AS, 0, "read as submittedDate"),
+    ],
+)
+def test_what_can_be_read_otherwise_is_noted_at_its_place(
+    text: str, kind: NoteKind, position: int, words: str
+) -> None:
+    (note,) = parse_query(text).notes
+    assert (note.kind, note.position) == (kind, position)
+    assert words in note.message
+
+
+@pytest.mark.parametrize(
+    "text", ["a1 AND b1", "a1 NOT b1", "a1 -b1", "ti:(a1 OR b1) ANDNOT cat:cs.PF", "cat:astro-ph"]
+)
+def test_a_query_that_arxiv_reads_alike_has_no_notes(text: str) -> None:
+    assert parse_query(text).notes == ()
+
+
+def test_a_left_out_word_takes_its_operator_with_it() -> None:
+    assert read("the OR a1 ANDNOT (of the) AND ti:(in)") == "all:a1"
+
+
+def test_equal_conditions_are_one_object() -> None:
+    first, second = parse_query("ti:GPU").tree, parse_query("TI:gpu").tree
+    assert first is second
+
+
+QUERY_PARTS = st.sampled_from(
+    ["(", ")", '"', "-", "*", "?", ":", "[", "]", ",", ".", "&", "|", "_", "'", " ", " ", "\n", "\x00", "\udc80"]
+    + [f"{prefix}:" for prefix in ("ti", "AU", "cat", "id", "doi", "all", "foo")]
+    + ["submittedDate:[2024 TO ", "AND ", "or ", "ANDNOT ", "NOT ", "the", "gpu", "cs.PF", "hep-th", "smith_j"]
+    + ["10.1000/x(1)", "2603.10026v2", "Newton's", "É", "$\\mu$", "\\'e", "机", "\u0301", "İ", "ß", "\ufb01"]
+)
+
+
+def _try_to_read(text: str) -> Query | QueryError:
+    try:
+        return parse_query(text)
+    except QueryError as error:
+        return error
+
+
+@given(st.one_of(st.text(), st.lists(QUERY_PARTS, max_size=30).map("".join)))
+def test_any_text_is_read_or_refused_at_a_place_within_it(text: str) -> None:
+    outcome = _try_to_read(text)
+    if isinstance(outcome, QueryError):
+        assert 0 <= outcome.position <= len(text)
+        assert outcome.message
+    else:
+        assert all(0 <= note.position < len(text) for note in outcome.notes)
+        assert parse_query(print_tree(outcome.tree)).tree == outcome.tree
+        assert parse_query(outcome.canonical).canonical == outcome.canonical

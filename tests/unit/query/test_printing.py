@@ -1,0 +1,78 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.query import And, Condition, Node, Not, Or, Prefix, Shape, parse_query
+from digest.query.printing import canonicalise, print_canonical, print_tree
+
+LEAVES = st.sampled_from(
+    [
+        Condition(Prefix.TITLE, Shape.WORD, "gpu"),
+        Condition(Prefix.ABSTRACT, Shape.PHRASE, "tail latency"),
+        Condition(Prefix.ABSTRACT, Shape.WORD, "self-supervised"),
+        Condition(Prefix.ALL, Shape.BEGINNING, "transf"),
+        Condition(Prefix.ALL, Shape.WORD, "hep-th"),
+        Condition(Prefix.AUTHOR, Shape.PHRASE, "smith, j"),
+        Condition(Prefix.CATEGORY, Shape.WORD, "cs.PF"),
+        Condition(Prefix.CATEGORY, Shape.BEGINNING, "physics.a"),
+        Condition(Prefix.SUBMITTED, Shape.RANGE, "202401010000 TO *"),
+        Condition(Prefix.DOI, Shape.WORD, "10.1016/0370-2693(93)90001-T"),
+    ]
+)
+
+
+def _join(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    operands = st.lists(children, min_size=2, max_size=4).map(tuple)
+    return st.one_of(operands.map(And), operands.map(Or), children.map(Not))
+
+
+TREES: st.SearchStrategy[Node] = st.recursive(LEAVES, _join, max_leaves=12)
+
+
+@given(TREES)
+def test_a_printed_tree_reads_as_the_same_tree(tree: Node) -> None:
+    assert parse_query(print_tree(tree)).tree == tree
+
+
+@given(TREES)
+def test_a_canonical_text_is_its_own_canonical_text(tree: Node) -> None:
+    canonical = print_canonical(tree)
+    assert parse_query(canonical).canonical == canonical
+    assert parse_query(canonical).tree == canonicalise(tree)
+
+
+@given(TREES, st.randoms())
+def test_order_grouping_and_repetition_do_not_change_the_canonical_text(tree: Node, random: object) -> None:
+    shuffled = _shuffle(tree, random)
+    assert print_canonical(shuffled) == print_canonical(tree)
+
+
+def _shuffle(node: Node, random: object) -> Node:
+    match node:
+        case Condition():
+            return node
+        case Not(operand):
+            return Not(Not(Not(_shuffle(operand, random))))
+        case And(operands) | Or(operands):
+            kind = type(node)
+            mixed = [_shuffle(operand, random) for operand in operands]
+            random.shuffle(mixed)  # type: ignore[attr-defined]  # a random.Random
+            return kind((kind((mixed[0], mixed[0])), *mixed))
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("cat:cs.PF AND abs:GPU", "abs:gpu AND cat:cs.PF"),
+        ("b1 OR (a1 OR c1) OR b1", "all:a1 OR all:b1 OR all:c1"),
+        ("(a1 AND a1)", "all:a1"),
+        ("NOT c1 AND b1 AND a1", "all:a1 AND all:b1 ANDNOT all:c1"),
+        ("NOT b1 AND NOT a1", "(NOT all:a1) ANDNOT all:b1"),
+        ("a1 OR NOT (NOT (b1 AND (c1 AND d1)))", "all:a1 OR (all:b1 AND all:c1 AND all:d1)"),
+        ("cat:cs.NA OR cat:math.NA", "cat:math.NA"),
+        ("cat:cs.* AND cat:CS", "cat:cs"),
+        ("cat:cs.PF abs:GPU", "abs:gpu AND cat:cs.PF"),
+    ],
+)
+def test_the_canonical_text_of(text: str, canonical: str) -> None:
+    assert parse_query(text).canonical == canonical

@@ -1,0 +1,138 @@
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.papers import Field, Paper, Reason, Span
+from digest.query import analyse, find_reasons, matches, parse_query
+from digest.query.words import fold, split_words, stem
+
+MakePaper = Callable[..., Paper]
+
+
+def shown(paper: Paper, span: Span) -> str:
+    """Return the raw text a span points to."""
+    values = {
+        Field.AUTHORS: [author.name for author in paper.authors],
+        Field.CATEGORIES: list(paper.categories),
+        Field.DOIS: list(paper.dois),
+        Field.ID: [str(paper.id)],
+    }
+    value = values[span.field][span.index] if span.field in values else getattr(paper, span.field)
+    return str(value)[span.start : span.end]
+
+
+def explain(query: str, paper: Paper) -> list[tuple[str, list[str]]]:
+    reasons = find_reasons(parse_query(query), paper)
+    return [(reason.clause, [shown(paper, span) for span in reason.spans]) for reason in reasons]
+
+
+@pytest.fixture(scope="module")
+def paper(make_paper: MakePaper) -> Paper:
+    return make_paper(
+        title=r"Tail latency of \textbf{GPU}s and $\mu$path",
+        abstract="The tail latency, and its TAIL-LATENCIES.\nSchr\\\"odinger's state of the art.",
+        authors=["Pınar Tözün", r"Fr\'ed\'eric Serre", "John K. Smith"],
+        categories=("cs.PF", "math.NA"),
+        comment="3 figures",
+        dois=("10.1000/First", "10.1000/Second"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "reasons"),
+    [
+        ("ti:latency", [("ti:latency", ["latency"])]),
+        ('abs:"tail latency"', [('abs:"tail latency"', ["tail latency", "TAIL-LATENCIES"])]),
+        ('abs:"state of the art"', [('abs:"state of the art"', ["state of the art"])]),
+        ("abs:schrodinger", [("abs:schrodinger", ["Schr\\\"odinger's"])]),
+        ("abs:tail-state", [("abs:tail-state", ["tail", "TAIL", "state"])]),
+        ("abs:laten*", [("abs:laten*", ["latency", "LATENCIES"])]),
+        ("au:tozun", [("au:tozun", ["Tözün"])]),
+        ('au:"pinar tozun"', [('au:"pinar tozun"', ["Pınar Tözün"])]),
+        ("au:frederic", [("au:frederic", [r"Fr\'ed\'eric"])]),
+        ('au:"Smith, J"', [('au:"smith, j"', ["John", "Smith"])]),
+        ("cat:cs.NA", [("cat:math.NA", ["math.NA"])]),
+        ("cat:cs", [("cat:cs", ["cs.PF", "math.NA"])]),
+        ("cat:cs.P*", [("cat:cs.P*", ["cs.PF"])]),
+        ("id:2603.10026v1", [("id:2603.10026v1", ["2603.10026"])]),
+        ("doi:10.1000/second", [("doi:10.1000/second", ["10.1000/Second"])]),
+        ("submittedDate:[2026 TO *]", [("submittedDate:[202601010000 TO *]", [])]),
+        ("tail", [("all:tail", ["Tail", "tail", "TAIL"])]),
+        ("cs.pf", [("all:cs.PF", ["cs.PF"])]),
+    ],
+)
+def test_a_reason_names_the_clause_and_the_raw_places(
+    query: str, reasons: list[tuple[str, list[str]]], paper: Paper
+) -> None:
+    assert explain(query, paper) == reasons
+
+
+@pytest.mark.parametrize(
+    ("query", "clauses"),
+    [
+        ("cat:cs.PF AND ti:latency", ["cat:cs.PF", "ti:latency"]),
+        ("ti:head OR ti:tail OR abs:tail", ["ti:tail", "abs:tail"]),
+        ("ti:tail ANDNOT abs:gpu", ["ti:tail", "NOT abs:gpu"]),
+        ("NOT (ti:head OR abs:gpu)", ["NOT ti:head", "NOT abs:gpu"]),
+        ("NOT (ti:tail AND abs:gpu)", ["NOT abs:gpu"]),
+        ("ti:tail AND NOT NOT (ti:latency OR ti:head)", ["ti:tail", "ti:latency"]),
+        ("(ti:tail AND cat:cs.PF) OR (ti:tail AND cat:cs.DC)", ["ti:tail", "cat:cs.PF"]),
+    ],
+)
+def test_only_clauses_that_contributed_are_reasons_each_once(query: str, clauses: list[str], paper: Paper) -> None:
+    assert [clause for clause, _ in explain(query, paper)] == clauses
+
+
+def test_a_paper_that_does_not_match_has_no_reasons(paper: Paper) -> None:
+    assert find_reasons(parse_query("ti:tail AND ti:head"), paper) == ()
+
+
+def test_spans_say_which_author_category_or_doi(paper: Paper) -> None:
+    (reason,) = find_reasons(parse_query("au:smith"), paper)
+    assert reason == Reason("au:smith", (Span(Field.AUTHORS, 8, 13, index=2),))
+
+
+def test_a_letter_made_by_tex_is_pointed_to_with_its_tex(make_paper: MakePaper) -> None:
+    paper = make_paper(title=r"Na{\"\i}ve B\'ezier curves")
+    assert explain('ti:"naive bezier"', paper) == [('ti:"naive bezier"', [r"Na{\"\i}ve B\'ezier"])]
+
+
+def test_an_analysed_paper_has_the_same_reasons(paper: Paper) -> None:
+    query = parse_query("tail AND cat:cs.PF")
+    assert find_reasons(query, analyse(paper)) == find_reasons(query.tree, paper) == find_reasons(query, paper)
+
+
+TEXTS = st.text(st.sampled_from("abAB é'-.\\{}$\"^_μ\n1İß"), max_size=40)
+
+
+@given(title=TEXTS, abstract=TEXTS, author=TEXTS, data=st.data())
+def test_spans_cover_words_that_the_clause_means(
+    title: str, abstract: str, author: str, data: st.DataObject, make_paper: MakePaper
+) -> None:
+    """Without TeX in the way, every span cut from the raw text holds the word asked for."""
+    paper = make_paper(title=title, abstract=abstract, authors=[author])
+    ready = analyse(paper)
+    known = sorted({*ready.title.surfaces, *ready.abstract.surfaces, "ab"})
+    word = data.draw(st.sampled_from(known))
+    query = parse_query(f'ti:"{word}" OR abs:"{word}"') if list(split_words(word)) else parse_query("ab")
+    reasons = find_reasons(query, ready)
+    assert bool(reasons) is matches(query, ready)
+    for span in (span for reason in reasons for span in reason.spans):
+        raw = shown(paper, span)
+        assert raw
+        if not set(raw) & set('\\{}$"^_'):
+            assert stem(fold(word)) in {stem(fold(found.text)) for found in split_words(raw)}
+
+
+@given(
+    title=st.lists(st.sampled_from(["GPU", "Größe", "größe,", "the", "tail-gpu", "x"]), max_size=8).map(" ".join),
+    text=st.sampled_from(["ti:gpu", "ti:grosse", 'ti:"gpu grosse"', 'ti:"tail gpu"', "ti:gpu-grosse", "ti:gro*"]),
+)
+def test_a_condition_is_met_exactly_where_it_has_a_place(title: str, text: str, make_paper: MakePaper) -> None:
+    paper = make_paper(title=title)
+    query = parse_query(text)
+    places = [span for reason in find_reasons(query, paper) for span in reason.spans]
+    assert bool(places) is matches(query, paper)
+    assert places == sorted(places)

@@ -1,0 +1,101 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.query.words import STOP_WORDS, fold, split_words, stem
+
+
+def cut(text: str) -> list[str]:
+    return [word.text for word in split_words(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Graph neural networks", ["graph", "neural", "networks"]),
+        ("self-supervised", ["self", "supervised"]),
+        ("either/or: both", ["either", "or", "both"]),
+        ("C++ and GPT-4", ["c", "and", "gpt", "4"]),
+        ("snake_case stays", ["snake_case", "stays"]),
+        ("3.14 or 1,000,000 of v1.0", ["3.14", "or", "1,000,000", "of", "v1.0"]),
+        ("e.g. node.js, cs.PF", ["e.g", "node.js", "cs.pf"]),
+        ("can't", ["can't"]),
+        ("Newton's and Schrödinger’s users'", ["newton", "and", "schrödinger", "users"]),
+        ("(gnn) [18F] «Züge»", ["gnn", "18f", "züge"]),
+        ("μpath H₂O 𝒪", ["μpath", "h₂o", "𝒪"]),
+        ("e\u0301tale soft\u00adhyphen", ["étale", "softhyphen"]),
+        ("機械学習 GPU加速", ["機", "械", "学", "習", "gpu", "加", "速"]),
+        ("машинное обучение", ["машинное", "обучение"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("… – & +", []),
+    ],
+)
+def test_text_is_cut_into_words_as_arxivs_index_does(text: str, words: list[str]) -> None:
+    assert cut(text) == words
+
+
+@given(st.text())
+def test_words_stand_where_they_say_and_in_order(text: str) -> None:
+    end = 0
+    for word in split_words(text):
+        assert end <= word.start < word.end
+        assert fold(text[word.start : word.end]).startswith(fold(word.text)[:1])
+        end = word.end
+
+
+@given(st.text())
+def test_cutting_a_cut_word_again_changes_nothing(text: str) -> None:
+    for word in cut(text):
+        assert cut(word) == [word]
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_plain_letters_are_cut_alike_with_and_without_others_around(text: str) -> None:
+    assert cut(f"{text} é") == [*cut(text), "é"]
+
+
+def test_there_are_33_stop_words() -> None:
+    assert len(STOP_WORDS) == 33
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("Schrödinger", "schrodinger"),
+        ("Pınar Tözün", "pinar tozun"),
+        ("Łukasz Ørsted Đorđe", "lukasz orsted dorde"),
+        ("Straße", "strasse"),
+        ("ﬁnite", "finite"),
+        ("Æon", "aeon"),
+        ("İstanbul", "istanbul"),
+        ("H₂O", "h2o"),
+        ("Ω ΛΌΓΟΣ λόγος", "ω λογοσ λογοσ"),
+    ],
+)
+def test_folding_drops_case_and_accents(text: str, folded: str) -> None:
+    assert fold(text) == folded
+
+
+@given(st.text())
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("generative", "generation", "general"),
+        ("universe", "universal", "universities"),
+        ("transformer", "transformers", "transformed"),
+        ("latency", "latencies"),
+    ],
+)
+def test_words_of_one_stem_are_one(words: tuple[str, ...]) -> None:
+    assert len(set(map(stem, words))) == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"), [("generative", "gener"), ("transformers", "transform"), ("os", "os")]
+)
+def test_stems_are_porters(word: str, expected: str) -> None:
+    assert stem(word) == expected
