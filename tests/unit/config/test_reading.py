@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from datetime import time
 from pathlib import Path
@@ -299,7 +300,7 @@ def test_nothing_secret_is_in_the_printed_form_of_a_configuration(load: Load) ->
     assert "hush" not in repr(config)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100, deadline=None)
 @given(
     st.recursive(
         st.one_of(st.integers(), st.booleans(), st.text(st.characters(codec="ascii", exclude_categories=["Cc"]))),
@@ -319,6 +320,6 @@ def test_any_value_of_any_setting_is_read_or_refused_by_its_line(
     except ConfigurationError as error:
         config, refusal = None, error.message
     if config is None:
-        assert "line 2" in refusal or "arxiv.contact" in refusal
+        assert re.search(r"line [12]: ", refusal)
     else:
         assert config.origins[setting.key] == "digest.toml:2"
