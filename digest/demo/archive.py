@@ -103,6 +103,14 @@ def plan_mailing(submitted: datetime) -> datetime:
     return mailing_moment(day)
 
 
+def open_window(day: date) -> tuple[datetime, datetime]:
+    """Return from when until when (Eastern time) papers are submitted for the mailing of this date."""
+    before = day - timedelta(days=1)
+    while not has_mailing(before):
+        before -= timedelta(days=1)
+    return _deadline(before), _deadline(day)
+
+
 def _deadline(day: date) -> datetime:
     closing = day - timedelta(days=2) if day.weekday() == _SUNDAY else day
     return datetime.combine(closing, DEADLINE, tzinfo=EASTERN)

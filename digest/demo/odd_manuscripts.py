@@ -1,0 +1,144 @@
+r"""More papers written by hand: the odd ones, which anything that shows papers has to get right.
+
+Accents, formulae, markup that is none, words that other programs would obey, very short and very long
+author lists. Nothing here exists; texts are raw TeX, as arXiv keeps them.
+"""
+
+from __future__ import annotations
+
+from digest.demo.manuscripts import Manuscript, sign
+from digest.demo.people import FAMILY, GIVEN
+
+_CREW = sign(*(f"{given} {family}" for given, family in zip(GIVEN[:40], FAMILY[5:45], strict=True)))
+
+ODD = (
+    Manuscript(
+        r"A K\"unneth-like lemma of Lo\`eve type, and a \v{C}ech-style proof",
+        r"We prove a lemma of K\"unneth type for products of tame spaces by way of a \v{C}ech-style covering, and "
+        r"correct a sign in an earlier version by one of us. The na{\"\i}ve statement fails already for $S^1 "
+        r"\times S^1$.",
+        sign(r"H\'ector N\~usquez", r"Fran\c{c}oise Vr\^andau", r"Em\'ilia \O stervangen"),
+        ("math.AT", "math.CT"),
+        "14 pages",
+    ),
+    Manuscript(
+        "Search for a second kind of silence with the HUSH detector",
+        r"With 4.1 years of data the HUSH collaboration finds no silence beyond the one expected from the "
+        r"Standard Model, and sets an upper limit of $2.7 \times 10^{-9}$ at 95\% confidence.",
+        (*sign("HUSH Collaboration"), *_CREW),
+        ("hep-ex", "physics.ins-det"),
+        "31 pages, 12 figures, submitted to the Journal of Careful Listening",
+        report_no="HUSH-PUB-2026-03",
+    ),
+    Manuscript(
+        r"$|\psi\rangle$ in, $|\psi\rangle$ out: a lazy quantum memory",
+        r"We store a photonic state for 11 ms by doing as little as possible to it. Its fidelity, $F = 0.993 \pm "
+        r"0.002$, is limited by the two mirrors; removing one of them is left to future work.",
+        sign("Ayumi Vasterholm", "Gideon Pellwright"),
+        ("quant-ph", "physics.optics"),
+        journal_ref="Annals of Quiet Optics 3, 141 (2026)",
+        doi="10.55555/aqo.2026.0141; 10.55555/aqo.2026.0142",
+    ),
+    Manuscript(
+        r"A warm sub-Neptune that keeps its clouds: 4.2$\sigma$ at 3~$\mu$m",
+        r"Transmission spectra of the made-up planet Fenwick-7\,b show a feature at 3~$\mu$m with a significance "
+        r"of 4.2$\sigma$. Clouds at $P \lesssim 10^{-2}$ bar are the plainest explanation; haze can't be ruled "
+        r"out.",
+        sign("Adaeze Wexcombe (Observatory of the Quiet Coast)", r"J\'ozsef Rosenmo\ss er"),
+        ("astro-ph.EP", "astro-ph.IM"),
+        "17 pages, 8 figures",
+    ),
+    Manuscript(
+        "Does <br> break a language model? Markup left over in training data",
+        "Crawled text is full of markup that nobody meant to keep: <br>, &amp;amp; and <script>alert(1)</script> "
+        "among it. We insert such scraps on purpose and find that models learn to close what they never opened.",
+        sign("Thuy Ashgrovel", "Mateo Zephyrine", "Ren Ruthvelli"),
+        ("cs.CL", "cs.HC"),
+        "9 pages, </html> in the title of Section 3 is intended",
+    ),
+    Manuscript(
+        "@channel and @here: how people shout in shared rooms",
+        "We count who writes @channel, @here or <!everyone> in 212 shared rooms, at which hour, and whether "
+        "anybody answers. Shouting doubles the number of replies and halves their length.",
+        sign("Farah Gantelay", "Caspar Jorundsey"),
+        ("cs.SI", "cs.HC"),
+        "See https://survey.example/rooms?id=7&lang=en for the questionnaire",
+    ),
+    Manuscript(
+        "*Emphasis*, _stress_ and `code`: the punctuation of review comments",
+        "Reviewers who put *stars* around a word mean it more than those who use _underscores_; ~struck~ words "
+        "are read most carefully of all. From 18,000 comments we learn what each mark is worth.",
+        sign("Hana Narravaine", "Anselm Ipsenhove"),
+        ("cs.SE",),
+    ),
+    Manuscript(
+        r"Primes in $[x, x + x^{0.52}]$ --- an elementary approach",
+        r"We show that for all large $x$ the interval $[x, x + x^{0.52}]$ holds $\gg x^{0.52}/\log x$ primes, "
+        r"without zero-density estimates."
+        "\n  The second part of the paper treats almost all intervals. There the exponent "
+        r"can be lowered to $1/20 + \epsilon$.",
+        sign(r"Davit G\"ulverdim"),
+        ("math.NT",),
+        "41 pages, comments very welcome",
+    ),
+    Manuscript(
+        "Reading 漢字 and Ελληνικά at a glance",
+        "How long must a character be visible to be read? For 漢字 we find 38 ms, for Greek 29 ms; readers of "
+        "both need longer for either.",
+        sign("Keiko Xantovar", "Yusuf Yarrowdale"),
+        ("q-bio.NC", "cs.HC"),
+        "12 pages",
+    ),
+    Manuscript(
+        "Is the cost of keeping a promise sunk?",
+        r"A promise that has become expensive is kept more often than theory predicts --- by a factor of $1.8$ in "
+        r"the field and $2.3$ in the laboratory. A model with pride explains both.",
+        sign("Odalys Dromsaal", "Ismail Lindquell"),
+        ("econ.GN", "q-fin.EC"),
+    ),
+    Manuscript(
+        "Teleconnections without tears: a first course in reading the sky's correlations",
+        "Lecture notes for students who can program but have not met the atmosphere. Each chapter ends with a "
+        "data set small enough to print.",
+        sign("Nadira Embrisson (University of Lower Fenwick)"),
+        ("physics.ao-ph", "physics.ed-ph"),
+        "112 pages, lecture notes",
+    ),
+    Manuscript(
+        r"Conformal prediction for those in a hurry: coverage $\geq 1 - \alpha$ in 12 lines",
+        r"We state and prove the marginal coverage guarantee in 12 lines, and list the four ways in which it is "
+        r"most often misread.",
+        sign("Giulia Corvanedis", "Jonna Tarnwater"),
+        ("stat.ME", "stat.ML"),
+        "5 pages",
+    ),
+)
+"""Announced with the demo's mailing, none of them found by its saved queries."""
+
+SHORT_QUEUES = Manuscript(
+    "A proof that every queue is short",
+    "We prove that the stationary length of every queue is at most three.",
+    sign("Rashid Mistralund"),
+    ("math.PR",),
+    "6 pages",
+)
+SHORT_QUEUES_WITHDRAWN = "This paper has been withdrawn by the author: Lemma 3 is false, and so is the title"
+
+WITHDRAWN_EARLIER = (
+    Manuscript(
+        "Perpetual motion on a budget",
+        "We describe a wheel.",
+        sign("Quirin Zephyrine"),
+        ("physics.gen-ph",),
+        "This paper has been withdrawn by the author, who has built the wheel",
+    ),
+    Manuscript(
+        "A catalogue of catalogues that do not list themselves",
+        "We list all catalogues that do not list themselves, with one exception that could not be settled in "
+        "time.",
+        sign("Ulla Okonvere", "Wen Pellwright"),
+        ("math.LO",),
+        "This submission has been withdrawn because of a disagreement about entry 1",
+    ),
+)
+"""Withdrawn before the demo's mailing, within a day or two of being announced."""

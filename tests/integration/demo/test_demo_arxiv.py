@@ -1,0 +1,400 @@
+import gzip
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from lxml import etree
+
+from digest.announcements import mailing_moment
+from digest.clock import ManualClock, RemoteClock, SystemClock
+from digest.demo.archive import DemoPaper
+from digest.demo.arxiv import DemoArxiv
+from digest.demo.atom import ATOM, OPENSEARCH
+from digest.demo.oai import OAI, RAW
+from digest.demo.spoiling import RATE_BODY
+from digest.errors import UnknownName
+from digest.papers import Author
+
+NAMES = {"a": ATOM, "s": OPENSEARCH, "o": OAI, "r": RAW}
+THURSDAY = mailing_moment(date(2026, 11, 19))
+EVENING = THURSDAY + timedelta(hours=2)
+
+
+def make_paper(number: int, announced: datetime = THURSDAY, **changes: object) -> DemoPaper:
+    fields: dict[str, object] = {
+        "id": f"2611.{number:05d}",
+        "announced": announced,
+        "submitted": (announced - timedelta(hours=12 - number % 10),),
+        "title": rf"Caf\'e number {number} & more",
+        "abstract": "We look at caches.",
+        "authors": (Author(r"Zo\"e Abrelund", ("Polytechnic of Vell",)), Author("Ren Wexcombe")),
+        "categories": ("cs.PF", "cs.DC"),
+    }
+    return DemoPaper(**(fields | changes))  # type: ignore[arg-type]  # each field has its own type
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(EVENING)
+
+
+@pytest.fixture
+def arxiv(clock: ManualClock) -> Iterator[DemoArxiv]:
+    papers = [make_paper(number) for number in range(1, 6)]
+    papers.append(make_paper(6, mailing_moment(date(2026, 11, 22)), title="Not yet"))
+    papers.append(make_paper(7, categories=("hep-th",), abstract="We look at strings."))
+    with DemoArxiv(papers, clock, page_size=4) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    with httpx.Client(trust_env=False, timeout=10) as client:
+        yield client
+
+
+def search(client: httpx.Client, arxiv: DemoArxiv, **params: object) -> etree._Element:
+    answer = client.get(arxiv.api_url, params={name: str(value) for name, value in params.items()})
+    assert answer.headers["content-type"].startswith("application/atom+xml")
+    return etree.fromstring(answer.content)
+
+
+def list_ids(feed: etree._Element) -> list[str]:
+    return [(e.text or "").removeprefix("http://arxiv.org/abs/") for e in feed.findall("a:entry/a:id", NAMES)]
+
+
+def list_records(client: httpx.Client, arxiv: DemoArxiv, **params: str) -> etree._Element:
+    asked = {"verb": "ListRecords", "metadataPrefix": "arXivRaw", **params}
+    return etree.fromstring(client.get(arxiv.oai_url, params=asked).content)
+
+
+def test_search_finds_what_is_public_and_nothing_else(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    feed = search(client, arxiv, search_query="cat:cs.PF", sortBy="submittedDate", sortOrder="ascending")
+    assert list_ids(feed) == [f"2611.0000{number}v1" for number in range(1, 6)]
+    assert feed.findtext("s:totalResults", None, NAMES) == "5"
+    assert feed.findtext("a:entry/a:title", None, NAMES) == "Café number 1 & more"
+
+
+def test_a_paper_appears_with_its_mailing(client: httpx.Client, arxiv: DemoArxiv, clock: ManualClock) -> None:
+    before = search(client, arxiv, id_list="2611.00006")
+    clock.set(mailing_moment(date(2026, 11, 22)))
+    after = search(client, arxiv, id_list="2611.00006")
+    assert (list_ids(before), list_ids(after)) == ([], ["2611.00006v1"])
+
+
+def test_pages_of_a_search_join_without_gap_or_overlap(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    pages = [search(client, arxiv, search_query="cat:cs.PF", start=start, max_results=2) for start in (0, 2, 4, 6)]
+    listed = [list_ids(page) for page in pages]
+    assert [len(ids) for ids in listed] == [2, 2, 1, 0]
+    assert len({name for ids in listed for name in ids}) == 5
+    assert {page.findtext("s:totalResults", None, NAMES) for page in pages} == {"5"}
+
+
+def test_ten_results_come_unless_more_are_asked_for(client: httpx.Client, clock: ManualClock) -> None:
+    with DemoArxiv([make_paper(number) for number in range(1, 13)], clock) as arxiv:
+        assert len(list_ids(search(client, arxiv, search_query="cat:cs.PF"))) == 10
+
+
+def test_newest_versions_come_first_when_sorted_by_update(
+    client: httpx.Client, arxiv: DemoArxiv, clock: ManualClock
+) -> None:
+    arxiv.replace("2611.00001", comment="v2: new", announced=clock.now())
+    feed = search(client, arxiv, search_query="cat:cs.PF", sortBy="lastUpdatedDate")
+    assert list_ids(feed)[0] == "2611.00001v2"
+
+
+def test_a_query_may_be_posted(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    form = {"search_query": "((cat:hep-th) AND (abs:strings))"}
+    for answer in (
+        client.post(arxiv.api_url, data=form),
+        client.post(arxiv.api_url, content=b"search_query=cat%3Ahep-th"),
+    ):
+        assert list_ids(etree.fromstring(answer.content)) == ["2611.00007v1"]
+
+
+def test_ids_are_found_with_and_without_version(
+    client: httpx.Client, arxiv: DemoArxiv, clock: ManualClock
+) -> None:
+    arxiv.replace("2611.00002", title="Renamed", announced=clock.now())
+    feed = search(client, arxiv, id_list="2611.00002,2611.00002v1,2611.99999,2611.00003v2")
+    assert sorted(list_ids(feed)) == ["2611.00002v1", "2611.00002v2"]
+    assert feed.findtext("s:totalResults", None, NAMES) == "2"
+
+
+@pytest.mark.parametrize(
+    ("params", "status", "words"),
+    [
+        ({}, 400, "Either a search_query or id_list"),
+        ({"search_query": "(ti:a"}, 400, "Invalid query string: '(ti:a'"),
+        ({"id_list": "abc"}, 400, "incorrect id format for abc"),
+        ({"search_query": "ti:caches", "start": "x"}, 400, "start must be an integer"),
+        ({"search_query": "ti:caches", "start": "-1"}, 400, "start must be non-negative"),
+        ({"search_query": "ti:caches", "max_results": "-1"}, 400, "max_results must be non-negative"),
+        ({"search_query": "ti:caches", "sortBy": "mood"}, 400, "sortBy must be in"),
+        ({"search_query": "ti:caches", "sortOrder": "up"}, 400, "sortOrder must be in"),
+        ({"search_query": "ti:caches", "max_results": "0"}, 500, "internal error"),
+        ({"search_query": "ti:caches", "start": "10000"}, 500, "internal error"),
+        ({"search_query": "ti:caches", "max_results": "10001"}, 500, "internal error"),
+    ],
+)
+def test_a_wrong_search_is_answered_with_an_error_feed(
+    client: httpx.Client, arxiv: DemoArxiv, params: dict[str, str], status: int, words: str
+) -> None:
+    answer = client.get(arxiv.api_url, params=params)
+    entry = etree.fromstring(answer.content).find("a:entry", NAMES)
+    assert entry is not None
+    assert answer.status_code == status
+    assert entry.findtext("a:title", None, NAMES) == "Error"
+    assert words in (entry.findtext("a:summary", None, NAMES) or "")
+
+
+def test_a_harvest_follows_tokens_to_the_last_page(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    page = list_records(client, arxiv, **{"from": "2026-11-19"})
+    token = page.findtext(".//o:resumptionToken", None, NAMES) or ""
+    for value in (token, httpx.URL("", params={"t": token}).query.decode()[2:]):
+        rest = client.get(f"{arxiv.oai_url}?verb=ListRecords&resumptionToken={value}")
+        last = etree.fromstring(rest.content)
+        assert [e.text for e in last.findall(".//r:id", NAMES)] == ["2611.00005", "2611.00007"]
+        assert last.findtext(".//o:resumptionToken", None, NAMES) == ""
+
+
+def test_a_harvest_keeps_accents_as_typed_and_tells_the_whole_history(
+    client: httpx.Client, arxiv: DemoArxiv, clock: ManualClock
+) -> None:
+    arxiv.withdraw("2611.00007", announced=clock.now())
+    page = etree.fromstring(
+        client.get(
+            arxiv.oai_url,
+            params={"verb": "GetRecord", "metadataPrefix": "arXivRaw", "identifier": "oai:arXiv.org:2611.00007"},
+        ).content
+    )
+    raw = page.find(".//r:arXivRaw", NAMES)
+    assert raw is not None
+    assert raw.findtext("r:title", None, NAMES) == r"Caf\'e number 7 & more"
+    assert raw.findtext("r:authors", None, NAMES) == r"Zo\"e Abrelund (Polytechnic of Vell), Ren Wexcombe"
+    assert [v.get("version") for v in raw.findall("r:version", NAMES)] == ["v1", "v2"]
+    assert raw.findtext("r:version/r:date", None, NAMES) == "Thu, 19 Nov 2026 20:00:00 GMT"
+    assert raw.findtext("r:version/r:source_type", None, NAMES) == "I"
+
+
+def test_a_cross_list_moves_the_datestamp_and_keeps_the_version(
+    client: httpx.Client, arxiv: DemoArxiv, clock: ManualClock
+) -> None:
+    state = arxiv.cross_list("2611.00001", "cs.OS")
+    assert (state.version, state.announced) == (1, mailing_moment(date(2026, 11, 22)))
+    clock.set(state.announced)
+    page = list_records(client, arxiv, **{"from": "2026-11-23"})
+    assert page.findtext(".//r:categories", None, NAMES) == "cs.PF cs.DC cs.OS"
+
+
+def test_a_new_version_waits_for_its_mailing(arxiv: DemoArxiv, clock: ManualClock) -> None:
+    state = arxiv.replace("2611.00001", comment="v2: typos")
+    assert state.submitted[-1] == clock.now()
+    assert state.announced == mailing_moment(date(2026, 11, 22))
+    with pytest.raises(UnknownName):
+        arxiv.replace("2611.99999")
+
+
+def test_the_feed_of_a_mailing_names_kinds_as_seen_from_what_was_asked(
+    client: httpx.Client, arxiv: DemoArxiv, clock: ManualClock
+) -> None:
+    sunday = mailing_moment(date(2026, 11, 22))
+    arxiv.replace("2611.00001", announced=sunday)
+    arxiv.cross_list("2611.00007", "cs.PF", announced=sunday)
+    clock.set(sunday)
+
+    def read(subjects: str) -> dict[str, str]:
+        root = etree.fromstring(client.get(f"{arxiv.rss_url}/{subjects}").content)
+        kind = "{http://arxiv.org/schemas/atom}announce_type"
+        return {(item.findtext("guid") or "")[14:]: item.findtext(kind) or "" for item in root.findall(".//item")}
+
+    assert read("cs.PF") == {"2611.00006v1": "new", "2611.00001v2": "replace", "2611.00007v1": "cross"}
+    assert read("cs.dc+hep-th") == {
+        "2611.00006v1": "cross",
+        "2611.00001v2": "replace-cross",
+        "2611.00007v1": "cross",
+    }
+
+
+def test_an_abstract_page_is_there_for_links_to_lead_to(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    assert "Café number 1 &amp; more" in client.get(f"{arxiv.url}/abs/2611.00001v1").text
+    assert client.get(f"{arxiv.url}/abs/2611.99999").status_code == 404
+    assert arxiv.requests == ()
+
+
+def test_bodies_are_packed_for_those_who_can_unpack_them(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    packed = client.get(arxiv.api_url, params={"search_query": "cat:cs.PF"})
+    plain = client.get(
+        arxiv.api_url, params={"search_query": "cat:cs.PF"}, headers={"Accept-Encoding": "identity"}
+    )
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.content == plain.content
+
+
+def test_an_unknown_path_is_not_found(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    assert client.get(f"{arxiv.url}/moved").status_code == 404
+
+
+def test_another_process_can_live_by_the_servers_clock(arxiv: DemoArxiv, clock: ManualClock) -> None:
+    remote = RemoteClock(arxiv.clock_url)
+    assert remote.now() == EVENING
+    remote.sleep(90)
+    assert clock.now() == EVENING + timedelta(seconds=90)
+    assert arxiv.requests == ()
+
+
+def test_real_time_and_nonsense_move_no_clock(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    assert client.post(f"{arxiv.clock_url}?advance=soon").status_code == 400
+    with DemoArxiv([], SystemClock()) as real:
+        assert client.post(f"{real.clock_url}?advance=5").status_code == 409
+        moment = datetime.fromisoformat(client.get(real.clock_url).json()["now"])
+        assert moment.utcoffset() == UTC.utcoffset(None)
+
+
+def test_requests_are_noted_with_their_distance(client: httpx.Client, clock: ManualClock) -> None:
+    with DemoArxiv([], clock, pace=3.0) as arxiv:
+        client.get(arxiv.api_url, params={"search_query": "ti:caches"}, headers={"User-Agent": "demo/1"})
+        clock.sleep(3)
+        client.get(arxiv.oai_url, params={"verb": "Identify"})
+    first, second = arxiv.requests
+    assert (first.at, first.path, first.param("search_query"), first.user_agent) == (
+        EVENING,
+        "/api/query",
+        "ti:caches",
+        "demo/1",
+    )
+    assert (first.gap, second.gap, first.status) == (None, 3.0, 200)
+    assert first.port == second.port
+    assert arxiv.violations == ()
+
+
+def test_who_comes_too_soon_is_refused_and_noted(client: httpx.Client, clock: ManualClock) -> None:
+    with DemoArxiv([], clock, pace=3.0) as arxiv:
+        client.get(arxiv.oai_url, params={"verb": "Identify"})
+        clock.sleep(2.9)
+        answer = client.get(arxiv.oai_url, params={"verb": "Identify"})
+    assert (answer.status_code, answer.content) == (429, RATE_BODY)
+    assert [visit.violation for visit in arxiv.requests] == ["", "pace"]
+    assert arxiv.violations[0].gap == pytest.approx(2.9)
+
+
+def test_a_lenient_server_only_notes_who_comes_too_soon(client: httpx.Client) -> None:
+    with DemoArxiv([], SystemClock(), pace=3.0, is_strict=False) as arxiv:
+        answers = [client.get(arxiv.oai_url, params={"verb": "Identify"}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert len(arxiv.violations) == 1
+
+
+def test_a_server_with_nobody_asking_stops_at_once(clock: ManualClock) -> None:
+    with DemoArxiv([], clock) as arxiv, httpx.Client(trust_env=False) as client:
+        client.get(arxiv.oai_url, params={"verb": "Identify"})
+        port = urlsplit(arxiv.url).port
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{port}/", trust_env=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "retry_after", "expected"),
+    [
+        ("429", "", (429, None)),
+        ("429", "60", (429, "60")),
+        ("rate_200", "", (200, None)),
+        ("503", "", (503, "0")),
+        ("503", "30", (503, "30")),
+        ("406", "", (406, None)),
+        ("403", "", (403, None)),
+        ("500", "", (500, None)),
+        ("redirect", "", (301, None)),
+        ("html", "", (200, None)),
+    ],
+)
+def test_a_refusal_has_its_status_and_perhaps_a_time_to_wait(
+    client: httpx.Client, arxiv: DemoArxiv, kind: str, retry_after: str, expected: tuple[int, str | None]
+) -> None:
+    arxiv.faults.add(kind, retry_after=retry_after)
+    answer = client.get(arxiv.oai_url, params={"verb": "Identify"})
+    assert (answer.status_code, answer.headers.get("retry-after")) == expected
+    assert arxiv.requests[0].fault == kind
+    assert client.get(arxiv.oai_url, params={"verb": "Identify"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("reset", httpx.ReadError),
+        ("drop", httpx.RemoteProtocolError),
+        ("cut", httpx.RemoteProtocolError),
+        ("hang", httpx.ReadTimeout),
+    ],
+)
+def test_a_lost_connection_looks_like_one(
+    client: httpx.Client, arxiv: DemoArxiv, kind: str, error: type[httpx.TransportError]
+) -> None:
+    arxiv.faults.add(kind)
+    with pytest.raises(error):
+        client.get(arxiv.oai_url, params={"verb": "Identify"}, timeout=0.5)
+    assert client.get(arxiv.oai_url, params={"verb": "Identify"}).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["truncate", "malformed"])
+def test_broken_xml_is_not_well_formed(client: httpx.Client, arxiv: DemoArxiv, kind: str) -> None:
+    arxiv.faults.add(kind)
+    answer = client.get(arxiv.api_url, params={"search_query": "cat:cs.PF"})
+    assert answer.status_code == 200
+    with pytest.raises(etree.XMLSyntaxError):
+        etree.fromstring(answer.content)
+
+
+def test_a_bomb_is_a_document_type_with_entities(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    arxiv.faults.add("bomb")
+    assert b"<!ENTITY" in client.get(arxiv.api_url, params={"search_query": "cat:cs.PF"}).content
+
+
+def test_packing_that_nobody_asked_for(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    arxiv.faults.add("gzip")
+    params = {"search_query": "cat:cs.PF"}
+    with client.stream("GET", arxiv.api_url, params=params, headers={"Accept-Encoding": "identity"}) as answer:
+        assert gzip.decompress(b"".join(answer.iter_raw())).startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("kind", "entries", "total"), [("empty_page", 0, "5"), ("empty_zero", 0, "0"), ("short_page", 2, "5")]
+)
+def test_a_thin_page_of_a_search(
+    client: httpx.Client, arxiv: DemoArxiv, kind: str, entries: int, total: str
+) -> None:
+    arxiv.faults.add(kind)
+    feed = search(client, arxiv, search_query="cat:cs.PF")
+    assert (len(list_ids(feed)), feed.findtext("s:totalResults", None, NAMES)) == (entries, total)
+
+
+@pytest.mark.parametrize(("kind", "entries"), [("empty_page", 0), ("short_page", 2)])
+def test_a_thin_page_of_a_harvest_keeps_its_token(
+    client: httpx.Client, arxiv: DemoArxiv, kind: str, entries: int
+) -> None:
+    arxiv.faults.add(kind)
+    page = list_records(client, arxiv)
+    assert len(page.findall(".//r:id", NAMES)) == entries
+    assert page.findtext(".//o:resumptionToken", None, NAMES)
+
+
+def test_an_odd_entry_has_lost_its_id(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    arxiv.faults.add("odd_entry", times=2)
+    assert list_ids(search(client, arxiv, search_query="cat:cs.PF"))[0] == ""
+    assert list_records(client, arxiv).find(".//r:id", NAMES).text is None  # type: ignore[union-attr]  # it is there
+
+
+def test_faults_can_wait_for_a_path(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    arxiv.faults.add("503", path="/oai")
+    assert client.get(arxiv.api_url, params={"search_query": "ti:caches"}).status_code == 200
+    assert client.get(arxiv.oai_url, params={"verb": "Identify"}).status_code == 503
+
+
+def test_the_clock_answers_in_json(client: httpx.Client, arxiv: DemoArxiv) -> None:
+    answer = client.get(arxiv.clock_url)
+    assert answer.headers["content-type"].startswith("application/json")
+    assert json.loads(answer.content) == {"now": "2026-11-20T03:00:00+00:00"}
