@@ -1,6 +1,7 @@
 import http.client
 import json
 import re
+import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +16,8 @@ from digest.clock import ManualClock
 from digest.demo.slack import TOKEN, SlackReceiver
 from digest.demo.workspace import SlackChannel
 
+TLS = ssl.create_default_context()  # made once: slow, and never used here
+HTTP = httpx.Client(trust_env=False, verify=TLS)
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PAPERS = "C000PAPERS"
 
@@ -37,7 +40,7 @@ def slack(clock: ManualClock) -> Iterator[SlackReceiver]:
 
 
 def connect(slack: SlackReceiver, token: str = TOKEN) -> WebClient:
-    return WebClient(token=token, base_url=slack.url, timeout=5, retry_handlers=[])
+    return WebClient(token=token, base_url=slack.url, timeout=5, retry_handlers=[], ssl=TLS)
 
 
 def fail(slack: SlackReceiver, **call: object) -> dict[str, Any]:
@@ -226,7 +229,7 @@ def test_a_private_channel_is_invisible_to_strangers(clock: ManualClock) -> None
 def test_a_wrong_token_opens_nothing(slack: SlackReceiver) -> None:
     with pytest.raises(SlackApiError, match="invalid_auth"):
         connect(slack, "xoxb-other").auth_test()
-    assert httpx.post(f"{slack.url}auth.test", trust_env=False).json() == {"ok": False, "error": "not_authed"}
+    assert HTTP.post(f"{slack.url}auth.test").json() == {"ok": False, "error": "not_authed"}
     assert connect(slack).auth_test()["user_id"]
 
 
@@ -272,7 +275,7 @@ def test_a_broken_connection_hides_whether_the_message_was_stored(
     slack: SlackReceiver, fault: str, stored: int, error: type[Exception]
 ) -> None:
     slack.faults.add(fault, path="chat.postMessage")
-    client = WebClient(token=TOKEN, base_url=slack.url, timeout=1, retry_handlers=[])
+    client = WebClient(token=TOKEN, base_url=slack.url, timeout=1, retry_handlers=[], ssl=TLS)
     with pytest.raises((error, URLError)):
         client.chat_postMessage(channel=PAPERS, text="hello")
     assert len(slack.messages) == stored
@@ -298,7 +301,7 @@ def test_a_rate_limit_may_say_how_long_in_any_form_or_not_at_all(slack: SlackRec
 def test_methods_take_forms_as_well_as_json(slack: SlackReceiver) -> None:
     form = {"channel": PAPERS, "text": "a+b", "blocks": json.dumps([section("x")])}
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    answer = httpx.post(f"{slack.url}chat.postMessage", data=form, headers=headers, trust_env=False)
+    answer = HTTP.post(f"{slack.url}chat.postMessage", data=form, headers=headers)
     assert answer.json()["ok"]
     assert slack.messages[0].text == "a+b"
 
@@ -313,24 +316,24 @@ def test_methods_take_forms_as_well_as_json(slack: SlackReceiver) -> None:
     ],
 )
 def test_the_webhook_answers_in_plain_words(slack: SlackReceiver, body: object, status: int, words: str) -> None:
-    answer = httpx.post(slack.webhook_url, json=body, trust_env=False)
+    answer = HTTP.post(slack.webhook_url, json=body)
     assert (answer.status_code, answer.text) == (status, words)
     assert len(slack.messages) == (status == 200)
 
 
 def test_the_webhook_keeps_the_channels_pace(slack: SlackReceiver) -> None:
-    first, second = (httpx.post(slack.webhook_url, json={"text": "x"}, trust_env=False) for _ in range(2))
+    first, second = (HTTP.post(slack.webhook_url, json={"text": "x"}) for _ in range(2))
     assert (first.status_code, second.status_code) == (200, 429)
     assert second.headers["Retry-After"] == "1"
 
 
 def test_the_webhook_of_an_archived_channel_is_gone(clock: ManualClock) -> None:
     with SlackReceiver(clock, channels=[SlackChannel("C1", "old", is_archived=True)]) as slack:
-        answer = httpx.post(slack.webhook_url, json={"text": "x"}, trust_env=False)
+        answer = HTTP.post(slack.webhook_url, json={"text": "x"})
     assert (answer.status_code, answer.text) == (410, "channel_is_archived")
 
 
 def test_every_call_is_noted_in_order(slack: SlackReceiver) -> None:
     connect(slack).auth_test()
-    httpx.post(slack.webhook_url, json={"text": "x"}, trust_env=False)
+    HTTP.post(slack.webhook_url, json={"text": "x"})
     assert slack.calls == ("auth.test", "webhook")
