@@ -1,10 +1,10 @@
-"""The outbox: claim, intent, mark, reap. Each is one conditional UPDATE, fenced by the claim's token.
+"""The outbox: claim, intent, mark, settle. Each is one conditional UPDATE; whoever lost the race changes nothing.
 
     ready → claimed → sending → sent | ready (a retry) | unknown | held | dead | suppressed
 
-A delivery found `claimed` was certainly not sent; one found `sending` may have been. So the intent is
-committed before the network is touched, and what a dead process left in `sending` becomes `unknown`,
-which is looked into and never blindly repeated. Leases run on the database's clock.
+The intent to send is committed before the network is touched; what a dead process left in `sending`
+becomes `unknown`, which is looked into and never blindly repeated. Marks are fenced by the claim's
+token. Claims, addresses and listings are had from here too.
 """
 
 from __future__ import annotations
@@ -13,28 +13,93 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from sqlalchemy import case, insert, select, update
+
+from digest.messages import DeliveryState, Message
+from digest.store.claiming import (
+    CLAIM_LEASE,
+    Reaped,
+    adopt_orphans,
+    claim,
+    next_claimable_at,
+    read_deliveries,
+    reap,
+    release_claim,
+    renew,
+)
+from digest.store.destinations import block_destination, known_address, remember_address
+from digest.store.dialect import database_clock
+from digest.store.outbox_steps import Step, is_behind, is_claim, is_in, take_step
+from digest.store.outbox_views import (
+    Attempt,
+    StoredDelivery,
+    list_deliveries,
+    load_delivery,
+    require_delivery,
+)
+from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
+from digest.store.subscribers import refusal
+
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
-    from digest.messages import Delivery, DeliveryState, Message, Receipt
-    from digest.subscriptions import Destination
+    from digest.messages import Delivery, Receipt
 
-CLAIM_LEASE = 60.0
-"""Seconds in which a claimed delivery must be begun."""
+__all__ = [
+    "CLAIM_LEASE",
+    "SENDING_LEASE",
+    "Attempt",
+    "Reaped",
+    "StoredDelivery",
+    "UnknownDelivery",
+    "adopt_orphans",
+    "begin_sending",
+    "block_destination",
+    "claim",
+    "drop",
+    "known_address",
+    "list_deliveries",
+    "load_delivery",
+    "mark_dead",
+    "mark_held",
+    "mark_retry",
+    "mark_sent",
+    "mark_suppressed",
+    "mark_unknown",
+    "next_claimable_at",
+    "reap",
+    "release_claim",
+    "remember_address",
+    "renew",
+    "retry",
+    "settle_held",
+    "settle_ready",
+    "settle_sent",
+    "stored_message",
+    "take_unknown",
+]
 
 SENDING_LEASE = 900.0
 """Seconds an attempt may take: longer than the slowest way out (SMTP waits 600 s after the final dot)."""
 
+SETTLING_PAUSE = timedelta(minutes=2)
+"""How long a delivery that is being looked into is not handed to anybody else."""
+
+_CLAIMED = (DeliveryState.CLAIMED,)
+_SENDING = (DeliveryState.SENDING,)
+_BEGUN = (DeliveryState.CLAIMED, DeliveryState.SENDING)
+_DOUBTFUL = (DeliveryState.UNKNOWN,)
+_OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
+
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
-    """A delivery that may have arrived, taken to be looked into.
+class UnknownDelivery:
+    """A delivery that may have arrived, to be looked into.
 
     Attributes:
-        delivery: in state `unknown`, with a token of its own.
+        delivery: in state `unknown`.
         message: the bytes that may have been taken.
         sending_at: when the doubtful attempt began (UTC).
     """
@@ -44,67 +109,6 @@ class Suspect:
     sending_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDelivery:
-    """A delivery with what surrounds it, for people.
-
-    Attributes:
-        delivery: itself.
-        subscription: whose digest it carries.
-        slot: that digest's slot.
-        created_at: when it was planned (UTC).
-        sending_at: when its latest attempt began (UTC); None before the first.
-        ended_at: when it reached its last state (UTC); None before.
-    """
-
-    delivery: Delivery
-    subscription: str
-    slot: str
-    created_at: datetime
-    sending_at: datetime | None
-    ended_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One time the network was touched for a delivery; `outcome` is the state it led to."""
-
-    number: int
-    started_at: datetime
-    ended_at: datetime | None
-    outcome: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reaped:
-    """What was taken from processes that are gone: safe to claim anew, and in doubt."""
-
-    requeued: int
-    doubtful: int
-
-
-def claim(
-    conn: Connection, owner: str, limit: int, now: datetime, *, lease_seconds: float = CLAIM_LEASE
-) -> list[Delivery]:
-    """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
-
-    Parts of one digest to one destination come strictly in order: a part only after all before it were
-    sent. Destinations asked to be left alone for now are passed over.
-    """
-    raise NotImplementedError
-
-
-def renew(conn: Connection, owner: str, lease_seconds: float = CLAIM_LEASE) -> int:
-    """Lengthen the leases of everything an owner has claimed; return how many."""
-    raise NotImplementedError
-
-
-def release_claims(conn: Connection, owner: str) -> int:
-    """Give back what an owner claimed and has not begun: for an orderly stop."""
-    raise NotImplementedError
-
-
 def begin_sending(
     conn: Connection,
     delivery: Delivery,
@@ -112,102 +116,156 @@ def begin_sending(
     now: datetime,
     *,
     lease_seconds: float = SENDING_LEASE,
-) -> bool:
+) -> DeliveryState:
     """Record the intent to send, with the bytes; commit it before the network is touched.
 
-    The first attempt's bytes are kept for good: send what `stored_message` returns, not `message`.
-    Whether the destination may still be written to is decided here, in the same transaction; where it
-    may not, the delivery ends `suppressed`.
+    The first attempt's bytes are kept for good and win over later ones. Whether the destination may
+    still be written to is decided here, in the same transaction; where it may not, the delivery and the
+    parts behind it end `suppressed`.
 
     Args:
         conn: a writing transaction.
-        delivery: as claimed; `remote_address` is kept.
-        message: as rendered now.
+        delivery: as claimed; its `remote_address` is kept.
+        message: `stored_message`'s, or as rendered for the first attempt.
         now: the moment (UTC).
         lease_seconds: how long the attempt may take.
 
     Returns:
-        Whether to go on. False: it is suppressed now, or the claim was lost; don't touch it.
+        `SENDING`: go on. `SUPPRESSED`: it has ended. `READY`: the claim was lost; don't touch it.
     """
-    raise NotImplementedError
+    reason = refusal(conn, delivery.id)
+    if reason:
+        is_mine = mark_suppressed(conn, delivery, reason, now)
+        return DeliveryState.SUPPRESSED if is_mine else DeliveryState.READY
+    is_first = deliveries.c.body.is_(None)
+    intent = (
+        update(deliveries)
+        .where(deliveries.c.id == delivery.id, is_claim(delivery, _CLAIMED))
+        .values(
+            state=DeliveryState.SENDING,
+            attempts=deliveries.c.attempts + 1,
+            lease_until=database_clock() + lease_seconds,
+            sending_at=now,
+            remote_address=delivery.remote_address,
+            body=case((is_first, message.body), else_=deliveries.c.body),
+            media_type=case((is_first, message.media_type), else_=deliveries.c.media_type),
+            name=case((is_first, message.name), else_=deliveries.c.name),
+        )
+        .returning(deliveries.c.attempts)
+    )
+    number = conn.execute(intent).scalar()
+    if number is None:
+        return DeliveryState.READY
+    row = {"delivery_id": delivery.id, "number": number, "token": delivery.token, "started_at": now}
+    conn.execute(insert(attempts).values(row | {"outcome": DeliveryState.SENDING, "detail": ""}))
+    return DeliveryState.SENDING
 
 
 def stored_message(conn: Connection, delivery_id: int) -> Message | None:
-    """Return the bytes of a delivery's first attempt; None before that, and after they were pruned."""
-    raise NotImplementedError
+    """Return the bytes of a delivery's first attempt; None before that, and once they were pruned."""
+    row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
+    if row is None or row.body is None:
+        return None
+    return Message(row.media_type, row.body, row.idempotency_key, row.name)
 
 
 def mark_sent(conn: Connection, delivery: Delivery, receipt: Receipt, now: datetime) -> bool:
     """Record that the other side took it; try again until the database takes this.
 
-    From `sending`, or `unknown` of the same claim (a late answer, or one looked up). Every mark returns
-    False, with nothing changed, where the claim was lost to another process.
+    Also from `unknown` under the same claim: a late answer is an answer. Every mark returns False, with
+    nothing changed, where the claim was lost.
     """
-    raise NotImplementedError
+    return _step_to_sent(conn, is_claim(delivery, (*_SENDING, *_DOUBTFUL)), delivery.id, receipt, now)
 
 
 def mark_retry(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
-    """Put it back for another attempt: from `sending` where it surely did not arrive, `claimed`, or `unknown`."""
-    raise NotImplementedError
+    """Put it back for another attempt, since it surely did not arrive: from `claimed` or `sending`."""
+    step = Step(DeliveryState.READY, now, error, {"not_before": not_before})
+    return take_step(conn, is_claim(delivery, _BEGUN), delivery.id, step)
 
 
 def mark_unknown(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
-    """Record that it may have arrived; it is looked into from `not_before` on. From `sending` or `unknown`."""
-    raise NotImplementedError
+    """Record that it may have arrived, to be looked into from `not_before` on: from `sending`."""
+    step = Step(DeliveryState.UNKNOWN, now, error, {"not_before": not_before})
+    return take_step(conn, is_claim(delivery, _SENDING), delivery.id, step)
 
 
-def mark_held(conn: Connection, delivery: Delivery, reason: str, now: datetime) -> bool:
-    """Leave it to the operator: from `claimed`, `sending` or `unknown`."""
-    raise NotImplementedError
+def mark_held(conn: Connection, delivery: Delivery, error: str, now: datetime) -> bool:
+    """Leave it to the operator: from `claimed` or `sending`."""
+    return take_step(conn, is_claim(delivery, _BEGUN), delivery.id, Step(DeliveryState.HELD, now, error))
 
 
-def mark_dead(conn: Connection, delivery: Delivery, reason: str, now: datetime) -> bool:
-    """Give it up, and with it the parts behind it: from `claimed`, `sending` or `unknown`."""
-    raise NotImplementedError
+def mark_dead(conn: Connection, delivery: Delivery, error: str, now: datetime) -> bool:
+    """Give it up, and with it the parts behind it: from `claimed` or `sending`."""
+    return take_step(conn, is_claim(delivery, _BEGUN), delivery.id, Step(DeliveryState.DEAD, now, error))
 
 
 def mark_suppressed(conn: Connection, delivery: Delivery, reason: str, now: datetime) -> bool:
-    """End it because nobody wants it any more: from `claimed` or `unknown`."""
-    raise NotImplementedError
+    """End it because nobody wants it any more, and the parts behind it: from `claimed`."""
+    step = Step(DeliveryState.SUPPRESSED, now, reason)
+    return take_step(conn, is_claim(delivery, _CLAIMED), delivery.id, step)
 
 
-def reap(conn: Connection, now: datetime, *, settle: timedelta = timedelta(0)) -> Reaped:
-    """Take back what other processes let lapse: `claimed` is ready again, `sending` is unknown.
+def take_unknown(conn: Connection, now: datetime, *, limit: int = 100) -> list[UnknownDelivery]:
+    """Take deliveries that may have arrived and have settled; nobody else gets them for a while."""
+    picked = (
+        select(deliveries.c.id)
+        .where(
+            ACTIVE_DELIVERY,
+            deliveries.c.state == DeliveryState.UNKNOWN,
+            deliveries.c.not_before <= now,
+            deliveries.c.body.is_not(None),
+        )
+        .order_by(deliveries.c.not_before, deliveries.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("picked")
+    )
+    take = update(deliveries).where(deliveries.c.id.in_(select(picked.c.id)))
+    rows = conn.execute(take.values(not_before=now + SETTLING_PAUSE).returning(deliveries)).all()
+    return [
+        UnknownDelivery(
+            delivery=delivery,
+            message=Message(row.media_type, row.body, row.idempotency_key, row.name),
+            sending_at=row.sending_at,
+        )
+        for row, delivery in zip(rows, read_deliveries(conn, rows), strict=True)
+    ]
 
-    Only where several processes share a database; a single machine knows its orphans (`adopt_orphans`).
 
-    Args:
-        conn: a writing transaction.
-        now: the moment (UTC).
-        settle: how long to wait before looking into the unknown ones.
-    """
-    raise NotImplementedError
+def settle_sent(conn: Connection, delivery_id: int, receipt: Receipt, now: datetime) -> bool:
+    """Record that an unknown delivery had arrived after all; False where it is unknown no more."""
+    return _step_to_sent(conn, is_in(_DOUBTFUL), delivery_id, receipt, now)
 
 
-def adopt_orphans(conn: Connection, now: datetime, *, settle: timedelta = timedelta(0)) -> Reaped:
-    """Take back everything claimed or sending, whatever its lease.
-
-    Only for a process that knows itself alone (see `hold_worker`): at its start.
-    """
-    raise NotImplementedError
+def settle_ready(conn: Connection, delivery_id: int, now: datetime, reason: str) -> bool:
+    """Send an unknown delivery again: it had not arrived, or a second copy is the lesser harm."""
+    step = Step(DeliveryState.READY, now, reason, {"not_before": now})
+    return take_step(conn, is_in(_DOUBTFUL), delivery_id, step)
 
 
-def take_unknown(
-    conn: Connection, owner: str, limit: int, now: datetime, *, lease_seconds: float = CLAIM_LEASE
-) -> list[Suspect]:
-    """Take deliveries that may have arrived, to look into them; they stay `unknown` until marked."""
-    raise NotImplementedError
+def settle_held(conn: Connection, delivery_id: int, now: datetime, reason: str) -> bool:
+    """Leave an unknown delivery to the operator: nobody can tell whether it arrived."""
+    return take_step(conn, is_in(_DOUBTFUL), delivery_id, Step(DeliveryState.HELD, now, reason))
 
 
 def retry(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
-    The parts behind a dead one come back with it. False where its state does not allow it.
+    The parts given up because of it come back with it. False where its state does not allow it.
 
     Raises:
         UnknownName: there is no such delivery.
     """
-    raise NotImplementedError
+    row = require_delivery(conn, delivery_id)
+    fresh = {"not_before": now, "ended_at": None}
+    step = Step(DeliveryState.READY, now, values=fresh)
+    if not take_step(conn, is_in((*_OPEN, DeliveryState.DEAD)), delivery_id, step):
+        return False
+    never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)
+    revive = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), never_tried)
+    conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
+    return True
 
 
 def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
@@ -216,35 +274,18 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
     Raises:
         UnknownName: there is no such delivery.
     """
-    raise NotImplementedError
+    require_delivery(conn, delivery_id)
+    step = Step(DeliveryState.SUPPRESSED, now, "dropped by the operator")
+    return take_step(conn, is_in(_OPEN), delivery_id, step)
 
 
-def list_deliveries(
-    conn: Connection, *, states: Collection[DeliveryState] | None = None, limit: int = 50
-) -> list[StoredDelivery]:
-    """Return the latest deliveries, newest first; of some states only where named."""
-    raise NotImplementedError
-
-
-def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, list[Attempt]]:
-    """Return a delivery with every attempt.
-
-    Raises:
-        UnknownName: there is no such delivery.
-    """
-    raise NotImplementedError
-
-
-def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
-    """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
-    raise NotImplementedError
-
-
-def remember_address(conn: Connection, destination: Destination, remote_address: str, now: datetime) -> None:
-    """Keep what the other side calls a destination."""
-    raise NotImplementedError
-
-
-def known_address(conn: Connection, destination: Destination) -> str:
-    """Return what the other side calls a destination, "" where it was never asked."""
-    raise NotImplementedError
+def _step_to_sent(
+    conn: Connection, which: ColumnElement[bool], delivery_id: int, receipt: Receipt, now: datetime
+) -> bool:
+    step = Step(DeliveryState.SENT, now, receipt.detail, {"remote_id": receipt.remote_id, "last_error": ""})
+    if not take_step(conn, which, delivery_id, step):
+        return False
+    place = select(deliveries.c.destination).where(deliveries.c.id == delivery_id).scalar_subquery()
+    paced = update(destination_addresses).where(destination_addresses.c.destination == place)
+    conn.execute(paced.values(last_sent_at=now))
+    return True

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from digest.announcements import Kind
+from digest.errors import StoreError
+from digest.messages import Coverage, Digest, DigestEntry, Occasion
+from digest.papers import Field, Reason, Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from digest.messages import Digest
     from digest.papers import Paper
+
+FORMAT = 1
+"""Grows when the text's shape changes; every earlier shape stays readable."""
 
 
 def freeze(digest: Digest, versions: Mapping[int, int]) -> str:
@@ -18,12 +27,25 @@ def freeze(digest: Digest, versions: Mapping[int, int]) -> str:
         digest: the digest.
         versions: the key of the stored text each of its changes is about, by change id.
     """
-    raise NotImplementedError
+    content = {
+        "format": FORMAT,
+        "subscription": digest.subscription,
+        "title": digest.title,
+        "slot": digest.slot,
+        "occasion": digest.occasion,
+        "planned_at": digest.planned_at.isoformat(),
+        "zone": digest.zone,
+        "entries": [_freeze_entry(entry, versions[entry.change_id]) for entry in digest.entries],
+        "shown": digest.shown,
+        "queries": digest.queries,
+        "coverage": _freeze_coverage(digest.coverage),
+    }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def frozen_versions(content: str) -> tuple[int, ...]:
     """Return the keys of the stored texts a frozen digest is made of."""
-    raise NotImplementedError
+    return tuple(entry["version"] for entry in _read(content)["entries"])
 
 
 def thaw(content: str, papers: Mapping[int, Paper], *, id_: int = 0) -> Digest:
@@ -33,5 +55,92 @@ def thaw(content: str, papers: Mapping[int, Paper], *, id_: int = 0) -> Digest:
         content: what `freeze` returned.
         papers: the stored texts by key (see `frozen_versions`).
         id_: the stored digest's number.
+
+    Raises:
+        StoreError: a later release froze it.
     """
-    raise NotImplementedError
+    frozen = _read(content)
+    return Digest(
+        subscription=frozen["subscription"],
+        title=frozen["title"],
+        slot=frozen["slot"],
+        occasion=Occasion(frozen["occasion"]),
+        planned_at=datetime.fromisoformat(frozen["planned_at"]),
+        zone=frozen["zone"],
+        entries=tuple(_thaw_entry(entry, papers[entry["version"]]) for entry in frozen["entries"]),
+        shown=frozen["shown"],
+        queries=tuple((name, text) for name, text in frozen["queries"]),
+        coverage=_thaw_coverage(frozen["coverage"]),
+        id=id_,
+    )
+
+
+def _read(content: str) -> dict[str, Any]:
+    frozen: dict[str, Any] = json.loads(content)
+    if frozen["format"] != FORMAT:
+        raise StoreError(
+            f"a digest was frozen in shape {frozen['format']}, this release reads shape {FORMAT}",
+            hint="Use the release that froze it, or a later one.",
+        )
+    return frozen
+
+
+def _freeze_entry(entry: DigestEntry, version: int) -> dict[str, Any]:
+    return {
+        "version": version,
+        "change": entry.change_id,
+        "kind": entry.kind,
+        "label": entry.label,
+        "note": entry.change_note,
+        "queries": entry.queries,
+        "reasons": [
+            [reason.query, reason.clause, [[s.field, s.start, s.end, s.index] for s in reason.spans]]
+            for reason in entry.reasons
+        ],
+        "found_at": entry.found_at.isoformat(),
+    }
+
+
+def _thaw_entry(frozen: dict[str, Any], paper: Paper) -> DigestEntry:
+    return DigestEntry(
+        kind=Kind(frozen["kind"]),
+        paper=paper,
+        label=frozen["label"],
+        change_note=frozen["note"],
+        queries=tuple(frozen["queries"]),
+        reasons=tuple(
+            Reason(
+                clause=clause,
+                spans=tuple(Span(Field(field), start, end, index) for field, start, end, index in spans),
+                query=query,
+            )
+            for query, clause, spans in frozen["reasons"]
+        ),
+        found_at=datetime.fromisoformat(frozen["found_at"]),
+        change_id=frozen["change"],
+    )
+
+
+def _freeze_coverage(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "mailing": coverage.mailing.isoformat() if coverage.mailing else None,
+        "is_complete": coverage.is_complete,
+        "looked_at": coverage.looked_at,
+        "matched": coverage.matched,
+        "checked_at": coverage.checked_at.isoformat() if coverage.checked_at else None,
+        "source": coverage.source,
+        "failure": coverage.failure,
+    }
+
+
+def _thaw_coverage(frozen: dict[str, Any]) -> Coverage:
+    mailing, checked_at = frozen["mailing"], frozen["checked_at"]
+    return Coverage(
+        mailing=date.fromisoformat(mailing) if mailing else None,
+        is_complete=frozen["is_complete"],
+        looked_at=frozen["looked_at"],
+        matched=frozen["matched"],
+        checked_at=datetime.fromisoformat(checked_at) if checked_at else None,
+        source=frozen["source"],
+        failure=frozen["failure"],
+    )

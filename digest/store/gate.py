@@ -176,7 +176,7 @@ class Gate:
                 hint="Only one request is made at a time over all processes; try again later.",
             )
         wait = max(row.lease_until, row.next_at, row.breaker_until) - now
-        return min(max(wait, 0.001), _LONGEST_NAP, patience)
+        return float(min(max(wait, 0.001), _LONGEST_NAP, patience))
 
     def _sleep(self, seconds: float) -> None:
         begun = monotonic()

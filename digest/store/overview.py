@@ -3,21 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select, text
+
+from digest.messages import DayCount, DeliveryState
+from digest.store.dialect import in_chunks
+from digest.store.gate import Breaker, load_breaker
+from digest.store.schema import deliveries, digests, matches, papers, requests, subscriptions
+from digest.store.subscriptions import load_subscriptions
+from digest.subscriptions import SubscriptionState
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from collections.abc import Collection
+    from datetime import date, datetime, timedelta
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
-    from digest.messages import DayCount, DeliveryState
     from digest.store.engine import Store
-    from digest.subscriptions import Destination, SubscriptionState
+    from digest.subscriptions import Destination
+
+__all__ = [
+    "Breaker",
+    "Outbox",
+    "SubscriptionLine",
+    "count_papers",
+    "count_requests",
+    "load_breaker",
+    "load_outbox",
+    "load_subscription_lines",
+    "measure_size",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """How many deliveries are in which state, and since when the oldest due one waits (UTC)."""
+    """How the outbox stands.
+
+    Attributes:
+        counts: deliveries by state, states without any left out.
+        oldest_due: since when the oldest delivery that could go waits (UTC); None where none does.
+    """
 
     counts: dict[DeliveryState, int]
     oldest_due: datetime | None
@@ -29,15 +55,15 @@ class SubscriptionLine:
 
     Attributes:
         name: its name.
-        state: active, paused or ended.
+        state: active or paused.
         destinations: where it goes to.
         queries: names of its saved queries.
         last_planned_at: when its last digest was frozen (UTC); None before the first.
         last_papers: how many papers that held.
-        last_states: the states of that digest's deliveries.
+        last_states: the states its deliveries are in, each once.
         next_due_at: its next turn (UTC); None where an event makes it due.
         paused_until: when a pause ends (UTC); None without a pause, or for one without end.
-        waiting: papers matched and in no digest yet.
+        waiting: papers matched that the next digest will hold.
         days: papers matched per UTC day, days without any left out.
     """
 
@@ -54,40 +80,104 @@ class SubscriptionLine:
     days: tuple[DayCount, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Breaker:
-    """Whether arXiv asked us to stay away: for how many seconds more (0 = not), why, and how often in a row."""
-
-    seconds: float
-    reason: str
-    failures: int
-
-
 def load_outbox(conn: Connection, now: datetime) -> Outbox:
-    """Count the deliveries."""
-    raise NotImplementedError
+    """Count the deliveries by state."""
+    by_state = select(deliveries.c.state, func.count()).group_by(deliveries.c.state)
+    counts = {DeliveryState(state): count for state, count in conn.execute(by_state)}
+    due = select(deliveries.c.not_before).where(
+        deliveries.c.state == DeliveryState.READY, deliveries.c.not_before <= now
+    )
+    return Outbox(counts, conn.execute(due.order_by(deliveries.c.not_before).limit(1)).scalar())
 
 
 def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta) -> list[SubscriptionLine]:
     """Return the live subscriptions by name, with counts of the span before now."""
-    raise NotImplementedError
-
-
-def load_breaker(conn: Connection) -> Breaker:
-    """Return the state of the gate's circuit breaker."""
-    raise NotImplementedError
+    live = load_subscriptions(conn)
+    ids = [due.id for due in live]
+    rows = {row.id: row for row in _select_by(conn, select(subscriptions), subscriptions.c.id, ids)}
+    lasts = _load_last_digests(conn, ids)
+    states = _load_states(conn, [last.id for last in lasts.values()])
+    waiting, days = _load_match_counts(conn, ids, now - span)
+    return [
+        SubscriptionLine(
+            name=due.subscription.name,
+            state=SubscriptionState(due.state),
+            destinations=due.subscription.destinations,
+            queries=due.subscription.queries,
+            last_planned_at=rows[due.id].last_planned_at,
+            last_papers=lasts[due.id].papers if due.id in lasts else 0,
+            last_states=states.get(lasts[due.id].id, ()) if due.id in lasts else (),
+            next_due_at=due.next_due_at,
+            paused_until=rows[due.id].paused_until,
+            waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
+            days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
+        )
+        for due in live
+    ]
 
 
 def count_requests(conn: Connection, since: datetime) -> int:
     """Return how many requests to arXiv were made since a moment."""
-    raise NotImplementedError
+    return int(conn.execute(select(func.count()).where(requests.c.at >= since)).scalar_one())
 
 
 def count_papers(conn: Connection) -> int:
     """Return how many papers are stored."""
-    raise NotImplementedError
+    return int(conn.execute(select(func.count()).select_from(papers)).scalar_one())
 
 
 def measure_size(store: Store) -> int:
     """Return how many bytes the database takes."""
-    raise NotImplementedError
+    if store.path is not None:
+        beside = store.path.with_name(store.path.name + "-wal")
+        return sum(path.stat().st_size for path in (store.path, beside) if path.exists())
+    with store.read() as conn:
+        return int(conn.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+
+
+def _select_by(conn: Connection, found: Any, column: Any, values: Collection[int]) -> list[Row[Any]]:  # noqa: ANN401 - any SELECT, any column of it
+    return [row for chunk in in_chunks(values) for row in conn.execute(found.where(column.in_(chunk)))]
+
+
+def _load_last_digests(conn: Connection, ids: Collection[int]) -> dict[int, Row[Any]]:
+    """Return each subscription's newest digest by subscription."""
+    newest = select(func.max(digests.c.id)).where(digests.c.subscription_id == subscriptions.c.id)
+    found = select(digests.c.id, digests.c.subscription_id, digests.c.papers).join(
+        subscriptions, digests.c.id == newest.correlate(subscriptions).scalar_subquery()
+    )
+    rows = _select_by(conn, found, digests.c.subscription_id, ids)
+    return {row.subscription_id: row for row in rows}
+
+
+def _load_states(conn: Connection, digest_ids: Collection[int]) -> dict[int, tuple[DeliveryState, ...]]:
+    found = select(deliveries.c.digest_id, deliveries.c.state).distinct()
+    states: dict[int, tuple[DeliveryState, ...]] = {}
+    for row in _select_by(conn, found, deliveries.c.digest_id, digest_ids):
+        states[row.digest_id] = (*states.get(row.digest_id, ()), DeliveryState(row.state))
+    return states
+
+
+def _load_match_counts(
+    conn: Connection, ids: Collection[int], since: datetime
+) -> tuple[dict[int, int], dict[int, dict[date, int]]]:
+    """Return papers that wait for a digest, and papers per UTC day since a moment, by subscription."""
+    will_be_planned = (matches.c.digest_id.is_(None)) & (matches.c.match_run_id > subscriptions.c.plan_after)
+    found = (
+        select(
+            matches.c.subscription_id,
+            matches.c.papers,
+            matches.c.matched_at,
+            will_be_planned.label("waits"),
+        )
+        .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
+        .where(will_be_planned | (matches.c.matched_at >= since))
+    )
+    waiting: dict[int, int] = {}
+    days: dict[int, dict[date, int]] = {}
+    for row in _select_by(conn, found, matches.c.subscription_id, ids):
+        if row.waits:
+            waiting[row.subscription_id] = waiting.get(row.subscription_id, 0) + row.papers
+        if row.matched_at >= since:
+            of_days = days.setdefault(row.subscription_id, {})
+            of_days[row.matched_at.date()] = of_days.get(row.matched_at.date(), 0) + row.papers
+    return waiting, days

@@ -1,22 +1,49 @@
-"""Subscriptions as stored: in line with the operator's file, due by an indexed moment, never deleted."""
+"""Subscriptions as stored: due by an indexed moment, paused, ended, never deleted.
+
+`sync_subscriptions`, which brings them in line with the operator's file, is had from here too.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from digest.store.queries import SyncReport
+from sqlalchemy import Select, and_, bindparam, or_, select, update
+
+from digest.announcements import Kind
+from digest.planning import DueSubscription
+from digest.store.dialect import in_chunks
+from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revision
+from digest.store.schema import subscription_destinations, subscription_queries, subscriptions
+from digest.store.subscribers import DestinationState
+from digest.store.syncing import sync_subscriptions
+from digest.store.waiting import of_subscriptions, suppress_waiting
+from digest.subscriptions import Cadence, Destination, QuietDays, Subscription, SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
-    from digest.planning import DueSubscription
-    from digest.subscriptions import Destination, Subscription
+    from digest.matching import ActiveRevision
 
-__all__ = ["SyncReport"]
+__all__ = [
+    "FeedAccess",
+    "SyncReport",
+    "bump_feed_generation",
+    "due_subscriptions",
+    "end",
+    "load_feed_access",
+    "load_subscriptions",
+    "make_due",
+    "pause",
+    "resume",
+    "revoke_feed",
+    "set_next_due",
+    "sync_subscriptions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,108 +63,193 @@ class FeedAccess:
     is_live: bool
 
 
-def sync_subscriptions(
-    conn: Connection,
-    subscriptions: Sequence[Subscription],
-    origin: str,
-    at: datetime,
-    next_due: Callable[[Subscription], datetime | None],
-) -> SyncReport:
-    """Make the subscriptions of an origin exactly these; doing it twice changes nothing.
-
-    `was` renames and keeps all history. What is no longer named ends: its waiting deliveries are
-    suppressed, its history stays. A destination that somebody left stays left. A subscription whose
-    first digest destination appears now plans only what is matched from now on.
-
-    Args:
-        conn: a writing transaction, after `sync_queries`.
-        subscriptions: the whole of the origin's.
-        origin: `Origin` as text.
-        at: the moment (UTC).
-        next_due: tells when the next digest of a new or rescheduled subscription is due.
-
-    Raises:
-        ConfigurationError: a saved query is not stored, or a name is taken by the other origin.
-    """
-    raise NotImplementedError
-
-
 def load_subscriptions(
-    conn: Connection, *, names: Collection[str] | None = None, include_ended: bool = False
+    conn: Connection,
+    ids: Collection[int] | None = None,
+    *,
+    names: Collection[str] | None = None,
+    include_ended: bool = False,
 ) -> list[DueSubscription]:
-    """Return subscriptions by name; `Subscription.destinations` names only those nobody left."""
-    raise NotImplementedError
+    """Return subscriptions by name: active and paused ones, of some ids or names only where given.
+
+    `Subscription.destinations` names only those still written to: nobody left them.
+    """
+    found = select(subscriptions).order_by(subscriptions.c.name)
+    if not include_ended:
+        found = found.where(subscriptions.c.state != SubscriptionState.ENDED)
+    if names is not None:
+        found = found.where(subscriptions.c.name.in_(names))
+    if ids is None:
+        return _read_all(conn, conn.execute(found).all())
+    rows = [row for chunk in in_chunks(ids) for row in conn.execute(found.where(subscriptions.c.id.in_(chunk)))]
+    return _read_all(conn, rows)
 
 
 def due_subscriptions(conn: Connection, now: datetime, limit: int) -> list[DueSubscription]:
-    """Return subscriptions whose digest is due, the longest waiting first.
+    """Return subscriptions whose digest is due and has somewhere to go, the longest waiting first.
 
     One that is paused counts again once its pause is over.
     """
-    raise NotImplementedError
+    is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
+    found = (
+        select(subscriptions)
+        .where(subscriptions.c.next_due_at <= now, or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back))
+        .order_by(subscriptions.c.next_due_at, subscriptions.c.id)
+        .limit(limit)
+    )
+    return [due for due in _read_all(conn, conn.execute(found).all()) if due.subscription.has_digests]
 
 
 def set_next_due(
-    conn: Connection,
-    subscription_id: int,
-    next_due_at: datetime | None,
-    *,
-    expected: datetime | None,
-    last_slot: str | None = None,
-) -> bool:
-    """Move the next due time of a turn that brought no digest.
+    conn: Connection, subscription_id: int, next_due_at: datetime | None, *, last_slot: str | None = None
+) -> None:
+    """Move a subscription on to its next turn, in the transaction that took this one.
 
     Args:
         conn: a writing transaction.
         subscription_id: whose.
-        next_due_at: the next turn (UTC); None where nothing makes it due yet.
-        expected: the due time this turn was read with; another one means another process was faster.
-        last_slot: the slot that was quiet; None leaves it.
-
-    Returns:
-        False, with nothing changed, where `expected` does not hold any more.
+        next_due_at: the next turn (UTC); None where only an event makes it due.
+        last_slot: the slot of the turn taken; None leaves it.
     """
-    raise NotImplementedError
+    values: dict[str, Any] = {"next_due_at": next_due_at}
+    if last_slot is not None:
+        values["last_slot"] = last_slot
+    conn.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(values))
 
 
-def make_due(conn: Connection, cadences: Collection[str], at: datetime) -> int:
-    """Make every active subscription of these cadences (as phrases) due at a moment, unless it is due before.
-
-    For cadences that wait for an event, such as `on announcement`. Return how many.
-    """
-    raise NotImplementedError
+def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
+    """Make active subscriptions due at a moment, unless they are due before; return how many moved."""
+    moved = 0
+    for chunk in in_chunks(ids):
+        bring_forward = update(subscriptions).where(
+            subscriptions.c.id.in_(chunk),
+            subscriptions.c.state == SubscriptionState.ACTIVE,
+            or_(subscriptions.c.next_due_at.is_(None), subscriptions.c.next_due_at > at),
+        )
+        moved += conn.execute(bring_forward.values(next_due_at=at)).rowcount
+    return moved
 
 
 def pause(conn: Connection, subscription_id: int, until: datetime | None) -> bool:
     """Pause a live subscription: it goes on collecting. None for until further notice."""
-    raise NotImplementedError
+    return _change(conn, subscription_id, _LIVE, {"state": SubscriptionState.PAUSED, "paused_until": until})
 
 
 def resume(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> bool:
-    """Let a paused subscription go on."""
-    raise NotImplementedError
+    """Let a paused subscription go on; False where it is not paused."""
+    values = {"state": SubscriptionState.ACTIVE, "paused_until": None, "next_due_at": next_due_at}
+    return _change(conn, subscription_id, (SubscriptionState.PAUSED,), values)
 
 
 def end(conn: Connection, subscription_id: int, at: datetime) -> bool:
-    """End a subscription: waiting deliveries are suppressed, history stays."""
-    raise NotImplementedError
+    """End a subscription: waiting deliveries are suppressed, history stays. False where it has ended."""
+    values = {"state": SubscriptionState.ENDED, "ended_at": at, "next_due_at": None, "paused_until": None}
+    if not _change(conn, subscription_id, _LIVE, values):
+        return False
+    suppress_waiting(conn, of_subscriptions([subscription_id]), "the subscription has ended", at)
+    return True
 
 
 def load_feed_access(conn: Connection, name: str) -> FeedAccess | None:
     """Return what decides whether a subscription's feed may be read; None where there is no such name."""
-    raise NotImplementedError
+    row = conn.execute(select(subscriptions).where(subscriptions.c.name == name)).one_or_none()
+    if row is None:
+        return None
+    is_live = row.state != SubscriptionState.ENDED
+    return FeedAccess(row.id, row.feed_generation, row.feed_revoked_at, is_live)
 
 
 def bump_feed_generation(conn: Connection, subscription_id: int) -> int:
     """Give a feed a new address, and make it work where it was revoked; return the new generation."""
-    raise NotImplementedError
+    bump = (
+        update(subscriptions)
+        .where(subscriptions.c.id == subscription_id)
+        .values(feed_generation=subscriptions.c.feed_generation + 1, feed_revoked_at=None)
+    )
+    return int(conn.execute(bump.returning(subscriptions.c.feed_generation)).scalar_one())
 
 
 def revoke_feed(conn: Connection, subscription_id: int, at: datetime) -> None:
     """Make a feed's address stop working."""
-    raise NotImplementedError
+    revoke = update(subscriptions).where(subscriptions.c.id == subscription_id)
+    conn.execute(revoke.values(feed_revoked_at=at))
 
 
-def destinations_left(conn: Connection, subscription_id: int) -> tuple[Destination, ...]:
-    """Return the destinations that were left or switched off."""
-    raise NotImplementedError
+_LIVE = (SubscriptionState.ACTIVE, SubscriptionState.PAUSED)
+
+
+def _change(
+    conn: Connection, subscription_id: int, states: Sequence[SubscriptionState], values: dict[str, Any]
+) -> bool:
+    change = update(subscriptions).where(subscriptions.c.id == subscription_id, subscriptions.c.state.in_(states))
+    return conn.execute(change.values(values)).rowcount == 1
+
+
+def _read_all(conn: Connection, rows: Sequence[Row[Any]]) -> list[DueSubscription]:
+    ids = [row.id for row in rows]
+    places = _collect(conn, ids, _active_places())
+    links = _collect(conn, ids, _active_links())
+    return [_read_one(row, places.get(row.id, ()), links.get(row.id, ())) for row in rows]
+
+
+def _collect(conn: Connection, ids: list[int], found: Select[Any]) -> dict[int, list[Row[Any]]]:
+    """Return rows of a table of subscriptions' parts by subscription."""
+    parts: dict[int, list[Row[Any]]] = {}
+    for chunk in in_chunks(ids):
+        for row in conn.execute(found, {"ids": chunk}):
+            parts.setdefault(row.subscription_id, []).append(row)
+    return parts
+
+
+def _active_places() -> Select[tuple[Any, ...]]:
+    places = subscription_destinations.c
+    return (
+        select(subscription_destinations)
+        .where(
+            places.subscription_id.in_(bindparam("ids", expanding=True)),
+            places.state == DestinationState.ACTIVE,
+        )
+        .order_by(places.position, places.id)
+    )
+
+
+def _active_links() -> Select[tuple[Any, ...]]:
+    current = current_revision().subquery()
+    links = subscription_queries.c
+    return (
+        select(links.subscription_id, current)
+        .join(current, current.c.id == links.query_id)
+        .where(links.subscription_id.in_(bindparam("ids", expanding=True)), current.c.state == ACTIVE)
+        .order_by(links.position)
+    )
+
+
+def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any]]) -> DueSubscription:
+    revisions: tuple[ActiveRevision, ...] = tuple(read_revision(link) for link in links)
+    return DueSubscription(
+        id=row.id,
+        subscription=Subscription(
+            name=row.name,
+            queries=tuple(revision.name for revision in revisions),
+            destinations=tuple(Destination.parse(place.destination) for place in places),
+            cadence=_read_cadence(row.cadence),
+            kinds=tuple(Kind(kind) for kind in row.kinds.split()),
+            quiet_days=QuietDays(row.quiet_days),
+            cap=row.cap,
+            first_look=row.first_look,
+            title=row.title,
+        ),
+        state=row.state,
+        next_due_at=row.next_due_at,
+        plan_after=row.plan_after,
+        last_slot=row.last_slot,
+        created_at=row.created_at,
+        revisions=revisions,
+        feed_generation=row.feed_generation,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _read_cadence(phrase: str) -> Cadence:
+    """Read a phrase once: a hundred thousand subscriptions share a few."""
+    return Cadence.parse(phrase)

@@ -1,0 +1,238 @@
+"""Who works on which delivery: claimed for a while, given back, or taken from processes that are gone.
+
+A delivery found `claimed` was certainly not sent; one found `sending` may have been. Leases run on the
+database's clock, everything else on the moment the caller names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Update, and_, exists, func, not_, or_, select, true, type_coerce, update
+
+from digest.messages import Delivery, DeliveryState
+from digest.store.dialect import database_clock, in_chunks, later
+from digest.store.schema import ACTIVE_DELIVERY, Moment, attempts, deliveries, destination_addresses
+from digest.subscriptions import Destination, DestinationKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Connection, Row
+
+CLAIM_LEASE = 60.0
+"""Seconds in which a claimed delivery must be begun."""
+
+_PACED = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
+"""Ways out that take one message at a time and destination: the next is claimed after the last was answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    """What was taken from processes that are gone: so many safe to claim anew, so many in doubt."""
+
+    requeued: int
+    doubtful: int
+
+
+def claim(
+    conn: Connection, *, owner: str, limit: int, now: datetime, lease_seconds: float = CLAIM_LEASE
+) -> list[Delivery]:
+    """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
+
+    Parts of one digest to one destination come strictly in order: a part only after all before it were
+    sent. Destinations asked to be left alone for now are passed over.
+
+    Args:
+        conn: a writing transaction.
+        owner: this process's name.
+        limit: how many at most.
+        now: the moment (UTC).
+        lease_seconds: how long they must be begun in.
+    """
+    picked = (
+        select(deliveries.c.id)
+        .where(ACTIVE_DELIVERY, *_is_claimable(), deliveries.c.not_before <= now, not_(_is_blocked(now)))
+        .order_by(deliveries.c.priority, deliveries.c.not_before, deliveries.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True, of=deliveries)
+        .cte("picked")
+    )
+    take = (
+        update(deliveries)
+        .where(deliveries.c.id.in_(select(picked.c.id)))
+        .values(
+            state=DeliveryState.CLAIMED,
+            token=deliveries.c.token + 1,
+            owner=owner,
+            lease_until=database_clock() + lease_seconds,
+        )
+        .returning(deliveries)
+    )
+    rows = sorted(conn.execute(take), key=lambda row: (row.priority, row.not_before, row.id))
+    taken = _one_to_each_paced(read_deliveries(conn, rows))
+    for extra in {row.id for row in rows} - {delivery.id for delivery in taken}:
+        conn.execute(_giving_back().where(deliveries.c.id == extra))
+    return taken
+
+
+def release_claim(conn: Connection, delivery: Delivery) -> bool:
+    """Give back a delivery that was claimed and not begun: for an orderly stop."""
+    mine = and_(deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
+    return conn.execute(_giving_back().where(mine)).rowcount == 1
+
+
+def renew(conn: Connection, owner: str, lease_seconds: float = CLAIM_LEASE) -> int:
+    """Lengthen the leases of everything an owner has claimed; return how many."""
+    renewal = update(deliveries).where(
+        ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.CLAIMED, deliveries.c.owner == owner
+    )
+    return conn.execute(renewal.values(lease_until=database_clock() + lease_seconds)).rowcount
+
+
+def next_claimable_at(conn: Connection, now: datetime) -> datetime | None:
+    """Return the earliest moment from which `claim` would find something, None where it never would.
+
+    A delivery behind an unsent part, or to a destination being written to, counts once that is over.
+    """
+    blocked_until = (
+        select(destination_addresses.c.blocked_until)
+        .where(destination_addresses.c.destination == deliveries.c.destination)
+        .scalar_subquery()
+    )
+    own = deliveries.c.not_before
+    earliest = func.min(later(own, func.coalesce(blocked_until, own)))
+    found = select(type_coerce(earliest, Moment)).where(ACTIVE_DELIVERY, *_is_claimable())
+    moment = conn.execute(found).scalar()
+    return None if moment is None else max(moment, now)
+
+
+def reap(conn: Connection, now: datetime, *, settle: timedelta = timedelta(0)) -> Reaped:
+    """Take back what other processes let lapse: `claimed` is ready again, `sending` is unknown.
+
+    Args:
+        conn: a writing transaction.
+        now: the moment (UTC).
+        settle: how long to wait before looking into the unknown ones.
+    """
+    return _take_back(conn, deliveries.c.lease_until < database_clock(), now, settle)
+
+
+def adopt_orphans(conn: Connection, now: datetime, *, settle: timedelta = timedelta(0)) -> Reaped:
+    """Take back everything claimed or sending, whatever its lease.
+
+    Only for a process that knows itself alone (see `hold_worker`): at its start.
+    """
+    return _take_back(conn, true(), now, settle)
+
+
+def read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
+    """Return deliveries from rows of the table, with what the other side calls their places and parents."""
+    addresses = _load_addresses(conn, {row.destination for row in rows if not row.remote_address})
+    parents = _load_parents(conn, {row.digest_id for row in rows if row.part > 0})
+    return [
+        Delivery(
+            id=row.id,
+            digest_id=row.digest_id,
+            destination=Destination.parse(row.destination),
+            part=row.part,
+            parts=row.parts,
+            state=DeliveryState(row.state),
+            attempts=row.attempts,
+            token=row.token,
+            idempotency_key=row.idempotency_key,
+            not_before=row.not_before,
+            created_at=row.created_at,
+            remote_address=row.remote_address or addresses.get(row.destination, ""),
+            parent_remote_id=parents.get((row.digest_id, row.destination), "") if row.part else "",
+            remote_id=row.remote_id,
+            last_error=row.last_error,
+        )
+        for row in rows
+    ]
+
+
+def _is_claimable() -> tuple[ColumnElement[bool], ...]:
+    """Ready, behind no unsent part, and its destination is not being written to if that takes one at a time."""
+    before = deliveries.alias("before")
+    beside = deliveries.alias("beside")
+    is_behind = exists().where(
+        before.c.digest_id == deliveries.c.digest_id,
+        before.c.destination == deliveries.c.destination,
+        before.c.part < deliveries.c.part,
+        before.c.state != DeliveryState.SENT,
+    )
+    is_busy = exists().where(
+        beside.c.destination == deliveries.c.destination,
+        beside.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+    )
+    is_paced = or_(*(deliveries.c.destination.startswith(f"{kind}:") for kind in _PACED))
+    return (
+        deliveries.c.state == DeliveryState.READY,
+        not_(and_(deliveries.c.part > 0, is_behind)),
+        not_(and_(is_paced, is_busy)),
+    )
+
+
+def _is_blocked(now: datetime) -> ColumnElement[bool]:
+    return exists().where(
+        destination_addresses.c.destination == deliveries.c.destination,
+        destination_addresses.c.blocked_until > now,
+    )
+
+
+def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
+    """Keep the first to each destination that takes one message at a time."""
+    kept, met = [], set()
+    for delivery in taken:
+        if delivery.destination.kind in _PACED and delivery.destination in met:
+            continue
+        met.add(delivery.destination)
+        kept.append(delivery)
+    return kept
+
+
+def _giving_back() -> Update:
+    ready = update(deliveries).where(deliveries.c.state == DeliveryState.CLAIMED)
+    return ready.values(state=DeliveryState.READY, owner="", lease_until=None)
+
+
+def _take_back(conn: Connection, which: ColumnElement[bool], now: datetime, settle: timedelta) -> Reaped:
+    requeued = conn.execute(_giving_back().where(ACTIVE_DELIVERY, which)).rowcount
+    doubt = (
+        update(deliveries)
+        .where(ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.SENDING, which)
+        .values(
+            state=DeliveryState.UNKNOWN,
+            not_before=now + settle,
+            lease_until=None,
+            last_error="the process died, or lost the database, while sending",
+        )
+        .returning(deliveries.c.id)
+    )
+    doubtful = conn.execute(doubt).scalars().all()
+    for chunk in in_chunks(doubtful):
+        lost = update(attempts).where(attempts.c.delivery_id.in_(chunk), attempts.c.ended_at.is_(None))
+        conn.execute(lost.values(ended_at=now, outcome=DeliveryState.UNKNOWN, detail="no answer was recorded"))
+    return Reaped(requeued, len(doubtful))
+
+
+def _load_addresses(conn: Connection, destinations: set[str]) -> dict[str, str]:
+    addresses: dict[str, str] = {}
+    for chunk in in_chunks(sorted(destinations)):
+        found = select(destination_addresses).where(destination_addresses.c.destination.in_(chunk))
+        addresses.update({row.destination: row.remote_address for row in conn.execute(found)})
+    return addresses
+
+
+def _load_parents(conn: Connection, digest_ids: set[int]) -> dict[tuple[int, str], str]:
+    parents: dict[tuple[int, str], str] = {}
+    for chunk in in_chunks(sorted(digest_ids)):
+        found = select(deliveries.c.digest_id, deliveries.c.destination, deliveries.c.remote_id).where(
+            deliveries.c.digest_id.in_(chunk), deliveries.c.part == 0
+        )
+        parents.update({(row.digest_id, row.destination): row.remote_id for row in conn.execute(found)})
+    return parents
