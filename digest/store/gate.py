@@ -219,8 +219,8 @@ def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING) -> N
     conn.execute(free.values(lease_until=now, next_at=later(gate.c.next_at, now + spacing)))
 
 
-def load_breaker(conn: Connection, clock: Clock) -> Breaker:
-    """Return the state of the circuit breaker."""
+def load_breaker(conn: Connection, clock: Clock | None = None) -> Breaker:
+    """Return the state of the circuit breaker; the clock matters where it is simulated."""
     row, now = _look(conn, clock)
     return Breaker(max(row.breaker_until - now, 0.0), row.breaker_reason, row.breaker_failures)
 
@@ -260,11 +260,13 @@ def seed_gate(conn: Connection) -> None:
     conn.execute(insert(conn, gate).on_conflict_do_nothing(index_elements=["name"]), row)
 
 
-def _now(clock: Clock) -> ColumnElement[float]:
-    return literal(clock.now().timestamp(), Double) if clock.is_simulated else database_clock()
+def _now(clock: Clock | None) -> ColumnElement[float]:
+    if clock is not None and clock.is_simulated:
+        return literal(clock.now().timestamp(), Double)
+    return database_clock()
 
 
-def _look(conn: Connection, clock: Clock) -> tuple[Row[Any], float]:
+def _look(conn: Connection, clock: Clock | None) -> tuple[Row[Any], float]:
     row = conn.execute(select(gate, _now(clock).label("now")).where(gate.c.name == NAME)).one()
     return row, row.now
 

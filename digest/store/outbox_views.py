@@ -59,7 +59,7 @@ class Attempt:
 
 
 def list_deliveries(
-    conn: Connection, *, states: Collection[DeliveryState] | None = None, limit: int = 50
+    conn: Connection, states: Collection[DeliveryState] | None = None, *, limit: int = 50
 ) -> list[StoredDelivery]:
     """Return the latest deliveries, newest first; of some states only where named."""
     found = _with_surroundings().order_by(deliveries.c.id.desc()).limit(limit)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select, text
 
 from digest.messages import DayCount, DeliveryState
+from digest.planning import zone_of
 from digest.store.dialect import in_chunks
 from digest.store.gate import Breaker, load_breaker
-from digest.store.schema import deliveries, digests, matches, papers, requests, subscriptions
+from digest.store.schema import deliveries, digests, matches, papers, quarantine, requests, subscriptions
 from digest.store.subscriptions import load_subscriptions
 from digest.subscriptions import SubscriptionState
 
@@ -28,6 +29,7 @@ __all__ = [
     "Outbox",
     "SubscriptionLine",
     "count_papers",
+    "count_quarantined",
     "count_requests",
     "load_breaker",
     "load_outbox",
@@ -65,6 +67,7 @@ class SubscriptionLine:
         paused_until: when a pause ends (UTC); None without a pause, or for one without end.
         waiting: papers matched that the next digest will hold.
         days: papers matched per UTC day, days without any left out.
+        zone: IANA zone its dates are shown in.
     """
 
     name: str
@@ -78,6 +81,7 @@ class SubscriptionLine:
     paused_until: datetime | None
     waiting: int
     days: tuple[DayCount, ...]
+    zone: str
 
 
 def load_outbox(conn: Connection, now: datetime) -> Outbox:
@@ -111,6 +115,7 @@ def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta)
             paused_until=rows[due.id].paused_until,
             waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
             days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
+            zone=zone_of(due.subscription.cadence),
         )
         for due in live
     ]
@@ -124,6 +129,11 @@ def count_requests(conn: Connection, since: datetime) -> int:
 def count_papers(conn: Connection) -> int:
     """Return how many papers are stored."""
     return int(conn.execute(select(func.count()).select_from(papers)).scalar_one())
+
+
+def count_quarantined(conn: Connection) -> int:
+    """Return how many entries from arXiv were set aside because they could not be read."""
+    return int(conn.execute(select(func.count()).select_from(quarantine)).scalar_one())
 
 
 def measure_size(store: Store) -> int:

@@ -118,6 +118,12 @@ def active_revisions(conn: Connection) -> list[ActiveRevision]:
     return [read_revision(row) for row in conn.execute(found)]
 
 
+def list_problems(conn: Connection) -> list[tuple[str, str]]:
+    """Return the saved queries in force that can't be read, each with the reason, by name."""
+    found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.problem != "")
+    return [(row.name, row.problem) for row in conn.execute(found)]
+
+
 def load_queries(conn: Connection, *, include_ended: bool = False) -> list[StoredQuery]:
     """Return the saved queries by name."""
     found = _current() if include_ended else _current().where(saved_queries.c.state == ACTIVE)

@@ -1,4 +1,4 @@
-"""Poll runs: what was asked of arXiv and how it ended. A run's pages and cursors are had from here too."""
+"""Poll runs: what was asked of arXiv, when, and how it ended."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, update
 
 from digest.planning import PollSummary
-from digest.store.cursors import Cursor, load_cursor, move_cursor
 from digest.store.gate import is_held
-from digest.store.pages import load_pages, log_request, quarantine_entries, save_page
 from digest.store.schema import poll_runs
 
 if TYPE_CHECKING:
@@ -20,25 +18,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from sqlalchemy import Connection, Row
-
-__all__ = [
-    "ABANDONED",
-    "Cursor",
-    "PollRun",
-    "RunOutcome",
-    "abandon_running",
-    "finish_run",
-    "last_failure",
-    "last_runs",
-    "load_cursor",
-    "load_pages",
-    "log_request",
-    "move_cursor",
-    "quarantine_entries",
-    "recent_polls",
-    "save_page",
-    "start_run",
-]
 
 
 class RunOutcome(StrEnum):
@@ -170,7 +149,7 @@ def finish_run(
 
 
 def last_runs(
-    conn: Connection, source: str | None = None, *, query_key: str | None = None, limit: int = 10
+    conn: Connection, source: str | None = None, limit: int = 10, *, query_key: str | None = None
 ) -> list[PollRun]:
     """Return the latest runs, newest first; of one source or query only where named."""
     found = select(poll_runs).order_by(poll_runs.c.id.desc()).limit(limit)

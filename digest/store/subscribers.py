@@ -1,7 +1,4 @@
-"""People: who agreed to be written to, and who left. Leaving beats everything else.
-
-The links people are given (`remember_token` …) are had from here too.
-"""
+"""People: who agreed to be written to, and who left. Leaving beats everything else."""
 
 from __future__ import annotations
 
@@ -22,14 +19,6 @@ from digest.store.schema import (
     subscriptions,
     suppressions,
 )
-from digest.store.tokens import (
-    StoredToken,
-    TokenPurpose,
-    find_token,
-    installation_secret,
-    remember_token,
-    use_token,
-)
 from digest.store.waiting import of_subscriptions, suppress_waiting
 from digest.subscriptions import Destination, DestinationKind, SubscriptionState
 
@@ -37,21 +26,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection
-
-__all__ = [
-    "DestinationState",
-    "StoredToken",
-    "SubscriberState",
-    "TokenPurpose",
-    "come_back",
-    "confirm_by_operator",
-    "find_token",
-    "installation_secret",
-    "leave",
-    "refusal",
-    "remember_token",
-    "use_token",
-]
 
 EVERYTHING = ""
 """In place of a subscription's name: all of them, for good."""

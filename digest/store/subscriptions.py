@@ -1,7 +1,4 @@
-"""Subscriptions as stored: due by an indexed moment, paused, ended, never deleted.
-
-`sync_subscriptions`, which brings them in line with the operator's file, is had from here too.
-"""
+"""Subscriptions as stored: due by an indexed moment, paused, ended, never deleted."""
 
 from __future__ import annotations
 
@@ -14,10 +11,9 @@ from sqlalchemy import Select, and_, bindparam, or_, select, update
 from digest.announcements import Kind
 from digest.planning import DueSubscription
 from digest.store.dialect import in_chunks
-from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revision
+from digest.store.queries import ACTIVE, current_revision, read_revision
 from digest.store.schema import subscription_destinations, subscription_queries, subscriptions
 from digest.store.subscribers import DestinationState
-from digest.store.syncing import sync_subscriptions
 from digest.store.waiting import of_subscriptions, suppress_waiting
 from digest.subscriptions import Cadence, Destination, QuietDays, Subscription, SubscriptionState
 
@@ -28,22 +24,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from digest.matching import ActiveRevision
-
-__all__ = [
-    "FeedAccess",
-    "SyncReport",
-    "bump_feed_generation",
-    "due_subscriptions",
-    "end",
-    "load_feed_access",
-    "load_subscriptions",
-    "make_due",
-    "pause",
-    "resume",
-    "revoke_feed",
-    "set_next_due",
-    "sync_subscriptions",
-]
 
 
 @dataclass(frozen=True, slots=True)
