@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from digest.pace import Gate, Grant
     from digest.papers import ArxivId
 
+__all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "RequestLog", "ShortPage"]
+
 RETRIES: Final = 2
 """So many more times a request is made after a failure that may pass."""
 

@@ -140,7 +140,7 @@ class Document:
                 yield element
                 done = element
         except etree.XMLSyntaxError as error:
-            raise ArxivTruncated(f"the XML breaks off or is not well-formed: {error}", hint=TRY_AGAIN) from error
+            raise ArxivTruncated(f"the XML breaks off or is damaged: {error.msg}", hint=TRY_AGAIN) from error
         root = events.root
         if root.tag not in self._roots:
             shown = str(root.tag)[:_SHOWN]

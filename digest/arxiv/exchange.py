@@ -11,6 +11,7 @@ import socket
 import threading
 import zlib
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 import httpx
@@ -20,6 +21,7 @@ from digest.clock import LOOPBACK_HOSTS
 from digest.errors import ArxivHostile, ArxivTruncated, ArxivUnreachable, ArxivUnreadable
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator, Mapping
     from types import TracebackType
 
@@ -84,6 +86,7 @@ class Line:
                 max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEPT_ALIVE_SECONDS
             ),
             mounts=direct,
+            verify=_load_authorities(),
         )
         self._socket: socket.socket | None = None
 
@@ -160,6 +163,12 @@ class _Watch:
     def _end(self) -> None:
         self.has_ended_it = True
         self._line.hang_up()
+
+
+@cache
+def _load_authorities() -> ssl.SSLContext:
+    # Reading all authorities takes longer than most answers; once is enough for all clients of a process.
+    return httpx.create_ssl_context()
 
 
 def _gather(pieces: Iterator[bytes], limit: int) -> bytes:

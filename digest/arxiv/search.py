@@ -46,9 +46,14 @@ class _Walk:
     unreadable: set[bytes] = field(default_factory=set)
     steps_back: int = 0
 
+    @property
+    def found(self) -> int:
+        """How many different entries came, readable or not."""
+        return len(self.seen) + len(self.unreadable)
+
 
 def walk_search(
-    client: ArxivClient, query: str, *, until: datetime, limit: int = WALL, size: int = 100
+    client: ArxivClient, query: str, *, until: datetime, limit: int | None = None, size: int = 100
 ) -> Iterator[Fetched[AtomPage]]:
     """Fetch the pages of a search by date of the last version, newest first, each paper given out once.
 
@@ -56,15 +61,15 @@ def walk_search(
         client: asks.
         query: in arXiv's own query language.
         until: older papers are not wanted; the last page may hold some.
-        limit: about so many papers are enough, in whole pages.
-        size: papers to a page.
+        limit: about so many papers are enough, in whole pages; None for no such limit.
+        size: papers to a page, at least `SMALLEST_PAGE`.
 
     Raises:
         SearchTooWide: papers beyond arXiv's limit of results would be needed to get that far.
         ArxivShort: papers are missing, or the results move too fast to be read.
         ArxivError: as described in `digest.errors`.
     """
-    walk = _Walk(size)
+    walk = _Walk(max(size, SMALLEST_PAGE))
     while True:
         if walk.position >= WALL:
             raise SearchTooWide(
@@ -76,10 +81,12 @@ def walk_search(
         if not _has_joined(walk, fetched.page, start):
             continue
         yield _advance(walk, fetched, start)
-        if walk.position >= walk.total:
+        if walk.position >= walk.total or walk.found >= walk.total:
             _check_complete(walk, query)
             return
-        if len(walk.seen) >= limit or (walk.is_sorted and walk.oldest is not None and walk.oldest < until):
+        if limit is not None and walk.found >= limit:
+            return
+        if walk.is_sorted and walk.oldest is not None and walk.oldest < until:
             return
 
 
@@ -101,7 +108,7 @@ def _fetch_page(client: ArxivClient, query: str, start: int, walk: _Walk) -> Fet
         try:
             return client.search(query, start=start, size=min(walk.size, WALL - start))
         except ShortPage as short:
-            if short.fetched.page.entries > OVERLAP or (start == 0 and short.fetched.page.entries):
+            if any(paper.id not in walk.seen for paper in short.fetched.page.papers):
                 return short.fetched
             if walk.size // 2 < SMALLEST_PAGE:
                 raise
@@ -141,7 +148,7 @@ def _advance(walk: _Walk, fetched: Fetched[AtomPage], start: int) -> Fetched[Ato
 
 def _check_complete(walk: _Walk, query: str) -> None:
     """Raise where papers are missing at the end, beyond those that came in at the top meanwhile."""
-    missing = walk.total - len(walk.seen) - len(walk.unreadable)
+    missing = walk.total - walk.found
     if missing > max(0, walk.total - (walk.first_total or 0)):
         raise ArxivShort(
             f"{query[:80]!r} has {walk.total:,} papers, but {missing:,} of them never came",

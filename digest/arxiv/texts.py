@@ -18,7 +18,10 @@ _UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-
 _PARAGRAPH = re.compile(r"\r?\n(?:[ \t]*\r?\n)+[ \t]*|\r?\n[ \t]+")
 _DOI_PREFIX = re.compile(r"\A(?:doi:|(?:https?://)?(?:dx\.)?doi\.org/)", re.IGNORECASE)
 _WITHDRAWN = re.compile(
-    r"\A\W*withdrawn\b|\b(?:has|have)(?: \w+){0,2} been (?:\w+ )?withdrawn\b|\bwithdrawn by\b", re.IGNORECASE
+    r"\A\W*withdrawn\b|\bwithdrawn by\b|"
+    r"\b(?:this|paper|submission|article|manuscript|preprint|work|note|and) (?:has|is|was)"
+    r"(?: (?:been|now|hereby|therefore|temporarily))* withdrawn\b",
+    re.IGNORECASE,
 )
 _NOT_THIS_VERSION = re.compile(
     r"\b(?:versions?|v\d+|which|that|replac\w+|supersed\w+|instead of)\b[^.;]*\Z", re.IGNORECASE

@@ -84,6 +84,7 @@ def test_every_doi_is_found_without_what_stands_around_it(texts: list[str], dois
         "withdrawn: Theorem 2 is wrong",
         "Withdrawn by arXiv administrators",
         "The submission has been temporarily withdrawn",
+        "The cooperation between the authors goes wrong. So this paper is withdrawn from arXiv",
     ],
 )
 def test_a_comment_that_withdraws_the_paper_is_recognised(comment: str) -> None:
@@ -101,6 +102,9 @@ def test_a_comment_that_withdraws_the_paper_is_recognised(comment: str) -> None:
         "supersedes the paper withdrawn by the author last year",
         "How money is withdrawn from banks",
         "Not withdrawn",
+        "This paper is not withdrawn",
+        "An erroneous claim of irrationality has been withdrawn, with apologies",
+        "The preceding paper on this subject [arXiv:0811.0001] was withdrawn; this is the second try",
     ],
 )
 def test_a_comment_that_speaks_of_something_else_is_no_withdrawal(comment: str) -> None:

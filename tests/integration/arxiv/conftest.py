@@ -1,0 +1,93 @@
+"""A scripted arXiv, a gate that watches its own rules, and clients between the two."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog
+from digest.clock import ManualClock
+from digest.pace import Grant
+from tests.integration.arxiv.scripted import ScriptedArxiv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from digest.pace import GateOutcome
+
+AGENT = "digest-test/1.0 (+https://digest.example; mailto:ops@digest.example)"
+
+
+class WatchedGate:
+    """Gives leave at once, one at a time; keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.open: Grant | None = None
+        self.granted = 0
+        self.outcomes: list[GateOutcome] = []
+
+    def acquire(self) -> Grant:
+        """Give leave.
+
+        Raises:
+            AssertionError: the request before has not ended.
+        """
+        assert self.open is None, "two requests at a time"
+        self.granted += 1
+        self.open = Grant(self.granted)
+        return self.open
+
+    def release(self, grant: Grant, outcome: GateOutcome) -> None:
+        """Keep the outcome.
+
+        Raises:
+            AssertionError: another request was under way.
+        """
+        assert grant == self.open, "the wrong grant came back"
+        self.open = None
+        self.outcomes.append(outcome)
+
+
+@pytest.fixture
+def arxiv() -> Iterator[ScriptedArxiv]:
+    """An arXiv that answers what it is told to."""
+    with ScriptedArxiv() as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def gate() -> WatchedGate:
+    """A gate without any spacing."""
+    return WatchedGate()
+
+
+@pytest.fixture
+def requests() -> list[RequestLog]:
+    """What the client said of its requests."""
+    return []
+
+
+@pytest.fixture
+def connect(
+    arxiv: ScriptedArxiv, gate: WatchedGate, requests: list[RequestLog]
+) -> Iterator[Callable[..., ArxivClient]]:
+    """Make clients of the scripted arXiv; they are closed in the end."""
+    clients: list[ArxivClient] = []
+
+    def make(*, deadline: float = 20.0, url: str = arxiv.url) -> ArxivClient:
+        addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai", f"{url}/rss")
+        clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
+        clients.append(ArxivClient(addresses, AGENT, gate, clock, on_request=requests.append, deadline=deadline))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def client(connect: Callable[..., ArxivClient]) -> ArxivClient:
+    """A client of the scripted arXiv."""
+    return connect()

@@ -1,0 +1,389 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import signal
+import socket
+import threading
+import zlib
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog, ShortPage
+from digest.arxiv.oai import TokenExpired, UnknownPaper
+from digest.clock import ManualClock, monotonic
+from digest.errors import (
+    ArxivError,
+    ArxivFaulted,
+    ArxivHostile,
+    ArxivMoved,
+    ArxivRefused,
+    ArxivRejected,
+    ArxivThrottled,
+    ArxivTruncated,
+    ArxivUnreachable,
+    ArxivUnreadable,
+    ConfigurationError,
+    UsageError,
+)
+from digest.pace import GateOutcome, Grant, Outcome
+from digest.papers import ArxivId
+from tests.integration.arxiv.conftest import AGENT, WatchedGate
+from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Way
+from tests.unit.arxiv.pages import (
+    atom_entry,
+    atom_feed,
+    error_feed,
+    oai_entry,
+    oai_error,
+    oai_page,
+    rss_item,
+    rss_listing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OK = GateOutcome(Outcome.OK)
+FAILED = GateOutcome(Outcome.FAILED)
+PAGE = atom_feed(atom_entry())
+GOOD = Reply(PAGE)
+VARNISH = b"<!DOCTYPE html><html><body><h1>Error 503 first byte timeout</h1></body></html>"
+BOMB = (
+    b'<!DOCTYPE feed [<!ENTITY a "lol"><!ENTITY b "&a;&a;">]><feed xmlns="http://www.w3.org/2005/Atom">&b;</feed>'
+)
+
+
+def test_a_search_is_asked_for_as_arxiv_documents_it_and_comes_with_its_bytes(
+    arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate
+) -> None:
+    arxiv.script(GOOD)
+    fetched = client.search('cat:cs.PF AND abs:"tail\nlatency"', start=5, size=50)
+    (seen,) = arxiv.seen
+    assert (seen.method, seen.path) == ("GET", "/api/query")
+    assert seen.params == {
+        "search_query": 'cat:cs.PF AND abs:"tail latency"',
+        "start": "5",
+        "max_results": "50",
+        "sortBy": "lastUpdatedDate",
+        "sortOrder": "descending",
+    }
+    assert seen.headers["user-agent"] == AGENT
+    assert seen.headers["accept-encoding"] == "gzip"
+    assert [paper.title for paper in fetched.page.papers] == ["Slow papers"]
+    assert (fetched.body, fetched.grant) == (PAGE, Grant(1))
+    assert fetched.url.startswith(
+        f"{arxiv.url}/api/query?search_query=cat%3Acs.PF%20AND%20abs%3A%22tail%20latency"
+    )
+    assert fetched.fetched_at == datetime(2026, 11, 20, 12, tzinfo=UTC)
+    assert gate.outcomes == [OK]
+
+
+def test_papers_are_asked_for_by_id_with_a_size_that_holds_them_all(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
+    arxiv.script(Reply(atom_feed(atom_entry(), total=1)))
+    client.search("", ids=["2611.00001", "hep-th/9901001"], size=2)
+    assert arxiv.seen[0].params == {"id_list": "2611.00001,hep-th/9901001", "start": "0", "max_results": "2"}
+
+
+def test_a_long_query_is_sent_as_a_form(
+    arxiv: ScriptedArxiv, client: ArxivClient, requests: list[RequestLog]
+) -> None:
+    arxiv.script(GOOD, GOOD)
+    query = " OR ".join(f'(au:"Author {number}")' for number in range(100))
+    fetched = client.search(query, size=1)
+    (seen,) = arxiv.seen
+    assert seen.method == "POST"
+    assert seen.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert seen.params["search_query"] == query
+    assert requests[0].method == "POST"
+    assert fetched.url == requests[0].url
+    assert "Author%2099" in fetched.url
+
+
+def test_a_harvest_is_asked_for_from_a_day_and_then_by_token(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    token = "verb%3DListRecords%26skip%3D5"
+    arxiv.script(Reply(oai_page(oai_entry(), token=token)), Reply(oai_page(oai_entry(), token="")))
+    first = client.list_records(from_date=date(2026, 11, 17))
+    assert first.page.token == token
+    assert client.list_records(token=token).page.token is None
+    assert arxiv.seen[0].params == {"verb": "ListRecords", "metadataPrefix": "arXivRaw", "from": "2026-11-17"}
+    assert arxiv.seen[1].params == {"verb": "ListRecords", "resumptionToken": token}
+
+
+def test_one_paper_and_one_listing_can_be_asked_for(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    arxiv.script(Reply(oai_page(oai_entry(), verb="GetRecord")), Reply(rss_listing(rss_item())))
+    assert len(client.get_record(ArxivId.parse("2611.00001")).page.papers) == 1
+    assert len(client.read_listing(["cs.PF", "math"]).page.entries) == 1
+    assert arxiv.seen[0].params["identifier"] == "oai:arXiv.org:2611.00001"
+    assert arxiv.seen[1].path == "/rss/cs.PF+math"
+
+
+def test_one_connection_serves_all_requests(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    arxiv.script(GOOD, Reply(oai_page(oai_entry())), Reply(b"x", 404), Reply(gzip.compress(PAGE), headers=GZIP))
+    client.search("a", size=1)
+    client.list_records(from_date=date(2026, 11, 17))
+    with pytest.raises(ArxivRejected):
+        client.search("b", size=1)
+    client.search("c", size=1)
+    assert len({seen.port for seen in arxiv.seen}) == 1
+
+
+GZIP = {"Content-Encoding": "gzip"}
+
+
+def test_packed_bodies_are_unpacked_in_one_piece_or_several(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    large = atom_feed(*(atom_entry(f"2611.{number:05d}v1") for number in range(1, 2001)))
+    arxiv.script(Reply(gzip.compress(large), headers=GZIP))
+    fetched = client.search("a", size=2000)
+    assert len(fetched.page.papers) == 2000
+    assert fetched.body == large
+
+
+def test_no_proxy_stands_before_this_machine(
+    arxiv: ScriptedArxiv, connect: Callable[..., ArxivClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    arxiv.script(GOOD)
+    assert connect().search("a", size=1).page.entries == 1
+
+
+def test_every_request_is_reported_after_the_gate_was_released(
+    arxiv: ScriptedArxiv, client: ArxivClient, requests: list[RequestLog]
+) -> None:
+    arxiv.script(Reply(b"<feed", 200), GOOD)
+    client.search("a", size=1)
+    bad, good = requests
+    assert (bad.method, bad.status, bad.size, bad.outcome) == ("GET", 200, 5, Outcome.FAILED)
+    assert "papers 0-0 of 'a'" in bad.detail
+    assert (good.status, good.size, good.outcome, good.detail) == (200, len(PAGE), Outcome.OK, "")
+    assert good.sha256 == hashlib.sha256(PAGE).hexdigest()
+    assert good.at == datetime(2026, 11, 20, 12, tzinfo=UTC)
+    assert good.milliseconds >= 0
+
+
+RETRIED = [
+    pytest.param(Reply(way=Way.RESET), ArxivUnreachable, id="reset"),
+    pytest.param(Reply(PAGE, way=Way.CUT), ArxivUnreachable, id="body cut off"),
+    pytest.param(Reply(PAGE, way=Way.CUT_UNSAID), ArxivTruncated, id="body cut off without a length"),
+    pytest.param(Reply(PAGE[:-1]), ArxivTruncated, id="one byte short"),
+    pytest.param(Reply(PAGE[:300] + b"<broken & \0" + PAGE[300:]), ArxivTruncated, id="malformed"),
+    pytest.param(Reply(gzip.compress(PAGE)[:-9], headers=GZIP), ArxivTruncated, id="packed body cut off"),
+    pytest.param(Reply(b"no gzip", headers=GZIP), ArxivTruncated, id="packed body damaged"),
+    pytest.param(
+        Reply(zlib.compress(PAGE), headers={"Content-Encoding": "br"}), ArxivUnreadable, id="packed oddly"
+    ),
+    pytest.param(Reply(b""), ArxivTruncated, id="nothing"),
+    pytest.param(Reply(b"Down.", media_type="text/plain"), ArxivUnreadable, id="text"),
+    pytest.param(Reply(VARNISH, media_type="text/html"), ArxivUnreadable, id="web page"),
+    pytest.param(Reply(PAGE, media_type="text/html"), ArxivUnreadable, id="wrong content type"),
+    pytest.param(Reply(oai_page(oai_entry())), ArxivUnreadable, id="another interface's page"),
+    pytest.param(Reply(error_feed("an internal error"), 500), ArxivFaulted, id="500 with an error feed"),
+    pytest.param(Reply(error_feed("an internal error"), 200), ArxivFaulted, id="200 with an error feed"),
+    pytest.param(Reply(b"Bad gateway", 502, media_type="text/plain"), ArxivFaulted, id="502"),
+    pytest.param(Reply(atom_feed(total=7)), ShortPage, id="empty page"),
+    pytest.param(Reply(atom_feed(atom_entry(), total=7)), ShortPage, id="short page"),
+]
+
+
+@pytest.mark.parametrize(("bad", "expected"), RETRIED)
+def test_what_may_pass_is_asked_again_twice_each_time_with_leave(
+    arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate, bad: Reply, expected: type[ArxivError]
+) -> None:
+    arxiv.script(bad, bad, GOOD)
+    assert client.search("a", size=1 if expected is not ShortPage else 2).page.entries == 1
+    assert gate.outcomes == [FAILED, FAILED, OK]
+    arxiv.script(bad, bad, bad, GOOD)
+    with pytest.raises(ArxivError) as caught:
+        client.search("a", size=2)
+    assert type(caught.value) is expected
+    assert gate.outcomes[3:] == [FAILED] * 3
+    assert gate.open is None
+    assert_says_what_was_asked(caught.value, "papers 0-1 of 'a'")
+
+
+FINAL = [
+    pytest.param(
+        Reply(b"Rate exceeded.", 429, media_type="text/plain"), ArxivThrottled, Outcome.THROTTLED, id="429"
+    ),
+    pytest.param(
+        Reply(b"Rate exceeded.", 200, media_type="text/plain"), ArxivThrottled, Outcome.THROTTLED, id="200"
+    ),
+    pytest.param(Reply(b"Rate exceeded."), ArxivThrottled, Outcome.THROTTLED, id="200 as Atom"),
+    pytest.param(Reply(b"", 429), ArxivThrottled, Outcome.THROTTLED, id="429 without a body"),
+    pytest.param(Reply(VARNISH, 503, {"Retry-After": "0"}), ArxivThrottled, Outcome.THROTTLED, id="503"),
+    pytest.param(Reply(b"Not Acceptable", 406), ArxivThrottled, Outcome.THROTTLED, id="406"),
+    pytest.param(Reply(b"<html>Access denied</html>", 403), ArxivRefused, Outcome.REFUSED, id="403"),
+    pytest.param(Reply(error_feed("incorrect id format"), 400), ArxivRejected, Outcome.OK, id="400"),
+    pytest.param(Reply(error_feed("incorrect id format"), 200), ArxivRejected, Outcome.OK, id="400 under 200"),
+    pytest.param(Reply(b"", 301, {"Location": "https://n.example/"}), ArxivMoved, Outcome.FAILED, id="301"),
+    pytest.param(Reply(BOMB), ArxivHostile, Outcome.FAILED, id="entities"),
+    pytest.param(Reply(b"<feed>" + b" " * 25_000_000), ArxivHostile, Outcome.FAILED, id="too large"),
+    pytest.param(
+        Reply(gzip.compress(b" " * 30_000_000), headers=GZIP),
+        ArxivHostile,
+        Outcome.FAILED,
+        id="too large unpacked",
+    ),
+]
+
+
+@pytest.mark.parametrize(("bad", "expected", "outcome"), FINAL)
+def test_what_will_not_pass_soon_is_not_asked_again(  # noqa: PLR0917 - three fixtures and a row of the table
+    arxiv: ScriptedArxiv,
+    client: ArxivClient,
+    gate: WatchedGate,
+    bad: Reply,
+    expected: type[ArxivError],
+    outcome: Outcome,
+) -> None:
+    arxiv.script(bad, GOOD)
+    with pytest.raises(ArxivError) as caught:
+        client.search("a", size=2)
+    assert type(caught.value) is expected
+    assert gate.outcomes == [GateOutcome(outcome)]
+    assert len(arxiv.seen) == 1
+    assert_says_what_was_asked(caught.value, "papers 0-1 of 'a'")
+
+
+def assert_says_what_was_asked(error: ArxivError, name: str) -> None:
+    assert error.message.startswith(f"{name}: ")
+    assert error.request == name
+    assert error.hint
+    assert "\n" not in error.message
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"), [("90", 90.0), ("0", None), ("", None), ("Fri, 20 Nov 2026 12:02:00 GMT", 120.0)]
+)
+def test_the_gate_is_told_how_long_arxiv_wants_to_wait(
+    arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate, header: str, seconds: float | None
+) -> None:
+    arxiv.script(Reply(b"Rate exceeded.", 429, {"Retry-After": header}))
+    with pytest.raises(ArxivThrottled) as caught:
+        client.list_records(from_date=date(2026, 11, 17))
+    assert caught.value.retry_after == seconds
+    assert gate.outcomes == [GateOutcome(Outcome.THROTTLED, seconds)]
+
+
+def test_a_short_page_comes_with_what_it_holds(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    arxiv.script(*[Reply(atom_feed(atom_entry(), total=7))] * 3)
+    with pytest.raises(ShortPage, match="only 1") as caught:
+        client.search("a", size=5)
+    assert caught.value.fetched.page.entries == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (oai_error("badResumptionToken"), TokenExpired),
+        (oai_error("idDoesNotExist"), UnknownPaper),
+        (oai_error("badArgument"), ArxivRejected),
+    ],
+)
+def test_an_oai_error_is_final(
+    arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate, body: bytes, expected: type[ArxivError]
+) -> None:
+    arxiv.script(Reply(body), Reply(oai_page(oai_entry())))
+    with pytest.raises(expected):
+        client.list_records(token="t")
+    assert gate.outcomes == [OK]
+
+
+def test_an_empty_list_is_no_error_and_no_page_of_papers(
+    arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate
+) -> None:
+    arxiv.script(Reply(oai_error("noRecordsMatch")))
+    assert client.list_records(from_date=date(2026, 11, 20)).page.is_no_records_match
+    assert gate.outcomes == [OK]
+
+
+@pytest.mark.parametrize("way", [Way.DRIP, Way.DRIP_HEAD, Way.SILENT])
+def test_an_answer_that_never_ends_is_ended(
+    arxiv: ScriptedArxiv, connect: Callable[..., ArxivClient], gate: WatchedGate, way: Way
+) -> None:
+    arxiv.answer = lambda _: Reply(PAGE, way=way)
+    begun = monotonic()
+    with pytest.raises(ArxivUnreachable, match=r"longer than 0\.3 seconds"):
+        connect(deadline=0.3).search("a", size=1)
+    assert 0.9 <= monotonic() - begun < 9
+    assert gate.outcomes == [FAILED] * 3
+
+
+def test_a_refused_connection_is_one_plain_sentence(
+    connect: Callable[..., ArxivClient], gate: WatchedGate, requests: list[RequestLog]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(ArxivUnreachable, match=r"\Apapers 0-0 of 'a': 127\.0\.0\.1 can't be reached") as caught:
+        connect(url=url).search("a", size=1)
+    assert_says_what_was_asked(caught.value, "papers 0-0 of 'a'")
+    assert gate.outcomes == [FAILED] * 3
+    assert (requests[0].status, requests[0].size, requests[0].sha256) == (None, 0, "")
+
+
+def test_the_gate_is_released_when_the_operator_interrupts(
+    arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate, requests: list[RequestLog]
+) -> None:
+    arxiv.script(Reply(way=Way.SILENT))
+    main = threading.main_thread().ident
+    assert main is not None
+    interrupt = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        client.search("a", size=1)
+    interrupt.join()
+    assert gate.open is None
+    assert gate.outcomes == [FAILED]
+    assert requests[0].detail == "KeyboardInterrupt"
+
+
+def test_without_leave_nothing_is_asked(arxiv: ScriptedArxiv) -> None:
+    class ClosedGate(WatchedGate):
+        def acquire(self) -> Grant:
+            raise ArxivThrottled("the breaker is open", hint="Wait.")
+
+    gate = ClosedGate()
+    addresses = ArxivAddresses(api_url=f"{arxiv.url}/api/query")
+    client = ArxivClient(addresses, AGENT, gate, ManualClock(datetime(2026, 11, 20, tzinfo=UTC)))
+    with pytest.raises(ArxivThrottled, match="breaker"):
+        client.search("a", size=1)
+    client.close()
+    assert arxiv.seen == []
+    assert gate.outcomes == []
+
+
+def test_a_request_arxiv_cannot_answer_is_not_made(client: ArxivClient, gate: WatchedGate) -> None:
+    with pytest.raises(UsageError, match="first 10,000"):
+        client.search("a", start=9_950, size=100)
+    with pytest.raises(UsageError):
+        client.search("a", size=0)
+    with pytest.raises(UsageError, match="a query or ids"):
+        client.search("  ")
+    with pytest.raises(UsageError, match="too many"):
+        client.search("", ids=["2611.00001"] * 101)
+    with pytest.raises(UsageError, match="either"):
+        client.list_records()
+    with pytest.raises(UsageError, match="at least one"):
+        client.read_listing([])
+    assert gate.granted == 0
+
+
+@pytest.mark.parametrize(
+    "url", ["export.arxiv.org/api/query", "ftp://x.example/", "https://x.example/?a=b", "http://"]
+)
+def test_an_address_that_cannot_be_asked_is_a_configuration_error(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ArxivClient(
+            ArxivAddresses(oai_url=url), AGENT, WatchedGate(), ManualClock(datetime(2026, 1, 1, tzinfo=UTC))
+        )
+    assert caught.value.hint
+
+
+def test_a_contact_that_fits_no_header_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigurationError, match="User-Agent"):
+        ArxivClient(ArxivAddresses(), "digest (ö@x)", WatchedGate(), ManualClock(datetime(2026, 1, 1, tzinfo=UTC)))

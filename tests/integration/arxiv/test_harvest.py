@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.arxiv.harvest import walk_records
+from digest.arxiv.oai import TokenExpired
+from digest.errors import ArxivFaulted, ArxivThrottled
+from tests.integration.arxiv.scripted import Reply, Way
+from tests.unit.arxiv.pages import oai_entry, oai_error, oai_page
+
+if TYPE_CHECKING:
+    from digest.arxiv.client import ArxivClient
+    from tests.integration.arxiv.conftest import WatchedGate
+    from tests.integration.arxiv.scripted import ScriptedArxiv
+
+DAY = date(2026, 11, 17)
+FIRST = Reply(oai_page(oai_entry(), oai_entry(id_="2611.00002"), token="a%26b"))
+LAST = Reply(oai_page(oai_entry(id_="2611.00003"), token=""))
+
+
+def test_tokens_are_followed_to_the_end(arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate) -> None:
+    middle = Reply(oai_page(oai_entry(id_="2611.00004"), token="c"))
+    arxiv.script(FIRST, middle, LAST)
+    pages = list(walk_records(client, DAY))
+    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [[1, 2], [4], [3]]
+    assert [seen.params.get("resumptionToken") for seen in arxiv.seen] == [None, "a%26b", "c"]
+    assert gate.granted == 3
+
+
+def test_each_page_is_given_out_before_the_next_is_asked_for(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    arxiv.script(FIRST, LAST)
+    walk = walk_records(client, DAY)
+    assert len(next(walk).page.papers) == 2
+    assert len(arxiv.seen) == 1
+
+
+def test_an_empty_list_is_one_page_that_says_so(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    arxiv.script(Reply(oai_error("noRecordsMatch")))
+    (fetched,) = walk_records(client, DAY)
+    assert fetched.page.is_no_records_match
+
+
+def test_a_failure_that_passes_does_not_end_the_walk(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    arxiv.script(FIRST, Reply(way=Way.RESET), Reply(LAST.body, way=Way.CUT), LAST)
+    assert len(list(walk_records(client, DAY))) == 2
+
+
+@pytest.mark.parametrize("end", [oai_error("badResumptionToken"), oai_error("noRecordsMatch")])
+def test_a_list_that_cannot_be_gone_on_with_asks_for_a_new_start(
+    arxiv: ScriptedArxiv, client: ArxivClient, end: bytes
+) -> None:
+    arxiv.script(FIRST, Reply(end))
+    walk = walk_records(client, DAY)
+    next(walk)
+    with pytest.raises(TokenExpired) as caught:
+        next(walk)
+    assert "first page" in caught.value.hint
+
+
+def test_throttling_in_the_middle_ends_the_walk_before_it_is_complete(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
+    arxiv.script(FIRST, Reply(b"Rate exceeded.", 429))
+    walk = walk_records(client, DAY)
+    next(walk)
+    with pytest.raises(ArxivThrottled):
+        next(walk)
+
+
+def test_a_walk_in_a_circle_is_left(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    arxiv.answer = lambda _: FIRST
+    with pytest.raises(ArxivFaulted, match="leads back"):
+        list(walk_records(client, DAY))
+    assert len(arxiv.seen) == 2
