@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def load(ctx: click.Context) -> Config:
     """Return the configuration the call means; warnings about it go to standard error."""
-    from digest.config import load_here  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.config import open_config  # noqa: PLC0415 - the stack is loaded by the command that needs it
 
-    config = load_here(ctx.obj["config_path"])
+    config = open_config(ctx.obj["config_path"])
     for warning in config.warnings:
         click.echo(f"warning: {warning}", err=True)
     return config

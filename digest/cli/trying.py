@@ -49,14 +49,14 @@ def _look_up(ctx: click.Context, query: Query, days: int) -> Digest:
     import os  # noqa: PLC0415 - the same
 
     from digest.cli.opening import choose_clock  # noqa: PLC0415 - the same
-    from digest.config import load_for_trying  # noqa: PLC0415 - the same
+    from digest.config import find_state_folder, open_config_or_defaults, read_environment  # noqa: PLC0415 - the same
     from digest.pipeline import open_client  # noqa: PLC0415 - the same
     from digest.pipeline.looking_up import look_up  # noqa: PLC0415 - the same
     from digest.store.gate import Gate, create_standalone  # noqa: PLC0415 - the same
 
-    config = load_for_trying(ctx.obj["config_path"])
+    config = open_config_or_defaults(ctx.obj["config_path"])
     clock = choose_clock(config)
-    store = create_standalone(config.state_folder / "try.db")
+    store = create_standalone(find_state_folder(read_environment()) / "try.db")
     try:
         client = open_client(config, Gate(store, clock, f"try:{os.getpid()}", patience=30.0), clock)
         try:
@@ -71,12 +71,10 @@ def _print(digest: Digest, limit: int) -> None:
     import shutil  # noqa: PLC0415 - the same
     import sys  # noqa: PLC0415 - the same
 
-    from digest.render import Renderer, template_folders  # noqa: PLC0415 - the same
+    from digest.render import Renderer  # noqa: PLC0415 - the same
 
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-    text = Renderer(template_folders(None)).render_terminal(
-        digest, width=width, color=sys.stdout.isatty(), limit=limit
-    )
+    text = Renderer().render_terminal(digest, width=width, color=sys.stdout.isatty(), limit=limit)
     click.echo(text)
 
 

@@ -9,7 +9,13 @@ showing, starter    what counts now; a new file. writing is their part
 finding         which file, and the edge to the process
 """
 
-from digest.config.finding import find_config, open_config, open_config_or_defaults, read_environment
+from digest.config.finding import (
+    find_config,
+    find_state_folder,
+    open_config,
+    open_config_or_defaults,
+    read_environment,
+)
 from digest.config.reading import load_config
 from digest.config.settings import (
     ArxivSettings,
@@ -37,6 +43,7 @@ __all__ = [
     "WebSettings",
     "as_json",
     "find_config",
+    "find_state_folder",
     "load_config",
     "open_config",
     "open_config_or_defaults",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from digest.config.environment import CONFIG_VARIABLE
 from digest.config.reading import load_config
+from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,25 @@ def find_config(option: str | os.PathLike[str] | None, environ: Mapping[str, str
 def read_environment() -> dict[str, str]:
     """Return the process's environment, for the functions that take one."""
     return dict(os.environ)
+
+
+def find_state_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder for what a command without a database must remember: the pace of its requests.
+
+    Follows the XDG base directory specification; made if missing.
+
+    Raises:
+        ConfigurationError: it cannot be made.
+    """
+    base = environ.get("XDG_STATE_HOME") or Path(environ.get("HOME") or Path.home()) / ".local" / "state"
+    folder = Path(base) / "digest"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{folder} can't be made: {error.strerror}", hint="Set XDG_STATE_HOME to a folder that can be written."
+        ) from error
+    return folder
 
 
 def open_config(option: str | os.PathLike[str] | None = None) -> Config:

@@ -17,13 +17,12 @@ from sqlalchemy.exc import DBAPIError
 
 from digest.errors import DeliveryError, DigestError
 from digest.messages import DeliveryState
-from digest.pipeline.links import LinkMaker
+from digest.pipeline.links import make_links
 from digest.pipeline.settling import settle_unknown
 from digest.planning.retries import Step, decide_failure
 from digest.render import MailIdentity
 from digest.store import deliveries as outbox
 from digest.store import digests as digest_store
-from digest.store import subscribers as subscriber_store
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ MARK_ATTEMPTS = 60
 LEASE = timedelta(seconds=60)
 SLACK_SPACING = timedelta(seconds=1)
 """Slack takes one message a second and channel (https://docs.slack.dev/apis/web-api/rate-limits)."""
+
+_WAY_WORDS = {"mailto": "mail", "slack": "Slack", "slack-webhook": "Slack webhook"}
 
 SHORT_WAIT = timedelta(seconds=10)
 """A pass waits this long for the pace of a channel rather than leaving its parts to the next pass."""
@@ -66,6 +67,14 @@ class DeliverReport:
     held: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     suppressed: int = 0
+
+    def describe(self, feeds: int) -> str:
+        """Say how much went which way, and how many feed files were written."""
+        words = [f"{_WAY_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
+        words += [f"feed {feeds} ✓"] * bool(feeds)
+        troubles = {"to try again": self.retries, "unknown": self.unknown, "held": self.held, "dead": self.dead}
+        words += [f"{word} {len(lines)}" for word, lines in troubles.items() if lines]
+        return "   ".join(words) or "nothing to send"
 
     @property
     def total(self) -> int:
@@ -144,7 +153,7 @@ def _render(site: Site, delivery: Delivery) -> Message:
         if stored is not None:
             return stored
         digest = digest_store.load_digest(conn, delivery.digest_id)
-        maker = LinkMaker(site.config, subscriber_store.installation_secret(conn))
+        maker = make_links(conn, site.config)
     links = maker.links(delivery.destination, digest.subscription, digest.slot)
     return site.renderer.render(digest, delivery, links, mail_identity(site, digest))
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.pipeline.links import LinkMaker
+from digest.pipeline.links import make_links
 from digest.pipeline.matching_step import readable
 from digest.planning.feeds import FEED_DAYS, FEED_ENTRIES, plan_feed
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
-from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
 from digest.subscriptions import DestinationKind
 from digest.transports.static_file import write_if_changed
@@ -50,13 +49,13 @@ def publish_feeds(site: Site) -> int:
                     feed = load_feed(conn, site, due)
                     is_json = destination.address.endswith(".json")
                     body = site.renderer.render_json_feed(feed) if is_json else site.renderer.render_atom(feed)
-                    written += write_if_changed(destination.address, body)
+                    written += write_if_changed(site.config.folder / destination.address, body)
     return written
 
 
 def feed_urls(conn: Connection, site: Site) -> dict[str, str]:
     """Return the secret address of each subscription that has a feed, by name; "" without a public address."""
-    maker = LinkMaker(site.config, subscriber_store.installation_secret(conn))
+    maker = make_links(conn, site.config)
     return {
         due.subscription.name: maker.feed_url(due.subscription.name, due.feed_generation)
         for due in subscription_store.load_subscriptions(conn)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from digest import signing
 from digest.messages import Links
-from digest.store import subscribers as subscriber_store
+from digest.store import tokens as token_store
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class LinkMaker:
         )
 
 
+def make_links(conn: Connection, config: Config) -> LinkMaker:
+    """Return the maker of this installation's addresses: the operator's secret, or the one the store made."""
+    return LinkMaker(config, config.web.secret or token_store.installation_secret(conn))
+
+
 def remember_tokens(
     conn: Connection,
     maker: LinkMaker,
@@ -76,10 +81,10 @@ def remember_tokens(
 ) -> None:
     """Make a digest's addresses answer: its page, and leaving for each mail destination."""
     web = signing.token_hash(maker.web_token(subscription, slot))
-    subscriber_store.remember_token(conn, web, "web", subscription=subscription, digest_id=digest_id, at=at)
+    token_store.remember_token(conn, web, "web", subscription=subscription, digest_id=digest_id, at=at)
     for destination in destinations:
         if destination.kind is DestinationKind.MAIL:
             leave = signing.token_hash(maker.leave_token(destination, subscription))
-            subscriber_store.remember_token(
+            token_store.remember_token(
                 conn, leave, "leave", destination=str(destination), subscription=subscription, at=at
             )

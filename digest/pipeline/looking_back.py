@@ -10,15 +10,15 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from digest.arxiv import walk_search
+from digest.arxiv.search import walk_search
 from digest.pipeline.polling import horizon_of
 from digest.pipeline.recording import PollReport, RecordedRun
 from digest.planning.firstlook import FIRST_LOOK_PAPERS
 from digest.planning.polls import Source
 from digest.query import analyse, matches, parse_query, to_arxiv
+from digest.store import cursors as cursor_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
-from digest.store import runs as run_store
 
 if TYPE_CHECKING:
     from digest.pipeline.site import Site
@@ -33,15 +33,17 @@ PAPERS = 50
 
 def look_back(site: Site, report: PollReport) -> None:
     """Fetch the newest papers of saved queries whose first look the store cannot fill."""
-    if site.config.arxiv.source != Source.HARVEST or report.failures:
+    if site.config.arxiv.source != "harvest" or report.failures:
         return
     with site.store.read() as conn:
         pending = {look.revision.canonical: look for look in match_store.pending_first_looks(conn) if look.days}
         if not pending:
             return
         stored = [analyse(change.paper) for change in paper_store.latest_changes(conn)]
-        cursor = run_store.load_cursor(conn, Source.HARVEST)
-        asked = {text for text in pending if run_store.load_cursor(conn, Source.FIRST_LOOK, text).last_complete_at}
+        cursor = cursor_store.load_cursor(conn, Source.HARVEST)
+        asked = {
+            text for text in pending if cursor_store.load_cursor(conn, Source.FIRST_LOOK, text).last_complete_at
+        }
     horizon = horizon_of(cursor)
     queries = {text: parse_query(text) for text in pending if text not in asked}
     thin = [

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from digest.announcements import Kind
-from digest.arxiv import walk_search
+from digest.arxiv.search import walk_search
 from digest.comparing import StoredChange
 from digest.matching import ActiveRevision
 from digest.messages import Coverage, Occasion
@@ -16,7 +16,7 @@ from digest.query import matches, to_arxiv
 from digest.subscriptions import Cadence, CadenceKind, Destination, DestinationKind, Subscription
 
 if TYPE_CHECKING:
-    from digest.arxiv import ArxivClient
+    from digest.arxiv.client import ArxivClient
     from digest.clock import Clock
     from digest.messages import Digest
     from digest.papers import Paper

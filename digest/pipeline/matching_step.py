@@ -45,11 +45,18 @@ class MatchReport:
     papers: set[int] = field(default_factory=set)
     first_looks: int = 0
 
+    def describe(self) -> str:
+        """Say how many papers each saved query brought, and how many they are together."""
+        names = " · ".join(f"{name} {count}" for name, count in self.by_query.items() if count)
+        together = sum(self.by_query.values())
+        twice = together - len(self.papers)
+        overlap = f" ({twice} matched twice, shown once)" if twice > 0 and not self.first_looks else ""
+        return f"{names or 'no saved query'} = {len(self.papers)} papers{overlap}"
+
 
 def match(site: Site) -> MatchReport:
     """Match what has been found since the last pass, then give new saved queries their first look."""
     report = MatchReport()
-    site.progress.begin("match", "")
     while _match_batch(site, report):
         site.progress.update(f"{report.changes:,} changes")
     _give_first_looks(site, report)

@@ -6,11 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from digest import __version__
-from digest.arxiv import ArxivAddresses, ArxivClient
+from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.pipeline.site import Silent, Site
-from digest.render import Renderer, template_folders
+from digest.render import Renderer
 from digest.store import open_store
-from digest.store import runs as run_store
+from digest.store import pages as page_store
 from digest.store.gate import Gate
 from digest.subscriptions import DestinationKind
 from digest.transports.registry import open_transport
@@ -18,7 +18,7 @@ from digest.transports.registry import open_transport
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.arxiv import RequestLog
+    from digest.arxiv.trials import RequestLog
     from digest.clock import Clock
     from digest.config import Config
     from digest.pace import Gate as GateLike
@@ -56,7 +56,7 @@ def open_site(
         config=config,
         store=store,
         clock=clock,
-        renderer=Renderer(template_folders(config.templates)),
+        renderer=Renderer([config.templates] if config.templates else []),
         client=open_client(config, gate, clock, on_request=partial(_log_request, store)),
         open_transport=partial(_open_transport, config),
         owner=owner,
@@ -83,7 +83,7 @@ def open_client(
 
 def _log_request(store: Store, request: RequestLog) -> None:
     with store.begin() as conn:
-        run_store.log_request(conn, request)
+        page_store.log_request(conn, request)
 
 
 def _open_transport(config: Config, kind: DestinationKind) -> Transport:

@@ -53,15 +53,23 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
     Raises:
         StoreBusy: another process is at work on this database.
     """
-    with hold_worker(site.store, site.owner):
+    tell = site.progress.begin
+    with hold_worker(site.store):
         recover(site)
         roster = sync_roster(site)
         polled = poll(site, even_if_not_due=poll_anyway)
         look_back(site, polled)
+        if polled.was_due:
+            tell("compare", "")
+            site.progress.end("compare", polled.describe_changes())
+        tell("match", "")
         matched = match(site)
+        site.progress.end("match", matched.describe())
         planned = plan(site, patience=patience)
+        tell("deliver", "")
         delivered = deliver(site)
         feeds = publish_feeds(site)
+        site.progress.end("deliver", delivered.describe(feeds))
     return PassReport(roster, polled, matched, planned, delivered, feeds)
 
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.errors import DigestError
 from digest.messages import Occasion
-from digest.pipeline.links import LinkMaker, remember_tokens
+from digest.pipeline.links import make_links, remember_tokens
 from digest.pipeline.matching_step import readable
 from digest.planning import assess_coverage, latest_slot, next_due, plan_deliveries, plan_digest
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
-from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
 from digest.subscriptions import CadenceKind, QuietDays
 
@@ -67,7 +67,7 @@ def plan(site: Site, *, patience: timedelta = timedelta(0)) -> PlanReport:
     with site.store.read() as conn:
         first_looks = subscription_store.load_subscriptions(conn, ids=match_store.unplanned_first_looks(conn))
     for due in first_looks:
-        _attempt(site, report, due, lambda due=due: _plan_first_look(site, report, due))
+        _attempt(site, report, due, partial(_plan_first_look, site, report, due))
     done: set[int] = set()
     while True:
         with site.store.read() as conn:
@@ -80,7 +80,7 @@ def plan(site: Site, *, patience: timedelta = timedelta(0)) -> PlanReport:
             return report
         for due in batch:
             done.add(due.id)
-            _attempt(site, report, due, lambda due=due: _plan_turn(site, report, due, patience))
+            _attempt(site, report, due, partial(_plan_turn, site, report, due, patience))
 
 
 def _attempt(site: Site, report: PlanReport, due: DueSubscription, step: Callable[[], None]) -> None:
@@ -166,7 +166,7 @@ def _freeze(
     )
     if digest_id is None:
         return  # this slot has its digest already
-    maker = LinkMaker(site.config, subscriber_store.installation_secret(conn))
+    maker = make_links(conn, site.config)
     remember_tokens(
         conn,
         maker,

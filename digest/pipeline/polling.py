@@ -6,13 +6,16 @@ they prove. The cursor moves only when a run is complete, so a run that dies is 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.arxiv import walk_records, walk_search
+from digest.arxiv.harvest import walk_records
+from digest.arxiv.search import walk_search
 from digest.comparing import Horizon
 from digest.pipeline.recording import PollReport, RecordedRun
 from digest.planning.polls import EDIT_MARGIN, QUERY_LOOKBACK, Source, harvest_from, is_poll_due
 from digest.query import matches, parse_query, to_arxiv
+from digest.store import cursors as cursor_store
 from digest.store import queries as query_store
 from digest.store import runs as run_store
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from digest.papers import Paper
     from digest.pipeline.site import Site
     from digest.query import Query
-    from digest.store.runs import Cursor
+    from digest.store.cursors import Cursor
 
 
 PAGE = 200
@@ -36,7 +39,7 @@ def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
     the pass (digests due, deliveries waiting) goes on without it.
     """
     report = PollReport()
-    if site.config.arxiv.source == Source.HARVEST:
+    if site.config.arxiv.source == "harvest":
         _poll_harvest(site, report, even_if_not_due=even_if_not_due)
     else:
         _poll_queries(site, report, even_if_not_due=even_if_not_due)
@@ -46,7 +49,7 @@ def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
 def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
     now = site.clock.now()
     with site.store.read() as conn:
-        cursor = run_store.load_cursor(conn, Source.HARVEST)
+        cursor = cursor_store.load_cursor(conn, Source.HARVEST)
         last_failure = run_store.last_failure(conn, Source.HARVEST)
     if not (even_if_not_due or is_poll_due(cursor.last_complete_at, last_failure, now)):
         return
@@ -71,7 +74,7 @@ def _poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     now = site.clock.now()
     with site.store.read() as conn:
         revisions = {revision.canonical: revision for revision in query_store.active_revisions(conn)}
-        cursors = {text: run_store.load_cursor(conn, Source.QUERY, text) for text in revisions}
+        cursors = {text: cursor_store.load_cursor(conn, Source.QUERY, text) for text in revisions}
         failures = {text: run_store.last_failure(conn, Source.QUERY, text) for text in revisions}
     watched = [(parse_query(text), cursors[text]) for text in revisions if cursors[text].is_bootstrapped]
     order = sorted(revisions, key=lambda text: (not cursors[text].is_bootstrapped, text))
@@ -88,7 +91,7 @@ def _poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         own = horizon_of(cursor)
         with run.recording(window_from=(now - QUERY_LOOKBACK).date()):
             for page in walk_search(site.client, to_arxiv(query), until=now - QUERY_LOOKBACK, size=PAGE):
-                run.store_page(page, lambda paper, own=own: _horizon_for_newcomer(paper, own, watched))
+                run.store_page(page, partial(_horizon_for_newcomer, own=own, watched=watched))
         site.progress.end("poll", run.summary())
         if run.stops_all:
             return

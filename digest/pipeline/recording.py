@@ -6,9 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from digest.announcements import Kind
 from digest.comparing import compare_papers
 from digest.errors import ArxivError, ArxivRejected
 from digest.planning.polls import Source
+from digest.store import cursors as cursor_store
+from digest.store import pages as page_store
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
 
@@ -16,11 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import date, datetime
 
-    from digest.announcements import Kind
-    from digest.arxiv import AtomPage, Fetched, OaiPage
+    from digest.arxiv.atom import AtomPage
+    from digest.arxiv.client import Fetched
+    from digest.arxiv.oai import OaiPage
     from digest.comparing import Change, Horizon, KnownPaper
     from digest.papers import ArxivId, Paper
     from digest.pipeline.site import Site
+
+
+_KIND_WORDS = {
+    Kind.NEW: "new",
+    Kind.CROSS_LIST: "cross-listed",
+    Kind.REPLACEMENT: "replaced",
+    Kind.WITHDRAWAL: "withdrawn",
+    Kind.METADATA: "edited",
+    Kind.KNOWN: "known from before",
+}
 
 
 @dataclass
@@ -47,6 +61,11 @@ class PollReport:
     quarantined: int = 0
     failures: list[str] = field(default_factory=list)
 
+    def describe_changes(self) -> str:
+        """Say how many changes of each kind, in the order a digest shows them."""
+        found = [f"{self.kinds[kind]:,} {word}" for kind, word in _KIND_WORDS.items() if self.kinds.get(kind)]
+        return " · ".join(found) or "nothing changed"
+
 
 class RecordedRun:
     """One poll run of one source, from its first request to its end.
@@ -67,6 +86,7 @@ class RecordedRun:
         self._id = 0
         self._pages = self._papers = self._new = self._changed = 0
         self._mark = (0, 0)
+        self._token: int | None = None
         self.failure: ArxivError | None = None
 
     @property
@@ -108,8 +128,9 @@ class RecordedRun:
             known = paper_store.load_known(conn, [paper.id for paper in papers])
             changes = _compare_by_horizon(papers, known, horizon_of)
             paper_store.save_changes(conn, changes, run_id=self._id, at=at)
-            run_store.save_page(conn, self._id, number=self._pages, url=page.url, at=at, body=page.body)
-            run_store.quarantine_entries(conn, self._id, self._pages, page.page.quarantined, at)
+            page_store.save_page(conn, self._id, number=self._pages, url=page.url, at=at, body=page.body)
+            page_store.quarantine_entries(conn, self._id, self._pages, page.page.quarantined, at)
+        self._token = page.grant.token if page.grant else None
         self._count(papers, changes, len(page.page.quarantined))
         site.progress.update(f"{self._papers:,} papers on {self._pages} page{'s' * (self._pages != 1)}")
 
@@ -149,13 +170,14 @@ class RecordedRun:
                 failure=failure,
             )
             if move_to is not None:
-                run_store.move_cursor(
+                cursor_store.move_cursor(
                     conn,
                     source=self._source,
                     query_key=self._query_key,
                     run_id=self._id,
                     started_at=move_to,
                     mark=self._mark,
+                    gate_token=self._token,
                 )
 
 

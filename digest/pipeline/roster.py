@@ -14,7 +14,7 @@ from digest.planning import next_due
 from digest.query import parse_query
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
-from digest.store import subscriptions as subscription_store
+from digest.store.syncing import sync_subscriptions
 from digest.subscriptions import DestinationKind, Origin
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def sync_roster(site: Site) -> RosterReport:
     now = site.clock.now()
     with site.store.begin() as conn:
         queries = query_store.sync_queries(conn, texts, Origin.FILE, now)
-        subscriptions = subscription_store.sync_subscriptions(
+        subscriptions = sync_subscriptions(
             conn,
             site.config.subscriptions,
             Origin.FILE,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.errors import DeliveryError
 from digest.store import deliveries as outbox
 from digest.subscriptions import DestinationKind
+
+CLOCK_MARGIN = timedelta(seconds=60)
+"""How far the other side's clock may be behind ours."""
 
 if TYPE_CHECKING:
     from digest.messages import Receipt
@@ -34,12 +38,12 @@ def _settle(site: Site, unknown: UnknownDelivery) -> None:
     receipt: Receipt | None = None
     try:
         receipt = site.transport(delivery.destination.kind).find(
-            unknown.message, delivery.destination, unknown.sending_at
+            unknown.message, delivery.destination, unknown.sending_at - CLOCK_MARGIN
         )
         resend, reason = receipt is None, "it never arrived; sent again"
     except DeliveryError as error:
-        if error.retry_after is not None:
-            return  # asked again on a later pass
+        if not error.permanent:
+            return  # the other side is away: asked again on a later pass
         resend = delivery.destination.kind is DestinationKind.MAIL and site.config.mail.on_ambiguous == "resend"
         reason = f"nobody can tell whether it arrived: {error.message}"
     with site.store.begin() as conn:

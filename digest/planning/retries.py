@@ -69,7 +69,7 @@ def decide_failure(
         return NextStep(Step.HOLD, now)
     if error.permanent:
         return NextStep(Step.GIVE_UP, now)
-    if error.retry_after is None and (attempts >= MAX_ATTEMPTS or now - created_at > MAX_AGE):
+    if now - created_at > MAX_AGE or (error.retry_after is None and attempts >= MAX_ATTEMPTS):
         return NextStep(Step.GIVE_UP, now)
     if error.retry_after is not None:
         return NextStep(Step.RETRY, now + timedelta(seconds=error.retry_after + jitter))

@@ -6,7 +6,7 @@ import hashlib
 import zlib
 from typing import TYPE_CHECKING, Protocol
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from digest.store.schema import poll_runs, quarantine, raw_pages, requests
 
@@ -123,3 +123,8 @@ def log_request(conn: Connection, request: Requested) -> None:
             detail=request.detail,
         )
     )
+
+
+def count_quarantined(conn: Connection) -> int:
+    """Return how many entries of arXiv's pages could not be read and are kept aside."""
+    return conn.execute(select(func.count()).select_from(quarantine)).scalar_one()

@@ -69,15 +69,13 @@ def test_each_first_version_is_new_on_its_day_and_each_replacement_is_told_once(
     assert len(replaced) == REPLACEMENTS
     assert set(told) == {(Kind.NEW, id_) for id_ in new} | {(Kind.REPLACEMENT, id_) for id_ in replaced}
     came_out = arxiv.datestamps()
-    assert {id_: dates for id_, dates in (new | replaced).items()} == {
-        id_: [day] for id_, day in came_out.items()
-    }
+    assert {id_: dates for id_, dates in (new | replaced).items()} == {id_: [day] for id_, day in came_out.items()}
     assert Counter(day for dates in new.values() for day in dates)["2026-03-02"] == 5
     assert arxiv.violations == 0
 
 
 def test_a_new_version_is_told_alone(
-    stand_in: Callable[..., StandIn], install: Callable[..., Installation], real_data: object
+    stand_in: Callable[..., StandIn], install: Callable[..., Installation]
 ) -> None:
     arxiv = stand_in(SEED, "2026-03-24T12:40:00Z")
     here = install(arxiv, extra='kinds = ["new", "cross-list", "replacement"]')
@@ -107,9 +105,7 @@ def test_names_are_exact_in_every_medium(
     arxiv = stand_in(SEED, "2026-03-24T12:40:00Z")
     here = install(arxiv)
     report = here.run()
-    paper = next(
-        entry.paper for entry in report.plan.digests[0].entries if str(entry.paper.id) == "2601.01265"
-    )
+    paper = next(entry.paper for entry in report.plan.digests[0].entries if str(entry.paper.id) == "2601.01265")
     assert [author.affiliations for author in paper.authors] == [
         ("Yale University",),
         ("Stanford University",),

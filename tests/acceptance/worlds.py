@@ -8,14 +8,12 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
-from digest.clock import Clock, RemoteClock
+from digest.clock import Clock
 from digest.config import load_config
 from digest.demo.mail import MailSink
 from digest.demo.slack import SlackReceiver
@@ -65,7 +63,9 @@ class StandIn:
         url = f"{self.url}/oai?verb=ListIdentifiers&metadataPrefix=arXivRaw"
         with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - loopback
             text = answer.read().decode()
-        return dict(re.findall(r"<identifier>oai:arXiv.org:(.*?)</identifier>\s*<datestamp>(.*?)</datestamp>", text))
+        return dict(
+            re.findall(r"<identifier>oai:arXiv.org:(.*?)</identifier>\s*<datestamp>(.*?)</datestamp>", text)
+        )
 
     def close(self) -> None:
         self._process.terminate()

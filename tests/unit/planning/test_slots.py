@@ -1,6 +1,7 @@
 """When a digest is due, and what its turn is called."""
 
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -103,5 +104,5 @@ def test_every_local_date_that_exists_gets_exactly_one_turn(zone: str, start: da
         assert due > moment
         slots.append(date.fromisoformat(slot_of(cadence, due).name))
         moment = due
-    gaps = {later - earlier for earlier, later in zip(slots, slots[1:], strict=False)}
+    gaps = {later - earlier for earlier, later in pairwise(slots)}
     assert gaps <= {timedelta(days=1)}

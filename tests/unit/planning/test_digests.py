@@ -1,0 +1,175 @@
+"""One digest per subscription and slot: its papers once each, in order, labelled, with reasons."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.announcements import Kind
+from digest.comparing import StoredChange
+from digest.matching import ActiveRevision
+from digest.messages import Coverage, Digest, Occasion
+from digest.planning import DueSubscription, Seen, choose_first_look, plan_deliveries, plan_digest
+from digest.query import parse_query
+from digest.subscriptions import Cadence, Destination, Subscription
+from tests.unit.made_up import FOUND, make_change, make_paper
+
+COVERAGE = Coverage(None, is_complete=True, looked_at=412, matched=0, checked_at=FOUND, source="harvest")
+TEXTS = {"perf": "cat:cs.PF", "gpu": "ti:GPUs", "ada": 'au:"Ada Example"'}
+
+
+def plan(
+    *changes: StoredChange,
+    seen: dict[int, Seen] | None = None,
+    cap: int | None = 40,
+    occasion: Occasion = Occasion.SCHEDULED,
+    queries: tuple[str, ...] = ("perf", "gpu"),
+) -> Digest:
+    subscription = Subscription(
+        name="team",
+        queries=queries,
+        destinations=(Destination.parse("mailto:a@example.org"),),
+        cadence=Cadence.parse("weekdays at 09:00 Europe/Berlin"),
+        cap=cap,
+    )
+    revisions = tuple(
+        ActiveRevision(number, number, name, TEXTS[name], "", 0) for number, name in enumerate(queries, start=1)
+    )
+    return plan_digest(
+        DueSubscription(1, subscription, "active", FOUND, 0, "", FOUND, revisions),
+        changes,
+        {name: parse_query(TEXTS[name]) for name in queries},
+        seen or {},
+        COVERAGE,
+        slot="2026-11-20",
+        occasion=occasion,
+        now=FOUND,
+    )
+
+
+def label(kind: Kind, version: int, *, previous: str | None = None, seen: int | None = None) -> str:
+    paper = make_paper(version=version)
+    before = make_paper(version=version - 1, categories=(previous,)) if previous else None
+    change = make_change(9, paper, kind, before)
+    known = {paper.id.number: Seen(seen)} if seen else {}
+    return plan(change, seen=known).entries[0].label
+
+
+def test_a_paper_two_queries_matched_comes_once_and_names_both() -> None:
+    digest = plan(make_change(7, make_paper()))
+    assert [entry.queries for entry in digest.entries] == [("perf", "gpu")]
+    assert {reason.query for reason in digest.entries[0].reasons} == {"perf", "gpu"}
+    assert digest.coverage.matched == 1
+
+
+def test_a_new_paper_needs_no_label() -> None:
+    assert label(Kind.NEW, 1) == ""
+
+
+def test_a_replacement_is_labelled_with_what_the_reader_saw() -> None:
+    assert label(Kind.REPLACEMENT, 3, previous="cs.PF", seen=1) == "v1 → v3"
+
+
+def test_a_replacement_that_did_not_match_before_says_so() -> None:
+    before = make_paper(version=2, categories=("cs.NI",), title="Else")
+    assert (
+        plan(make_change(9, make_paper(version=3), Kind.REPLACEMENT, before)).entries[0].label
+        == "now matches (v3)"
+    )
+
+
+def test_a_replacement_of_a_paper_the_reader_never_got_is_there_for_the_first_time() -> None:
+    assert label(Kind.REPLACEMENT, 3) == "first time here (v3)"
+    assert label(Kind.REPLACEMENT, 3, previous="cs.PF") == "first time here (v3)"
+
+
+def test_a_withdrawal_names_its_version() -> None:
+    assert label(Kind.WITHDRAWAL, 2, previous="cs.PF", seen=1) == "withdrawn (v2)"
+
+
+def test_a_cross_list_names_the_new_categories() -> None:
+    change = make_change(
+        9, make_paper(categories=("cs.NI", "cs.PF")), Kind.CROSS_LIST, make_paper(categories=("cs.NI",))
+    )
+    assert plan(change).entries[0].label == "cross-listed into cs.PF"
+
+
+def test_several_changes_of_one_paper_become_one_entry_at_its_latest_version() -> None:
+    first, second = make_paper(), make_paper(version=2, comment="accepted")
+    digest = plan(make_change(7, first), make_change(8, second, Kind.REPLACEMENT, first, fields=("version",)))
+    assert [(entry.kind, entry.paper.version) for entry in digest.entries] == [(Kind.NEW, 2)]
+
+
+def test_what_changed_starts_with_the_authors_own_comment() -> None:
+    before = make_paper()
+    change = make_change(
+        8,
+        make_paper(version=2, comment="accepted at a conference", title="Other GPUs"),
+        Kind.REPLACEMENT,
+        before,
+        fields=("version", "title", "comment"),
+    )
+    assert plan(change).entries[0].change_note == "“accepted at a conference”; title changed"
+
+
+def test_papers_come_by_kind_then_author_then_title_then_newest() -> None:
+    plain = make_change(1, make_paper("2611.00001", title="Else", authors=("Someone",)))
+    newer = make_change(2, make_paper("2611.00002", title="Else", authors=("Someone",)))
+    title = make_change(3, make_paper("2611.00003", authors=("Someone",)))
+    author = make_change(4, make_paper("2611.00004", title="Else"))
+    replaced = make_change(5, make_paper("2611.00005", version=2), Kind.REPLACEMENT, make_paper("2611.00005"))
+    digest = plan(plain, newer, title, author, replaced, queries=("perf", "gpu", "ada"))
+    assert [entry.paper.id.number for entry in digest.entries] == [4, 3, 2, 1, 5]
+
+
+def test_a_cap_shortens_what_is_shown_and_loses_nothing() -> None:
+    changes = [make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, 6)]
+    digest = plan(*changes, cap=2)
+    assert (len(digest.entries), digest.shown, digest.hidden) == (5, 2, 3)
+    assert plan(*changes, cap=None).hidden == 0
+
+
+@given(st.permutations(range(1, 8)))
+def test_the_order_changes_are_read_in_does_not_matter(order: list[int]) -> None:
+    changes = {number: make_change(number, make_paper(f"2611.{number % 4:05d}", version=1)) for number in order}
+    assert plan(*(changes[number] for number in order)) == plan(*(changes[number] for number in sorted(order)))
+
+
+def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
+    digest = plan(make_change(7, make_paper()))
+    destinations = [
+        Destination.parse(text) for text in ("mailto:a@example.org", "slack:#papers", "feed", "file:x.atom")
+    ]
+    plans = plan_deliveries(digest, destinations, lambda destination: 3 if destination.kind == "slack" else 1)
+    assert [(str(plan.destination), plan.part, plan.parts) for plan in plans] == [
+        ("mailto:a@example.org", 0, 1),
+        ("slack:#papers", 0, 3),
+        ("slack:#papers", 1, 3),
+        ("slack:#papers", 2, 3),
+    ]
+    assert len({plan.idempotency_key for plan in plans}) == 4
+
+
+def test_planning_again_gives_the_same_keys() -> None:
+    digest = plan(make_change(7, make_paper()))
+    destinations = [Destination.parse("mailto:a@example.org")]
+    first, second = (plan_deliveries(digest, destinations, lambda _: 1) for _ in range(2))
+    assert first == second
+
+
+def test_a_first_look_shows_the_last_days_or_the_newest_fifteen() -> None:
+    old = [
+        make_change(number, make_paper(f"2601.{number:05d}", updated=FOUND - timedelta(days=30 + number)))
+        for number in range(1, 31)
+    ]
+    assert [change.id for change in choose_first_look(old, 7, FOUND)] == list(range(1, 16))
+    fresh = [
+        make_change(100 + n, make_paper(f"2611.{n:05d}", updated=FOUND - timedelta(days=1))) for n in range(20)
+    ]
+    assert {change.id for change in choose_first_look([*old, *fresh], 7, FOUND)} == {100 + n for n in range(20)}
+
+
+def test_no_first_look_is_taken_where_none_is_wanted() -> None:
+    assert choose_first_look([make_change(1, make_paper())], 0, FOUND) == ()

@@ -1,0 +1,130 @@
+"""What counts as news is decided by ids and by what is stored, never by a date."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.announcements import Kind
+from digest.comparing import Horizon, compare_papers, content_hash
+from digest.papers import Author, Paper
+from tests.unit.made_up import SUBMITTED, know, make_paper
+
+WATCHING = Horizon(mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7))
+
+
+def kind_of(paper: Paper, stored: Paper | None = None, horizon: Horizon = WATCHING) -> Kind | None:
+    known = {stored.id: know(stored)} if stored else {}
+    changes = compare_papers([paper], known, horizon)
+    return changes[0].kind if changes else None
+
+
+def test_a_first_version_above_the_mark_is_new() -> None:
+    assert kind_of(make_paper("2611.10001")) is Kind.NEW
+
+
+def test_a_first_version_of_a_later_month_is_new_whatever_its_number() -> None:
+    assert kind_of(make_paper("2612.00001")) is Kind.NEW
+
+
+def test_a_paper_held_for_months_is_new_when_it_comes_out() -> None:
+    held = make_paper(
+        "2611.12000", published=SUBMITTED - timedelta(days=200), updated=SUBMITTED - timedelta(days=200)
+    )
+    assert kind_of(held) is Kind.NEW
+
+
+def test_an_old_paper_that_was_merely_edited_is_no_news() -> None:
+    assert kind_of(make_paper("1505.00001")) is Kind.KNOWN
+    assert kind_of(make_paper("hep-th/9901001", version=3, updated=SUBMITTED - timedelta(days=900))) is Kind.KNOWN
+
+
+def test_a_higher_version_never_stored_is_a_replacement_if_it_is_recent() -> None:
+    assert kind_of(make_paper("2409.09874", version=3)) is Kind.REPLACEMENT
+    assert kind_of(make_paper("2409.09874", version=3, is_withdrawn=True)) is Kind.WITHDRAWAL
+
+
+def test_nothing_a_first_look_finds_is_news() -> None:
+    assert kind_of(make_paper("2612.00001"), horizon=Horizon(is_bootstrap=True)) is Kind.KNOWN
+
+
+def test_a_higher_version_replaces() -> None:
+    assert kind_of(make_paper(version=2), make_paper()) is Kind.REPLACEMENT
+
+
+def test_a_lower_version_from_a_stale_replica_changes_nothing() -> None:
+    assert kind_of(make_paper(version=1), make_paper(version=2)) is None
+
+
+def test_the_same_again_changes_nothing() -> None:
+    assert kind_of(make_paper(), make_paper()) is None
+
+
+def test_more_categories_are_a_cross_list_and_fewer_an_edit() -> None:
+    assert kind_of(make_paper(categories=("cs.PF", "cs.DC")), make_paper()) is Kind.CROSS_LIST
+    assert kind_of(make_paper(), make_paper(categories=("cs.PF", "cs.DC"))) is Kind.METADATA
+
+
+def test_a_withdrawal_is_told_apart_from_a_replacement() -> None:
+    assert kind_of(make_paper(version=2, is_withdrawn=True), make_paper()) is Kind.WITHDRAWAL
+
+
+def test_an_edit_without_a_new_version_is_metadata_with_what_changed() -> None:
+    changes = compare_papers(
+        [make_paper(title="Another title", comment="accepted")], {make_paper().id: know(make_paper())}, WATCHING
+    )
+    assert [(change.kind, change.fields) for change in changes] == [(Kind.METADATA, ("title", "comment"))]
+
+
+def test_one_interface_writes_accents_as_tex_and_that_is_no_change() -> None:
+    stored = make_paper(title=r"On Schr\"odinger's equation", authors=(r"P{\i}nar \"Ozg\"un",))
+    assert kind_of(make_paper(title="On Schrödinger's equation", authors=("Pınar Özgün",)), stored) is None
+
+
+def test_what_the_search_interface_cannot_tell_stays_as_stored() -> None:
+    stored = make_paper(
+        report_no="R-1", license="cc", submitter="Ada", is_withdrawn=True, authors=(Author("Ada", ("Here",)),)
+    )
+    told = make_paper(comment="now with a comment", authors=("Ada",))
+    changes = compare_papers([told], {stored.id: know(stored)}, WATCHING)
+    now = changes[0].paper
+    assert (now.report_no, now.license, now.submitter, now.is_withdrawn) == ("R-1", "cc", "Ada", True)
+    assert now.authors == stored.authors
+    assert changes[0].fields == ("comment",)
+
+
+def test_a_paper_met_on_two_pages_counts_once_at_its_highest_version() -> None:
+    papers = [make_paper(), make_paper(version=2), make_paper()]
+    changes = compare_papers(papers, {}, WATCHING)
+    assert [(change.kind, change.paper.version) for change in changes] == [(Kind.REPLACEMENT, 2)]
+
+
+def test_changes_come_in_the_order_papers_were_announced() -> None:
+    ids = ["2612.00002", "2611.15000", "2612.00001"]
+    changes = compare_papers([make_paper(id_) for id_ in ids], {}, WATCHING)
+    assert [str(change.paper.id) for change in changes] == ["2611.15000", "2612.00001", "2612.00002"]
+
+
+@pytest.mark.parametrize("field", ["report_no", "license", "submitter"])
+def test_what_not_every_source_tells_does_not_make_another_text(field: str) -> None:
+    told = {field: "something"}
+    assert content_hash(make_paper(**told)) == content_hash(make_paper())
+
+
+@given(st.sampled_from(["title", "abstract", "comment", "journal_ref"]), st.text(alphabet="abc ", min_size=1))
+def test_hash_and_comparison_agree_on_what_a_change_is(field: str, text: str) -> None:
+    before = make_paper()
+    after = replace(before, **{field: text})  # type: ignore[arg-type]  # the four fields are texts
+    is_same = content_hash(before) == content_hash(after)
+    assert (kind_of(after, before) is None) == is_same
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 4)), max_size=30))
+def test_comparing_what_was_just_stored_finds_nothing(drawn: list[tuple[int, int]]) -> None:
+    papers = [make_paper(f"2611.{number:05d}", version=version) for number, version in drawn]
+    stored = {change.paper.id: know(change.paper) for change in compare_papers(papers, {}, WATCHING)}
+    assert compare_papers(papers, stored, WATCHING) == ()
