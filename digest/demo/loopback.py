@@ -10,7 +10,9 @@ import json
 import select
 import socket
 import struct
+import sys
 import threading
+import traceback
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -154,6 +156,11 @@ class _Server(ThreadingHTTPServer):
         with self._lock:
             self._open.pop(id(connection), None)
             self._handling.discard(threading.current_thread())
+
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 - socketserver's signature
+        """Say nothing of clients that went away; anything else is a mistake of ours and is printed."""
+        if not isinstance(sys.exception(), OSError):
+            traceback.print_exc()
 
     def hang_up(self) -> None:
         """End idle keep-alive connections, which would otherwise outlive the server."""
