@@ -1,0 +1,105 @@
+"""Facts about a running process, and whether they are good: pure, so that every threshold can be tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+MISSED_TICKS = 2
+"""A scheduler this many ticks late counts as stuck."""
+
+LONGEST_WAIT = timedelta(minutes=15)
+"""A due delivery that waits longer means that nobody delivers."""
+
+STALE_POLL = timedelta(days=2)
+"""Looks complete daily, also on days without a mailing: two days without one need an operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthFacts:
+    """What is known of a running process.
+
+    Attributes:
+        is_store_writable: a transaction that writes has just gone through.
+        tick: how often the scheduler should tick.
+        heartbeat_at: when it last did (UTC); None before the first time.
+        oldest_due_at: not-before time of the oldest delivery that is due (UTC); None for none.
+        last_complete_poll_at: when the last complete look at arXiv ended (UTC); None for never.
+        breaker_until: arXiv is left alone until then (UTC); None while it is not.
+        dead: deliveries that failed for good and nobody has looked at.
+        held: deliveries that wait for the operator.
+    """
+
+    is_store_writable: bool
+    tick: timedelta
+    heartbeat_at: datetime | None
+    oldest_due_at: datetime | None = None
+    last_complete_poll_at: datetime | None = None
+    breaker_until: datetime | None = None
+    dead: int = 0
+    held: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What the facts mean.
+
+    Attributes:
+        failures: why this process is not ready; a load balancer or supervisor should act.
+        warnings: what the operator should look at; restarting helps none of it.
+    """
+
+    failures: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the process does its work."""
+        return not self.failures
+
+
+def assess_health(facts: HealthFacts, now: datetime) -> Health:
+    """Judge the facts at a moment (UTC)."""
+    return Health(tuple(_find_failures(facts, now)), tuple(_find_warnings(facts, now)))
+
+
+def _find_failures(facts: HealthFacts, now: datetime) -> Iterator[str]:
+    if not facts.is_store_writable:
+        yield "the database can't be written"
+    if facts.heartbeat_at is None:
+        yield "the scheduler has not ticked yet"
+    elif now - facts.heartbeat_at > MISSED_TICKS * facts.tick:
+        yield f"the scheduler last ticked {_write_age(now - facts.heartbeat_at)} ago"
+    if facts.oldest_due_at is not None and now - facts.oldest_due_at > LONGEST_WAIT:
+        yield f"a delivery has been due for {_write_age(now - facts.oldest_due_at)}"
+
+
+def _find_warnings(facts: HealthFacts, now: datetime) -> Iterator[str]:
+    if facts.breaker_until is not None and facts.breaker_until > now:
+        yield f"arXiv asked for a pause: {_write_age(facts.breaker_until - now)} are left of it"
+    if facts.last_complete_poll_at is None:
+        yield "arXiv has not been looked at completely yet"
+    elif now - facts.last_complete_poll_at > STALE_POLL:
+        yield f"the last complete look at arXiv was {_write_age(now - facts.last_complete_poll_at)} ago"
+    if facts.dead:
+        yield f"{_count(facts.dead, 'delivery is', 'deliveries are')} dead: digest delivery list"
+    if facts.held:
+        yield f"{_count(facts.held, 'delivery is', 'deliveries are')} held for you: digest delivery list"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _write_age(age: timedelta) -> str:
+    """Write a span in its largest unit: seconds, minutes, hours or days."""
+    seconds = int(age.total_seconds())
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
