@@ -34,13 +34,14 @@ def read_environment() -> dict[str, str]:
 def find_state_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder for what a command without a database must remember: the pace of its requests.
 
-    Follows the XDG base directory specification; made if missing.
+    Follows the XDG base directory specification, which ignores relative paths; made if missing.
 
     Raises:
         ConfigurationError: it cannot be made.
     """
-    base = environ.get("XDG_STATE_HOME") or Path(environ.get("HOME") or Path.home()) / ".local" / "state"
-    folder = Path(base) / "digest"
+    named = Path(environ.get("XDG_STATE_HOME", ""))
+    base = named if named.is_absolute() else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
+    folder = base / "digest"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

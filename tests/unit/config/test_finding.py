@@ -2,7 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from digest.config import find_config, open_config, open_config_or_defaults, read_environment
+from digest.config import (
+    find_config,
+    find_state_folder,
+    open_config,
+    open_config_or_defaults,
+    read_environment,
+)
 from digest.errors import ConfigurationError
 
 
@@ -45,3 +51,19 @@ def test_a_file_that_was_named_must_be_there(folder: Path, monkeypatch: pytest.M
     monkeypatch.setenv("DIGEST_CONFIG", "named.toml")
     with pytest.raises(ConfigurationError, match=r"there is no named\.toml"):
         open_config_or_defaults()
+
+
+def test_what_is_remembered_without_a_database_is_kept_where_the_desktop_keeps_such_things(tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path / "home")}
+    assert find_state_folder(home) == tmp_path / "home" / ".local" / "state" / "digest"
+    folder = find_state_folder({**home, "XDG_STATE_HOME": str(tmp_path / "state")})
+    assert folder == tmp_path / "state" / "digest"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert find_state_folder({**home, "XDG_STATE_HOME": "relative"}) == find_state_folder(home)
+
+
+def test_a_state_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+    with pytest.raises(ConfigurationError, match="can't be made") as caught:
+        find_state_folder({"XDG_STATE_HOME": str(tmp_path / "taken")})
+    assert "XDG_STATE_HOME" in caught.value.hint

@@ -285,6 +285,11 @@ def test_a_byte_order_mark_and_the_line_ends_of_windows_do_no_harm(tmp_path: Pat
     assert config.origins["mail.from_name"] == "digest.toml:4"
 
 
+def test_a_file_no_person_wrote_is_refused(refuse: Refuse) -> None:
+    assert "larger than any configuration" in refuse("#" * 5_000_000, top="").message
+    assert "nested too deeply" in refuse(f"a = {'[' * 5000}{']' * 5000}", top="").message
+
+
 def test_a_saved_query_that_cannot_be_understood_is_taken_all_the_same(load: Load) -> None:
     assert load('[queries]\nbad = "cat:( AND"\n').queries == (SavedQuery("bad", "cat:( AND"),)
 
