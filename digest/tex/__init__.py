@@ -1,0 +1,15 @@
+r"""TeX-flavoured text made readable: what people type into titles and abstracts, as Unicode and as HTML.
+
+    raw text --tokens--> tokens --reading--> pieces --writing--> plain Unicode, segments, HTML
+
+`Λ` for `$\Lambda$`, `10⁻³` for `$10^{-3}$`, `^(3/2)` where Unicode has no raised form, Erdős for
+`Erd\H{o}s`; `$5 and $6` stay money and what nobody knows stays as typed. Every piece knows the raw text it
+stands for, so highlights found in the raw text survive. Nothing here raises for any string, and time grows
+with length alone.
+"""
+
+from digest.tex.pieces import Kind, Piece, Role, Segment
+from digest.tex.reading import parse_tex
+from digest.tex.writing import to_html, to_plain, to_segments
+
+__all__ = ["Kind", "Piece", "Role", "Segment", "parse_tex", "to_html", "to_plain", "to_segments"]

@@ -1,0 +1,212 @@
+"""The parts of a formula set in a row: blanks where a reader needs them, parentheses where meaning does."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from digest.tex.alphabets import LOWERED, LOWERED_BY_CUSTOM, RAISED, RAISED_BY_NATURE, shift
+from digest.tex.pieces import Kind, Piece, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_OPERANDS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.BIG})
+_FACTORS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.CLOSE})
+_NO_LEFT_OPERAND = frozenset({Role.OPEN, Role.PUNCTUATION, Role.NAME, Role.BIG, Role.INFIX})
+_PARENTHESISED = re.compile(r"([\^_])\((.+)\)", re.DOTALL)
+_DIFFERENTIAL = re.compile(r"d\w")
+
+
+def arrange(pieces: Sequence[Piece], *, is_script: bool = False, followed_by: str = "") -> list[Piece]:
+    """Set a formula, or one raised or lowered (`is_script`), where blanks remain between words only.
+
+    An operator keeps the blanks it was typed with, on both sides or on neither; one without a left operand
+    is a sign and gets none. Names of functions stand off from what they are applied to. `followed_by` is
+    the character behind the formula, which an index must not run into.
+    """
+    row = _Row(is_script=is_script)
+    parts = _expand_fractions(pieces)
+    for place, piece in enumerate(parts):
+        if piece.kind is Kind.BLANK:
+            row.note_blank(piece)
+        else:
+            row.add(piece, has_blank_behind=place + 1 < len(parts) and parts[place + 1].kind is Kind.BLANK)
+    return _settle_scripts(row.pieces, followed_by)
+
+
+def make_script(kind: Kind, start: int, end: int, pieces: Sequence[Piece]) -> list[Piece]:
+    """Raise or lower `pieces`: in Unicode where each character has such a form, else `^(…)`, `_(…)`."""
+    inside = tuple(arrange(pieces, is_script=True))
+    text = "".join(piece.text for piece in inside).strip()
+    if not text:
+        return []
+    is_raised = kind is Kind.SUPERSCRIPT
+    if is_raised and all(character in RAISED_BY_NATURE for character in text):
+        raised = "".join(RAISED_BY_NATURE[character] for character in text).replace(
+            2 * "\N{PRIME}", "\N{DOUBLE PRIME}"
+        )
+        return [Piece(start, end, Kind.SYMBOL, raised, role=Role.SCRIPT)]
+    if not is_raised and text in LOWERED_BY_CUSTOM:
+        return [Piece(start, end, Kind.SYMBOL, text, role=Role.SCRIPT)]
+    if is_raised:
+        text = text.replace("∗", "*")
+    plain = shift(text, RAISED if is_raised else LOWERED) or f"{'^' if is_raised else '_'}({text})"
+    return [Piece(start, end, kind, plain, role=Role.SCRIPT, inside=inside)]
+
+
+def make_fraction(start: int, end: int, above: Sequence[Piece], below: Sequence[Piece]) -> Piece:
+    """Make a fraction of two parts; `arrange` sets it when it knows what stands beside it."""
+    over, under = arrange(above), arrange(below)
+    slash = Piece(
+        over[-1].end if over else start, under[0].start if under else end, Kind.SYMBOL, "/", role=Role.BAR
+    )
+    inside = (
+        *_enclose(over, start, slash.start, needed=_is_sum(over)),
+        slash,
+        *_enclose(under, slash.end, end, needed=_is_sum(under) or _is_product(under)),
+    )
+    return Piece(start, end, Kind.FRACTION, "", role=Role.NUMBER, inside=inside)
+
+
+def _enclose(pieces: Sequence[Piece], start: int, end: int, *, needed: bool) -> Sequence[Piece]:
+    if not needed:
+        return pieces
+    opening = Piece(start, max(start, pieces[0].start), Kind.SYMBOL, "(", role=Role.OPEN)
+    closing = Piece(min(pieces[-1].end, end), end, Kind.SYMBOL, ")", role=Role.CLOSE)
+    return (opening, *pieces, closing)
+
+
+def _is_sum(pieces: Sequence[Piece]) -> bool:
+    """Whether a slash beside the pieces would take hold of a part of them only."""
+    return any(piece.role in (Role.INFIX, Role.NAME) or piece.text == "/" for piece in pieces[1:])
+
+
+def _is_product(pieces: Sequence[Piece]) -> bool:
+    factors = [piece for piece in pieces if piece.role is not Role.SCRIPT and piece.kind is not Kind.BLANK]
+    if len(factors) == 1:
+        only = factors[0]
+        return only.tags[-1:] == ("i",) and len(only.text) > 1 and not _DIFFERENTIAL.fullmatch(only.text)
+    return len(factors) > 1 and not (factors[0].role is Role.OPEN and factors[-1].role is Role.CLOSE)
+
+
+def _expand_fractions(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    if not any(piece.kind is Kind.FRACTION for piece in pieces):
+        return pieces
+    expanded: list[Piece] = []
+    for place, piece in enumerate(pieces):
+        if piece.kind is Kind.FRACTION:
+            needed = _has_factor_beside(pieces, place)
+            expanded += _enclose(piece.inside, piece.start, piece.end, needed=needed)
+        else:
+            expanded.append(piece)
+    return expanded
+
+
+def _has_factor_beside(pieces: Sequence[Piece], place: int) -> bool:
+    before = (piece for piece in reversed(pieces[max(0, place - 2) : place]) if piece.kind is not Kind.BLANK)
+    behind = (piece for piece in pieces[place + 1 : place + 3] if piece.kind is not Kind.BLANK)
+    left, right = next(before, None), next(behind, None)
+    if left is not None and (left.role in _FACTORS or left.role is Role.SCRIPT):
+        return True
+    return right is not None and right.role in (
+        Role.VARIABLE,
+        Role.NUMBER,
+        Role.OPEN,
+        Role.NAME,
+        Role.SCRIPT,
+    )
+
+
+def _settle_scripts(pieces: list[Piece], followed_by: str) -> list[Piece]:
+    """Drop the parentheses of a script that is a single sign, or a word that nothing runs into."""
+    for place, piece in enumerate(pieces):
+        if not piece.inside:
+            continue
+        bracketed = _PARENTHESISED.fullmatch(piece.text)
+        if bracketed is None:
+            continue
+        following = pieces[place + 1].text[:1] if place + 1 < len(pieces) else followed_by
+        is_word = bracketed[2].isalpha() and not following.isalnum()
+        if is_word or (len(bracketed[2]) == 1 and not bracketed[2].isalnum()):
+            pieces[place] = piece._replace(text=bracketed[1] + bracketed[2])
+    return pieces
+
+
+class _Row:
+    """The pieces set so far, and what has to be remembered to set the next one."""
+
+    def __init__(self, *, is_script: bool) -> None:
+        self.pieces: list[Piece] = []
+        self.is_script = is_script
+        self.left_role = Role.OPEN
+        self.left_is_symbol = False
+        self.left_is_sign = False
+        self.left_is_spaced = False
+        self.blank: Piece | None = None
+
+    def note_blank(self, blank: Piece) -> None:
+        """Remember a blank; one the author asked for outweighs one that was merely typed."""
+        if self.blank is None or self.blank.role is Role.LOOSE:
+            self.blank = blank
+
+    def add(self, piece: Piece, *, has_blank_behind: bool) -> None:
+        """Set the next piece, behind a blank if there should be one."""
+        if piece.role is not Role.SCRIPT:
+            is_sign = piece.role is Role.INFIX and self.left_role in _NO_LEFT_OPERAND
+            is_spaced = has_blank_behind or self.blank is not None
+            if self.pieces and self._wants_blank(
+                piece, is_infix=piece.role is Role.INFIX and not is_sign, is_spaced=is_spaced
+            ):
+                self._set_blank(piece)
+            self.left_role = piece.role
+            self.left_is_symbol = piece.kind is not Kind.TEXT
+            self.left_is_sign = is_sign
+            self.left_is_spaced = is_spaced
+        self.pieces.append(piece)
+        self.blank = None
+
+    def _wants_blank(self, piece: Piece, *, is_infix: bool, is_spaced: bool) -> bool:
+        if piece.role in (Role.CLOSE, Role.PUNCTUATION):
+            return False
+        if self.is_script:
+            return self._wants_blank_in_script(piece)
+        if self.left_role is Role.INFIX:
+            return self.left_is_spaced and not self.left_is_sign
+        if is_infix:
+            return is_spaced
+        return self._wants_blank_between(piece)
+
+    def _wants_blank_in_script(self, piece: Piece) -> bool:
+        if Role.NAME in (self.left_role, piece.role):
+            return self._wants_blank_between(piece)
+        return self.blank is not None and self.left_role is Role.WORD and piece.role is Role.WORD
+
+    def _wants_blank_between(self, piece: Piece) -> bool:
+        if self.left_role is Role.OPEN:
+            return False
+        if self.left_role is Role.NAME and piece.role in _OPERANDS:
+            return True
+        if piece.role is Role.NAME and self.left_role in _FACTORS:
+            return True
+        if self.blank is not None and self.blank.role is Role.LOOSE and self._is_glued_to(piece):
+            return False
+        return self.blank is not None
+
+    def _is_glued_to(self, piece: Piece) -> bool:
+        r"""Whether TeX would ignore the blank and a reader does not miss it: `2 \\pi`, `K \\pi`, `f (x)`."""
+        if self.left_role is Role.VARIABLE and piece.role in (Role.VARIABLE, Role.OPEN):
+            return True
+        if self.left_role is Role.VARIABLE and self.left_is_symbol:
+            return piece.role in (Role.WORD, Role.NUMBER)
+        return (
+            piece.role is Role.VARIABLE
+            and piece.kind is not Kind.TEXT
+            and self.left_role in (Role.WORD, Role.NUMBER)
+        )
+
+    def _set_blank(self, piece: Piece) -> None:
+        if self.blank is not None:
+            self.pieces.append(self.blank._replace(text=" "))
+        else:
+            self.pieces.append(Piece(piece.start, piece.start, Kind.BLANK, " ", role=Role.LOOSE))

@@ -1,0 +1,297 @@
+"""TeX-flavoured text read into pieces.
+
+What is read is what people type into title and abstract forms: words with a few commands, formulas between
+dollars, commands of packages nobody loaded, and plain text that only looks like TeX. Whatever is not
+understood is printed as it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from digest.tex.alphabets import BLACKBOARD, BOLD, CALLIGRAPHIC, FRAKTUR
+from digest.tex.commands import DECLARATIONS, DIVIDERS, FORMULA_COMMANDS, TEXT_COMMANDS
+from digest.tex.cursor import Cursor, Setting
+from digest.tex.escapes import read_escape
+from digest.tex.formulas import arrange, make_script
+from digest.tex.ligatures import read_ligature, read_tie
+from digest.tex.pieces import Kind, Piece, Role
+from digest.tex.symbols import BLANK_SWALLOWING, CHARACTER_ROLES, SYMBOLS, SYMBOLS_IN_TEXT
+from digest.tex.tokens import Token, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DEEPEST = 12
+"""Groups and arguments nested deeper than this are printed as typed."""
+
+_LONGEST = 20_000
+"""Longer texts are printed as typed; the longest abstracts have some 6,000 characters."""
+
+_FACES = {"blackboard": BLACKBOARD, "calligraphic": CALLIGRAPHIC, "fraktur": FRAKTUR, "bold": BOLD}
+_FORMULA_PART = re.compile(r"([A-Za-z]+)|([0-9]+(?:[.,][0-9]+)*)|(\s+)|('+)|(.)", re.DOTALL)
+_REPLACED = {"-": "−", "*": "∗"}
+_PRIMES = ("", "\N{PRIME}", "\N{DOUBLE PRIME}", "\N{TRIPLE PRIME}", "\N{QUADRUPLE PRIME}")
+
+
+class Reader(Cursor):
+    """Reads tokens into pieces, group by group."""
+
+    def read(self, end: int, setting: Setting) -> list[Piece]:
+        """Read the tokens up to `end` (an index)."""
+        if self.depth >= _DEEPEST:
+            first, self.at = self.at, end
+            return self.as_typed(first, end)
+        outer, self.end = self.end, end
+        self.depth += 1
+        was_formula = setting.is_formula
+        pieces: list[Piece] = []
+        while self.at < end:
+            token = self.tokens[self.at]
+            self.at += 1
+            if token.kind is TokenKind.NAME:
+                name = self.text[token.start + 1 : token.end]
+                if name in DECLARATIONS:
+                    setting = self._declare(name, setting)
+                elif name in DIVIDERS and setting.is_formula:
+                    pieces = DIVIDERS[name](self, token, pieces, setting)
+                else:
+                    pieces += self._read_command(token, name, setting)
+            else:
+                pieces += self._by_kind[token.kind](self, token, setting)
+        self.end = outer
+        self.depth -= 1
+        return pieces if setting.is_formula is was_formula else arrange(pieces)
+
+    def read_argument(self, setting: Setting) -> list[Piece] | None:
+        """Read what TeX takes for an argument: a group, a command or one character; None if none comes."""
+        self.skip_blanks()
+        token = self.peek()
+        closing = self.closing()
+        if token is None:
+            return None
+        if closing is not None:
+            self.at += 1
+            pieces = self.read(closing, setting)
+            self.at = closing + 1
+            return pieces
+        if token.kind is TokenKind.RUN:
+            self.skip_to(token.start + 1)
+            return self._read_run(token._replace(end=token.start + 1), setting)
+        if token.kind in (TokenKind.NAME, TokenKind.ESCAPE):
+            return self._read_command_as_argument(token, setting)
+        return None
+
+    def print_command(self, token: Token) -> list[Piece]:
+        """Print a command, and what directly follows it in braces, as typed."""
+        first = self.at - 1
+        end = token.end
+        while self.offset == end and (closing := self.closing()) is not None:
+            self.at = closing + 1
+            end = self.tokens[closing].end
+        return self.as_typed(first, self.at)
+
+    def _declare(self, name: str, setting: Setting) -> Setting:
+        if not setting.is_formula:
+            self.skip_blanks()
+            if self.depth == 1:
+                return setting  # a stray `\bf` must not make the rest of an abstract bold
+        return DECLARATIONS[name](setting)
+
+    def _read_command_as_argument(self, token: Token, setting: Setting) -> list[Piece]:
+        self.at += 1
+        if self.depth >= _DEEPEST:
+            return [self.typed(token)]
+        self.depth += 1
+        name = self.text[token.start + 1 : token.end]
+        if name in DECLARATIONS:
+            pieces = self.read_argument(DECLARATIONS[name](setting)) or []
+        elif token.kind is TokenKind.NAME:
+            pieces = self._read_command(token, name, setting)
+        else:
+            pieces = read_escape(self, token, setting)
+        self.depth -= 1
+        return pieces
+
+    def _read_command(self, token: Token, name: str, setting: Setting) -> list[Piece]:
+        if command := TEXT_COMMANDS.get(name):
+            pieces = command(self, token, setting)
+        elif command := FORMULA_COMMANDS.get(name):
+            pieces = command(self, token, setting if setting.is_formula else setting._replace(is_formula=True))
+            if not setting.is_formula:
+                pieces = arrange(pieces, followed_by=self.text[self.offset : self.offset + 1])
+        else:
+            return self._read_symbol(token, name, setting)
+        return pieces
+
+    def _read_symbol(self, token: Token, name: str, setting: Setting) -> list[Piece]:
+        symbol = (SYMBOLS if setting.is_formula else SYMBOLS_IN_TEXT).get(name)
+        if symbol is None:
+            return self.print_command(token)
+        text, role = symbol
+        if setting.is_formula and setting.face == "bold":
+            text = text.translate(BOLD)
+        if not setting.is_formula and name in BLANK_SWALLOWING:
+            self.skip_blanks()
+        if self.closing() == self.at + 1:
+            self.at += 2
+        return [Piece(token.start, token.end, Kind.SYMBOL, text, setting.tags, role)]
+
+    def _read_run(self, token: Token, setting: Setting) -> list[Piece]:
+        if setting.is_formula:
+            return self._read_formula_run(token, setting)
+        return [Piece(token.start, token.end, Kind.TEXT, self.text[token.start : token.end], setting.tags)]
+
+    def _read_formula_run(self, token: Token, setting: Setting) -> list[Piece]:
+        pieces: list[Piece] = []
+        for part in _FORMULA_PART.finditer(self.text, token.start, token.end):
+            start, end = part.span()
+            if part.lastindex == 1:
+                pieces.append(_set_letters(start, end, part[0], setting))
+            elif part.lastindex == 2:  # noqa: PLR2004 - the groups of the pattern, in order
+                pieces.append(_set_digits(start, end, part[0], setting))
+            elif part.lastindex == 3:  # noqa: PLR2004 - as above
+                pieces.append(Piece(start, end, Kind.BLANK, " ", setting.tags, Role.LOOSE))
+            elif part.lastindex == 4:  # noqa: PLR2004 - as above
+                primes = _PRIMES[min(end - start, len(_PRIMES) - 1)]
+                pieces.append(Piece(start, end, Kind.SYMBOL, primes, setting.tags, Role.SCRIPT))
+            else:
+                pieces.append(_set_sign(start, end, part[0], setting))
+        return pieces
+
+    def _read_group(self, token: Token, setting: Setting) -> list[Piece]:
+        self.at -= 1
+        closing = self.closing()
+        self.at += 1
+        if closing is None:
+            return [self.typed(token)]
+        is_printed = not setting.is_formula and not self._starts_with_command()
+        pieces = self.read(closing, setting)
+        self.at = closing + 1
+        if not is_printed:
+            return pieces
+        brace = self.tokens[closing]
+        return [
+            Piece(token.start, token.end, Kind.TEXT, "{", setting.tags),
+            *pieces,
+            Piece(brace.start, brace.end, Kind.TEXT, "}", setting.tags),
+        ]
+
+    def _starts_with_command(self) -> bool:
+        r"""Whether the group just opened is TeX: `{\it x}`, `{\AA}`; `{1,2}` and `_{\rm b}` are text."""
+        is_script = self.at > 1 and self.tokens[self.at - 2].kind in (TokenKind.RAISE, TokenKind.LOWER)
+        return self.peek_character() == "\\" and not is_script
+
+    def _read_dollar(self, token: Token, setting: Setting) -> list[Piece]:
+        if token.start not in self.formulas:
+            return [self.typed(token)]
+        start, end = self.formulas[token.start]
+        closing = self.at
+        while closing < self.end and self.tokens[closing].start < start:
+            closing += 1
+        if closing >= self.end or self.tokens[closing].start != start:
+            return [self.typed(token)]
+        self.at += end - start - 1
+        pieces = self.read_formula(closing, setting, end)
+        self.at = closing + (end - start)
+        return pieces
+
+    def read_formula(self, closing: int, setting: Setting, end: int) -> list[Piece]:
+        """Read the formula that ends before the token `closing`; `end` is the offset behind it all."""
+        pieces = self.read(closing, Setting(is_formula=True, tags=setting.tags))
+        return pieces if setting.is_formula else arrange(pieces, followed_by=self.text[end : end + 1])
+
+    def _read_script(self, token: Token, setting: Setting) -> list[Piece]:
+        if setting.is_formula:
+            kind = Kind.SUPERSCRIPT if token.kind is TokenKind.RAISE else Kind.SUBSCRIPT
+            inside = self.read_argument(setting)
+            if inside is not None:
+                return make_script(kind, token.start, self.offset, inside)
+        return self._print_token(token, setting)
+
+    def _read_cell(self, token: Token, setting: Setting) -> list[Piece]:
+        if not setting.is_formula:
+            return self._print_token(token, setting)
+        role = Role.WORD if setting.row_break else Role.LOOSE
+        return [Piece(token.start, token.end, Kind.BLANK, " ", setting.tags, role)]
+
+    def _read_blank(self, token: Token, setting: Setting) -> list[Piece]:
+        written = self.written(token)
+        role = Role.LOOSE if setting.is_formula else Role.WORD
+        return [Piece(token.start, token.end, Kind.BLANK, "\n" if "\n" in written else " ", setting.tags, role)]
+
+    def _print_token(self, token: Token, setting: Setting) -> list[Piece]:
+        return [self.typed(token, setting.tags)]
+
+    _by_kind: ClassVar[dict[TokenKind, Callable[[Reader, Token, Setting], list[Piece]]]] = {
+        TokenKind.RUN: _read_run,
+        TokenKind.ESCAPE: read_escape,
+        TokenKind.OPEN: _read_group,
+        TokenKind.CLOSE: _print_token,
+        TokenKind.DOLLAR: _read_dollar,
+        TokenKind.RAISE: _read_script,
+        TokenKind.LOWER: _read_script,
+        TokenKind.CELL: _read_cell,
+        TokenKind.TIE: read_tie,
+        TokenKind.LIGATURE: read_ligature,
+        TokenKind.BLANK: _read_blank,
+        TokenKind.SURROGATE: _print_token,
+        TokenKind.LONE_BACKSLASH: _print_token,
+    }
+
+
+def _set_letters(start: int, end: int, letters: str, setting: Setting) -> Piece:
+    is_single = len(letters) == 1
+    if setting.face in _FACES and (is_single or setting.face != "bold"):
+        return Piece(start, end, Kind.SYMBOL, letters.translate(_FACES[setting.face]), setting.tags, Role.VARIABLE)
+    if setting.face == "bold":
+        return Piece(start, end, Kind.TEXT, letters, setting.with_tag("b").tags, Role.WORD)
+    if setting.face:
+        return Piece(start, end, Kind.TEXT, letters, setting.tags, Role.WORD)
+    return Piece(
+        start, end, Kind.TEXT, letters, setting.with_tag("i").tags, Role.VARIABLE if is_single else Role.WORD
+    )
+
+
+def _set_digits(start: int, end: int, digits: str, setting: Setting) -> Piece:
+    if setting.face == "blackboard":
+        return Piece(start, end, Kind.SYMBOL, digits.translate(BLACKBOARD), setting.tags, Role.NUMBER)
+    tags = setting.with_tag("b").tags if setting.face == "bold" else setting.tags
+    return Piece(start, end, Kind.TEXT, digits, tags, Role.NUMBER)
+
+
+def _set_sign(start: int, end: int, sign: str, setting: Setting) -> Piece:
+    replaced = _REPLACED.get(sign)
+    role = CHARACTER_ROLES.get(sign, Role.VARIABLE)
+    return Piece(start, end, Kind.SYMBOL if replaced else Kind.TEXT, replaced or sign, setting.tags, role)
+
+
+def parse_tex(text: str) -> tuple[Piece, ...]:
+    """Read TeX-flavoured text into pieces, in reading order; never raises and takes time in proportion.
+
+    Each piece says which code points of `text` it stands for; a `TEXT` piece is exactly those. Characters
+    outside formulas and commands are all there, in their order. `^` and `_` raise and lower inside formulas
+    only; unknown commands are text.
+    """
+    reader = Reader(text)
+    if len(text) > _LONGEST:
+        return tuple(_join(reader.as_typed(0, len(reader.tokens))))
+    return tuple(_join(reader.read(len(reader.tokens), Setting())))
+
+
+def _join(pieces: list[Piece]) -> list[Piece]:
+    """Join text that continues text, so that a word is one piece wherever the tokens were cut."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and last.kind is Kind.TEXT
+            and piece.kind is Kind.TEXT
+            and (last.end, last.tags) == (piece.start, piece.tags)
+        ):
+            joined[-1] = last._replace(end=piece.end, text=last.text + piece.text)
+        else:
+            joined.append(piece)
+    return joined

@@ -1,0 +1,156 @@
+# ruff: noqa: RUF001 - a table of symbols consists of characters that look like others
+"""Names of TeX symbols and the Unicode characters they print, grouped by what they do in a formula.
+
+Each table is a list of `name character` pairs. Names follow LaTeX and the AMS packages, with a few of
+the AASTeX names for astronomy and the doubled letters many authors define for number sets.
+"""
+
+from __future__ import annotations
+
+from digest.tex.pieces import Role
+
+GREEK = """
+alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ
+varkappa ϰ lambda λ mu μ nu ν xi ξ omicron ο pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ
+upsilon υ phi ϕ varphi φ chi χ psi ψ omega ω digamma ϝ
+Alpha Α Beta Β Gamma Γ Delta Δ Epsilon Ε Zeta Ζ Eta Η Theta Θ Iota Ι Kappa Κ Lambda Λ Mu Μ Nu Ν Xi Ξ
+Omicron Ο Pi Π Rho Ρ Sigma Σ Tau Τ Upsilon Υ Phi Φ Chi Χ Psi Ψ Omega Ω
+varGamma Γ varDelta Δ varTheta Θ varLambda Λ varXi Ξ varPi Π varSigma Σ varUpsilon Υ varPhi Φ varPsi Ψ
+varOmega Ω upalpha α upbeta β upgamma γ updelta δ upepsilon ε uplambda λ upmu μ upnu ν uppi π uprho ρ
+upsigma σ uptau τ upphi φ upchi χ uppsi ψ upomega ω
+"""
+
+ORDINARY = """
+infty ∞ partial ∂ nabla ∇ hbar ℏ hslash ℏ ell ℓ wp ℘ Re ℜ Im ℑ aleph ℵ beth ℶ gimel ℷ daleth ℸ emptyset ∅
+varnothing ∅ forall ∀ exists ∃ nexists ∄ neg ¬ lnot ¬ top ⊤ bot ⊥ angle ∠ measuredangle ∡ prime ′
+backprime ‵ triangle △ triangledown ▽ square □ Box □ blacksquare ■ Diamond ◇ lozenge ◊ diamondsuit ♢
+heartsuit ♡ clubsuit ♣ spadesuit ♠ flat ♭ natural ♮ sharp ♯ surd √ mho ℧ eth ð Finv Ⅎ complement ∁
+bigstar ★ checkmark ✓ imath ı jmath ȷ degree ° degr ° celsius ℃ sun ☉ earth ⊕ leftmoon ☾
+ohm Ω micro µ micron μm permil ‰ arcsec ″ arcmin ′ Bbbk 𝕜 blacktriangle ▲ circledR ®
+R ℝ Z ℤ N ℕ Q ℚ C ℂ RR ℝ ZZ ℤ NN ℕ QQ ℚ CC ℂ FF 𝔽
+"""
+
+RELATIONS = """
+leq ≤ le ≤ geq ≥ ge ≥ leqslant ⩽ geqslant ⩾ leqq ≦ geqq ≧ ll ≪ gg ≫ lll ⋘ ggg ⋙ lesssim ≲ gtrsim ≳
+la ≲ ga ≳ lessapprox ⪅ gtrapprox ⪆ lessgtr ≶ gtrless ≷ lt < gt > neq ≠ ne ≠ sim ∼ thicksim ∼ simeq ≃
+approx ≈ thickapprox ≈ approxeq ≊ cong ≅ equiv ≡ asymp ≍ propto ∝ varpropto ∝ doteq ≐ triangleq ≜
+coloneqq ≔ eqqcolon ≕ in ∈ notin ∉ ni ∋ owns ∋ subset ⊂ supset ⊃ subseteq ⊆ supseteq ⊇ subsetneq ⊊
+supsetneq ⊋ nsubseteq ⊈ nsupseteq ⊉ Subset ⋐ Supset ⋑ sqsubset ⊏ sqsubseteq ⊑ sqsupset ⊐ sqsupseteq ⊒
+prec ≺ succ ≻ preceq ⪯ succeq ⪰ preccurlyeq ≼ succcurlyeq ≽ mid ∣ nmid ∤ parallel ∥ nparallel ∦ perp ⊥
+vdash ⊢ dashv ⊣ models ⊨ vDash ⊨ Vdash ⊩ bowtie ⋈ smile ⌣ frown ⌢ between ≬ nleq ≰ ngeq ≱ nless ≮ ngtr ≯
+nsim ≁ ncong ≇ lhd ⊲ rhd ⊳ unlhd ⊴ unrhd ⊵ trianglelefteq ⊴ trianglerighteq ⊵ therefore ∴ because ∵
+to → rightarrow → leftarrow ← gets ← leftrightarrow ↔ Rightarrow ⇒ Leftarrow ⇐ Leftrightarrow ⇔ iff ⇔
+implies ⇒ impliedby ⇐ longrightarrow ⟶ longleftarrow ⟵ longleftrightarrow ⟷ Longrightarrow ⟹
+Longleftarrow ⟸ Longleftrightarrow ⟺ mapsto ↦ longmapsto ⟼ hookrightarrow ↪ hookleftarrow ↩
+rightharpoonup ⇀ rightharpoondown ⇁ leftharpoonup ↼ leftharpoondown ↽ rightleftharpoons ⇌
+rightleftarrows ⇄ rightrightarrows ⇉ twoheadrightarrow ↠ rightarrowtail ↣ rightsquigarrow ⇝ leadsto ⇝
+nearrow ↗ searrow ↘ swarrow ↙ nwarrow ↖ curvearrowright ↷ curvearrowleft ↶ nrightarrow ↛ nleftarrow ↚
+multimap ⊸ restriction ↾ upharpoonright ↾ upharpoonleft ↿ downharpoonright ⇂ dashrightarrow ⇢
+"""
+
+VERTICAL_ARROWS = """
+uparrow ↑ downarrow ↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓ Updownarrow ⇕ upuparrows ⇈ downdownarrows ⇊
+"""
+
+OPERATORS = """
+pm ± mp ∓ times × div ÷ cdot · ast ∗ star ⋆ circ ∘ bullet • oplus ⊕ ominus ⊖ otimes ⊗ oslash ⊘ odot ⊙
+circledast ⊛ circledcirc ⊚ boxplus ⊞ boxminus ⊟ boxtimes ⊠ boxdot ⊡ cap ∩ cup ∪ Cap ⋒ Cup ⋓ uplus ⊎
+sqcap ⊓ sqcup ⊔ wedge ∧ land ∧ vee ∨ lor ∨ veebar ⊻ barwedge ⊼ setminus ∖ smallsetminus ∖ wr ≀ amalg ⨿
+diamond ⋄ bigcirc ◯ bigtriangleup △ bigtriangledown ▽ triangleleft ◁ triangleright ▷ ltimes ⋉ rtimes ⋊
+leftthreetimes ⋋ rightthreetimes ⋌ dotplus ∔ intercal ⊺ divideontimes ⋇ curlywedge ⋏ curlyvee ⋎
+"""
+
+BIG_OPERATORS = """
+sum ∑ prod ∏ coprod ∐ int ∫ iint ∬ iiint ∭ oint ∮ oiint ∯ bigcup ⋃ bigcap ⋂ bigvee ⋁ bigwedge ⋀
+bigoplus ⨁ bigotimes ⨂ bigodot ⨀ biguplus ⨄ bigsqcup ⨆
+"""
+
+OPENING = "langle ⟨ lfloor ⌊ lceil ⌈ lbrace { lbrack [ lparen ( lvert | lVert ‖ ulcorner ⌜ llbracket ⟦ lq ‘"
+
+CLOSING = "rangle ⟩ rfloor ⌋ rceil ⌉ rbrace } rbrack ] rparen ) rvert | rVert ‖ urcorner ⌝ rrbracket ⟧"
+
+BARS = "vert | Vert ‖"
+
+DOTS = "ldots … dots … dotsc … dotso … cdots ⋯ dotsb ⋯ dotsm ⋯ dotsi ⋯ vdots ⋮ ddots ⋱ cdotp ·"
+
+PUNCTUATION = "colon : ldotp ."
+
+LETTERS = """
+ss ß ae æ AE Æ oe œ OE Œ o ø O Ø l ł L Ł aa å AA Å i ı j ȷ dh ð DH Ð dj đ DJ Đ th þ TH Þ ng ŋ NG Ŋ SS ẞ
+"""
+
+TEXT_SYMBOLS = """
+S § P ¶ dag † ddag ‡ dagger † ddagger ‡ copyright © textcopyright © textregistered ® texttrademark ™
+pounds £ textsterling £ euro € texteuro € yen ¥ textyen ¥ textdegree ° textmu µ textohm Ω textmho ℧
+textbullet • textperiodcentered · textellipsis … textendash – textemdash — textquoteleft ‘
+textquoteright ’ textquotedblleft “ textquotedblright ” textquotesingle ' textquotedbl " rq ’
+guillemotleft « guillemotright » quotesinglbase ‚ quotedblbase „ textless < textgreater > textbar |
+textbackslash \\ backslash \\ textasciitilde ~ textasciicircum ^ textunderscore _ textdollar $
+textbraceleft { textbraceright } textexclamdown ¡ textquestiondown ¿ textordfeminine ª
+textordmasculine º texttimes × textdiv ÷ textpm ± textminus − textonehalf ½ textonequarter ¼
+textthreequarters ¾ textonesuperior ¹ texttwosuperior ² textthreesuperior ³ textnumero № textperthousand ‰
+textasteriskcentered ∗ textsection § textparagraph ¶ textcelsius ℃ textvisiblespace ␣ slash /
+TeX TeX LaTeX LaTeX LaTeXe LaTeX2ε BibTeX BibTeX
+"""
+
+NAMES = """
+arccos arcsin arctan arccot arg cos cosh cot coth csc deg det dim exp gcd hom inf ker lcm lg lim ln log
+max min Pr sec sin sinh sup tan tanh tr Tr rank supp diag sgn id mod argmax argmin injlim projlim
+"""
+
+NAMES_PRINTED_OTHERWISE = {
+    "bmod": "mod",
+    "liminf": "lim inf",
+    "limsup": "lim sup",
+    "varliminf": "lim inf",
+    "varlimsup": "lim sup",
+    "varinjlim": "lim→",
+    "varprojlim": "lim←",
+}
+
+ONLY_IN_FORMULAS = frozenset(
+    {
+        *("R", "Z", "N", "Q", "C", "RR", "ZZ", "NN", "QQ", "CC", "FF"),
+        *("la", "ga", "tr", "Tr", "rank", "supp", "diag", "sgn", "id", "mod"),
+    }
+)
+"""Outside formulas authors use these names for things of their own, which nobody can guess."""
+
+BLANK_SWALLOWING = frozenset(LETTERS.split()[::2]) | {"textless", "textgreater", "textendash", "textemdash"}
+"""A blank behind these names, outside formulas, only ends the name: `S\\o ren`. Behind other names authors
+of plain abstracts mean it: `\\alpha particles`."""
+
+
+def _pairs(table: str) -> dict[str, str]:
+    words = table.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _name_symbols() -> dict[str, tuple[str, Role]]:
+    names = {name: name for name in NAMES.split()} | NAMES_PRINTED_OTHERWISE
+    symbols = {name: (printed, Role.NAME) for name, printed in names.items()}
+    for role, tables in (
+        (Role.VARIABLE, (GREEK, ORDINARY, VERTICAL_ARROWS, DOTS, LETTERS, TEXT_SYMBOLS)),
+        (Role.INFIX, (RELATIONS, OPERATORS)),
+        (Role.BIG, (BIG_OPERATORS,)),
+        (Role.OPEN, (OPENING,)),
+        (Role.CLOSE, (CLOSING,)),
+        (Role.BAR, (BARS,)),
+        (Role.PUNCTUATION, (PUNCTUATION,)),
+    ):
+        for table in tables:
+            symbols |= {name: (character, role) for name, character in _pairs(table).items()}
+    return symbols
+
+
+SYMBOLS = _name_symbols()
+"""Every known name inside a formula: what it prints and what that does."""
+
+SYMBOLS_IN_TEXT = {name: symbol for name, symbol in SYMBOLS.items() if name not in ONLY_IN_FORMULAS}
+"""The same outside formulas."""
+SYMBOLS_IN_TEXT["deg"] = ("°", Role.VARIABLE)
+
+CHARACTER_ROLES = {symbol: role for symbol, role in SYMBOLS.values() if len(symbol) == 1 and not symbol.isalnum()}
+"""What a character typed as such does in a formula."""
+CHARACTER_ROLES |= dict.fromkeys("+-=<>*/−&", Role.INFIX) | dict.fromkeys("([{", Role.OPEN)
+CHARACTER_ROLES |= dict.fromkeys(")]}!", Role.CLOSE) | dict.fromkeys(",;:.?", Role.PUNCTUATION) | {"|": Role.BAR}

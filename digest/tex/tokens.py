@@ -1,0 +1,119 @@
+"""TeX-flavoured text cut into tokens, and which tokens belong together."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import NamedTuple
+
+
+class TokenKind(Enum):
+    """What a token is; the order is that of the groups in the pattern below."""
+
+    RUN = auto()
+    NAME = auto()
+    ESCAPE = auto()
+    OPEN = auto()
+    CLOSE = auto()
+    DOLLAR = auto()
+    RAISE = auto()
+    LOWER = auto()
+    CELL = auto()
+    TIE = auto()
+    LIGATURE = auto()
+    BLANK = auto()
+    SURROGATE = auto()
+    LONE_BACKSLASH = auto()
+
+
+class Token(NamedTuple):
+    """A token and its place in the raw text."""
+
+    kind: TokenKind
+    start: int
+    end: int
+
+
+DROPPED = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff"
+"""Never printed: C0 and C1 controls apart from white space, bidirectional overrides and isolates (they can
+turn the text around them), and the two non-characters XML forbids."""
+
+_TOKEN = re.compile(
+    rf"""
+      ((?:[^\\{{}}$^_&~`'\-\s\ud800-\udfff{DROPPED}]++ | -(?!-) | '(?!') | `(?!`) | [ ](?=\S))++)
+    | (\\[A-Za-z]+)
+    | (\\[^A-Za-z{DROPPED}\ud800-\udfff])
+    | (\{{) | (\}}) | (\$) | (\^) | (_) | (&) | (~)
+    | (-{{2,3}}|``|'')
+    | (\s+)
+    | ([\ud800-\udfff])
+    | (\\)
+    | [{DROPPED}]+
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_KINDS = (None, *TokenKind)
+_NAMED_PAIR = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
+_BRACKETS = {"\\]": "\\[", "\\)": "\\("}
+
+
+def split_tokens(text: str) -> list[Token]:
+    """Cut `text` into tokens; what is dropped from every output has none."""
+    return [
+        Token(kind, match.start(), match.end())
+        for match in _TOKEN.finditer(text)
+        if (kind := _KINDS[match.lastindex or 0]) is not None
+    ]
+
+
+def find_partners(text: str, tokens: list[Token]) -> dict[int, int]:
+    r"""Find which token closes which: braces, `\\[ \\]`, `\\( \\)` and `\\begin \\end` of one name.
+
+    Returns:
+        The index of the closing token under the index of the opening one. What has no partner is missing.
+    """
+    waiting: dict[str, list[int]] = {}
+    partners: dict[int, int] = {}
+    for index, token in enumerate(tokens):
+        if token.kind is TokenKind.OPEN:
+            waiting.setdefault("{", []).append(index)
+        elif token.kind is TokenKind.CLOSE:
+            _pair(waiting.get("{"), index, partners)
+        elif token.kind is TokenKind.ESCAPE:
+            _match_bracket(text[token.start : token.end], index, waiting, partners)
+        elif token.kind is TokenKind.NAME:
+            _match_environment(text, token, index, waiting, partners)
+    return partners
+
+
+def environment_name(text: str, token: Token) -> tuple[str, int] | None:
+    r"""Read the name behind `\\begin` or `\\end`, and the offset behind its brace; None without one."""
+    match = _NAMED_PAIR.match(text, token.end)
+    return (match[1], match.end()) if match else None
+
+
+def _match_bracket(written: str, index: int, waiting: dict[str, list[int]], partners: dict[int, int]) -> None:
+    if written in _BRACKETS.values():
+        waiting[written] = [index]
+    elif written in _BRACKETS:
+        _pair(waiting.get(_BRACKETS[written]), index, partners)
+
+
+def _match_environment(
+    text: str, token: Token, index: int, waiting: dict[str, list[int]], partners: dict[int, int]
+) -> None:
+    written = text[token.start : token.end]
+    if written not in {"\\begin", "\\end"}:
+        return
+    named = environment_name(text, token)
+    if named is None:
+        return
+    if written == "\\begin":
+        waiting.setdefault(named[0], []).append(index)
+    else:
+        _pair(waiting.get(named[0]), index, partners)
+
+
+def _pair(waiting: list[int] | None, index: int, partners: dict[int, int]) -> None:
+    if waiting:
+        partners[waiting.pop()] = index
