@@ -12,7 +12,7 @@ from digest.papers import ArxivId
 from digest.query.dates import UnreadableRange, spell_range
 from digest.query.names import spell_name
 from digest.query.notes import NoteKind
-from digest.query.spreading import spell_id, spread_keyword
+from digest.query.spreading import is_doi, spell_id, spread_keyword
 from digest.query.tree import Condition, Prefix, Shape, intern_condition
 from digest.query.words import is_stop_word, split_words
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from digest.query.tokens import TermToken
     from digest.query.words import Word
 
+_CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _NOT_IN_QUOTES = re.compile(r'["$\\]')
 _NOT_IN_WORDS = re.compile(r'[\s"$\\()*?]')
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
@@ -95,15 +96,16 @@ def _join_words(words: list[Word], kept: list[Word], shape: Shape) -> str:
 
 def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Shape) -> Condition:
     """Return an `all:` condition. Its text keeps its signs: names, categories and DOIs need them."""
+    keyword = plain.strip().rstrip(".,;")
+    if shape is not Shape.BEGINNING and spread_keyword(keyword):
+        shape = Shape.PHRASE if "(" in keyword else shape
+        return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(keyword))
     whole = " ".join(plain[kept[0].start : kept[-1].end].split())
-    if spread_keyword(whole) and not _NOT_IN_QUOTES.search(whole):
-        text = taxonomy.spell_name(whole)
-        return intern_condition(Prefix.ALL, Shape.PHRASE if "(" in text else shape, text)
     text = unicodedata.normalize("NFC", whole.lower())
     is_printable = not (_NOT_IN_QUOTES if shape is Shape.PHRASE else _NOT_IN_WORDS).search(text)
     if len(kept) == 1 or not is_printable:
         text = _join_words(words, kept, shape)
-    return intern_condition(Prefix.ALL, shape, text)
+    return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(text))
 
 
 def _leave_out_sign(source: Source, term: TermToken) -> None:
@@ -127,13 +129,13 @@ def _read_author(source: Source, term: TermToken, prefix: Prefix) -> Condition |
 def _read_category(source: Source, term: TermToken, prefix: Prefix) -> Condition:
     value = term.value.strip()
     base = value.rstrip("*")
-    if not base or any(sign.isspace() or sign in "*?" for sign in base):
+    if not _CATEGORY.fullmatch(base):
         source.fail(
             term.value_position,
             f"{value!r} can't be the name of a category",
             "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive.",
         )
-    name = base.removesuffix(".")
+    name = base.rstrip(".")
     if base == value or (base != name and taxonomy.is_archive(name)):
         return _name_category(source, term, prefix, name)
     return intern_condition(prefix, Shape.BEGINNING, _spell_beginning(base))
@@ -170,9 +172,8 @@ def _read_id(source: Source, term: TermToken, prefix: Prefix) -> Condition:
 
 def _read_doi(source: Source, term: TermToken, prefix: Prefix) -> Condition:
     value = term.value.strip()
-    start = value.find("10.")
-    doi = value[start:]
-    if start < 0 or "/" not in doi or any(sign.isspace() or sign in "*?" for sign in doi):
+    doi = value[max(value.find("10."), 0) :]
+    if not is_doi(doi):
         source.fail(
             term.value_position, f"{value!r} is no DOI", "A DOI looks like 10.1103/PhysRevLett.116.061102."
         )

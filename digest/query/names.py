@@ -10,19 +10,25 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
-from digest.query.words import fold
+from digest.query.words import fold, list_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _HYPHENS = "-\u2010\u2011\u2012\u2013"
 _APOSTROPHES = "'’`\u02bc\u00b4"
-_RUN = r"[\w\u0300-\u036f\u00ad\u200c\u200d]+"
-_PART = re.compile(rf"(?=\w){_RUN}(?:(?:\.?[{_HYPHENS}]|[{_APOSTROPHES}]){_RUN})*")
-_PATTERN_PART = re.compile(rf"{_PART.pattern}\*?")
 _ONE_SPELLING = str.maketrans(dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_APOSTROPHES, "'") | {".": ""})
+
+
+@cache
+def _part_pattern(ending: str = "") -> re.Pattern[str]:
+    """Return the pattern of one part of a name, and what may stand behind it."""
+    run = rf"[\w{list_marks()}]+"
+    return re.compile(rf"(?=\w){run}(?:(?:\.?[{_HYPHENS}]|[{_APOSTROPHES}]){run})*{ending}")
+
 
 _GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
 """What may stand behind a last name without being one."""
@@ -41,7 +47,7 @@ def split_name(name: str) -> tuple[NamePart, ...]:
     """Cut a plain name into its parts, in order."""
     return tuple(
         NamePart(fold(match[0].translate(_ONE_SPELLING)), match.start(), match.end())
-        for match in _PART.finditer(name)
+        for match in _part_pattern().finditer(name)
     )
 
 
@@ -59,7 +65,7 @@ def spell_name(text: str) -> str:
 
 
 def _spell_parts(text: str) -> list[str]:
-    parts = (match[0].translate(_ONE_SPELLING) for match in _PATTERN_PART.finditer(text.lower()))
+    parts = (match[0].translate(_ONE_SPELLING) for match in _part_pattern(r"\*?").finditer(text.lower()))
     return [unicodedata.normalize("NFC", part) for part in parts]
 
 

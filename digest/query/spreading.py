@@ -8,6 +8,8 @@ number and authors by words; category, id and DOI where the whole value names on
 
 from __future__ import annotations
 
+import re
+
 from digest import taxonomy
 from digest.errors import UsageError
 from digest.papers import ArxivId
@@ -15,6 +17,8 @@ from digest.query.names import split_name
 from digest.query.tree import Condition, Prefix, Shape, intern_condition
 
 _WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
+
+_DOI = re.compile(r"10\.[\d.]+/[^\s\"*?\\$\[\]]+")
 
 
 def spread_condition(condition: Condition) -> tuple[Condition, ...]:
@@ -29,7 +33,7 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
 
 def _spread_name(shape: Shape, text: str) -> tuple[Condition, ...]:
     name = " ".join(part.text for part in split_name(text))
-    if not name:
+    if not name or "_" in name:  # names have no underscore; in a query it stands for a blank
         return ()
     if shape is Shape.BEGINNING and " " in name:
         return (intern_condition(Prefix.AUTHOR, Shape.PHRASE, f"{name}*"),)
@@ -42,13 +46,18 @@ def spread_keyword(text: str) -> tuple[Condition, ...]:
     """Return the conditions on category, id or DOI that a text, taken whole, amounts to; often none."""
     if taxonomy.is_category(text):
         return (intern_condition(Prefix.CATEGORY, Shape.WORD, taxonomy.canonical_category(text)),)
-    if text.startswith("10.") and "/" in text:
+    if is_doi(text):
         return (intern_condition(Prefix.DOI, Shape.WORD, text),)
     try:
         id_, version = ArxivId.parse_versioned(text)
     except UsageError:
         return ()
     return (intern_condition(Prefix.ID, Shape.WORD, spell_id(id_, version)),)
+
+
+def is_doi(text: str) -> bool:
+    """Tell whether a text looks like a DOI: `10.`, a registrant, `/`, and anything that can be quoted."""
+    return _DOI.fullmatch(text) is not None
 
 
 def spell_id(id_: ArxivId, version: int | None) -> str:

@@ -8,9 +8,10 @@ Porter. One step is ours: accents are folded, so that `Schrodinger` finds `Schr�
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer ships no types
@@ -19,41 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STOP_WORDS = frozenset(
-    (
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "for",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "such",
-        "that",
-        "the",
-        "their",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "to",
-        "was",
-        "will",
-        "with",
-    )
+    "a an and are as at be but by for if in into is it "  # noqa: SIM905  # thirty-three quoted words read worse
+    "no not of on or such that the their then there these they this to was will with".split()
 )
 
 _IDEOGRAPHS = (
@@ -65,18 +33,38 @@ _IDEOGRAPHS = (
 _FORMATS = "\u00ad\u200c\u200d\u2060\ufeff"
 """Invisible characters (soft hyphen, joiners) that neither part words nor count."""
 
-_MARKS = (
-    "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
-    "\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u0f71-\u0fbc\u1000-\u109f\u1780-\u17dd"
-    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f" + _FORMATS
-)
-"""Combining marks, and the blocks of scripts whose vowel signs are such: they never begin a word."""
+_BLOCKS_WITH_MARKS = ((0x300, 0x3100), (0xA000, 0xAC00), (0xFB00, 0x12000), (0x16A00, 0x17000), (0x1BC00, 0x1E960))
+"""The parts of Unicode that hold combining marks, ideographs and Hangul left out."""
 
-_LETTER = rf"[^\W{_IDEOGRAPHS}]"
-_RUN = rf"{_LETTER}+(?:[{_MARKS}]+{_LETTER}*)*"
-_JOIN = rf"(?:(?<![\d_])[.'’·](?=(?!\d){_LETTER})|(?<=\d)[.,;'’](?=\d))"
-_WORD = re.compile(rf"[{_IDEOGRAPHS}][{_MARKS}]*|{_RUN}(?:{_JOIN}{_RUN})*")
-_ASCII_WORD = re.compile(r"\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*", re.ASCII)
+
+def _find_mark_ranges() -> Iterator[str]:
+    codes = itertools.chain.from_iterable(itertools.starmap(range, _BLOCKS_WITH_MARKS))
+    marks = (code for code in codes if unicodedata.category(chr(code)).startswith("M"))
+    for _, run in itertools.groupby(enumerate(marks), lambda numbered: numbered[1] - numbered[0]):
+        codes_of_run = [code for _, code in run]
+        yield f"{chr(codes_of_run[0])}-{chr(codes_of_run[-1])}"
+
+
+@cache
+def list_marks() -> str:
+    """Return combining marks and invisible characters, to stand between brackets in a pattern.
+
+    Wherever a word may be written with accents apart, these go on with it; they never begin one.
+    """
+    return "".join(_find_mark_ranges()) + _FORMATS
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word in any script; compiled when the first such text comes."""
+    marks = list_marks()
+    letter = rf"[^\W{_IDEOGRAPHS}]"
+    run = rf"{letter}+(?:[{marks}]+{letter}*)*"
+    join = rf"(?:(?<![\d_{_FORMATS}])[.'’·](?=(?![\d_]){letter})|(?<=\d)[.,;'’](?=\d))"
+    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?!_+(?!{letter})){run}(?:{join}{run})*")
+
+
+_ASCII_WORD = re.compile(r"(?!_+(?!\w))\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*", re.ASCII)
 
 _POSSESSIVE = re.compile(r"(?:['’]s)+\Z")
 _WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)
@@ -114,7 +102,7 @@ class Word(NamedTuple):
 
 def split_words(text: str) -> Iterator[Word]:
     """Cut a plain text into its words, in order; stop words are among them, because they hold a place."""
-    pattern = _ASCII_WORD if text.isascii() else _WORD
+    pattern = _ASCII_WORD if text.isascii() else _word_pattern()
     for match in pattern.finditer(text):
         yield Word(_spell(match[0]), match.start(), match.end())
 

@@ -154,6 +154,7 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("ti:gr?ph", 5, "? can't stand here", "quotes"),
         ("why?", 3, "? can't stand here", "quotes"),
         ('cat:"cs PF"', 5, "can't be the name of a category", "cat:cs.PF"),
+        ("cat:[cs]", 4, "can't be the name of a category", "cat:cs.PF"),
         ("cat:*.PF", 4, "can't be the name of a category", "cat:cs.PF"),
         ("id:26.1", 3, "not an arXiv identifier", "2603.10026"),
         ("doi:abc", 4, "no DOI", "10.1103"),

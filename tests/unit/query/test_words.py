@@ -16,7 +16,7 @@ def cut(text: str) -> list[str]:
         ("self-supervised", ["self", "supervised"]),
         ("either/or: both", ["either", "or", "both"]),
         ("C++ and GPT-4", ["c", "and", "gpt", "4"]),
-        ("snake_case stays", ["snake_case", "stays"]),
+        ("snake_case stays, _ and __ do not", ["snake_case", "stays", "and", "do", "not"]),
         ("3.14 or 1,000,000 of v1.0", ["3.14", "or", "1,000,000", "of", "v1.0"]),
         ("e.g. node.js, cs.PF", ["e.g", "node.js", "cs.pf"]),
         ("can't", ["can't"]),

@@ -1,0 +1,146 @@
+"""Saved queries held against real papers, odd ones among them; skipped where there are none."""
+
+import gzip
+import json
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from digest.papers import ArxivId, Author, Field, Paper, Span
+from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_query
+from digest.query.words import fold, is_stop_word, split_words, stem
+
+
+def find_folder() -> Path:
+    folder = os.environ.get("DIGEST_REAL_DATA")
+    if not folder:
+        pytest.skip("DIGEST_REAL_DATA names no folder of real papers")
+    return Path(folder)
+
+
+def read_moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def read_paper(line: str) -> Paper:
+    values: dict[str, Any] = json.loads(line)
+    doi = values.get("doi") or ()
+    id_ = ArxivId.parse(values["id"])
+    month = f"{id_.month}01"  # some sources give no dates
+    return Paper(
+        id=id_,
+        version=values.get("version") or 1,
+        title=values["title"],
+        abstract=values["abstract"] or "",
+        authors=tuple(map(Author, values["authors"] or ())),
+        categories=tuple(values["categories"]),
+        published=read_moment(values["published"] or month),
+        updated=read_moment(values["updated"] or month),
+        comment=values.get("comment") or "",
+        journal_ref=values.get("journal_ref") or "",
+        dois=tuple(doi.split() if isinstance(doi, str) else doi),
+        report_no=values.get("report_no") or "",
+    )
+
+
+def read_papers(*parts: str) -> list[Paper]:
+    path = find_folder().joinpath(*parts)
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [read_paper(line) for line in text.decode().split("\n") if line.strip()]
+
+
+@pytest.fixture(scope="module")
+def seed() -> list[AnalysedPaper]:
+    return [analyse(paper) for paper in read_papers("standin", "seed_papers.jsonl")]
+
+
+@pytest.fixture(scope="module")
+def odd() -> list[AnalysedPaper]:
+    return [analyse(paper) for paper in read_papers("data", "odd_papers.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("cat:cs.PF", 15),
+        ("cat:cs", 15),
+        ("NOT cat:cs.PF", 0),
+        ("cat:cs.PF AND abs:GPU", 5),
+        ("submittedDate:[20260219 TO 20260228]", 11),
+        ("id:2603.10026", 1),
+        ('au:"Pınar Tözün"', 1),
+        ("au:tozun", 1),
+        ("au:sagbili", 1),
+        ('au:"Dai, D"', 3),
+        ('au:"nathan tallent"', 2),
+        ('ti:"parallel file system"', 2),
+    ],
+)
+def test_a_query_means_this_many_of_the_fifteen(text: str, count: int, seed: list[AnalysedPaper]) -> None:
+    query = parse_query(text)
+    assert sum(matches(query, paper) for paper in seed) == count
+
+
+@pytest.mark.parametrize(
+    "text", ["cat:math", "cat:cs.*", "cat:hep-th", "withdrawn", "abs:model*", 'co:"12 pages"']
+)
+def test_a_query_and_its_negation_share_out_all_papers(text: str, odd: list[AnalysedPaper]) -> None:
+    found = [paper for paper in odd if matches(parse_query(text), paper)]
+    others = [paper for paper in odd if matches(parse_query(f"NOT ({text})"), paper)]
+    assert found
+    assert {id(paper) for paper in found}.isdisjoint(map(id, others))
+    assert len(found) + len(others) == len(odd)
+
+
+def own_queries(paper: AnalysedPaper) -> Iterator[str]:
+    """Yield queries made from what a paper says of itself."""
+    yield f"id:{paper.paper.id}"
+    yield from (f"cat:{category}" for category in paper.paper.categories if re.fullmatch(r"[\w.-]+", category))
+    yield from (f'doi:"{doi}"' for doi in paper.paper.dois if "/" in doi and "*" not in doi and '"' not in doi)
+    yield from (f'au:"{name.plain}"' for name in paper.names[:50] if name.parts and '"' not in name.plain)
+    yield from (f'ti:"{word}"' for word in paper.title.surfaces if not is_stop_word(word))
+    yield from (f'abs:"{word}"' for word in paper.abstract.surfaces if not is_stop_word(word))
+
+
+def test_odd_papers_are_found_by_everything_they_say_of_themselves(odd: list[AnalysedPaper]) -> None:
+    lost = [
+        (str(paper.paper.id), text)
+        for paper in odd
+        for text in own_queries(paper)
+        if not matches(parse_query(text), paper)
+    ]
+    assert lost == []
+
+
+def show_raw(paper: Paper, span: Span) -> str:
+    """Return the raw text of a place found by words, `""` for one in another field."""
+    match span.field:
+        case Field.AUTHORS | Field.CATEGORIES | Field.DOIS | Field.ID:
+            return ""
+        case field:
+            value = getattr(paper, field)
+    assert 0 <= span.start < span.end <= len(value)
+    return str(value[span.start : span.end])
+
+
+def test_every_place_shown_in_odd_papers_holds_the_word_asked_for(odd: list[AnalysedPaper]) -> None:
+    """Held to the letter where the raw place has no TeX; elsewhere the place must lie in the text."""
+    wrong, checked = [], 0
+    for paper in odd:
+        words = {*paper.title.surfaces, *paper.abstract.surfaces, *paper.comment.surfaces}
+        for word in sorted(word for word in words if not is_stop_word(word))[::5]:
+            for reason in find_reasons(parse_query(f'all:"{word}"'), paper):
+                for raw in (show_raw(paper.paper, span) for span in reason.spans):
+                    if raw.isprintable() and raw and not set(raw) & set("\\{}$^_"):
+                        checked += 1
+                        stems = {stem(fold(found.text)) for found in split_words(raw)}
+                        if stem(fold(word)) not in stems and fold(word) not in fold(raw):
+                            wrong.append((str(paper.paper.id), word, raw))
+    assert wrong == []
+    assert checked > 5_000
