@@ -24,7 +24,10 @@ class Manuscript(NamedTuple):
 
 
 def sign(*names: str) -> tuple[Author, ...]:
-    """Read authors written as `Name` or `Name (affiliation)`."""
+    """Read authors written as `Name` or `Name (affiliation)`.
+
+    An author without one stands after those who have one: arXiv lends an affiliation to the authors before it.
+    """
     authors = []
     for text in names:
         name, _, place = text.partition(" (")
@@ -103,7 +106,11 @@ SPARSE_ATTENTION = Manuscript(
     "Most compilers for attention assume a rack. We assume a single GPU with 6 GB of memory, bought second-hand, "
     r"and ask how sparse attention should be laid out for it. Choosing the block shape by a two-line model is "
     r"within 4\% of an exhaustive search, and takes 20 ms instead of a night.",
-    sign("Rashid Yarrowdale", "Wen Mistralund (Halden Bay College)", r"Zo\"e Abrelund (Halden Bay College)"),
+    sign(
+        "Rashid Yarrowdale (Polytechnic of Vell)",
+        "Wen Mistralund (Halden Bay College)",
+        r"Zo\"e Abrelund (Halden Bay College)",
+    ),
     ("cs.LG", "cs.PL"),
     "10 pages, 5 figures",
 )
@@ -113,7 +120,7 @@ SCHEDULING = Manuscript(
     r"Placing $n$ jobs with deadlines on one GPU was known to take $\mathcal{O}(n^3)$ steps if preemption costs "
     r"time. We give an algorithm that takes $\mathcal{O}(n^2)$, which is optimal among those that compare pairs "
     r"of jobs, and show that it is also the faster one in practice from $n = 60$ on.",
-    sign(r"Niccol\`o Lorimandu", "Dalia Brackvane (University of Lower Fenwick)"),
+    sign(r"Niccol\`o Lorimandu (University of Lower Fenwick)", "Dalia Brackvane (Polytechnic of Vell)"),
     ("cs.DS", "cs.DC"),
     "18 pages",
 )
