@@ -124,7 +124,7 @@ SCHEDULING = Manuscript(
     ("cs.DS", "cs.DC"),
     "18 pages",
 )
-SCHEDULING_ACCEPTED = "v2: accepted at the Symposium on Unhurried Systems; 20 pages, proof of Lemma 3 simplified"
+SCHEDULING_ACCEPTED = "Accepted at the Symposium on Unhurried Systems; 20 pages, proof of Lemma 3 simplified"
 
 FOLLOWED = "Ingrith Solvane"
 """The author one of the demo's saved queries follows."""

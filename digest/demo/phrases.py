@@ -48,8 +48,8 @@ COMMENTS = (
 )
 
 REVISIONS = (
-    "v2: accepted at the Symposium on Unhurried Systems",
-    "v2: typos corrected, references added",
-    "v2: {pages} pages; Section 4 rewritten after helpful reports",
-    "v2: new appendix with the proof of Lemma 2",
+    "Accepted at the Symposium on Unhurried Systems",
+    "Typos corrected, references added",
+    "{pages} pages, Section 4 rewritten after helpful reports",
+    "New appendix with the proof of Lemma 2",
 )
