@@ -23,13 +23,18 @@ from digest.messages import Links
 from digest.pipeline import Silent, open_site, run_pass
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from digest.demo.workspace import SlackMessage
     from digest.messages import Digest
     from digest.pipeline import PassReport, Progress, Site
 
-BEFORE = datetime(2026, 11, 19, 20, 0, tzinfo=UTC)
-"""Thursday afternoon, Eastern time: the installation is new and has its first look at arXiv."""
+FIRST_DAY = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
+"""Monday afternoon, Eastern time: the installation is new and has its first look at arXiv."""
+
+EVENING_BEFORE = datetime(2026, 11, 19, 3, 47, tzinfo=UTC)
+"""22:47 Eastern time of Wed 18 Nov: an ordinary look, so that the reader has seen a paper now replaced."""
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Thu 19 Nov: the mailing is out, and OAI-PMH shows it."""
@@ -127,7 +132,7 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
     for left_over in folder.glob("digest.db*"):
         left_over.unlink()
     library = make_library()
-    clock = ManualClock(BEFORE)
+    clock = ManualClock(FIRST_DAY)
     with ExitStack() as stack:
         arxiv = stack.enter_context(DemoArxiv(library.papers, clock, pace=3.0, page_size=library.page_size))
         mail = stack.enter_context(MailSink())
@@ -149,14 +154,19 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
         stack.callback(site.close)
         narrator.opening(len(config.queries))
         run_pass(site)
+        clock.set(EVENING_BEFORE)
+        run_pass(site)
 
+        earlier = len(mail.mails), len(slack.messages)
         clock.set(EVENING)
         site.progress = narrator.progress
         evening = run_pass(site)
         narrator.passed(evening)
         digest = evening.plan.digests[0]
         narrator.digest(site.renderer.render_terminal(digest, width=width, color=color, limit=7))
-        files = _leave_files(folder, site, digest, mail, slack)
+        files = _leave_files(
+            folder, site, digest, mail.wait_for(earlier[0] + 1)[-1].raw, slack.messages[earlier[1] :]
+        )
 
         site.progress = Silent()
         clock.set(NIGHT)
@@ -178,12 +188,14 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
     return outcome
 
 
-def _leave_files(folder: Path, site: Site, digest: Digest, mail: MailSink, slack: SlackReceiver) -> list[Path]:
+def _leave_files(
+    folder: Path, site: Site, digest: Digest, mail: bytes, posts: Sequence[SlackMessage]
+) -> list[Path]:
     """Write what arrived where a person can look at it; the feed is there already."""
     contents = {
         "digest.html": site.renderer.render_page(digest, Links()).encode(),
-        "digest.eml": mail.wait_for(1)[0].raw,
-        "slack.json": json.dumps([message.payload for message in slack.messages], indent=2).encode(),
+        "digest.eml": mail,
+        "slack.json": json.dumps([message.payload for message in posts], indent=2).encode(),
     }
     for name, content in contents.items():
         (folder / name).write_bytes(content)

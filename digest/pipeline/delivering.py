@@ -13,9 +13,7 @@ from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING
 
-from sqlalchemy.exc import DBAPIError
-
-from digest.errors import DeliveryError, DigestError
+from digest.errors import DeliveryError, DigestError, StoreError
 from digest.messages import DeliveryState
 from digest.pipeline.links import make_links
 from digest.pipeline.settling import settle_unknown
@@ -122,6 +120,8 @@ def _deliver_one(site: Site, report: DeliverReport, delivery: Delivery) -> None:
     except DeliveryError as error:
         _mark_failure(site, report, delivery, error)
         return
+    except StoreError:
+        raise  # the database is away, which says nothing about the delivery: its claim lapses
     except DigestError as error:
         _mark_failure(site, report, delivery, DeliveryError(error.message, permanent=True, hint=error.hint))
         return
@@ -231,7 +231,7 @@ def _mark_stubbornly(site: Site, mark: Callable[[Connection], None]) -> None:
         try:
             with site.store.begin() as conn:
                 mark(conn)
-        except DBAPIError:
+        except StoreError:
             if attempt >= MARK_ATTEMPTS:
                 raise
             _log.warning("the database does not take a mark; trying again", exc_info=True)

@@ -17,6 +17,7 @@ from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import subscriptions as subscription_store
+from digest.subscriptions import CadenceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,16 +89,19 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         )
         match_store.save_query_matches(conn, run_id, outcomes)
         kind_of = {change.id: change.kind for change in changes}
+        live = subscription_store.load_subscriptions(conn)
         chosen = {
             stored.id: select_for_subscription(
                 stored.subscription.kinds,
                 [outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes],
                 kind_of,
             )
-            for stored in subscription_store.load_subscriptions(conn)
+            for stored in live
         }
         chosen = {key: ids for key, ids in chosen.items() if ids}
         match_store.save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
+        at_once = [stored.id for stored in live if stored.subscription.cadence.kind is CadenceKind.AT_ONCE]
+        subscription_store.make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)
         match_store.set_matched_mark(conn, changes[-1].id, expected=mark)
     report.changes += len(changes)
     names = {revision.id: revision.name for revision, _ in revisions}

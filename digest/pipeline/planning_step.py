@@ -93,11 +93,9 @@ def _attempt(site: Site, report: PlanReport, due: DueSubscription, step: Callabl
 
 def _plan_first_look(site: Site, report: PlanReport, due: DueSubscription) -> None:
     with site.store.begin() as conn:
-        rows = [
-            row
-            for row in match_store.pending_matches(conn, due.id, due.plan_after)
-            if row.occasion == Occasion.FIRST_LOOK
-        ]
+        rows = match_store.pending_matches(conn, due.id, due.plan_after)
+        if due.last_slot:  # the news of a subscription that has had its turn keeps waiting for the next one
+            rows = [row for row in rows if row.occasion == Occasion.FIRST_LOOK]
         if rows:
             slot = f"run:{rows[-1].match_run_id}"
             _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)

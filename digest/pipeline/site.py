@@ -79,6 +79,15 @@ class Site:
             self._transports[kind] = self.open_transport(kind)
         return self._transports[kind]
 
+    def interrupt(self) -> None:
+        """Break off whatever waits for the outside world, from another thread; harmless when done twice.
+
+        A mail that waits for the answer to its final dot fails ambiguously, one before it safely.
+        """
+        self.client.hang_up()
+        for transport in list(self._transports.values()):
+            transport.close()
+
     def close(self) -> None:
         """Close every way out and the store; harmless when done twice."""
         for transport in self._transports.values():

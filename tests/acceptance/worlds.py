@@ -60,6 +60,7 @@ class StandIn:
 
     def datestamps(self) -> dict[str, str]:
         """Read the day each paper last changed publicly, by a reader of its own."""
+        self.control("now?advance=60", method="POST")
         url = f"{self.url}/oai?verb=ListIdentifiers&metadataPrefix=arXivRaw"
         with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - loopback
             text = answer.read().decode()
@@ -70,6 +71,8 @@ class StandIn:
     def close(self) -> None:
         self._process.terminate()
         self._process.wait(10)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
 
 @dataclass
