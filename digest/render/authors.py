@@ -5,6 +5,7 @@ Everyone a query asked for is named, wherever they stand in the list.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from digest.messages import DigestEntry
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+"""Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and the other scripts written from right to left."""
 
 _LONGEST_NAME = 80
 _LONGEST_AFFILIATION = 70
@@ -72,10 +76,16 @@ def _write_author_html(entry: DigestEntry, index: int) -> Markup:
     author = entry.paper.authors[index]
     spans = find_spans(entry, Field.AUTHORS, index)
     name = show_html(author.name, spans) if len(author.name) <= _LONGEST_NAME else _shorten_name(author.name)
-    isolated = Markup("<bdi>{}</bdi>").format(name)
     if not author.affiliations:
-        return isolated
-    return isolated + Markup(" (<bdi>{}</bdi>)").format(_write_affiliations(author.affiliations))
+        return _isolate(name)
+    return Markup("{} ({})").format(
+        _isolate(name), _isolate(Markup.escape(_write_affiliations(author.affiliations)))
+    )
+
+
+def _isolate(text: Markup) -> Markup:
+    """Keep text that runs from right to left from turning what stands beside it."""
+    return Markup("<bdi>{}</bdi>").format(text) if _RIGHT_TO_LEFT.search(text) else text
 
 
 def _shorten_name(name: str) -> Markup:

@@ -30,6 +30,7 @@ _FALLBACK = "fallback:"
 _HEADER = "# "
 _DIVIDER = "---"
 _CONTEXT = "> "
+_NOTHING = ("", "#", ">")
 _BLANKS = re.compile(r"[ \t]+")
 _EMPTY_VALUES = re.compile(f"{VALUE_START}{VALUE_END}")
 
@@ -78,6 +79,8 @@ def _split_paragraphs(rendered: str) -> Iterator[list[str]]:
     kind = ""
     for raw in rendered.split("\n"):
         line = _BLANKS.sub(" ", _EMPTY_VALUES.sub("", raw)).strip(" ")
+        if raw.strip() and line in _NOTHING:
+            continue  # only an empty value stood there: as if the line were not written
         found = _classify(line)
         if lines and (found != kind or kind in (_HEADER, _DIVIDER, _FALLBACK)):
             yield lines

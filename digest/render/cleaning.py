@@ -12,6 +12,7 @@ import re
 import unicodedata
 
 _BLANKS = re.compile("[\t\n\v\f\r\x1c-\x1f \x85\u2028\u2029]+")
+_RARE_BLANKS = re.compile("[\v\f\x1c-\x1f\x85\u2028\u2029]")
 _UNWANTED = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # C0 and C1 controls that are no blanks
     "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"  # invisible, or turning the direction
@@ -24,8 +25,8 @@ _LEAST_KEPT = 0.6
 
 
 def clean_markup(text: str) -> str:
-    """Take out characters that must not be shown; blanks stay as they are."""
-    return _UNWANTED.sub("", text)
+    """Take out characters that must not be shown; tabs and line ends stay, rarer blanks become plain ones."""
+    return _RARE_BLANKS.sub(" ", _UNWANTED.sub("", text))
 
 
 def clean_text(text: str) -> str:

@@ -165,7 +165,10 @@ class _InliningLoader(jinja2.BaseLoader):
         bare = template.removeprefix(f"{SHIPPED_PREFIX}:")
         if bare.startswith(_INLINED_FOLDER) and bare.endswith(".html"):
             css, _, _ = self._plain.get_source(environment, _INLINED_STYLES)
-            source = inline_styles(source, css)
+            try:
+                source = inline_styles(source, css)
+            except TemplateError as error:
+                raise TemplateError(f"{file or template}, {error.message}", hint=error.hint) from error
         return source, file, is_current
 
 

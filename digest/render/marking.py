@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
@@ -10,13 +11,14 @@ from digest.render.cleaning import clean_markup, clean_text, find_cut
 from digest.tex import to_html, to_plain, to_segments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from digest.messages import DigestEntry
     from digest.papers import Field
     from digest.tex import Segment
 
-    Spans = Sequence[tuple[int, int]]
+    Spans = tuple[tuple[int, int], ...]
+
+_KEPT_TEXTS = 4_096
+"""Reading TeX costs most of rendering, and one paper is shown in several media and to many readers."""
 
 
 def find_spans(entry: DigestEntry, field: Field, index: int = 0) -> tuple[tuple[int, int], ...]:
@@ -33,11 +35,13 @@ def find_spans(entry: DigestEntry, field: Field, index: int = 0) -> tuple[tuple[
     )
 
 
+@lru_cache(_KEPT_TEXTS)
 def show_plain(text: str) -> str:
     """Return raw text as readable Unicode on one line."""
     return clean_text(to_plain(text))
 
 
+@lru_cache(_KEPT_TEXTS)
 def show_html(text: str, spans: Spans = ()) -> Markup:
     """Return raw text as HTML, with what was met in `<mark>`."""
     return Markup(clean_markup(to_html(text, spans)))  # noqa: S704 - to_html escapes every leaf
@@ -50,12 +54,18 @@ def show_paragraphs(text: str, spans: Spans = ()) -> tuple[Markup, ...]:
     for line in text.split("\n"):
         shown.append(show_html(line, _shift(spans, start, len(line))))
         start += len(line) + 1
-    return tuple(paragraph for paragraph in shown if paragraph.strip())
+    return tuple(paragraph.strip() for paragraph in shown if paragraph.strip())
+
+
+@lru_cache(_KEPT_TEXTS)
+def show_segments(text: str, spans: Spans) -> tuple[Segment, ...]:
+    """Return raw text as readable Unicode, cut where what was met begins and ends."""
+    return to_segments(text, spans)
 
 
 def show_beginning(text: str, spans: Spans, limit: int) -> Markup:
     """Return the first `limit` characters of an abstract as HTML on one line, cut between words."""
-    segments = to_segments(text, spans)
+    segments = show_segments(text, spans)
     plain = "".join(segment.text for segment in segments)
     if len(plain) <= limit:
         return show_html(" ".join(text.split("\n")), spans)
@@ -66,16 +76,6 @@ def show_beginning(text: str, spans: Spans, limit: int) -> Markup:
         left -= len(kept)
         parts.append(Markup("<mark>{}</mark>").format(kept) if segment.is_marked and kept else escape(kept))
     return Markup(clean_markup(Markup("").join(parts).rstrip(" ,;:"))) + " …"  # noqa: S704 - escaped above
-
-
-def list_marked(segments: Iterable[Segment]) -> tuple[str, ...]:
-    """Return the marked texts, each once whatever its capitals, in order."""
-    seen: dict[str, str] = {}
-    for segment in segments:
-        shown = clean_text(segment.text)
-        if segment.is_marked and shown:
-            seen.setdefault(shown.casefold(), shown)
-    return tuple(seen.values())
 
 
 def _shift(spans: Spans, start: int, length: int) -> tuple[tuple[int, int], ...]:

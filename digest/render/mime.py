@@ -6,13 +6,15 @@ they are, and is several times slower than rendering itself. Sources: RFC 2045, 
 
 from __future__ import annotations
 
-import binascii
 import re
 from dataclasses import dataclass
 
 from digest.render.headers import check_atom, write_headers
 
-_FROM_LINE = re.compile(rb"^From ", re.MULTILINE)
+_LONGEST_LINE = 76
+_UNSAFE = re.compile(rb"[^\n\x20-\x3c\x3e-\x7e]+| (?=\n|\Z)|^F(?=rom )|^\.(?=\.?$)", re.MULTILINE)
+"""What must be encoded, and what mail software would change on its way: blanks at line ends, "From " at the
+start of a line (mailbox files), lone dots (the end of a message)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,27 @@ def write_mail(parts: MailParts) -> bytes:
 
 def quote_printable(text: str) -> bytes:
     """Encode text as quoted-printable with CRLF line ends and no line above 76 bytes (RFC 2045 §6.7)."""
-    data = "\r\n".join(text.split("\n")).encode("utf-8")
-    # A line that starts with "From " is changed by mailbox files on its way, which breaks signatures.
-    return _FROM_LINE.sub(b"=46rom ", binascii.b2a_qp(data, istext=True))
+    data = _UNSAFE.sub(_quote, text.encode("utf-8"))
+    return b"\r\n".join(part for line in data.split(b"\n") for part in _break_line(line))
+
+
+def _quote(match: re.Match[bytes]) -> bytes:
+    return b"".join(b"=%02X" % byte for byte in match[0])
+
+
+def _break_line(line: bytes) -> list[bytes]:
+    parts: list[bytes] = []
+    start = 0
+    while len(line) - start > _LONGEST_LINE:
+        end = start + _LONGEST_LINE - 1
+        # A soft line break never stands within "=XX".
+        equals = line.rfind(b"=", end - 2, end)
+        if equals >= 0:
+            end = equals
+        parts.append(line[start:end] + b"=")
+        start = end
+    parts.append(line[start:])
+    return parts
 
 
 def _write_part(content_type: str, text: str) -> bytes:

@@ -11,10 +11,9 @@ from digest.papers import Field
 from digest.render.authors import list_authors, write_authors, write_authors_html
 from digest.render.cleaning import clean_text, shorten
 from digest.render.dates import write_day_of_month
-from digest.render.marking import find_spans, show_beginning, show_html, show_paragraphs, show_plain
+from digest.render.marking import find_spans, show_beginning, show_html, show_paragraphs, show_plain, show_segments
 from digest.render.reasons import summarise_reasons
 from digest.render.terminal_styles import styled
-from digest.tex import to_segments
 
 if TYPE_CHECKING:
     from datetime import date
@@ -38,7 +37,7 @@ LONGEST_NOTE = 240
 _LONGEST_AUTHORS = 420
 _LONGEST_CATEGORIES = 120
 _MOST_AUTHORS = 6
-_FEW_AUTHORS = 3
+_FEW_AUTHORS = 4
 _LATE_DAYS = 5
 """A paper announced later than this after submission says both dates."""
 
@@ -95,7 +94,7 @@ class PaperView:
     @cached_property
     def title_styled(self) -> str:
         """The whole title for a terminal, with marks for what was met."""
-        segments = to_segments(self.entry.paper.title, find_spans(self.entry, Field.TITLE))
+        segments = show_segments(self.entry.paper.title, find_spans(self.entry, Field.TITLE))
         parts = [(clean_text(f"|{segment.text}|")[1:-1], segment.is_marked) for segment in segments]
         return "".join(styled(text, "mark") if is_marked else text for text, is_marked in parts).strip()
 
@@ -106,7 +105,7 @@ class PaperView:
 
     @cached_property
     def few_authors(self) -> str:
-        """Up to four authors with affiliations on one line; more are counted."""
+        """Up to five authors with affiliations on one line; more are counted."""
         return shorten(write_authors(self.entry, _FEW_AUTHORS), _LONGEST_AUTHORS)
 
     @cached_property

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from digest.papers import Field
-from digest.render.cleaning import clean_text, shorten
-from digest.render.marking import list_marked
-from digest.tex import to_segments
+from digest.render.cleaning import shorten
+from digest.render.marking import show_plain
 
 if TYPE_CHECKING:
     from digest.messages import DigestEntry
@@ -73,9 +72,9 @@ def _find_phrases(entry: DigestEntry) -> list[tuple[Field, str]]:
 def _read_phrases(paper: Paper, reason: Reason, field: Field, index: int) -> tuple[str, ...]:
     text = _read_field(paper, field, index)
     if field is Field.AUTHORS:
-        return (clean_text(text),)
-    spans = [(span.start, span.end) for span in reason.spans if span.field is field and span.index == index]
-    return list_marked(to_segments(text, spans))
+        return (show_plain(text),)
+    spans = [span for span in reason.spans if span.field is field and span.index == index]
+    return tuple(filter(None, (show_plain(text[span.start : span.end]) for span in spans)))
 
 
 def _read_field(paper: Paper, field: Field, index: int) -> str:

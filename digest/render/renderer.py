@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from digest.errors import DigestError
@@ -16,7 +17,7 @@ from digest.render.environments import Templates
 from digest.render.folders import find_shipped_templates
 from digest.render.json_feed import write_json_feed
 from digest.render.mail import write_digest_mail, write_digest_text
-from digest.render.slack import encode_payload, page_digest, write_slack_payload, write_webhook_payload
+from digest.render.slack import SlackParts, encode_payload, write_slack_payload, write_webhook_payload
 from digest.render.terminal import write_terminal
 from digest.subscriptions import DestinationKind
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from digest.subscriptions import Destination
 
 CONSOLE_WIDTH = 96
+_KEPT_DIGESTS = 8
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
 _SLACK_KINDS = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
 
@@ -48,6 +50,8 @@ class Renderer:
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self.templates = Templates(folders, find_shipped_templates())
+        # Counting a digest's parts and rendering each of them divide it the same; once is enough.
+        self._divide = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
 
     def count_parts(self, digest: Digest, destination: Destination) -> int:
         """Return how many messages a digest takes at a destination; every `render_*` divides it the same.
@@ -56,7 +60,7 @@ class Renderer:
             TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
         """
         if destination.kind in _SLACK_KINDS:
-            return len(page_digest(self.templates, digest).ranges)
+            return len(self._divide(digest).ranges)
         return 1
 
     def render(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
@@ -102,7 +106,7 @@ class Renderer:
         Raises:
             TemplateError: a template cannot be rendered or breaks Slack's limits.
         """
-        body = encode_payload(write_slack_payload(self.templates, digest, delivery, links))
+        body = encode_payload(write_slack_payload(self._divide(digest), delivery, links))
         return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
 
     def render_webhook(self, digest: Digest, delivery: Delivery, links: Links) -> Message:
@@ -111,7 +115,7 @@ class Renderer:
         Raises:
             TemplateError: a template cannot be rendered or breaks Slack's limits.
         """
-        body = encode_payload(write_webhook_payload(self.templates, digest, delivery, links))
+        body = encode_payload(write_webhook_payload(self._divide(digest), delivery, links))
         return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
 
     def render_text(self, digest: Digest, links: Links) -> str:

@@ -7,8 +7,7 @@ addresses, tokens and answers change nothing, so a part means the same on every 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from digest.errors import DigestError, TemplateError
@@ -42,35 +41,7 @@ _WIDEST_LINKS = Links(
 """Stand for any addresses while pages are measured, so that these never change the paging."""
 
 
-@dataclass(frozen=True, slots=True)
-class Paging:
-    """Which papers (0-based, first and behind the last) each part shows; part 0 goes to the channel."""
-
-    ranges: tuple[tuple[int, int], ...]
-
-
-def page_digest(templates: Templates, digest: Digest) -> Paging:
-    """Divide the shown papers among parts, each as full as Slack's limits allow.
-
-    Raises:
-        TemplateError: not even one paper fits, or a template cannot be rendered.
-    """
-    pages = _Pages(templates, digest)
-    top = _find_most(min(TOP_PAPERS, digest.shown), pages.fits_top)
-    ranges = [(0, top)]
-    while ranges[-1][1] < digest.shown:
-        start = ranges[-1][1]
-        most = _find_most(min(MOST_BLOCKS, digest.shown - start), partial(pages.fits, start))
-        if most < 1:
-            raise TemplateError(
-                f"slack/page.txt: paper {start + 1} alone takes more than a Slack message has room for",
-                hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
-            )
-        ranges.append((start, start + most))
-    return Paging(tuple(ranges))
-
-
-def write_slack_payload(templates: Templates, digest: Digest, delivery: Delivery, links: Links) -> dict[str, Any]:
+def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
     """Build the body of `chat.postMessage` for one part.
 
     Raises:
@@ -79,7 +50,7 @@ def write_slack_payload(templates: Templates, digest: Digest, delivery: Delivery
     """
     payload = {
         "channel": delivery.remote_address or delivery.destination.address,
-        **_write_part(templates, digest, delivery, links),
+        **write_webhook_payload(parts, delivery, links),
         "metadata": {"event_type": EVENT_TYPE, "event_payload": {"delivery": delivery.idempotency_key}},
         "client_msg_id": delivery.idempotency_key,
     }
@@ -88,16 +59,22 @@ def write_slack_payload(templates: Templates, digest: Digest, delivery: Delivery
     return payload
 
 
-def write_webhook_payload(
-    templates: Templates, digest: Digest, delivery: Delivery, links: Links
-) -> dict[str, Any]:
+def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
     """Build the body for an incoming webhook: the same message, without channel, thread or metadata.
 
     Raises:
         TemplateError: a template cannot be rendered or breaks Slack's limits.
         DigestError: the digest has no such part.
     """
-    return _write_part(templates, digest, delivery, links)
+    payload = frame_payload(parts.compile(delivery.part, links))
+    problems = validate_blocks(payload)
+    if problems:
+        name = "slack/page.txt" if delivery.part else "slack/digest.txt"
+        raise TemplateError(
+            f"{name}: Slack would refuse this message: {'; '.join(problems[:3])}",
+            hint="Every message needs a line `fallback: …`, and at least one block.",
+        )
+    return payload
 
 
 def encode_payload(payload: dict[str, Any]) -> bytes:
@@ -116,31 +93,8 @@ def frame_payload(compiled: Compiled) -> dict[str, Any]:
     }
 
 
-def _write_part(templates: Templates, digest: Digest, delivery: Delivery, links: Links) -> dict[str, Any]:
-    payload = frame_payload(_compile_part(templates, digest, delivery.part, links))
-    problems = validate_blocks(payload)
-    if problems:
-        name = "slack/page.txt" if delivery.part else "slack/digest.txt"
-        raise TemplateError(
-            f"{name}: Slack would refuse this message: {'; '.join(problems[:3])}",
-            hint="Every message needs a line `fallback: …`, and at least one block.",
-        )
-    return payload
-
-
-def _compile_part(templates: Templates, digest: Digest, part: int, links: Links) -> Compiled:
-    ranges = page_digest(templates, digest).ranges
-    if part >= len(ranges):
-        raise DigestError(f"digest {digest.id} has {len(ranges)} parts for Slack, there is no part {part}")
-    pages = _Pages(templates, digest)
-    first, behind = ranges[part]
-    if part == 0:
-        return pages.compile_top(behind, links)
-    return pages.compile_page(first, behind, part, len(ranges) - 1)
-
-
-class _Pages:
-    """Renders and measures the parts of one digest."""
+class SlackParts:
+    """The messages one digest becomes, divided once."""
 
     def __init__(self, templates: Templates, digest: Digest) -> None:
         self._templates = templates
@@ -148,7 +102,44 @@ class _Pages:
         self._view = view_digest(digest)
         self._papers: Sequence[PaperView] = view_papers(digest)
 
-    def compile_top(self, count: int, links: Links) -> Compiled:
+    @cached_property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """Which papers (0-based, the first and the one behind the last) each part shows.
+
+        Part 0 goes to the channel, the others to its thread, each as full as Slack's limits allow.
+
+        Raises:
+            TemplateError: not even one paper fits, or a template cannot be rendered.
+        """
+        shown = self._digest.shown
+        ranges = [(0, _find_most(min(TOP_PAPERS, shown), self._fits_top))]
+        while (start := ranges[-1][1]) < shown:
+            most = _find_most(min(MOST_BLOCKS, shown - start), partial(self._fits, start))
+            if most < 1:
+                raise TemplateError(
+                    f"slack/page.txt: paper {start + 1} alone takes more than a Slack message has room for",
+                    hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
+                )
+            ranges.append((start, start + most))
+        return tuple(ranges)
+
+    def compile(self, part: int, links: Links) -> Compiled:
+        """Compile one part.
+
+        Raises:
+            TemplateError: a template cannot be rendered.
+            DigestError: there is no such part.
+        """
+        if part >= len(self.ranges):
+            raise DigestError(
+                f"digest {self._digest.id} has {len(self.ranges)} parts for Slack, there is no part {part}"
+            )
+        first, behind = self.ranges[part]
+        if part == 0:
+            return self._compile_top(behind, links)
+        return self._compile_page(first, behind, part, len(self.ranges) - 1)
+
+    def _compile_top(self, count: int, links: Links) -> Compiled:
         """Compile the message for the channel with the first `count` papers."""
         shown = self._digest.shown
         context = SlackDigestContext(
@@ -160,7 +151,7 @@ class _Pages:
         )
         return compile_blocks(self._templates.render("slack/digest.txt", context))
 
-    def compile_page(self, first: int, behind: int, page: int, pages: int) -> Compiled:
+    def _compile_page(self, first: int, behind: int, page: int, pages: int) -> Compiled:
         """Compile a message of the thread with papers `first` to `behind` (0-based, exclusive)."""
         context = SlackPageContext(
             digest=self._view,
@@ -172,13 +163,13 @@ class _Pages:
         )
         return compile_blocks(self._templates.render("slack/page.txt", context))
 
-    def fits_top(self, count: int) -> bool:
+    def _fits_top(self, count: int) -> bool:
         """Whether the channel's message may show so many papers, whatever its links."""
-        return _fits(self.compile_top(count, _WIDEST_LINKS)) and _fits(self.compile_top(count, Links()))
+        return _fits(self._compile_top(count, _WIDEST_LINKS)) and _fits(self._compile_top(count, Links()))
 
-    def fits(self, first: int, count: int) -> bool:
+    def _fits(self, first: int, count: int) -> bool:
         """Whether a message of the thread may show so many papers, whatever its place."""
-        return _fits(self.compile_page(first, first + count, _MOST_PAGES, _MOST_PAGES))
+        return _fits(self._compile_page(first, first + count, _MOST_PAGES, _MOST_PAGES))
 
 
 def _fits(compiled: Compiled) -> bool:

@@ -1,0 +1,27 @@
+from datetime import UTC, date, datetime
+
+from digest.render.dates import name_slot, write_day, write_long_day, write_moment
+from digest.render.samples import make_digest
+
+
+def test_days_are_written_in_words() -> None:
+    assert write_day(date(2026, 11, 19)) == "Thu 19 Nov"
+    assert write_long_day(date(2026, 3, 1)) == "Sunday 1 March 2026"
+
+
+def test_moments_are_written_to_the_second_in_utc() -> None:
+    assert write_moment(datetime(2026, 11, 19, 22, 4, 5, 678, tzinfo=UTC)) == "2026-11-19T22:04:05Z"
+
+
+def test_a_slot_says_which_day_a_digest_is_about() -> None:
+    assert name_slot(make_digest((), slot="2026-11-20")) == ("Fri 20 Nov", "Friday 20 November 2026")
+    assert name_slot(make_digest((), slot="mailing:2026-11-19"))[0] == "Thu 19 Nov"
+    assert name_slot(make_digest((), slot="2026-W07")) == ("week 7", "Week 7 of 2026")
+
+
+def test_without_a_day_in_the_slot_the_local_day_of_planning_counts() -> None:
+    planned = datetime(2026, 11, 19, 23, 30, tzinfo=UTC)
+    assert name_slot(make_digest((), slot="run:17", planned_at=planned, zone="Europe/Berlin"))[0] == "Fri 20 Nov"
+    assert (
+        name_slot(make_digest((), slot="run:17", planned_at=planned, zone="America/New_York"))[0] == "Thu 19 Nov"
+    )

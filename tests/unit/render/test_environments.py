@@ -1,0 +1,107 @@
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from digest.errors import TemplateError
+from digest.render.contexts import CONTEXTS, ErrorContext
+from digest.render.environments import Templates
+from digest.render.folders import find_shipped_templates
+
+SHIPPED = find_shipped_templates()
+
+
+@dataclass
+class _Seen:
+    text: str
+
+
+def _write(folder: Path, name: str, source: str) -> Templates:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(source, encoding="utf-8")
+    return Templates([folder], SHIPPED)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("web/x.html", "&lt;b&gt; &amp; &#39;"),
+        ("feed/x.xml", "&lt;b&gt; &amp; &#39;"),
+        ("email/x.txt", "<b> & '"),
+        ("slack/x.txt", "\x02&lt;b&gt; &amp; '\x03"),
+    ],
+)
+def test_the_name_of_a_template_decides_how_it_is_escaped(tmp_path: Path, name: str, expected: str) -> None:
+    assert _write(tmp_path, name, "{{ text }}").render(name, _Seen("<b> & '")) == expected
+
+
+@pytest.mark.parametrize("name", ["web/x.html.j2", "feed/x.atom", "email/x"])
+def test_a_suffix_that_is_not_listed_is_an_error_rather_than_unescaped(tmp_path: Path, name: str) -> None:
+    with pytest.raises(TemplateError, match="suffix") as caught:
+        _write(tmp_path, name, "{{ text }}").render(name, _Seen("<b>"))
+    assert ".html" in caught.value.hint
+
+
+def test_a_users_file_comes_before_the_shipped_one_and_others_stay(tmp_path: Path) -> None:
+    templates = _write(tmp_path, "web/error.html", "mine: {{ status }}")
+    assert templates.render("web/error.html", ErrorContext(404, "m", "h")) == "mine: 404"
+    assert templates.read_source("web/style.css") == Templates([], SHIPPED).read_source("web/style.css")
+
+
+def test_a_users_file_can_extend_the_shipped_one_it_replaces(tmp_path: Path) -> None:
+    source = '{% extends "default:web/error.html" %}{% block main %}ours: {{ super() }}{% endblock %}'
+    page = _write(tmp_path, "web/error.html", source).render("web/error.html", ErrorContext(404, "No page", ""))
+    assert "ours:" in page
+    assert "<h1>No page</h1>" in page
+
+
+def test_an_undefined_name_is_an_error_with_file_line_and_the_names_there_are(tmp_path: Path) -> None:
+    templates = _write(tmp_path, "web/error.html", "one\n{{ mesage }}\n")
+    with pytest.raises(TemplateError, match=r"error\.html, line 2: 'mesage' is undefined") as caught:
+        templates.render("web/error.html", ErrorContext(404, "m", "h"))
+    assert caught.value.hint == "This template sees hint, message, status (digest.render.contexts.ErrorContext)."
+
+
+def test_an_undefined_name_in_slacks_templates_is_an_error_too(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match="txet"):
+        _write(tmp_path, "slack/x.txt", "{{ txet }}").render("slack/x.txt", _Seen(""))
+
+
+def test_a_syntax_error_names_file_and_line(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match=r"error\.html, line 3"):
+        _write(tmp_path, "web/error.html", "\n\n{% if %}").render("web/error.html", ErrorContext(404, "m", "h"))
+
+
+def test_a_failing_expression_is_the_templates_error(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match=r"line 1: .*by zero"):
+        _write(tmp_path, "web/error.html", "{{ 1 // 0 }}").render("web/error.html", ErrorContext(404, "m", "h"))
+
+
+def test_a_missing_template_names_the_folders_and_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match=r"no template web/nothing\.html") as caught:
+        Templates([tmp_path], SHIPPED).render("web/nothing.html", _Seen(""))
+    assert str(tmp_path) in caught.value.hint
+    assert "web/leave.html" in caught.value.hint
+
+
+def test_every_shipped_template_is_either_rendered_from_a_context_or_part_of_another() -> None:
+    parts = {"email/style.css", "email/media.css", "web/style.css", "web/frame.html"}
+    assert set(Templates([], SHIPPED).names()) == set(CONTEXTS) | parts
+
+
+def test_a_style_sheet_cannot_end_its_element(tmp_path: Path) -> None:
+    templates = _write(tmp_path, "web/style.css", "a { } </style><script>")
+    with pytest.raises(TemplateError, match="style sheet"):
+        templates.render("web/error.html", ErrorContext(404, "m", "h"))
+
+
+def test_mail_templates_carry_their_styles_in_every_element_and_other_templates_do_not(tmp_path: Path) -> None:
+    templates = _write(tmp_path, "email/x.html", '<p class="name">{{ text }}</p>')
+    assert templates.render("email/x.html", _Seen("<")).startswith('<p class="name" style="margin:0')
+    assert "style=" not in templates.render("web/error.html", ErrorContext(404, "m", "h"))
+
+
+def test_a_users_style_sheet_changes_the_shipped_mail(tmp_path: Path) -> None:
+    templates = _write(tmp_path, "email/style.css", "mark { background: #00ff00 }")
+    assert templates.inline_tag("<mark>") == '<mark style="background:#00ff00">'

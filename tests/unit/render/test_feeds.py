@@ -1,0 +1,147 @@
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import feedparser
+import pytest
+from lxml import etree
+
+from digest.announcements import Kind
+from digest.messages import DigestEntry, Feed, FeedEntry
+from digest.papers import Author
+from digest.render import Renderer
+from digest.render.samples import EVENING, make_entry, odd_entries, sample_digest
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
+
+
+def make_feed(entries: Sequence[DigestEntry], notice: str = "") -> Feed:
+    """Make a feed with a paper an hour, newest first."""
+    return Feed(
+        id="tag:digest.example.org,2026:feed:demo-team",
+        title="demo-team",
+        updated=EVENING,
+        self_url="https://digest.example.org/f/U29tZSBzZWNyZXQgZmVlZA.atom",
+        home_url="https://digest.example.org/",
+        entries=tuple(
+            FeedEntry(
+                id=f"tag:digest.example.org,2026:arxiv:{entry.paper.id}",
+                entry=entry,
+                published=EVENING - timedelta(hours=number + 1),
+                updated=EVENING - timedelta(hours=number),
+            )
+            for number, entry in enumerate(entries)
+        ),
+        notice=notice,
+    )
+
+
+FEEDS = {
+    "ordinary": make_feed(sample_digest().entries),
+    "odd": make_feed(odd_entries()),
+    "empty": make_feed((), notice="Nothing has matched yet. This feed fills from the next mailing on."),
+    "unserved": replace(make_feed(sample_digest().entries), self_url="", home_url=""),
+}
+
+
+@pytest.mark.parametrize("name", FEEDS)
+def test_an_atom_feed_is_valid(renderer: Renderer, name: str) -> None:
+    root = etree.fromstring(renderer.render_atom(FEEDS[name]))
+    assert SCHEMA.validate(root), SCHEMA.error_log
+    # What a grammar cannot say: RFC 4287 §4.1.1 and §4.1.2.
+    assert root.find(f"{ATOM}author") is not None
+    ids = [entry.findtext(f"{ATOM}id") for entry in root.iter(f"{ATOM}entry")]
+    assert len(set(ids)) == len(ids)
+    for entry in root.iter(f"{ATOM}entry"):
+        links = [(link.get("rel"), link.get("type")) for link in entry.iter(f"{ATOM}link")]
+        assert len(set(links)) == len(links)
+        assert ("alternate", "text/html") in links or entry.find(f"{ATOM}content") is not None
+
+
+def test_the_grammar_refuses_what_the_rfc_forbids(renderer: Renderer) -> None:
+    sound = renderer.render_atom(FEEDS["ordinary"])
+    for before, after in (
+        (b"<updated>2026-11-20T03:47:00Z</updated>", b""),
+        (b"<updated>2026-11-20T03:47:00Z</updated>", b"<updated>yesterday</updated>"),
+        (b"<id>tag:", b"<id>not an id"),
+        (b'type="html">', b'type="markdown">'),
+        (b"<name>Digest</name>", b"<name> </name>"),
+    ):
+        assert before in sound
+        assert not SCHEMA.validate(etree.fromstring(sound.replace(before, after, 1)))
+
+
+@pytest.mark.parametrize("name", FEEDS)
+def test_feed_readers_find_nothing_wrong(renderer: Renderer, name: str) -> None:
+    parsed = feedparser.parse(renderer.render_atom(FEEDS[name]))
+    assert not parsed.bozo
+    assert parsed.feed.language == "en"
+    assert len(parsed.entries) == max(len(FEEDS[name].entries), 1)
+
+
+def test_an_entry_names_the_paper_in_every_detail(renderer: Renderer) -> None:
+    entry = make_entry(
+        12,
+        authors=(Author("P\u0131nar Örnek", ("Made-up University",)), Author("Second")),
+        categories=("cs.PF", "math.CO"),
+    )
+    (found,) = feedparser.parse(renderer.render_atom(make_feed([entry]))).entries
+    assert found.id == "tag:digest.example.org,2026:arxiv:2611.15012"
+    assert found.title == "Tail latency below 10⁻³ s on shared GPUs"
+    assert found.link == "https://arxiv.org/abs/2611.15012v1"
+    assert [author.name for author in found.authors] == ["P\u0131nar Örnek", "Second"]
+    assert [tag.term for tag in found.tags] == ["cs.PF", "math.CO"]
+    assert (found.published, found.updated) == ("2026-11-20T02:47:00Z", "2026-11-20T03:47:00Z")
+    assert "P\u0131nar Örnek (Made-up University), Second" in found.content[0].value
+    assert "10<sup>−3</sup> s" in found.content[0].value
+
+
+def test_an_entry_keeps_its_id_when_the_paper_gets_a_version(renderer: Renderer) -> None:
+    first = make_feed([make_entry(12)])
+    second = make_feed([make_entry(12, version=2, kind=Kind.REPLACEMENT, label="v1 → v2")])
+    ids = [feedparser.parse(renderer.render_atom(feed)).entries[0].id for feed in (first, second)]
+    assert ids[0] == ids[1]
+
+
+def test_three_thousand_authors_are_three_thousand_authors(renderer: Renderer) -> None:
+    root = etree.fromstring(renderer.render_atom(FEEDS["odd"]))
+    many = next(e for e in root.iter(f"{ATOM}entry") if e.findtext(f"{ATOM}title") == "Many hands")
+    assert len(many.findall(f"{ATOM}author")) == 3_303
+
+
+def test_an_empty_feed_says_what_it_waits_for(renderer: Renderer) -> None:
+    (entry,) = feedparser.parse(renderer.render_atom(FEEDS["empty"])).entries
+    assert entry.content[0].value == "Nothing has matched yet. This feed fills from the next mailing on."
+    assert entry.updated == "2026-11-20T03:47:00Z"
+    (item,) = json.loads(renderer.render_json_feed(FEEDS["empty"]))["items"]
+    assert item["id"] == entry.id
+    assert "Nothing has matched yet" in item["content_html"]
+
+
+def test_another_notice_is_another_entry(renderer: Renderer) -> None:
+    other = replace(FEEDS["empty"], notice="This feed has ended.")
+    ids = {feedparser.parse(renderer.render_atom(feed)).entries[0].id for feed in (FEEDS["empty"], other)}
+    assert len(ids) == 2
+
+
+@pytest.mark.parametrize("name", FEEDS)
+def test_a_json_feed_holds_what_the_format_asks_for_and_the_same_as_atom(renderer: Renderer, name: str) -> None:
+    document = json.loads(renderer.render_json_feed(FEEDS[name]))
+    assert document["version"] == "https://jsonfeed.org/version/1.1"
+    assert document["title"] == "demo-team"
+    assert document.get("feed_url", "") == FEEDS[name].self_url
+    for item in document["items"]:
+        assert item["id"]
+        assert item["content_html"]
+    atom = feedparser.parse(renderer.render_atom(FEEDS[name])).entries
+    assert [item["id"] for item in document["items"]] == [entry.id for entry in atom]
+    assert [item["title"] for item in document["items"]] == [entry.title for entry in atom]
+
+
+def test_feeds_are_the_same_bytes_as_long_as_nothing_changed(renderer: Renderer) -> None:
+    for feed in FEEDS.values():
+        assert renderer.render_atom(feed) == Renderer().render_atom(feed)
+        assert renderer.render_json_feed(feed) == Renderer().render_json_feed(feed)

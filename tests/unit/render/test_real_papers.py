@@ -1,0 +1,111 @@
+"""Every medium over real papers, where a folder with them is named."""
+
+import email
+import email.policy
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from digest.announcements import Kind
+from digest.messages import DigestEntry
+from digest.papers import ArxivId, Author, Paper
+from digest.render import MailIdentity, Renderer, validate_blocks
+from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest
+from digest.subscriptions import Destination
+from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.test_feeds import SCHEMA, make_feed
+
+FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
+
+pytestmark = pytest.mark.skipif(not FOLDER, reason="DIGEST_REAL_DATA names no folder")
+
+
+def _read_papers(name: str) -> list[Paper]:
+    lines = (Path(FOLDER) / name).read_text(encoding="utf-8").splitlines()
+    return [_make_paper(json.loads(line)) for line in lines]
+
+
+def _make_paper(told: dict[str, Any]) -> Paper:
+    affiliations = told.get("affiliations") or [None] * len(told["authors"])
+    return Paper(
+        id=ArxivId.parse(told["id"]),
+        version=told["version"] or 1,
+        title=" ".join(told["title"].split()),
+        abstract=" ".join(told["abstract"].split()),
+        authors=tuple(
+            Author(name, (where,) if isinstance(where, str) else tuple(where or ()))
+            for name, where in zip(told["authors"], affiliations, strict=False)
+        ),
+        categories=tuple(told["categories"]),
+        published=_read_moment(told["published"]),
+        updated=_read_moment(told["updated"]),
+        comment=told.get("comment") or "",
+        journal_ref=told.get("journal_ref") or "",
+    )
+
+
+def _read_moment(text: str | None) -> datetime:
+    if text is None:
+        return EVENING
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _entries(name: str) -> list[DigestEntry]:
+    papers = _read_papers(name)
+    return [DigestEntry(Kind.NEW, paper, "", "", ("real",), (), EVENING) for paper in papers]
+
+
+@pytest.mark.parametrize(
+    "name", ["standin/seed_papers.jsonl", "data/odd_papers.jsonl", "standin/fixture_papers.jsonl"]
+)
+def test_real_papers_render_soundly_in_every_medium(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, name: str
+) -> None:
+    digest = make_digest(_entries(name))
+    raw = renderer.render_mail(digest, deliver("mailto:a@b.example"), SAMPLE_LINKS, identity).body
+    message = email.message_from_bytes(raw, policy=email.policy.default)
+    assert not any(part.defects for part in message.walk())
+    channel = Destination.parse("slack:#x")
+    parts = renderer.count_parts(digest, channel)
+    for part in range(parts):
+        body = renderer.render_slack(digest, deliver("slack:#x", part=part, parts=parts), SAMPLE_LINKS).body
+        assert validate_blocks(json.loads(body)) == []
+    atom = etree.fromstring(renderer.render_atom(make_feed(digest.entries)))
+    assert SCHEMA.validate(atom), SCHEMA.error_log
+    assert renderer.render_page(digest, SAMPLE_LINKS).count('<div class="paper"') == len(digest.entries)
+    assert renderer.render_terminal(digest, width=100, color=True, limit=None)
+
+
+def test_the_seed_papers_names_are_exact_in_all_media(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
+) -> None:
+    digest = make_digest(_entries("standin/seed_papers.jsonl"))
+    raw = renderer.render_mail(digest, deliver("mailto:a@b.example"), SAMPLE_LINKS, identity).body
+    message = email.message_from_bytes(raw, policy=email.policy.default)
+    plain, html = (part.get_content() for part in message.iter_parts())
+    feed = make_feed(digest.entries)
+    parts = renderer.count_parts(digest, Destination.parse("slack:#x"))
+    slack = "".join(
+        renderer.render_slack(digest, deliver("slack:#x", part=part, parts=parts), SAMPLE_LINKS).body.decode()
+        for part in range(parts)
+    )
+    media = (
+        " ".join(plain.split()),
+        html,
+        slack,
+        " ".join(renderer.render_terminal(digest, width=200, color=False, limit=None).split()),
+        renderer.render_page(digest, SAMPLE_LINKS),
+        renderer.render_atom(feed).decode(),
+        renderer.render_json_feed(feed).decode(),
+    )
+    for text in media:
+        for name in ("P\u0131nar Tözün", "Doğan Sağbili"):
+            assert name in text
+        assert "(Yale University)" in text
+        assert "(Stanford University)" in text

@@ -1,0 +1,170 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from digest.errors import DigestError, TemplateError
+from digest.messages import Digest, Links
+from digest.render import Renderer, validate_blocks
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, odd_entries, quiet_digests, sample_digest
+from digest.subscriptions import Destination
+from tests.unit.render.conftest import KEY, MakeDelivery
+
+CHANNEL = Destination.parse("slack:#papers")
+
+
+def _render_all(
+    renderer: Renderer, deliver: MakeDelivery, digest: Digest, links: Links = SAMPLE_LINKS
+) -> list[dict[str, Any]]:
+    parts = renderer.count_parts(digest, CHANNEL)
+    deliveries = [
+        deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1.5" if part else "")
+        for part in range(parts)
+    ]
+    return [json.loads(renderer.render_slack(digest, delivery, links).body) for delivery in deliveries]
+
+
+def _texts(payload: dict[str, Any]) -> str:
+    blocks = payload["blocks"]
+    objects = [one for block in blocks for one in [block.get("text"), *block.get("elements", [])] if one]
+    return "\n".join(str(one["text"]) for one in objects)
+
+
+def _ids(payload: dict[str, Any]) -> list[str]:
+    return re.findall(r"<https://arxiv\.org/abs/([\d.]+)v\d+\|", _texts(payload))
+
+
+def test_the_channels_message_says_what_how_many_and_the_top_five(
+    renderer: Renderer, deliver: MakeDelivery
+) -> None:
+    parent, page = _render_all(renderer, deliver, sample_digest())
+    assert parent["blocks"][0]["text"]["text"] == "demo-team · Thu 19 Nov · 6 papers"
+    assert _ids(parent) == ["2611.15012", "2611.15003", "2611.15044", "2611.15051", "2611.15007"]
+    assert "1 more in the thread" in _texts(parent)
+    assert "Mailing of Thu 19 Nov: complete, 412 looked at, 6 matched, checked 22:47 ET." in _texts(parent)
+    assert _ids(page) == ["2611.15009"]
+    assert "papers 6 to 6 of 6" in _texts(page)
+
+
+def test_a_message_carries_what_makes_it_safe_and_findable(renderer: Renderer, deliver: MakeDelivery) -> None:
+    parent, page = _render_all(renderer, deliver, sample_digest())
+    assert parent["channel"] == "#papers"
+    assert parent["text"] == "demo-team, Thu 19 Nov: 6 papers. Tail latency below 10⁻³ s on shared GPUs"
+    assert (parent["unfurl_links"], parent["unfurl_media"], parent["parse"]) == (False, False, "none")
+    assert parent["client_msg_id"] == KEY
+    assert parent["metadata"] == {"event_type": "digest_posted", "event_payload": {"delivery": KEY}}
+    assert "thread_ts" not in parent
+    assert page["thread_ts"] == "1.5"
+
+
+def test_the_resolved_channel_is_used_once_it_is_known(renderer: Renderer, deliver: MakeDelivery) -> None:
+    delivery = deliver("slack:#papers", remote_address="C024BE7LR")
+    payload = json.loads(renderer.render_slack(sample_digest(), delivery, SAMPLE_LINKS).body)
+    assert payload["channel"] == "C024BE7LR"
+
+
+def test_a_webhook_gets_the_same_message_without_what_it_cannot_take(
+    renderer: Renderer, deliver: MakeDelivery
+) -> None:
+    digest = sample_digest()
+    webhook = Destination.parse("slack-webhook:team")
+    assert renderer.count_parts(digest, webhook) == renderer.count_parts(digest, CHANNEL) == 2
+    for part, slack in enumerate(_render_all(renderer, deliver, digest)):
+        delivery = deliver("slack-webhook:team", part=part, parts=2)
+        payload = json.loads(renderer.render_webhook(digest, delivery, SAMPLE_LINKS).body)
+        assert payload == {
+            name: value
+            for name, value in slack.items()
+            if name not in ("channel", "metadata", "client_msg_id", "thread_ts")
+        }
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    count=st.integers(1, 300),
+    repeat=st.sampled_from([1, 4, 9, 40]),
+    letter=st.sampled_from(["x ", "é ", "&<", "论"]),
+)
+def test_limits_hold_and_every_paper_is_in_exactly_one_part(
+    renderer: Renderer, deliver: MakeDelivery, count: int, repeat: int, letter: str
+) -> None:
+    digest = make_digest([make_entry(number, title=letter * repeat * 8) for number in range(1, count + 1)])
+    payloads = _render_all(renderer, deliver, digest)
+    assert [problem for payload in payloads for problem in validate_blocks(payload)] == []
+    assert [one for payload in payloads for one in _ids(payload)] == [str(e.paper.id) for e in digest.entries]
+
+
+def test_addresses_never_change_what_a_part_holds(renderer: Renderer, deliver: MakeDelivery) -> None:
+    digest = make_digest([make_entry(number, title="word " * 50) for number in range(1, 80)])
+    with_links = [_ids(payload) for payload in _render_all(renderer, deliver, digest)]
+    without = [_ids(payload) for payload in _render_all(renderer, deliver, digest, Links())]
+    assert with_links == without
+
+
+def test_papers_over_the_cap_are_counted_and_linked(renderer: Renderer, deliver: MakeDelivery) -> None:
+    digest = make_digest([make_entry(number) for number in range(1, 51)], shown=8)
+    parent, page = _render_all(renderer, deliver, digest)
+    assert f"<{SAMPLE_LINKS.web_view}|42 papers beyond the cap" in _texts(parent)
+    assert len(_ids(page)) == 3
+    alone = _render_all(renderer, deliver, digest, Links())[0]
+    assert "42 papers beyond the cap: <https://arxiv.org/abs/2611.15009v1|2611.15009>" in _texts(alone)
+    assert "and 22 more" in _texts(alone)
+
+
+@pytest.mark.parametrize("name", ["quiet", "incomplete", "failed"])
+def test_a_digest_without_papers_is_one_message_that_says_why(
+    renderer: Renderer, deliver: MakeDelivery, name: str
+) -> None:
+    digest = quiet_digests()[name]
+    (payload,) = _render_all(renderer, deliver, digest)
+    assert validate_blocks(payload) == []
+    assert ("A quiet day" in _texts(payload)) == (name == "quiet")
+    assert ("not a quiet day" in _texts(payload)) == (name == "failed")
+
+
+def test_the_same_digest_gives_the_same_bytes(renderer: Renderer, deliver: MakeDelivery) -> None:
+    digest = make_digest(odd_entries())
+    assert _render_all(renderer, deliver, digest) == _render_all(Renderer(), deliver, digest)
+
+
+def test_there_is_no_part_beyond_the_last(renderer: Renderer, deliver: MakeDelivery) -> None:
+    with pytest.raises(DigestError, match="no part 2"):
+        renderer.render_slack(sample_digest(), deliver("slack:#papers", part=2, parts=3), SAMPLE_LINKS)
+
+
+def _theme(folder: Path, **sources: str) -> Renderer:
+    (folder / "slack").mkdir()
+    for name, source in sources.items():
+        (folder / f"slack/{name}.txt").write_text(source)
+    return Renderer([folder])
+
+
+def test_a_lab_can_reorder_and_drop_parts_without_python(tmp_path: Path, deliver: MakeDelivery) -> None:
+    source = (
+        "fallback: {{ digest.headline }}\n\n> The Lab\n\n# {{ digest.headline }}\n"
+        "{% for paper in papers %}\n\n{{ link(paper.url, paper.title) }}\n{% endfor %}\n"
+    )
+    parent, _ = _render_all(_theme(tmp_path, digest=source), deliver, sample_digest())
+    assert [block["type"] for block in parent["blocks"]] == ["context", "header", *["section"] * 5]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [("# no fallback", "/text: 0 characters"), ("fallback: only", "/blocks: 0 blocks")],
+)
+def test_a_template_slack_would_refuse_is_an_error(
+    tmp_path: Path, deliver: MakeDelivery, source: str, message: str
+) -> None:
+    with pytest.raises(TemplateError, match=f"slack/digest.txt: .*{message}") as caught:
+        _render_all(_theme(tmp_path, digest=source), deliver, sample_digest())
+    assert "fallback:" in caught.value.hint
+
+
+def test_a_page_template_without_room_for_a_paper_is_an_error(tmp_path: Path, deliver: MakeDelivery) -> None:
+    renderer = _theme(tmp_path, page="fallback: x\n\n" + f"{'y' * 2_500}\n\n" * 4)
+    with pytest.raises(TemplateError, match="paper 6 alone takes more"):
+        _render_all(renderer, deliver, sample_digest())
