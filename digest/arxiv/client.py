@@ -130,6 +130,10 @@ class ArxivClient:
         """Hang up."""
         self._line.close()
 
+    def hang_up(self) -> None:
+        """Break off the request under way, from another thread: its caller sees the connection break."""
+        self._line.hang_up()
+
     def search(
         self,
         query: str,

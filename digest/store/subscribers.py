@@ -126,6 +126,12 @@ def come_back(
     return True
 
 
+def load_departures(conn: Connection, destination: Destination | str) -> frozenset[str]:
+    """Return the names of the subscriptions a destination left, `EVERYTHING` among them where it left for good."""
+    left = select(suppressions.c.subscription).where(suppressions.c.destination == destination_key(destination))
+    return frozenset(conn.execute(left).scalars())
+
+
 def refusal(conn: Connection, delivery_id: int) -> str:
     """Say why a delivery must not be sent, "" where it may.
 
