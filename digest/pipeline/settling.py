@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.errors import DeliveryError
+from digest.errors import ConfigurationError, DeliveryError
 from digest.store import deliveries as outbox
 from digest.subscriptions import DestinationKind
 
@@ -46,6 +46,9 @@ def _settle(site: Site, unknown: UnknownDelivery) -> None:
             return  # the other side is away: asked again on a later pass
         resend = delivery.destination.kind is DestinationKind.MAIL and site.config.mail.on_ambiguous == "resend"
         reason = f"nobody can tell whether it arrived: {error.message}"
+    except ConfigurationError as error:
+        # The way out is configured no more: one such delivery must not stop all others.
+        resend, reason = False, f"nobody can tell whether it arrived: {error.message}"
     with site.store.begin() as conn:
         if receipt is not None:
             outbox.settle_sent(conn, delivery.id, receipt, now)
