@@ -29,8 +29,10 @@ class Way(Enum):
     """Nothing for ten seconds."""
     DRIP = auto()
     """A byte every tenth of a second."""
+    DRIP_UNSAID = auto()
+    """The same without a length."""
     DRIP_HEAD = auto()
-    """The same, from the first byte of the status line on."""
+    """The same, status line and all."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.connection.close()
             case Way.SILENT:
                 wait(10)
-            case Way.DRIP:
-                self.wfile.write(_head(reply))
+            case Way.DRIP | Way.DRIP_UNSAID:
+                self.wfile.write(_head(reply, has_length=reply.way is Way.DRIP))
                 self._drip(reply.body)
             case Way.DRIP_HEAD:
                 self._drip(_head(reply) + reply.body)

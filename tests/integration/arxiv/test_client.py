@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog, ShortPage
+from digest.arxiv.exchange import Asked, Line
 from digest.arxiv.oai import TokenExpired, UnknownPaper
 from digest.clock import ManualClock, monotonic
 from digest.errors import (
@@ -302,7 +303,7 @@ def test_an_empty_list_is_no_error_and_no_page_of_papers(
     assert gate.outcomes == [OK]
 
 
-@pytest.mark.parametrize("way", [Way.DRIP, Way.DRIP_HEAD, Way.SILENT])
+@pytest.mark.parametrize("way", [Way.DRIP, Way.DRIP_UNSAID, Way.DRIP_HEAD, Way.SILENT])
 def test_an_answer_that_never_ends_is_ended(
     arxiv: ScriptedArxiv, connect: Callable[..., ArxivClient], gate: WatchedGate, way: Way
 ) -> None:
@@ -312,6 +313,14 @@ def test_an_answer_that_never_ends_is_ended(
         connect(deadline=0.3).search("a", size=1)
     assert 0.9 <= monotonic() - begun < 9
     assert gate.outcomes == [FAILED] * 3
+
+
+def test_silence_is_borne_only_so_long(arxiv: ScriptedArxiv) -> None:
+    arxiv.script(Reply(way=Way.SILENT))
+    line = Line(AGENT, deadline=20)
+    with pytest.raises(ArxivUnreachable, match=r"said nothing for 0\.2 seconds"):
+        line.ask(Asked(f"{arxiv.url}/api/query", "papers", read_seconds=0.2))
+    line.close()
 
 
 def test_a_refused_connection_is_one_plain_sentence(
