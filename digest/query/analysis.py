@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import itertools
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from digest.query.names import split_name
 from digest.query.words import fold, is_stop_word, split_words, stem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from digest.papers import Paper
 
 
@@ -74,6 +77,19 @@ class WordText(PlainText):
             term = stem(surface)
             numbers[term] = sorted(numbers[term] + found) if term in numbers else found
         return numbers
+
+    @cached_property
+    def _vocabularies(self) -> list[tuple[list[str], dict[str, list[int]]]]:
+        distinct = [self.surfaces] if self.numbers is self.surfaces else [self.surfaces, self.numbers]
+        return [(sorted(words), words) for words in distinct]
+
+    def find_beginnings(self, beginning: str) -> Iterator[int]:
+        """Yield the numbers of the words that begin so, or whose terms do; some perhaps twice."""
+        for ordered, numbers in self._vocabularies:
+            for word in itertools.islice(ordered, bisect_left(ordered, beginning), None):
+                if not word.startswith(beginning):
+                    break
+                yield from numbers[word]
 
     def find_words(self, first: int, last: int) -> tuple[int, int]:
         """Return the raw code points from the first numbered word to the end of the last."""

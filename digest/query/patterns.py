@@ -51,7 +51,7 @@ class WordPattern:
                 return False
         if self.places:
             return next(self._find_phrases(text), None) is not None
-        return not self.beginning or next(self._find_beginnings(text), None) is not None
+        return not self.beginning or next(text.find_beginnings(self.beginning), None) is not None
 
     def find(self, text: WordText) -> list[tuple[int, int]]:
         """Return the numbers of the first and last word of every place that meets it, in order."""
@@ -62,7 +62,7 @@ class WordPattern:
             return [(first, first + length) for first in self._find_phrases(text)]
         found = {number for term in self.terms for number in text.numbers[term]}
         if self.beginning:
-            found.update(self._find_beginnings(text))
+            found.update(text.find_beginnings(self.beginning))
         return [(number, number) for number in sorted(found)]
 
     def _find_phrases(self, text: WordText) -> Iterator[int]:
@@ -70,9 +70,3 @@ class WordPattern:
         for first in text.numbers[self.terms[0]]:
             if all(first + place in numbers for numbers, place in others):
                 yield first
-
-    def _find_beginnings(self, text: WordText) -> Iterator[int]:
-        for vocabulary in {id(words): words for words in (text.surfaces, text.numbers)}.values():
-            for word, numbers in vocabulary.items():
-                if word.startswith(self.beginning):
-                    yield from numbers

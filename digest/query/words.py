@@ -107,6 +107,7 @@ def split_words(text: str) -> Iterator[Word]:
         yield Word(_spell(match[0]), match.start(), match.end())
 
 
+@lru_cache(maxsize=2**17)
 def _spell(raw: str) -> str:
     word = raw.lower()
     if not word.isascii():
