@@ -77,8 +77,8 @@ def leave(conn: Connection, destination: Destination | str, subscription: str, *
     """
     key = destination_key(destination)
     row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
-    leaving = dialect.insert(conn, suppressions).on_conflict_do_nothing()
-    is_first = conn.execute(leaving, row).rowcount == 1
+    leaving = dialect.insert(conn, suppressions).on_conflict_do_nothing().returning(suppressions.c.since)
+    is_first = conn.execute(leaving, row).first() is not None
     ids = _subscriptions_of(conn, key, subscription)
     conn.execute(
         update(subscription_destinations)

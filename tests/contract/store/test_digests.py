@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+from digest.errors import StoreBusy, UnknownName
+from digest.messages import Occasion
+from digest.store import digests, matches
+from digest.store.schema import deliveries
+from digest.store.schema import digests as digests_table
+from digest.store.subscriptions import load_subscriptions, set_next_due
+from tests.contract.store.made import (
+    DAY,
+    MAIL,
+    MORNING,
+    SLACK,
+    make_digest,
+    make_paper,
+    make_subscription,
+    plan,
+    store_digest,
+    store_match,
+    store_papers,
+    subscribe,
+)
+
+if TYPE_CHECKING:
+    from digest.store import Store
+
+
+def test_a_digest_is_loaded_exactly_as_it_was_frozen(store: Store) -> None:
+    key = subscribe(store, make_subscription())["team"]
+    found = store_papers(store, [make_paper(1), make_paper(2)])
+    run_id = store_match(store, {key: tuple(change.id for change in found)})
+    digest = make_digest(found)
+    with store.begin() as conn:
+        digest_id = digests.save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
+        assert digest_id is not None
+        loaded = digests.load_digest(conn, digest_id)
+    assert loaded == replace(digest, id=digest_id)
+
+
+def test_a_digest_stays_as_it_was_when_its_papers_change(store: Store) -> None:
+    planned = store_digest(store)
+    with store.read() as conn:
+        before = digests.load_digest(conn, planned.digest_id)
+    store_papers(store, [replace(before.entries[0].paper, title="Edited")])
+    with store.read() as conn:
+        assert digests.load_digest(conn, planned.digest_id) == before
+
+
+def test_a_digest_its_deliveries_and_its_matches_are_one_decision(store: Store) -> None:
+    planned = store_digest(store, MAIL, SLACK, parts=2)
+    with store.read() as conn:
+        rows = conn.execute(select(deliveries).order_by(deliveries.c.id)).all()
+        assert matches.pending_matches(conn, planned.subscription_id) == []
+    assert [(row.destination, row.part, row.parts, row.state) for row in rows] == [
+        ("mailto:reader@example.org", 0, 2, "ready"),
+        ("mailto:reader@example.org", 1, 2, "ready"),
+        ("slack:#papers", 0, 2, "ready"),
+        ("slack:#papers", 1, 2, "ready"),
+    ]
+    assert {row.not_before for row in rows} == {row.created_at for row in rows} == {MORNING}
+
+
+def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Store) -> None:
+    planned = store_digest(store, slot="2026-11-20")
+    (change,) = store_papers(store, [make_paper(77)])
+    run_id = store_match(store, {planned.subscription_id: (change.id,)})
+    again = make_digest([change], slot="2026-11-20")
+    with store.begin() as conn:
+        assert (
+            digests.save_digest(
+                conn, planned.subscription_id, again, plan(key="again"), consumed=[run_id], at=MORNING
+            )
+            is None
+        )
+        set_next_due(conn, planned.subscription_id, MORNING + DAY, last_slot="2026-11-20")
+    with store.read() as conn:
+        assert [row.match_run_id for row in matches.pending_matches(conn, planned.subscription_id)] == [run_id]
+        assert len(conn.execute(select(deliveries)).all()) == 1
+        assert load_subscriptions(conn)[0].next_due_at == MORNING + DAY
+
+
+def test_matches_another_process_has_planned_undo_the_whole_digest(store: Store) -> None:
+    planned = store_digest(store, slot="2026-11-20")
+    with store.read() as conn:
+        (row,) = matches.feed_matches(conn, planned.subscription_id, since=MORNING - 9 * DAY, at_least=1)
+        digest = replace(digests.load_digest(conn, planned.digest_id), slot="2026-11-21")
+    with pytest.raises(StoreBusy), store.begin() as conn:
+        digests.save_digest(
+            conn, planned.subscription_id, digest, plan(key="x"), consumed=[row.match_run_id], at=MORNING
+        )
+    with store.read() as conn:
+        assert conn.execute(select(digests_table.c.slot)).scalars().all() == ["2026-11-20"]
+        assert len(conn.execute(select(deliveries)).all()) == 1
+
+
+def test_a_quiet_digest_consumes_nothing_and_is_sent_all_the_same(store: Store) -> None:
+    key = subscribe(store, make_subscription())["team"]
+    with store.begin() as conn:
+        digest_id = digests.save_digest(conn, key, make_digest([]), plan(), consumed=[], at=MORNING)
+        assert digest_id is not None
+        assert digests.load_digest(conn, digest_id).entries == ()
+        assert len(conn.execute(select(deliveries)).all()) == 1
+
+
+def test_digests_are_listed_newest_first(store: Store) -> None:
+    first = store_digest(store, slot="2026-11-20")
+    second = store_digest(store, slot="2026-11-21")
+    with store.read() as conn:
+        listed = digests.list_digests(conn)
+        assert digests.list_digests(conn, subscription_ids=[]) == []
+        assert digests.list_digests(conn, subscription_ids=[first.subscription_id], limit=1) == listed[:1]
+    assert [found.id for found in listed] == [second.digest_id, first.digest_id]
+    assert listed[1] == digests.DigestSummary(
+        first.digest_id, "team", "The team's papers", "2026-11-20", Occasion.SCHEDULED, MORNING, 1, 1
+    )
+
+
+def test_a_digest_that_there_is_not_is_named(store: Store) -> None:
+    with pytest.raises(UnknownName, match="no digest 99"), store.read() as conn:
+        digests.load_digest(conn, 99)

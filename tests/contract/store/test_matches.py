@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from digest.announcements import Kind
+from digest.errors import StoreBusy
+from digest.messages import Occasion
+from digest.planning import Seen
+from digest.store import matches
+from digest.store.digests import save_digest
+from digest.store.queries import sync_queries
+from digest.store.schema import ACTIVE_DELIVERY, FIRST_LOOK_TO_COME, UNPLANNED_FIRST_LOOK
+from digest.store.subscriptions import pause
+from digest.subscriptions import Origin
+from tests.contract.store.made import (
+    DAY,
+    FEED,
+    MAIL,
+    MORNING,
+    NOW,
+    make_digest,
+    make_paper,
+    make_subscription,
+    plan,
+    store_match,
+    store_papers,
+    subscribe,
+)
+
+if TYPE_CHECKING:
+    from digest.comparing import StoredChange
+    from digest.store import Store
+
+
+@pytest.fixture
+def found(store: Store) -> tuple[StoredChange, ...]:
+    """Four changes about three papers: the last is a new version of the first."""
+    first = store_papers(store, [make_paper(1), make_paper(2), make_paper(3)])
+    return (*first, *store_papers(store, [make_paper(1, version=2)], kind=Kind.REPLACEMENT))
+
+
+def ids(found: tuple[StoredChange, ...], *positions: int) -> tuple[int, ...]:
+    return tuple(found[position].id for position in positions)
+
+
+def digest_of(store: Store, subscription_id: int, found: tuple[StoredChange, ...], run_id: int, slot: str) -> int:
+    with store.begin() as conn:
+        digest_id = save_digest(
+            conn, subscription_id, make_digest(found, slot=slot), plan(key=slot), consumed=[run_id], at=MORNING
+        )
+    assert digest_id is not None
+    return digest_id
+
+
+def test_the_mark_moves_only_from_where_it_was_read(store: Store) -> None:
+    with store.begin() as conn:
+        matches.set_matched_mark(conn, 4, expected=0)
+    with pytest.raises(StoreBusy), store.begin() as conn:
+        matches.set_matched_mark(conn, 5, expected=0)
+    with store.read() as conn:
+        assert matches.matched_mark(conn) == 4
+
+
+def test_matches_wait_oldest_first_until_a_digest_takes_them(
+    store: Store, found: tuple[StoredChange, ...]
+) -> None:
+    key = subscribe(store, make_subscription())["team"]
+    first = store_match(store, {key: ids(found, 2, 0, 3)})
+    second = store_match(store, {key: ids(found, 1)}, at=NOW + DAY)
+    with store.read() as conn:
+        rows = matches.pending_matches(conn, key)
+        assert matches.pending_matches(conn, key, plan_after=first) == rows[1:]
+    assert rows == [
+        matches.MatchRow(first, Occasion.SCHEDULED, ids(found, 0, 2, 3), 2, NOW, None),
+        matches.MatchRow(second, Occasion.SCHEDULED, ids(found, 1), 1, NOW + DAY, None),
+    ]
+    digest_id = digest_of(store, key, found[:1], first, "2026-11-20")
+    with store.read() as conn:
+        assert [row.match_run_id for row in matches.pending_matches(conn, key)] == [second]
+        feed = matches.feed_matches(conn, key, since=NOW, at_least=0)
+    assert [(row.match_run_id, row.digest_id) for row in feed] == [(second, None), (first, digest_id)]
+
+
+def test_a_feed_reaches_back_for_a_time_and_for_a_number_of_papers_whichever_is_more(
+    store: Store, found: tuple[StoredChange, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matches, "_FEED_ROWS", 2)
+    key = subscribe(store, make_subscription(destinations=(FEED,)))["team"]
+    runs = [store_match(store, {key: ids(found, 0)}, at=NOW + day * DAY) for day in range(5)]
+
+    def feed(since_day: int, at_least: int) -> list[int]:
+        with store.read() as conn:
+            rows = matches.feed_matches(conn, key, since=NOW + since_day * DAY, at_least=at_least)
+        return [row.match_run_id for row in rows]
+
+    assert feed(3, 0) == [runs[4], runs[3]]
+    assert feed(3, 4) == [runs[4], runs[3], runs[2], runs[1]]
+    assert feed(9, 1) == [runs[4]]
+    assert feed(0, 99) == runs[::-1]
+
+
+def test_subscriptions_without_matches_get_no_row(store: Store, found: tuple[StoredChange, ...]) -> None:
+    keys = subscribe(store, make_subscription("a"), make_subscription("b"))
+    store_match(store, {keys["a"]: ids(found, 0), keys["b"]: ()})
+    with store.read() as conn:
+        assert len(matches.pending_matches(conn, keys["a"])) == 1
+        assert matches.pending_matches(conn, keys["b"]) == []
+
+
+def test_what_was_matched_or_sent_before_is_known_by_subscription(
+    store: Store, found: tuple[StoredChange, ...]
+) -> None:
+    keys = subscribe(store, make_subscription("team"), make_subscription("other"))
+    first = store_match(store, {keys["team"]: ids(found, 0, 1), keys["other"]: ids(found, 2)})
+    store_match(store, {keys["team"]: ids(found, 3)})
+    digest_of(store, keys["team"], found[:2], first, "2026-11-20")
+    every = ids(found, 0, 1, 2, 3)
+    with store.read() as conn:
+        assert matches.seen_changes(conn, keys["team"], every) == set(ids(found, 0, 1, 3))
+        assert matches.seen_changes(conn, keys["team"], every, in_digest=True) == set(ids(found, 0, 1))
+        assert matches.seen_changes(conn, keys["team"], ids(found, 3)) == set(ids(found, 3))
+        assert matches.seen_changes(conn, keys["other"], every) == set(ids(found, 2))
+        assert matches.seen_changes(conn, keys["other"], []) == set()
+
+
+def test_the_highest_version_a_reader_had_is_known_by_paper(store: Store, found: tuple[StoredChange, ...]) -> None:
+    key = subscribe(store, make_subscription())["team"]
+    papers = [change.paper_key for change in found]
+    first = store_match(store, {key: ids(found, 0, 1)})
+    second = store_match(store, {key: ids(found, 3)})
+    digest_of(store, key, found[:2], first, "2026-11-20")
+    with store.read() as conn:
+        assert matches.seen_versions(conn, key, papers) == {papers[0]: Seen(1), papers[1]: Seen(1)}
+        assert matches.seen_versions(conn, key, []) == {}
+    digest_of(store, key, found[3:], second, "2026-11-21")
+    with store.read() as conn:
+        assert matches.seen_versions(conn, key, papers)[papers[0]] == Seen(2)
+
+
+def test_a_first_look_is_given_once_by_one_process(store: Store) -> None:
+    subscribe(store, make_subscription())
+    with store.read() as conn:
+        (look,) = matches.pending_first_looks(conn)
+    with store.begin() as conn:
+        matches.close_first_look(conn, look, 7)
+    with pytest.raises(StoreBusy, match="perf"), store.begin() as conn:
+        matches.close_first_look(conn, look, 8)
+    with store.read() as conn:
+        assert matches.pending_first_looks(conn) == []
+
+
+def test_a_query_that_cannot_be_read_keeps_its_first_look_for_later(store: Store) -> None:
+    subscribe(store, make_subscription())
+    with store.begin() as conn:
+        sync_queries(conn, {"perf": ("all:(", "", "not closed")}, Origin.FILE, NOW)
+        assert matches.pending_first_looks(conn) == []
+        sync_queries(conn, {"perf": ("all:x", "all:x", "")}, Origin.FILE, NOW)
+        assert [look.revision.text for look in matches.pending_first_looks(conn)] == ["all:x"]
+
+
+def test_a_first_look_waits_to_be_sent_where_somebody_is_there_to_read_it(
+    store: Store, found: tuple[StoredChange, ...]
+) -> None:
+    keys = subscribe(
+        store,
+        make_subscription("mail", destinations=(MAIL,)),
+        make_subscription("feed", destinations=(FEED,)),
+        make_subscription("paused", destinations=(MAIL,)),
+    )
+    run_id = store_match(store, dict.fromkeys(keys.values(), ids(found, 0)), occasion=Occasion.FIRST_LOOK)
+    with store.begin() as conn:
+        pause(conn, keys["paused"], None)
+        assert matches.unplanned_first_looks(conn) == [keys["mail"]]
+    digest_of(store, keys["mail"], found[:1], run_id, f"run:{run_id}")
+    with store.read() as conn:
+        assert matches.unplanned_first_looks(conn) == []
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+@pytest.mark.parametrize(
+    ("statement", "index"),
+    [
+        (f"SELECT subscription_id FROM matches WHERE {UNPLANNED_FIRST_LOOK}", "ix_matches_first_looks"),
+        (
+            f"SELECT subscription_id FROM subscription_queries WHERE {FIRST_LOOK_TO_COME}",
+            "ix_subscription_queries_first_look",
+        ),
+        (
+            f"SELECT id FROM deliveries WHERE {ACTIVE_DELIVERY} AND state = 'ready' ORDER BY priority, not_before",
+            "ix_deliveries_active",
+        ),
+        ("SELECT id FROM subscriptions WHERE next_due_at <= '2026'", "ix_subscriptions_next_due_at"),
+    ],
+)
+def test_what_every_tick_asks_for_is_found_by_an_index(store: Store, statement: str, index: str) -> None:
+    with store.read() as conn:
+        steps = [row.detail for row in conn.execute(text(f"EXPLAIN QUERY PLAN {statement}"))]
+    assert any(index in step for step in steps)
+    assert not any("TEMP B-TREE" in step for step in steps)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import importlib.util
+import threading
+from typing import TYPE_CHECKING
+
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect
+
+from digest.store import migrate, migrating, open_store
+from digest.store.schema import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.store import Store
+
+
+def test_migrations_build_exactly_the_tables_the_code_knows(store: Store) -> None:
+    with store.begin() as conn:
+        context = MigrationContext.configure(conn, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_indexes_are_partial_in_the_database_where_the_code_says_so(store: Store) -> None:
+    partial = {
+        index.name
+        for table in metadata.tables.values()
+        for index in table.indexes
+        if index.dialect_options[store.dialect]["where"] is not None
+    }
+    with store.read() as conn:
+        found = {
+            index["name"]
+            for name in metadata.tables
+            for index in inspect(conn).get_indexes(name)
+            if f"{store.dialect}_where" in index.get("dialect_options", {})
+        }
+    assert partial == found != set()
+
+
+def test_every_revision_goes_down_and_up_again(store: Store) -> None:
+    for revision in (*reversed(migrating.known_revisions()[:-1]), "base"):
+        migrating.downgrade(store, revision)
+        with store.read() as conn:
+            assert migrating.current_revision(conn) == revision.replace("base", "")
+    with store.read() as conn:
+        assert set(inspect(conn).get_table_names()) == {"alembic_version"}
+    assert migrating.upgrade(store) == migrating.MigrationReport("", migrating.head_revision())
+
+
+def test_migrating_what_is_up_to_date_changes_nothing(url: str) -> None:
+    head = migrating.head_revision()
+    assert migrate(url) == migrating.MigrationReport(head, head)
+
+
+def test_two_first_starts_at_once_build_the_tables_once(make_url_of: Callable[[str], str]) -> None:
+    url = make_url_of("empty")
+    failures: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            open_store(url, create=True).close()
+        except BaseException as error:  # noqa: BLE001 - whatever a thread raises must fail the test
+            failures.append(error)
+
+    threads = [threading.Thread(target=start) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    open_store(url).close()
+
+
+def test_revisions_are_numbered_like_their_files_in_one_line() -> None:
+    before = None
+    for path in sorted((migrating.MIGRATIONS / "versions").glob("0*.py")):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        assert module.revision == path.name[:4]
+        assert module.down_revision == before
+        before = module.revision
+    assert before == migrating.head_revision()

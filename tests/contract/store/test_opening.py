@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import insert, select, text, update
+from sqlalchemy.exc import IntegrityError
+
+from digest.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
+from digest.store import engine, hold_worker, migrate, migrating, open_store
+from digest.store.schema import installation, marks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from digest.store import Store
+
+
+def test_the_first_start_builds_every_table(make_url_of: Callable[[str], str]) -> None:
+    opened = open_store(make_url_of("empty"), create=True)
+    with opened.read() as conn:
+        assert conn.execute(select(marks)).all() == [("changes", 0), ("matched", 0)]
+        assert migrating.current_revision(conn) == migrating.head_revision()
+    opened.close()
+
+
+def test_every_installation_gets_a_secret_of_its_own(make_url_of: Callable[[str], str]) -> None:
+    secrets = set()
+    for _ in range(2):
+        opened = open_store(make_url_of("empty"), create=True)
+        with opened.read() as conn:
+            secrets.add(conn.execute(select(installation.c.secret)).scalar_one())
+        opened.close()
+    assert len(secrets) == 2
+    assert min(map(len, secrets)) >= 32
+
+
+def test_opening_without_tables_names_the_command_that_makes_them(make_url_of: Callable[[str], str]) -> None:
+    url = make_url_of("empty")
+    if url.startswith("sqlite"):
+        engine.connect(url, create=True).close()
+    with pytest.raises(SchemaMismatch) as caught:
+        open_store(url)
+    assert "digest migrate" in caught.value.hint
+
+
+def test_an_older_schema_is_refused_and_upgraded_on_demand_only(url: str) -> None:
+    opened = open_store(url)
+    migrating.downgrade(opened, migrating.known_revisions()[0])
+    opened.close()
+    with pytest.raises(SchemaMismatch, match=r"at revision 0001, this release needs 0002") as caught:
+        open_store(url, create=True)
+    assert "digest migrate" in caught.value.hint
+    reopened = open_store(url, upgrade=True)
+    with reopened.read() as conn:
+        assert migrating.current_revision(conn) == migrating.head_revision()
+    reopened.close()
+
+
+def test_a_newer_schema_is_refused_naming_both_revisions(store: Store, url: str) -> None:
+    with store.begin() as conn:
+        conn.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    for call in (lambda: open_store(url, create=True, upgrade=True), lambda: migrate(url)):
+        with pytest.raises(SchemaMismatch, match=r"9999.*newer.*0002") as caught:
+            call()
+        assert "later" in caught.value.hint
+
+
+def test_what_a_transaction_wrote_is_gone_when_it_raises(store: Store) -> None:
+    with suppress(RuntimeError), store.begin() as conn:
+        conn.execute(update(marks).values(value=7))
+        raise RuntimeError
+    with store.read() as conn:
+        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
+
+
+def test_a_reading_transaction_cannot_write(store: Store) -> None:
+    with pytest.raises(StoreError, match=r"readonly|read-only"), store.read() as conn:
+        conn.execute(update(marks).values(value=7))
+    with store.begin() as conn:
+        conn.execute(update(marks).values(value=8))
+
+
+def test_a_reading_transaction_sees_one_state_throughout(store: Store) -> None:
+    with store.read() as conn:
+        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
+        with store.begin() as other:
+            other.execute(update(marks).values(value=7))
+        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
+
+
+def test_a_broken_constraint_is_not_explained_away(store: Store) -> None:
+    with pytest.raises(IntegrityError), store.begin() as conn:
+        conn.execute(insert(marks).values(name="changes", value=0))
+
+
+def test_the_password_never_shows() -> None:
+    opened = engine.connect("postgresql://digest:hush@127.0.0.1:9/none")
+    assert "hush" not in opened.url_masked
+    with pytest.raises(StoreError) as caught, opened.read():
+        pass
+    assert "hush" not in caught.value.message
+    assert caught.value.hint
+    opened.close()
+
+
+def test_sqlite_runs_in_the_modes_that_durability_rests_on(tmp_path: Path) -> None:
+    opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
+    with opened.begin() as conn:
+        modes = {
+            name: conn.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    assert modes == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}
+    opened.close()
+
+
+def test_a_new_sqlite_file_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "digest.db"
+    open_store(f"sqlite:///{path}", create=True).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("sqlite://", "kept in a file"),
+        ("sqlite:///:memory:", "kept in a file"),
+        ("mysql://localhost/digest", "'mysql' is no database"),
+        ("no url at all", "can't be understood"),
+    ],
+)
+def test_a_url_that_names_no_usable_database_is_refused_with_examples(url: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        open_store(url, create=True)
+    assert "sqlite:///" in caught.value.hint
+    assert "postgresql://" in caught.value.hint
+
+
+def test_a_missing_driver_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ConfigurationError, match="psycopg") as caught:
+        open_store("postgresql://localhost/digest")
+    assert "preprint-digest[postgres]" in caught.value.hint
+
+
+def test_a_missing_folder_and_a_missing_file_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="folder of the database is not there"):
+        open_store(f"sqlite:///{tmp_path / 'nowhere' / 'digest.db'}", create=True)
+    with pytest.raises(StoreError, match="there is no database at") as caught:
+        open_store(f"sqlite:///{tmp_path / 'digest.db'}")
+    assert "digest run" in caught.value.hint
+    assert not (tmp_path / "digest.db").exists()
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_bytes(b"Dear Sir or Madam, this is a letter. " * 100)
+    with pytest.raises(StoreError, match="not a database") as caught:
+        open_store(f"sqlite:///{path}", create=True)
+    assert caught.value.hint
+    assert path.read_bytes().startswith(b"Dear Sir")
+
+
+def test_tables_of_somebody_else_are_not_touched(make_url_of: Callable[[str], str]) -> None:
+    url = make_url_of("empty")
+    other = engine.connect(url, create=True)
+    with other.begin() as conn:
+        conn.execute(text("CREATE TABLE digests (their_own TEXT)"))
+    with pytest.raises(StoreError, match="can't be brought up to date") as caught:
+        open_store(url, create=True)
+    assert "same names" in caught.value.hint
+    with other.read() as conn:
+        assert migrating.current_revision(conn) == ""
+        assert conn.execute(text("SELECT their_own FROM digests")).all() == []
+    other.close()
+
+
+def test_a_writer_who_waits_too_long_is_told_who_is_to_blame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(engine._SQLITE_MODES, "busy_timeout", 20)
+    opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
+    with opened.begin(), pytest.raises(StoreBusy, match="held by another process"), opened.begin():
+        pass
+    opened.close()
+
+
+def test_one_worker_to_one_sqlite_file_and_the_second_is_told_its_number(tmp_path: Path) -> None:
+    opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
+    with hold_worker(opened):
+        with pytest.raises(StoreBusy, match=f"process {os.getpid()} works on this database"), hold_worker(opened):
+            pass
+        with opened.begin() as conn:
+            conn.execute(update(marks).values(value=1))
+    with hold_worker(opened):
+        pass
+    opened.close()
+
+
+@pytest.mark.parametrize("database", ["postgresql"])
+def test_any_number_of_workers_share_a_postgresql(store: Store) -> None:
+    with hold_worker(store), hold_worker(store):
+        pass

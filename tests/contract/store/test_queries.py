@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+from digest.errors import UnknownName
+from digest.matching import QueryOutcome
+from digest.messages import DayCount
+from digest.store import marks, matches, queries
+from digest.store.schema import query_revisions
+from tests.contract.store.made import DAY, NOW, make_paper, store_papers
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.store import Store
+
+PERF = ("cat:cs.PF", "cat:cs.PF", "")
+GPU = ("abs:GPU", "abs:gpu", "")
+BROKEN = ("abs:(GPU", "", "an opening parenthesis is not closed")
+
+
+def sync(
+    store: Store, wanted: dict[str, tuple[str, str, str]], origin: str = "file", at: datetime = NOW
+) -> queries.SyncReport:
+    with store.begin() as conn:
+        return queries.sync_queries(conn, wanted, origin, at)
+
+
+def active(store: Store) -> dict[str, tuple[int, str, int]]:
+    with store.read() as conn:
+        return {
+            revision.name: (revision.id, revision.text, revision.active_from_change)
+            for revision in queries.active_revisions(conn)
+        }
+
+
+def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
+    assert sync(store, {"perf": PERF, "gpu": GPU}) == queries.SyncReport(added=("perf", "gpu"))
+    before = active(store)
+    assert sync(store, {"perf": PERF, "gpu": GPU}, at=NOW + DAY) == queries.SyncReport()
+    assert active(store) == before
+    assert list(before) == ["gpu", "perf"]
+
+
+def test_a_new_query_starts_after_the_last_stored_change(store: Store) -> None:
+    store_papers(store, [make_paper(1), make_paper(2)])
+    sync(store, {"perf": PERF})
+    assert active(store)["perf"][1:] == ("cat:cs.PF", 2)
+
+
+def test_an_edited_query_goes_on_where_matching_stands(store: Store) -> None:
+    sync(store, {"perf": PERF})
+    store_papers(store, [make_paper(1), make_paper(2), make_paper(3)])
+    with store.begin() as conn:
+        marks.move_matched(conn, 2, expected=0)
+    old = active(store)["perf"][0]
+    assert sync(store, {"perf": GPU}).edited == ("perf",)
+    new, text, active_from = active(store)["perf"]
+    assert (new != old, text, active_from) == (True, "abs:GPU", 2)
+
+
+def test_another_way_of_writing_the_same_query_keeps_its_revision(store: Store) -> None:
+    sync(store, {"perf": PERF})
+    revision, _, _ = active(store)["perf"]
+    assert sync(store, {"perf": ("  cat:cs.PF ", *PERF[1:])}).edited == ("perf",)
+    assert active(store)["perf"] == (revision, "  cat:cs.PF ", 0)
+
+
+def test_a_query_the_file_names_no_more_ends_and_may_come_back(store: Store) -> None:
+    sync(store, {"perf": PERF, "gpu": GPU})
+    assert sync(store, {"gpu": GPU}).ended == ("perf",)
+    assert list(active(store)) == ["gpu"]
+    store_papers(store, [make_paper()])
+    assert sync(store, {"perf": PERF, "gpu": GPU}).added == ("perf",)
+    assert active(store)["perf"][2] == 1
+    with store.read() as conn:
+        found = {query.name: query.revision for query in queries.load_queries(conn)}
+        ends = {row.text: row.ended_at for row in conn.execute(select(query_revisions)) if row.number == 1}
+    assert found == {"perf": 2, "gpu": 1}
+    assert ends == {"cat:cs.PF": NOW, "abs:GPU": None}
+
+
+def test_a_query_that_cannot_be_read_is_listed_and_matches_nothing_until_mended(store: Store) -> None:
+    sync(store, {"gpu": BROKEN, "perf": PERF})
+    assert list(active(store)) == ["perf"]
+    with store.read() as conn:
+        assert queries.list_problems(conn) == [("gpu", BROKEN[2])]
+    sync(store, {"gpu": GPU, "perf": PERF})
+    assert list(active(store)) == ["gpu", "perf"]
+
+
+def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:
+    sync(store, {"perf": PERF}, "store")
+    assert sync(store, {"perf": GPU}) == queries.SyncReport(added=("perf",))
+    assert sync(store, {}) == queries.SyncReport(ended=("perf",))
+    with store.read() as conn:
+        live = queries.load_queries(conn)
+        everything = queries.load_queries(conn, include_ended=True)
+    assert [(query.origin, query.text) for query in live] == [("store", "cat:cs.PF")]
+    assert [(query.origin, query.is_active) for query in everything] == [("store", True), ("file", False)]
+
+
+def test_the_history_of_a_query_shows_what_each_run_brought_over_all_its_revisions(store: Store) -> None:
+    sync(store, {"perf": PERF, "gpu": GPU})
+    perf, gpu = active(store)["perf"][0], active(store)["gpu"][0]
+    with store.begin() as conn:
+        first = matches.begin_match_run(conn, from_change=0, to_change=9, at=NOW, occasion="poll")
+        matches.save_query_matches(conn, first, {perf: QueryOutcome((3, 1), (2,), (4,)), gpu: QueryOutcome((5,))})
+    sync(store, {"perf": GPU, "gpu": GPU})
+    edited = active(store)["perf"][0]
+    with store.begin() as conn:
+        second = matches.begin_match_run(conn, from_change=9, to_change=12, at=NOW + DAY, occasion="poll")
+        matches.save_query_matches(conn, second, {edited: QueryOutcome(changed=(11,))})
+        third = matches.begin_match_run(conn, from_change=12, to_change=13, at=NOW + DAY, occasion="poll")
+        matches.save_query_matches(conn, third, {})
+    with store.read() as conn:
+        history = queries.query_history(conn, "perf")
+        assert queries.query_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
+        assert queries.query_counts(conn, "perf", NOW + DAY) == []
+    assert history == [
+        queries.QueryHistory(second, NOW + DAY, 2, (), (11,), ()),
+        queries.QueryHistory(first, NOW, 1, (1, 3), (2,), (4,)),
+    ]
+
+
+def test_the_history_of_no_query_says_where_to_find_the_names(store: Store) -> None:
+    with pytest.raises(UnknownName, match="'perv'") as caught, store.read() as conn:
+        queries.query_history(conn, "perv")
+    assert "digest query list" in caught.value.hint

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+from digest.clock import SystemClock
+from digest.pace import GateOutcome, Outcome
+from digest.store import cursors, pages, runs
+from digest.store.gate import Gate
+from digest.store.schema import quarantine, requests
+from tests.contract.store.made import DAY, MORNING, NOW
+
+if TYPE_CHECKING:
+    from digest.store import Store
+
+
+@dataclass(frozen=True)
+class SetAside:
+    position: int
+    snippet: bytes
+    error: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    at: datetime = NOW
+    method: str = "GET"
+    url: str = "http://127.0.0.1/oai"
+    status: int | None = 200
+    milliseconds: int = 812
+    size: int = 1000
+    sha256: str = "ab" * 32
+    outcome: str = "ok"
+    detail: str = ""
+
+
+def start(store: Store, source: str = "harvest", *, at: datetime = NOW, **more: Any) -> int:  # noqa: ANN401 - start_run's own
+    with store.begin() as conn:
+        return runs.start_run(conn, source=source, at=at, **more)
+
+
+def finish(
+    store: Store, run_id: int, outcome: str = "complete", *, at: datetime = MORNING, failure: str = ""
+) -> bool:
+    with store.begin() as conn:
+        return runs.finish_run(
+            conn, run_id, outcome=outcome, at=at, pages=2, papers=412, new=298, changed=114, failure=failure
+        )
+
+
+def test_a_run_is_kept_with_what_it_asked_and_found(store: Store) -> None:
+    run_id = start(store, window_from=date(2026, 11, 16), is_bootstrap=True, mailing=date(2026, 11, 18))
+    assert finish(store, run_id)
+    with store.read() as conn:
+        (run,) = runs.last_runs(conn, "harvest", 1)
+    assert run == runs.PollRun(
+        id=run_id,
+        source="harvest",
+        query_key="",
+        window_from=date(2026, 11, 16),
+        started_at=NOW,
+        finished_at=MORNING,
+        outcome=runs.RunOutcome.COMPLETE,
+        pages=2,
+        papers=412,
+        total=None,
+        new=298,
+        changed=114,
+        highest_id="",
+        is_bootstrap=True,
+        mailing=date(2026, 11, 18),
+        failure="",
+    )
+    assert run.is_complete
+
+
+def test_the_latest_runs_come_first_and_of_one_query_where_asked(store: Store) -> None:
+    ids = [start(store, "query", query_key=key) for key in ("all:a", "all:b", "all:a")]
+    harvest = start(store)
+    with store.read() as conn:
+        assert [run.id for run in runs.last_runs(conn)] == [harvest, *reversed(ids)]
+        assert [run.id for run in runs.last_runs(conn, "query", query_key="all:a")] == [ids[2], ids[0]]
+
+
+def test_pages_are_kept_as_they_came_and_counted_while_the_run_lasts(store: Store) -> None:
+    run_id = start(store)
+    with store.begin() as conn:
+        for number, body in enumerate((b"<first/>", b"<second/>" * 1000)):
+            pages.save_page(conn, run_id, number=number, url="http://127.0.0.1/oai", at=NOW, body=body)
+    with store.read() as conn:
+        assert pages.load_pages(conn, run_id) == [b"<first/>", b"<second/>" * 1000]
+        assert runs.last_runs(conn)[0].pages == 2
+
+
+def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
+    run_id = start(store)
+    with store.begin() as conn:
+        pages.quarantine_entries(conn, run_id, 3, [SetAside(17, b"<entry>\xff", "no id")], NOW)
+        pages.quarantine_entries(conn, run_id, 4, [], NOW)
+    with store.read() as conn:
+        (row,) = conn.execute(select(quarantine)).all()
+    assert (row.page, row.position, row.snippet, row.error) == (3, 17, b"<entry>\xff", "no id")
+
+
+def test_every_request_is_logged(store: Store) -> None:
+    with store.begin() as conn:
+        pages.log_request(conn, Asked())
+        pages.log_request(conn, Asked(status=None, outcome="failed", detail="reset"))
+    with store.read() as conn:
+        rows = conn.execute(select(requests).order_by(requests.c.id)).all()
+    assert [(row.status, row.outcome, row.detail) for row in rows] == [(200, "ok", ""), (None, "failed", "reset")]
+
+
+def test_a_failure_counts_until_a_later_run_is_well(store: Store) -> None:
+    with store.read() as conn:
+        assert runs.last_failure(conn, "harvest") is None
+    finish(store, start(store), "failed", failure="503")
+    start(store)
+    with store.read() as conn:
+        assert runs.last_failure(conn, "harvest") == MORNING
+        assert runs.last_failure(conn, "query", "all:a") is None
+    finish(store, start(store), "empty")
+    with store.read() as conn:
+        assert runs.last_failure(conn, "harvest") is None
+
+
+def test_a_run_whose_process_died_is_given_up_and_cannot_be_finished_any_more(store: Store) -> None:
+    run_id, done = start(store), start(store)
+    finish(store, done)
+    with store.begin() as conn:
+        assert runs.abandon_running(conn, MORNING) == 1
+        assert runs.abandon_running(conn, MORNING) == 0
+    assert not finish(store, run_id)
+    with store.read() as conn:
+        abandoned = runs.last_runs(conn)[1]
+        assert (abandoned.outcome, abandoned.failure) == ("failed", runs.ABANDONED)
+        assert runs.last_failure(conn, "harvest") is None, "it says nothing of arXiv"
+
+
+@pytest.mark.parametrize("database", ["postgresql"])
+def test_a_run_is_not_given_up_while_another_replica_may_be_asking(store: Store) -> None:
+    start(store)
+    gate = Gate(store, SystemClock(), "other")
+    grant = gate.acquire()
+    with store.begin() as conn:
+        assert runs.abandon_running(conn, MORNING) == 0
+    gate.release(grant, GateOutcome(Outcome.OK))
+    with store.begin() as conn:
+        assert runs.abandon_running(conn, MORNING) == 1
+
+
+def test_recent_polls_are_the_finished_ones_of_these_queries(store: Store) -> None:
+    finish(store, start(store, "query", query_key="all:a", at=NOW - 5 * DAY), at=NOW - 5 * DAY)
+    finish(store, start(store, "query", query_key="all:a"), at=NOW)
+    finish(store, start(store, "query", query_key="all:b"), "failed", at=NOW, failure="503")
+    finish(store, start(store, "query", query_key="all:c"), at=NOW)
+    start(store, "query", query_key="all:a")
+    with store.read() as conn:
+        polls = runs.recent_polls(conn, "query", ["all:a", "all:b"], NOW)
+        assert runs.recent_polls(conn, "query", [], NOW) == []
+    assert [(poll.is_complete, poll.papers, poll.failure) for poll in polls] == [
+        (True, 412, ""),
+        (False, 412, "503"),
+    ]
+
+
+def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:
+    with store.read() as conn:
+        assert cursors.load_cursor(conn, "harvest") == cursors.Cursor("harvest")
+
+
+def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store: Store) -> None:
+    first, second = start(store), start(store)
+    with store.begin() as conn:
+        assert cursors.move_cursor(conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012))
+        assert cursors.move_cursor(
+            conn, source="harvest", run_id=second, started_at=NOW + DAY, mark=(202611, 99999)
+        )
+    with store.read() as conn:
+        assert cursors.load_cursor(conn, "harvest") == cursors.Cursor(
+            source="harvest",
+            query_key="",
+            complete_from=(NOW + DAY).date(),
+            last_complete_run_id=second,
+            last_complete_at=NOW + DAY,
+            mark_month=202611,
+            mark_number=15012,
+            is_bootstrapped=True,
+            bootstrapped_at=NOW,
+        )
+        assert cursors.load_cursor(conn, "query", "all:a") == cursors.Cursor("query", "all:a")
+
+
+def test_a_cursor_never_moves_back(store: Store) -> None:
+    with store.begin() as conn:
+        assert cursors.move_cursor(conn, source="harvest", run_id=2, started_at=NOW)
+        assert not cursors.move_cursor(conn, source="harvest", run_id=1, started_at=NOW - DAY)
+        cursor = cursors.load_cursor(conn, "harvest")
+    assert (cursor.last_complete_run_id, cursor.complete_from) == (2, NOW.date())
+
+
+def test_a_run_that_lost_the_gate_moves_no_cursor(store: Store) -> None:
+    clock = SystemClock()
+    slow, quick = Gate(store, clock, "slow", spacing=0, lease=0), Gate(store, clock, "quick", spacing=0)
+    lost = slow.acquire()
+    clock.sleep(0.31)
+    held = quick.acquire()
+    with store.begin() as conn:
+        assert not cursors.move_cursor(conn, source="harvest", run_id=1, started_at=NOW, gate_token=lost.token)
+        assert cursors.load_cursor(conn, "harvest").last_complete_at is None
+        assert cursors.move_cursor(conn, source="harvest", run_id=2, started_at=NOW, gate_token=held.token)
+
+
+def test_the_day_of_a_run_counts_in_utc(store: Store) -> None:
+    late = datetime(2026, 11, 19, 23, 59, tzinfo=UTC)
+    with store.begin() as conn:
+        cursors.move_cursor(conn, source="harvest", run_id=1, started_at=late)
+        assert cursors.load_cursor(conn, "harvest").complete_from == date(2026, 11, 19)

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select, update
+
+from digest.messages import DeliveryState
+from digest.store import subscribers, tokens
+from digest.store.deliveries import begin_sending, claim
+from digest.store.destinations import destination_key
+from digest.store.schema import consents, deliveries
+from digest.store.schema import subscribers as subscribers_table
+from digest.store.subscriptions import end, load_subscriptions
+from digest.subscriptions import Destination, DestinationKind
+from tests.contract.store.made import (
+    DAY,
+    MAIL,
+    MORNING,
+    NOW,
+    SLACK,
+    make_message,
+    make_subscription,
+    store_digest,
+    store_match,
+    subscribe,
+)
+
+if TYPE_CHECKING:
+    from digest.store import Store
+
+
+def leave(store: Store, destination: Destination | str = MAIL, subscription: str = "team") -> bool:
+    with store.begin() as conn:
+        return subscribers.leave(conn, destination, subscription, how="one-click", at=NOW)
+
+
+def come_back(store: Store, subscription: str = "team") -> bool:
+    with store.begin() as conn:
+        return subscribers.come_back(conn, MAIL, subscription, how="page", at=NOW + DAY)
+
+
+def try_to_send(store: Store) -> dict[str, DeliveryState]:
+    """Claim everything and record the intent; return what came of it by destination."""
+    with store.begin() as conn:
+        claimed = claim(conn, owner="me", limit=99, now=MORNING)
+    outcome = {}
+    for delivery in claimed:
+        with store.begin() as conn:
+            outcome[str(delivery.destination)] = begin_sending(conn, delivery, make_message(), MORNING)
+    return outcome
+
+
+def events(store: Store) -> list[tuple[str, str, str]]:
+    with store.read() as conn:
+        return [
+            (row.subscription, row.event, row.how)
+            for row in conn.execute(select(consents).order_by(consents.c.id))
+        ]
+
+
+def states(store: Store) -> list[str]:
+    with store.read() as conn:
+        return list(conn.execute(select(deliveries.c.state).order_by(deliveries.c.id)).scalars())
+
+
+def test_an_address_in_the_file_counts_as_confirmed_and_is_logged_once(store: Store) -> None:
+    for _ in range(2):
+        with store.begin() as conn:
+            subscribers.confirm_by_operator(conn, "Reader@Example.ORG", "team", NOW)
+    assert events(store) == [("team", "confirmed", "operator")]
+    with store.read() as conn:
+        (row,) = conn.execute(select(subscribers_table)).all()
+    assert (row.address, row.state, row.how, row.since) == ("reader@example.org", "confirmed", "operator", NOW)
+
+
+def test_leaving_beats_the_file(store: Store) -> None:
+    store_digest(store)
+    assert leave(store, subscription="")
+    with store.begin() as conn:
+        subscribers.confirm_by_operator(conn, MAIL.address, "team", NOW + DAY)
+        assert conn.execute(select(subscribers_table.c.state)).scalar() == "left"
+    assert events(store) == [("team", "confirmed", "operator"), ("", "left", "one-click")]
+
+
+def test_leaving_twice_is_leaving_once(store: Store) -> None:
+    store_digest(store)
+    assert leave(store)
+    assert not leave(store)
+    assert events(store)[1:] == [("team", "left", "one-click")]
+
+
+@pytest.mark.parametrize("spelling", ["mailto:READER@example.org", "mailto:reader@EXAMPLE.org"])
+def test_whoever_leaves_under_one_spelling_has_left_under_all(store: Store, spelling: str) -> None:
+    store_digest(store)
+    assert leave(store, spelling)
+    assert states(store) == [DeliveryState.SUPPRESSED]
+
+
+def test_what_waits_for_whoever_leaves_is_suppressed_and_the_rest_goes_on(store: Store) -> None:
+    store_digest(store, MAIL, SLACK, parts=2)
+    leave(store)
+    assert states(store) == [DeliveryState.SUPPRESSED] * 2 + [DeliveryState.READY] * 2
+    with store.read() as conn:
+        assert load_subscriptions(conn)[0].subscription.destinations == (SLACK,)
+
+
+def test_leaving_one_subscription_leaves_the_others(store: Store) -> None:
+    subscribe(store, make_subscription("team"), make_subscription("other"))
+    leave(store)
+    with store.read() as conn:
+        found = {one.subscription.name: one.subscription.destinations for one in load_subscriptions(conn)}
+    assert found == {"team": (), "other": (MAIL,)}
+    leave(store, subscription="")
+    with store.read() as conn:
+        assert {one.subscription.destinations for one in load_subscriptions(conn)} == {()}
+
+
+def test_a_delivery_claimed_before_somebody_left_is_not_sent_after(store: Store) -> None:
+    store_digest(store)
+    with store.begin() as conn:
+        (delivery,) = claim(conn, owner="me", limit=1, now=MORNING)
+    leave(store)
+    with store.begin() as conn:
+        assert begin_sending(conn, delivery, make_message(), MORNING) is not DeliveryState.SENDING
+    assert states(store) == [DeliveryState.SUPPRESSED]
+
+
+def _never_confirmed(conn: Any, _: int) -> None:  # noqa: ANN401 - a Connection
+    conn.execute(update(subscribers_table).values(state="pending"))
+
+
+def _ended(conn: Any, subscription_id: int) -> None:  # noqa: ANN401 - a Connection
+    end(conn, subscription_id, NOW)
+    conn.execute(update(deliveries).values(state="ready"))  # as if planned in the same moment
+
+
+def _left_in_general(conn: Any, _: int) -> None:  # noqa: ANN401 - a Connection
+    subscribers.leave(conn, MAIL, "", how="page", at=NOW)
+    subscribers.leave(conn, SLACK, "", how="page", at=NOW)
+    conn.execute(update(deliveries).values(state="ready"))  # as if planned in the same moment
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "may_still_go"),
+    [(_never_confirmed, {"slack:#papers"}), (_ended, set()), (_left_in_general, set())],
+)
+def test_the_intent_to_send_asks_whether_it_may(store: Store, meanwhile: Any, may_still_go: set[str]) -> None:  # noqa: ANN401 - one of the functions above
+    planned = store_digest(store, MAIL, SLACK)
+    with store.begin() as conn:
+        meanwhile(conn, planned.subscription_id)
+    outcome = try_to_send(store)
+    assert {where for where, state in outcome.items() if state is DeliveryState.SENDING} == may_still_go
+    assert {state for where, state in outcome.items() if where not in may_still_go} == {DeliveryState.SUPPRESSED}
+
+
+def test_coming_back_starts_with_what_is_matched_from_then_on(store: Store) -> None:
+    planned = store_digest(store)
+    leave(store)
+    run_id = store_match(store, {planned.subscription_id: (1,)})
+    assert come_back(store)
+    assert not come_back(store)
+    with store.read() as conn:
+        (found,) = load_subscriptions(conn)
+    assert (found.plan_after, found.subscription.destinations) == (run_id, (MAIL,))
+    assert events(store)[1:] == [("team", "left", "one-click"), ("team", "returned", "page")]
+    store_digest(store, slot="2026-11-21")
+    assert try_to_send(store) == {str(MAIL): DeliveryState.SENDING}
+
+
+def test_coming_back_does_not_move_a_subscription_that_others_kept_reading(store: Store) -> None:
+    planned = store_digest(store, MAIL, SLACK)
+    with store.read() as conn:
+        before = load_subscriptions(conn)[0].plan_after
+    leave(store)
+    store_match(store, {planned.subscription_id: (1,)})
+    come_back(store)
+    with store.read() as conn:
+        assert load_subscriptions(conn)[0].plan_after == before
+
+
+def test_a_channel_can_be_left_too(store: Store) -> None:
+    store_digest(store, SLACK)
+    assert leave(store, SLACK)
+    assert states(store) == [DeliveryState.SUPPRESSED]
+    assert events(store) == []
+
+
+def test_an_odd_address_is_still_one_address() -> None:
+    odd = Destination(DestinationKind.MAIL, "Odd One@@Example")
+    assert destination_key(odd) == destination_key("mailto:odd one@@example")
+
+
+def test_a_token_is_found_by_its_hash_and_used_once(store: Store) -> None:
+    with store.begin() as conn:
+        for expires in (None, NOW):
+            tokens.remember_token(
+                conn, "f00d", "leave", at=NOW, destination=str(MAIL), subscription="team", expires_at=expires
+            )
+        assert tokens.find_token(conn, "f00d") == tokens.StoredToken(
+            tokens.TokenPurpose.LEAVE, str(MAIL), "team", None, NOW, None, None
+        )
+        assert tokens.find_token(conn, "beef") is None
+        assert tokens.use_token(conn, "f00d", MORNING)
+        assert not tokens.use_token(conn, "f00d", MORNING)
+        used = tokens.find_token(conn, "f00d")
+    assert used is not None
+    assert used.used_at == MORNING
+
+
+def test_the_installations_secret_stays_the_same(store: Store) -> None:
+    with store.read() as conn:
+        secret = tokens.installation_secret(conn)
+        assert len(secret) >= 32
+        assert tokens.installation_secret(conn) == secret

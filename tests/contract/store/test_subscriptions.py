@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import event, select
+
+from digest.messages import DeliveryState
+from digest.store import subscriptions
+from digest.store.schema import deliveries
+from digest.store.subscribers import leave
+from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, store_digest, subscribe
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.store import Store
+
+SECOND = timedelta(seconds=1)
+
+
+def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
+    with store.read() as conn:
+        return [found.subscription.name for found in subscriptions.due_subscriptions(conn, now, limit)]
+
+
+def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(store: Store) -> None:
+    ids = subscribe(store, make_subscription("late"), make_subscription("early"), make_subscription("later"))
+    with store.begin() as conn:
+        subscriptions.set_next_due(conn, ids["early"], NOW, last_slot="2026-11-18")
+        subscriptions.set_next_due(conn, ids["later"], NOW + 2 * DAY)
+    assert due(store, NOW - SECOND) == []
+    assert due(store, NOW) == ["early"]
+    assert due(store, NOW + DAY) == ["early", "late"]
+    assert due(store, NOW + DAY, limit=1) == ["early"]
+    with store.read() as conn:
+        (found,) = subscriptions.load_subscriptions(conn, [ids["early"]])
+    assert found.last_slot == "2026-11-18"
+
+
+def test_a_subscription_waits_out_its_pause_and_then_counts_again(store: Store) -> None:
+    ids = subscribe(store, make_subscription())
+    with store.begin() as conn:
+        assert subscriptions.pause(conn, ids["team"], NOW + 5 * DAY)
+    assert due(store, NOW + 4 * DAY) == []
+    assert due(store, NOW + 5 * DAY) == ["team"]
+    with store.begin() as conn:
+        assert subscriptions.resume(conn, ids["team"], NOW + 3 * DAY)
+        assert not subscriptions.resume(conn, ids["team"], NOW)
+    assert due(store, NOW + 3 * DAY) == ["team"]
+
+
+def test_a_pause_without_end_lasts_until_it_is_ended(store: Store) -> None:
+    ids = subscribe(store, make_subscription())
+    with store.begin() as conn:
+        subscriptions.pause(conn, ids["team"], None)
+        (found,) = subscriptions.load_subscriptions(conn)
+    assert found.state == "paused", "it still collects"
+    assert due(store, NOW + 1000 * DAY) == []
+
+
+def test_an_ended_subscription_is_neither_due_nor_listed_nor_ended_twice(store: Store) -> None:
+    planned = store_digest(store)
+    with store.begin() as conn:
+        assert subscriptions.end(conn, planned.subscription_id, NOW)
+        assert not subscriptions.end(conn, planned.subscription_id, NOW)
+        assert not subscriptions.pause(conn, planned.subscription_id, None)
+        assert subscriptions.load_subscriptions(conn) == []
+        assert len(subscriptions.load_subscriptions(conn, include_ended=True)) == 1
+        assert conn.execute(select(deliveries.c.state)).scalar() == DeliveryState.SUPPRESSED
+    assert due(store, NOW + 9 * DAY) == []
+
+
+def test_an_event_makes_subscriptions_due_unless_they_are_due_before(store: Store) -> None:
+    ids = subscribe(store, make_subscription("a"), make_subscription("b"), make_subscription("c"))
+    with store.begin() as conn:
+        subscriptions.set_next_due(conn, ids["a"], None)
+        subscriptions.set_next_due(conn, ids["b"], NOW - DAY)
+        subscriptions.pause(conn, ids["c"], None)
+        assert subscriptions.make_due(conn, ids.values(), NOW) == 1
+        assert subscriptions.make_due(conn, ids.values(), NOW) == 0
+    assert due(store, NOW) == ["b", "a"]
+
+
+def test_a_subscription_everybody_left_is_not_due_any_more(store: Store) -> None:
+    subscribe(
+        store, make_subscription(destinations=(MAIL, FEED)), make_subscription("both", destinations=(MAIL, SLACK))
+    )
+    with store.begin() as conn:
+        leave(conn, MAIL, "", how="page", at=NOW)
+        found = {one.subscription.name: one for one in subscriptions.load_subscriptions(conn)}
+    assert found["team"].next_due_at is None
+    assert due(store, NOW + DAY) == ["both"]
+
+
+def test_loading_no_ids_loads_nothing(store: Store) -> None:
+    subscribe(store, make_subscription())
+    with store.read() as conn:
+        assert subscriptions.load_subscriptions(conn, []) == []
+
+
+def test_a_hundred_subscriptions_are_loaded_in_as_many_statements_as_one(store: Store) -> None:
+    subscribe(store, *(make_subscription(f"team-{number}") for number in range(100)))
+    statements: list[str] = []
+    event.listen(store.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    with store.read() as conn:
+        assert len(subscriptions.load_subscriptions(conn)) == 100
+    reads = [statement for statement in statements if statement.startswith("SELECT")]
+    assert len(reads) == 3
+
+
+def test_a_feeds_address_can_be_changed_and_revoked(store: Store) -> None:
+    ids = subscribe(store, make_subscription())
+    with store.begin() as conn:
+        assert subscriptions.load_feed_access(conn, "team") == subscriptions.FeedAccess(
+            ids["team"], 0, None, is_live=True
+        )
+        subscriptions.revoke_feed(conn, ids["team"], NOW)
+        revoked = subscriptions.load_feed_access(conn, "team")
+        assert revoked is not None
+        assert revoked.revoked_at == NOW
+        assert subscriptions.bump_feed_generation(conn, ids["team"]) == 1
+        assert subscriptions.load_feed_access(conn, "team") == subscriptions.FeedAccess(
+            ids["team"], 1, None, is_live=True
+        )
+        assert subscriptions.load_feed_access(conn, "nobody") is None
+        assert subscriptions.load_subscriptions(conn)[0].feed_generation == 1

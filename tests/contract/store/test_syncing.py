@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+from digest.announcements import Kind
+from digest.errors import ConfigurationError
+from digest.messages import DeliveryState
+from digest.store import matches, subscribers, syncing, tokens
+from digest.store.queries import SyncReport, sync_queries
+from digest.store.schema import deliveries, subscription_queries
+from digest.store.subscriptions import load_subscriptions
+from digest.subscriptions import Cadence, Destination, DestinationKind, Origin, QuietDays
+from tests.contract.store.made import (
+    DAY,
+    FEED,
+    MAIL,
+    MORNING,
+    NOW,
+    SLACK,
+    make_paper,
+    make_subscription,
+    store_digest,
+    store_match,
+    store_papers,
+    subscribe,
+)
+
+if TYPE_CHECKING:
+    from digest.planning import DueSubscription
+    from digest.store import Store
+    from digest.subscriptions import Subscription
+
+OTHER = Destination(DestinationKind.MAIL, "other@example.org")
+
+
+def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = Origin.FILE) -> SyncReport:
+    at = NOW + at_day * DAY
+    names = {name for subscription in wanted for name in subscription.queries}
+    with store.begin() as conn:
+        sync_queries(conn, {name: (name, name, "") for name in sorted(names)}, origin, at)
+        return syncing.sync_subscriptions(conn, wanted, origin, at, lambda _: at + DAY)
+
+
+def load(store: Store, name: str = "team") -> DueSubscription:
+    with store.read() as conn:
+        (found,) = load_subscriptions(conn, names=[name], include_ended=True)
+        return found
+
+
+def states(store: Store) -> list[str]:
+    with store.read() as conn:
+        return list(conn.execute(select(deliveries.c.state).order_by(deliveries.c.id)).scalars())
+
+
+def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
+    written = make_subscription(
+        queries=("perf", "gpu"),
+        destinations=(SLACK, MAIL, FEED),
+        cadence=Cadence.parse("mondays and thursdays at 07:30 Europe/Berlin"),
+        kinds=(Kind.NEW, Kind.WITHDRAWAL),
+        quiet_days=QuietDays.HEARTBEAT,
+        cap=None,
+        first_look=3,
+        title="The team's papers",
+    )
+    assert sync(store, written) == SyncReport(added=("team",))
+    found = load(store)
+    assert found.subscription == written
+    assert [revision.name for revision in found.revisions] == ["perf", "gpu"]
+    assert (found.state, found.created_at, found.last_slot, found.next_due_at) == ("active", NOW, "", NOW + DAY)
+
+
+def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
+    written = make_subscription(destinations=(SLACK, MAIL, FEED), queries=("perf", "gpu"))
+    sync(store, written)
+    before = load(store)
+    assert sync(store, written, at_day=1) == SyncReport()
+    assert load(store) == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"title": "Another title"},
+        {"kinds": (Kind.REPLACEMENT,)},
+        {"cap": None},
+        {"quiet_days": QuietDays.NOTE},
+        {"queries": ("gpu", "perf")},
+        {"queries": ("gpu",)},
+        {"destinations": (SLACK, MAIL)},
+        {"destinations": (MAIL, SLACK, OTHER)},
+    ],
+)
+def test_an_edit_is_taken_over_and_does_not_move_the_next_turn(store: Store, changes: dict[str, Any]) -> None:
+    written = make_subscription(queries=("perf", "gpu"), destinations=(MAIL, SLACK))
+    sync(store, written)
+    edited = replace(written, **changes)
+    assert sync(store, edited, at_day=1).edited == ("team",)
+    found = load(store)
+    assert found.subscription == edited
+    assert found.next_due_at == NOW + DAY
+
+
+def test_another_cadence_moves_the_next_turn(store: Store) -> None:
+    sync(store, make_subscription())
+    sync(store, make_subscription(cadence=Cadence.parse("daily at 09:00 UTC")), at_day=3)
+    assert load(store).next_due_at == NOW + 4 * DAY
+
+
+def test_a_feed_alone_has_no_next_turn(store: Store) -> None:
+    sync(store, make_subscription(destinations=(FEED, Destination(DestinationKind.FILE, "x.atom"))))
+    assert load(store).next_due_at is None
+
+
+def test_a_subscription_the_file_names_no_more_ends_and_what_waits_is_suppressed(store: Store) -> None:
+    store_digest(store, MAIL, SLACK)
+    assert sync(store, make_subscription("other")) == SyncReport(added=("other",), ended=("team",))
+    assert states(store) == [DeliveryState.SUPPRESSED] * 2
+    assert (load(store).state, load(store).next_due_at) == ("ended", None)
+    assert sync(store, make_subscription("other")) == SyncReport()
+
+
+def test_a_subscription_that_comes_back_is_told_only_what_is_matched_from_then_on(store: Store) -> None:
+    ids = subscribe(store, make_subscription())
+    (change,) = store_papers(store, [make_paper()])
+    run_id = store_match(store, {ids["team"]: (change.id,)})
+    sync(store, make_subscription("other"))
+    assert sync(store, make_subscription(), make_subscription("other"), at_day=2).added == ("team",)
+    found = load(store)
+    assert (found.id, found.state, found.plan_after) == (ids["team"], "active", run_id)
+    assert (found.next_due_at, found.created_at) == (NOW + 3 * DAY, NOW)
+
+
+def test_renaming_keeps_the_subscription_and_who_left_it(store: Store) -> None:
+    ids = subscribe(store, make_subscription())
+    with store.begin() as conn:
+        subscribers.leave(conn, MAIL, "team", how="one-click", at=NOW)
+        tokens.remember_token(conn, "f00d", "leave", at=NOW, destination=str(MAIL), subscription="team")
+    renamed = make_subscription("crew", was="team", destinations=(MAIL, SLACK))
+    assert sync(store, renamed) == SyncReport(edited=("crew",))
+    assert load(store, "crew").id == ids["team"]
+    assert load(store, "crew").subscription.destinations == (SLACK,)
+    with store.begin() as conn:
+        token = tokens.find_token(conn, "f00d")
+        assert not subscribers.leave(conn, MAIL, "crew", how="page", at=NOW), "it had left already"
+    assert token is not None
+    assert token.subscription == "crew"
+    assert sync(store, renamed) == SyncReport(), "`was` may stay in the file"
+
+
+def test_a_destination_somebody_left_stays_left_whatever_the_file_says(store: Store) -> None:
+    subscribe(store, make_subscription(destinations=(MAIL, SLACK)))
+    with store.begin() as conn:
+        subscribers.leave(conn, MAIL, "team", how="one-click", at=NOW)
+    sync(store, make_subscription(destinations=(SLACK,)))
+    sync(store, make_subscription(destinations=(MAIL, SLACK)))
+    assert load(store).subscription.destinations == (SLACK,)
+
+
+def test_a_destination_taken_from_the_file_gets_nothing_more_until_it_is_named_again(store: Store) -> None:
+    store_digest(store, MAIL, SLACK)
+    assert sync(store, make_subscription(destinations=(SLACK,))).edited == ("team",)
+    assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.READY]
+    assert load(store).subscription.destinations == (SLACK,)
+    sync(store, make_subscription(destinations=(SLACK, MAIL)))
+    assert load(store).subscription.destinations == (SLACK, MAIL)
+
+
+def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: Store) -> None:
+    ids = subscribe(store, make_subscription(destinations=(FEED,)))
+    (change,) = store_papers(store, [make_paper()])
+    run_id = store_match(store, {ids["team"]: (change.id,)})
+    sync(store, make_subscription(destinations=(FEED, MAIL)), at_day=1)
+    found = load(store)
+    assert (found.plan_after, found.next_due_at) == (run_id, NOW + 2 * DAY)
+    with store.read() as conn:
+        assert matches.pending_matches(conn, found.id, found.plan_after) == []
+        assert len(matches.feed_matches(conn, found.id, since=NOW, at_least=1)) == 1
+
+
+def test_a_first_look_is_to_come_for_each_saved_query_once(store: Store) -> None:
+    ids = subscribe(store, make_subscription(first_look=5), make_subscription("calm", first_look=0))
+    with store.begin() as conn:
+        (pending,) = matches.pending_first_looks(conn)
+        assert (pending.subscription_id, pending.days, pending.revision.name) == (ids["team"], 5, "perf")
+        matches.close_first_look(conn, pending, 1)
+    subscribe(store, make_subscription(first_look=5, queries=("perf", "gpu")), make_subscription("calm"))
+    with store.read() as conn:
+        (pending,) = matches.pending_first_looks(conn)
+        wanted = conn.execute(select(subscription_queries.c.first_look_run_id)).scalars().all()
+    assert pending.revision.name == "gpu"
+    assert sorted(wanted, key=str) == [syncing.NO_FIRST_LOOK, 1, None]
+
+
+def test_a_saved_query_that_there_is_not_is_named(store: Store) -> None:
+    with pytest.raises(ConfigurationError, match="team asks for a saved query perf"), store.begin() as conn:
+        syncing.sync_subscriptions(conn, [make_subscription()], Origin.FILE, NOW, lambda _: MORNING)
+
+
+def test_a_name_that_people_took_for_themselves_is_not_taken_over(store: Store) -> None:
+    sync(store, make_subscription(), origin=Origin.STORE)
+    with pytest.raises(ConfigurationError, match="the name team"):
+        sync(store, make_subscription(), origin=Origin.FILE)
+    assert sync(store, origin=Origin.FILE) == SyncReport(), "and it does not end with the file"
