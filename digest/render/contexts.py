@@ -1,8 +1,8 @@
 """What each template sees: one frozen dataclass per template, its fields being the template's names.
 
-Every environment also has the filters `count_papers` (`9 papers`) and `open_sentence` (first letter
-large). Slack's templates have `link(url, label)`, the terminal's `styled(text, style)`, HTML
-templates `read_style(name)`.
+Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
+Slack's templates have `link(url, label)`, the terminal's `styled(text, style)`, HTML templates
+`read_style(name)`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Three Jinja environments: escaped (HTML, XML), plain text, and Slack's mrkdwn.
 
 A template's name decides its environment, from explicit lists: Jinja's own choice by suffix leaves
-`*.html.j2` and `*.atom` unescaped. Everything undefined is an error in all three. A user's folder
+`*.html.j2` and `*.atom` unescaped. Everything undefined is an error in all three. The operator's folder
 comes before the shipped one file by file, and `default:email/digest.html` always names the shipped
-file, so that a user's template can extend the one it replaces.
+file, so that an operator's template can extend the one it replaces.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _INLINED_STYLES = "email/style.css"
 
 
 class Templates:
-    """Every template by name, from the user's folders and the shipped one.
+    """Every template by name, from the operator's folders and the shipped one.
 
     Args:
-        folders: the user's, first come first served.
+        folders: the operator's, first come first served.
         shipped: the folder that came with the installation.
     """
 

@@ -10,6 +10,7 @@ import re
 _FLOWED_WIDTH = 72
 """RFC 3676 §4.2 asks for at most 78 with the trailing blank."""
 
+_SHORT_BEGINNING = 8
 _STUFFED = re.compile(r"[ >]|From ")
 _LINK = re.compile(r"\s*(?:https?://|mailto:)\S+\Z")
 _SIGNATURE = "-- "
@@ -37,7 +38,9 @@ def _break_line(line: str, width: int) -> list[str]:
         return [line]
     parts: list[str] = []
     for word in line.split(" "):
-        if parts and len(parts[-1]) + 1 + len(word) <= width:
+        # A text without blanks, such as a title in Chinese, is too long for any line: its number stays with it.
+        is_hopeless = len(word) > width and bool(parts) and len(parts[-1]) < _SHORT_BEGINNING
+        if parts and (is_hopeless or len(parts[-1]) + 1 + len(word) <= width):
             parts[-1] += f" {word}"
         else:
             parts.append(word)

@@ -21,7 +21,7 @@ _DOCUMENT = re.compile(r"<html\b", re.IGNORECASE)
 
 
 def inline_styles(source: str, css: str) -> str:
-    """Return a template's source with the rules of `css` written into its elements.
+    """Return a template's source with the declarations of `css` written into its elements.
 
     `<style>` elements stay as they are: they hold what cannot be inlined, such as media queries.
 

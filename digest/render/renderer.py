@@ -42,7 +42,7 @@ class Renderer:
     """Renders digests and feeds for every medium. Safe to share between threads.
 
     Args:
-        folders: the user's template folders, first come first served; the shipped one is always last.
+        folders: the operator's template folders, first come first served; the shipped one is always last.
 
     Raises:
         TemplateError: the shipped templates are missing.

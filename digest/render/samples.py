@@ -32,7 +32,7 @@ _ABSTRACT = (
     "Shared accelerators are cheap on average and slow at the worst moment. We measure where the worst "
     "moments come from on a cluster of 96 GPUs and find that four in five begin with a copy nobody waits "
     "for. A scheduler that holds such copies back for at most $10^{-3}$ s brings the 99.9th percentile down "
-    "by a factor of 7 while the mean moves by less than 2 %. The rule needs no change to programs, and it "
+    "by a factor of 7 while the mean moves by less than 2 %. It needs no change to programs, and it "
     "fits on one page."
 )
 _SHARED = (

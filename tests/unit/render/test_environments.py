@@ -43,13 +43,13 @@ def test_a_suffix_that_is_not_listed_is_an_error_rather_than_unescaped(tmp_path:
     assert ".html" in caught.value.hint
 
 
-def test_a_users_file_comes_before_the_shipped_one_and_others_stay(tmp_path: Path) -> None:
+def test_an_operators_file_comes_before_the_shipped_one_and_others_stay(tmp_path: Path) -> None:
     templates = _write(tmp_path, "web/error.html", "mine: {{ status }}")
     assert templates.render("web/error.html", ErrorContext(404, "m", "h")) == "mine: 404"
     assert templates.read_source("web/style.css") == Templates([], SHIPPED).read_source("web/style.css")
 
 
-def test_a_users_file_can_extend_the_shipped_one_it_replaces(tmp_path: Path) -> None:
+def test_an_operators_file_can_extend_the_shipped_one_it_replaces(tmp_path: Path) -> None:
     source = '{% extends "default:web/error.html" %}{% block main %}ours: {{ super() }}{% endblock %}'
     page = _write(tmp_path, "web/error.html", source).render("web/error.html", ErrorContext(404, "No page", ""))
     assert "ours:" in page
@@ -102,6 +102,6 @@ def test_mail_templates_carry_their_styles_in_every_element_and_other_templates_
     assert "style=" not in templates.render("web/error.html", ErrorContext(404, "m", "h"))
 
 
-def test_a_users_style_sheet_changes_the_shipped_mail(tmp_path: Path) -> None:
+def test_an_operators_style_sheet_changes_the_shipped_mail(tmp_path: Path) -> None:
     templates = _write(tmp_path, "email/style.css", "mark { background: #00ff00 }")
     assert templates.inline_tag("<mark>") == '<mark style="background:#00ff00">'

@@ -30,6 +30,10 @@ def test_a_link_stays_on_its_own_line_whole() -> None:
     assert flow_text(f"See:\n{link}\n") == f"See:\n{link}\n"
 
 
+def test_a_text_without_blanks_stays_with_its_number() -> None:
+    assert flow_text("6. " + "论" * 90) == "6. " + "论" * 90
+
+
 def test_lines_that_would_mean_something_else_are_stuffed() -> None:
     assert flow_text("> quoted\nFrom me\n indented\n-- \nname") == " > quoted\n From me\n  indented\n-- \nname"
 

@@ -67,7 +67,7 @@ def test_a_page_is_complete_whatever_the_cap(renderer: Renderer) -> None:
     page = renderer.render_page(digest, Links())
     assert page.count('<div class="paper"') == 300
     assert "Paper 300" in page
-    assert page.count("The rule needs no change to programs") == 300
+    assert page.count("It needs no change to programs") == 300
 
 
 def test_a_page_names_every_author_and_shows_whole_comments(renderer: Renderer) -> None:
@@ -116,4 +116,4 @@ def test_a_page_that_does_not_exist_is_a_templates_error(renderer: Renderer) -> 
 def test_plain_text_is_broken_at_78_columns_but_for_links(renderer: Renderer) -> None:
     text = renderer.render_text(sample_digest(), SAMPLE_LINKS)
     assert all(len(line) <= 78 or line.startswith("https://") for line in text.splitlines())
-    assert "The rule needs no change to programs" in " ".join(text.split())
+    assert "It needs no change to programs" in " ".join(text.split())

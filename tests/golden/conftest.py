@@ -1,0 +1,89 @@
+"""Golden files: what each medium looked like when somebody last looked at it.
+
+`pytest tests/golden --update-golden` writes them anew and shows what changed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from digest.messages import Delivery, DeliveryState
+from digest.render import MailIdentity, Renderer
+from digest.render.samples import EVENING
+from digest.subscriptions import Destination
+
+EXPECTED = Path(__file__).with_name("expected")
+_LONGEST_LINE = 160
+
+Golden = Callable[[str, str], None]
+MakeDelivery = Callable[..., Delivery]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the golden files anew and show what changed"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Golden:
+    """Compares a text with the golden file of a name, or writes the file and shows the difference."""
+    is_update = request.config.getoption("--update-golden", default=False)
+
+    def compare(name: str, text: str) -> None:
+        file = EXPECTED / name
+        before = file.read_bytes().decode("utf-8") if file.exists() else ""
+        difference = _show_difference(name, before, text)
+        if is_update and before != text:
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(text.encode("utf-8"))
+            with capsys.disabled():
+                print(f"\n{difference}")  # noqa: T201 - the difference is what the option was given for
+        elif before != text:
+            pytest.fail(f"{name} changed; look, then run with --update-golden\n{difference}", pytrace=False)
+
+    return compare
+
+
+def _show_difference(name: str, before: str, after: str) -> str:
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), f"golden/{name}", "now", lineterm="", n=1
+    )
+    return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)
+
+
+@pytest.fixture(scope="session")
+def renderer() -> Renderer:
+    return Renderer()
+
+
+@pytest.fixture(scope="session")
+def identity() -> MailIdentity:
+    return MailIdentity("digest@example.org", "Digest", "digest.example.org", EVENING)
+
+
+@pytest.fixture(scope="session")
+def deliver() -> MakeDelivery:
+    """Makes a delivery to a destination given as text, with any other field of `Delivery`."""
+
+    def make(to: str, **fields: Any) -> Delivery:  # noqa: ANN401 - the fields of Delivery
+        values: dict[str, Any] = {
+            "id": 1,
+            "digest_id": 1,
+            "part": 0,
+            "parts": 1,
+            "state": DeliveryState.CLAIMED,
+            "attempts": 0,
+            "token": 1,
+            "idempotency_key": "5a1d0b0e-93a4-4a35-8c39-6ad6c55a2f10",
+            "not_before": EVENING,
+            "created_at": EVENING,
+        }
+        return Delivery(destination=Destination.parse(to), **(values | fields))
+
+    return make

@@ -1,0 +1,130 @@
+import email
+import email.policy
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from digest.messages import Digest, Feed, FeedEntry, Links
+from digest.papers import Author
+from digest.render import (
+    ErrorContext,
+    HomeContext,
+    LeaveContext,
+    LeftContext,
+    MailIdentity,
+    Renderer,
+)
+from digest.render.samples import (
+    EVENING,
+    SAMPLE_LINKS,
+    make_digest,
+    make_entry,
+    odd_entries,
+    quiet_digests,
+    sample_digest,
+)
+from digest.subscriptions import Destination
+from tests.golden.conftest import Golden, MakeDelivery
+
+DIGESTS: dict[str, Digest] = {
+    "ordinary": sample_digest(),
+    "odd": make_digest(odd_entries()),
+    "capped": make_digest([make_entry(number, abstract="Short.") for number in range(1, 31)], shown=8),
+    **quiet_digests(),
+}
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_mails_look_as_they_did(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, name: str
+) -> None:
+    message = renderer.render_mail(DIGESTS[name], deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
+    mail = email.message_from_bytes(message.body, policy=email.policy.default)
+    plain, html = (str(part.get_content()).replace("\r\n", "\n") for part in mail.iter_parts())
+    head = message.body.partition(b"\r\n\r\n")[0].decode("ascii").replace("\r\n", "\n")
+    golden(f"{name}.mail.head.txt", f"{head}\n")
+    golden(f"{name}.mail.txt", plain)
+    golden(f"{name}.mail.html", html)
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_slack_messages_look_as_they_did(
+    renderer: Renderer, deliver: MakeDelivery, golden: Golden, name: str
+) -> None:
+    parts = renderer.count_parts(DIGESTS[name], Destination.parse("slack:#papers"))
+    messages = [
+        renderer.render_slack(
+            DIGESTS[name],
+            deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1764000000.000100" if part else ""),
+            SAMPLE_LINKS,
+        )
+        for part in range(parts)
+    ]
+    payloads = [json.loads(message.body) for message in messages]
+    golden(f"{name}.slack.json", json.dumps(payloads, indent=1, ensure_ascii=False) + "\n")
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_pages_look_as_they_did(renderer: Renderer, golden: Golden, name: str) -> None:
+    page = renderer.render_page(DIGESTS[name], Links(feed=SAMPLE_LINKS.feed))
+    golden(f"{name}.page.html", _without_crowd(page))
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_the_terminal_looks_as_it_did(renderer: Renderer, golden: Golden, name: str) -> None:
+    plain = renderer.render_terminal(DIGESTS[name], width=107, color=False, limit=2)
+    colored = renderer.render_terminal(DIGESTS[name], width=60, color=True, limit=None)
+    golden(f"{name}.terminal.txt", plain + "\n" + colored.replace("\x1b", "ESC"))
+
+
+def _make_feed(name: str) -> Feed:
+    entries = [entry for entry in DIGESTS[name].entries if len(entry.paper.authors) < 100]
+    return Feed(
+        id="tag:digest.example.org,2026:feed:demo-team",
+        title="demo-team",
+        updated=EVENING,
+        self_url=SAMPLE_LINKS.feed,
+        home_url=SAMPLE_LINKS.home,
+        entries=tuple(
+            FeedEntry(
+                f"tag:digest.example.org,2026:arxiv:{entry.paper.id}",
+                entry,
+                EVENING - timedelta(hours=number + 1),
+                EVENING - timedelta(hours=number),
+            )
+            for number, entry in enumerate(entries)
+        ),
+        notice="" if entries else "Nothing has matched yet. This feed fills from the next mailing on.",
+    )
+
+
+@pytest.mark.parametrize("name", ["ordinary", "odd", "quiet"])
+def test_feeds_look_as_they_did(renderer: Renderer, golden: Golden, name: str) -> None:
+    golden(f"{name}.feed.atom", renderer.render_atom(_make_feed(name)).decode("utf-8"))
+    golden(f"{name}.feed.json", renderer.render_json_feed(_make_feed(name)).decode("utf-8"))
+
+
+def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Golden) -> None:
+    contexts: dict[str, Any] = {
+        "leave": LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
+        "left": LeftContext("demo-team"),
+        "error": ErrorContext(404, "There is no such page", "Look at the address again."),
+        "home": HomeContext("ops@example.org", "mailing of Thu 19 Nov: complete, 412 looked at", is_healthy=True),
+    }
+    for name, context in contexts.items():
+        golden(f"{name}.web.html", renderer.render_web(f"{name}.html", context))
+
+
+def _without_crowd(page: str) -> str:
+    """Leave out the middle of three thousand made-up names: a golden file is there to be read."""
+    before, first, rest = page.partition("<bdi>Given10 Family10</bdi>,\n")
+    return before + first + rest.rpartition("<bdi>Given3300 Family3300</bdi>,\n")[2] if first else page
+
+
+def test_a_crowd_is_left_out_of_the_golden_page_only(renderer: Renderer) -> None:
+    crowd = make_digest((make_entry(1, authors=tuple(Author(f"Given{n} Family{n}") for n in range(3_303))),))
+    page = renderer.render_page(crowd, Links())
+    assert page.count("<bdi>Given") == 3_303
+    assert _without_crowd(page).count("<bdi>Given") == 13
