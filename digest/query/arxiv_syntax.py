@@ -6,8 +6,8 @@ everything goes out as pairs in parentheses, an ANDNOT always between two operan
 word or between quotes.
 
 What comes back is held against the query again here. Where arXiv can't be asked exactly, it is asked
-for more: that costs a few papers over the line, never a lost one. Accents are the exception: arXiv does
-not fold them in titles and abstracts, and finds `Schrödinger` only when asked for it.
+for more: that costs a few papers over the line, never a lost one. Accents left out are the exception:
+arXiv does not fold them in titles and abstracts, and `Schrodinger` won't bring it to `Schrödinger`.
 """
 
 from __future__ import annotations
@@ -98,12 +98,19 @@ def _write_term(prefix: Prefix, text: str) -> str:
 def _write_words(condition: Condition, *, is_wanted: bool) -> str:
     prefix = condition.prefix
     if condition.shape is Shape.PHRASE:
-        return _write_term(prefix, condition.text)
+        return _write_accents(prefix, condition.text, is_wanted=is_wanted)
     words = [word.text for word in split_words(condition.text)]
+    last = []
     if condition.shape is Shape.BEGINNING:
-        beginning = _write_beginning(prefix, words.pop(), is_wanted=is_wanted)
-        return _pair("AND", [*(_write_term(prefix, word) for word in words), beginning])
-    return _pair("AND", [_write_term(prefix, word) for word in words if not is_stop_word(word)])
+        last = [_write_beginning(prefix, words.pop(), is_wanted=is_wanted)]
+    kept = [word for word in words if not is_stop_word(word)]
+    return _pair("AND", [*(_write_accents(prefix, word, is_wanted=is_wanted) for word in kept), *last])
+
+
+def _write_accents(prefix: Prefix, text: str, *, is_wanted: bool) -> str:
+    """Return a text as written, and without its accents beside it: here the two are one, at arXiv not."""
+    spellings = {text: None, fold(text): None} if is_wanted else {text: None}
+    return _pair_any(_write_term(prefix, spelling) for spelling in spellings)
 
 
 def _write_beginning(prefix: Prefix, word: str, *, is_wanted: bool) -> str:
