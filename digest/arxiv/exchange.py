@@ -7,6 +7,7 @@ bytes of a body once unpacked, and the seconds the whole of it may take, however
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
 import zlib
@@ -214,7 +215,8 @@ def _describe_failure(error: httpx.HTTPError, asked: Asked, watch: _Watch) -> Ar
     elif isinstance(error, httpx.TimeoutException):
         message = f"{host} said nothing for {asked.read_seconds:g} seconds"
     elif isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
-        message = f"{host} can't be reached: {error}"
+        reason = re.sub(r"^\[Errno -?\d+\] ", "", str(error))
+        message = f"{host} can't be reached: {reason}"
     else:
         message = f"the connection to {host} broke: {error}"
     return ArxivUnreachable(message, hint=_CHECK_NETWORK)

@@ -50,13 +50,15 @@ def _tell(report: PassReport) -> None:
     for name, problem in report.roster.unreadable:
         click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
     if not report.poll.was_due:
-        click.echo("arXiv: asked recently enough; `digest run --now` asks all the same.")
+        click.echo(f"arXiv: {report.poll.why_not or 'nothing to ask'} (`digest run --now` asks all the same).")
     elif report.poll.is_bootstrap and not report.poll.failures:
         click.echo(f"First look at arXiv: {report.poll.papers:,} papers known from here on; none of them is news.")
     sent = report.deliver.total
     if sent:
         ways = ", ".join(f"{kind} {count}" for kind, count in sorted(report.deliver.sent.items()))
-        click.echo(f"{len(report.plan.digests)} digests planned, {sent} messages sent ({ways}).")
+        click.echo(
+            f"{_count(len(report.plan.digests), 'digest')} planned, {_count(sent, 'message')} sent ({ways})."
+        )
     else:
         click.echo("Nothing new to send." if not report.plan.digests else "Nothing was sent.")
     for line in report.deliver.retries:
@@ -66,7 +68,11 @@ def _tell(report: PassReport) -> None:
     if report.deliver.suppressed:
         click.echo(f"{report.deliver.suppressed} not sent: the reader has left.")
     if report.feeds:
-        click.echo(f"{report.feeds} feed files written.")
+        click.echo(f"{_count(report.feeds, 'feed file')} written.")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _as_json(report: PassReport) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.telling import json_option, print_json
-from digest.errors import ArxivUnreachable
+from digest.errors import ArxivUnreachable, StoreError
 
 if TYPE_CHECKING:
     from digest.messages import Digest
@@ -34,8 +34,9 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
     try:
         digest = _look_up(ctx, query, days)
     except ArxivUnreachable as error:
+        said = error.message.removeprefix(f"{error.request}: ")
         raise ArxivUnreachable(
-            f"arXiv can't be reached from here: {error.message}",
+            f"arXiv can't be reached from here ({said})",
             hint="`digest demo` shows everything on a made-up arXiv, without a network.",
         ) from error
     if as_json:
@@ -52,11 +53,16 @@ def _look_up(ctx: click.Context, query: Query, days: int) -> Digest:
     from digest.config import find_state_folder, open_config_or_defaults, read_environment  # noqa: PLC0415 - the same
     from digest.pipeline import open_client  # noqa: PLC0415 - the same
     from digest.pipeline.looking_up import look_up  # noqa: PLC0415 - the same
-    from digest.store.gate import Gate, create_standalone  # noqa: PLC0415 - the same
+    from digest.store import Gate, create_standalone, open_store  # noqa: PLC0415 - the same
 
     config = open_config_or_defaults(ctx.obj["config_path"])
     clock = choose_clock(config)
-    store = create_standalone(find_state_folder(read_environment()) / "try.db")
+    try:
+        store = open_store(
+            config.store.url
+        )  # an installation's own gate, so that run, serve and try keep one pace
+    except StoreError:
+        store = create_standalone(find_state_folder(read_environment()) / "try.db")
     try:
         client = open_client(config, Gate(store, clock, f"try:{os.getpid()}", patience=30.0), clock)
         try:

@@ -16,6 +16,7 @@ import traceback
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -147,6 +148,11 @@ class _Server(ThreadingHTTPServer):
         self._handling: set[threading.Thread] = set()
         self._lock = threading.Lock()
 
+    def server_bind(self) -> None:
+        """Bind without asking the name servers what 127.0.0.1 is called, which may take a second."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+
     def remember(self, connection: socket.socket) -> None:
         with self._lock:
             self._open[id(connection)] = connection
@@ -195,6 +201,9 @@ class _Handler(BaseHTTPRequestHandler):
             super().handle()
         except OSError:
             self.close_connection = True  # the client went away, as clients may
+        except ValueError:
+            if not self.wfile.closed:  # a reset of ours closes what http.server then wants to flush
+                raise
 
     def do_GET(self) -> None:
         answer = self.server.answer(self._read_request())

@@ -48,11 +48,15 @@ class MatchReport:
 
     def describe(self) -> str:
         """Say how many papers each saved query brought, and how many they are together."""
+        if self.first_looks:
+            return f"{len(self.papers)} papers, of them a first look for new saved queries"
+        if not self.changes:
+            return "nothing new to match"
         names = " · ".join(f"{name} {count}" for name, count in self.by_query.items() if count)
         together = sum(self.by_query.values())
         twice = together - len(self.papers)
-        overlap = f" ({twice} matched twice, shown once)" if twice > 0 and not self.first_looks else ""
-        return f"{names or 'no saved query'} = {len(self.papers)} papers{overlap}"
+        overlap = f" ({twice} matched twice, shown once)" if twice > 0 else ""
+        return f"{names or 'no saved query'} = {len(self.papers)} paper{'s' * (len(self.papers) != 1)}{overlap}"
 
 
 def match(site: Site) -> MatchReport:

@@ -13,7 +13,14 @@ from digest.arxiv.harvest import walk_records
 from digest.arxiv.search import walk_search
 from digest.comparing import Horizon
 from digest.pipeline.recording import PollReport, RecordedRun
-from digest.planning.polls import EDIT_MARGIN, QUERY_LOOKBACK, Source, harvest_from, is_poll_due
+from digest.planning.polls import (
+    EDIT_MARGIN,
+    QUERY_LOOKBACK,
+    Source,
+    describe_pause,
+    harvest_from,
+    is_poll_due,
+)
 from digest.query import matches, parse_query, to_arxiv
 from digest.store import cursors as cursor_store
 from digest.store import queries as query_store
@@ -52,6 +59,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         cursor = cursor_store.load_cursor(conn, Source.HARVEST)
         last_failure = run_store.last_failure(conn, Source.HARVEST)
     if not (even_if_not_due or is_poll_due(cursor.last_complete_at, last_failure, now)):
+        report.why_not = describe_pause(cursor.last_complete_at, last_failure, now)
         return
     from_date = harvest_from(cursor.complete_from, now)
     report.was_due, report.is_bootstrap = True, not cursor.is_bootstrapped
@@ -83,6 +91,9 @@ def _poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         for text in order
         if even_if_not_due or is_poll_due(cursors[text].last_complete_at, failures[text], now)
     ]
+    if not due and order:
+        oldest = min((cursors[text].last_complete_at for text in order), key=lambda at: at or now)
+        report.why_not = describe_pause(oldest, max(filter(None, failures.values()), default=None), now)
     for text in due:
         report.was_due = True
         query, cursor = parse_query(text), cursors[text]

@@ -43,6 +43,7 @@ class PollReport:
 
     Attributes:
         was_due: whether anything was asked at all.
+        why_not: why nothing was asked, in words; "" where something was.
         is_bootstrap: whether this was the very first look: nothing it found is news.
         runs: looks that ended complete.
         pages: pages stored.
@@ -53,6 +54,7 @@ class PollReport:
     """
 
     was_due: bool = False
+    why_not: str = ""
     is_bootstrap: bool = False
     runs: int = 0
     pages: int = 0

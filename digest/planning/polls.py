@@ -71,6 +71,17 @@ def is_poll_due(last_complete: datetime | None, last_failure: datetime | None, n
     return last_complete is None or last_complete < latest_poll_time(now)
 
 
+def describe_pause(last_complete: datetime | None, last_failure: datetime | None, now: datetime) -> str:
+    """Say why nothing is asked now, and from when on it is; for the arguments see `is_poll_due`."""
+    if last_failure is not None and now - last_failure < RETRY_AFTER_FAILURE:
+        again = last_failure + RETRY_AFTER_FAILURE
+        return f"the last look failed; the next is made from {again.astimezone(EASTERN):%H:%M} ET on"
+    looked = f"looked {last_complete.astimezone(EASTERN):%a %H:%M} ET" if last_complete else "never looked"
+    return (
+        f"{looked}; the next look is worth a request from {next_poll_time(now).astimezone(EASTERN):%a %H:%M} ET on"
+    )
+
+
 def harvest_from(complete_from: date | None, now: datetime) -> date:
     """Return the OAI-PMH `from` date of the next harvest.
 

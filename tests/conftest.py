@@ -1,0 +1,25 @@
+"""What every test shares: how hypothesis draws, and that nothing of the surroundings leaks in."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "nightly", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("DIGEST_HYPOTHESIS", "suite"))
+
+_KEPT = {"DIGEST_REAL_DATA", "DIGEST_HYPOTHESIS", "DIGEST_WHEEL"}
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the machine's own settings and proxies away from what is tested."""
+    for name in list(os.environ):
+        is_ours = name.startswith("DIGEST_") and name not in _KEPT
+        if is_ours or name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch.delenv(name)
