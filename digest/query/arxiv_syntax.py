@@ -109,7 +109,7 @@ def _write_words(condition: Condition, *, is_wanted: bool) -> str:
 
 def _write_accents(prefix: Prefix, text: str, *, is_wanted: bool) -> str:
     """Return a text as written, and without its accents beside it: here the two are one, at arXiv not."""
-    spellings = {text: None, fold(text): None} if is_wanted else {text: None}
+    spellings = {text: None, fold(text).strip() or text: None} if is_wanted else {text: None}
     return _pair_any(_write_term(prefix, spelling) for spelling in spellings)
 
 

@@ -27,7 +27,7 @@ def cut(text: str) -> list[str]:
         ("機械学習 GPU加速", ["機", "械", "学", "習", "gpu", "加", "速"]),
         ("машинное обучение", ["машинное", "обучение"]),
         ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
-        ("… – & +", []),
+        ("… – & + ゜", []),
     ],
 )
 def test_text_is_cut_into_words_as_arxivs_index_does(text: str, words: list[str]) -> None:
