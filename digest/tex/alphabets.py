@@ -17,11 +17,13 @@ _GREEK_UPPER = "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡϴΣΤΥΦΧΨΩ∇"
 _GREEK_LOWER = "αβγδεζηθικλμνξοπρςστυφχψω∂ϵϑϰϕϱϖ"
 
 
-def _block(characters: str, first: int, exceptions: str = "") -> dict[int, str]:
-    block = {ord(character): chr(first + place) for place, character in enumerate(characters)}
-    return block | {
-        ord(character): other for character, other in zip(exceptions[::2], exceptions[1::2], strict=True)
-    }
+def _block(characters: str, first: int, exceptions: str = "") -> dict[str, str]:
+    block = {character: chr(first + place) for place, character in enumerate(characters)}
+    return block | dict(zip(exceptions[::2], exceptions[1::2], strict=True))
+
+
+def _shifted(characters: str, others: str) -> dict[str, str]:
+    return dict(zip(characters, others, strict=True))
 
 
 CALLIGRAPHIC = _block(_UPPER, 0x1D49C, "BℬEℰFℱHℋIℐLℒMℳRℛ") | _block(_LOWER, 0x1D4B6, "eℯgℊoℴ")
@@ -35,11 +37,11 @@ BOLD = (
     | _block(_GREEK_LOWER, 0x1D6C2)
 )
 
-RAISED = str.maketrans(
+RAISED = _shifted(
     "0123456789+−-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεϵθφϕχ",
     "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᵋᶿᵠᶲᵡ",
 )
-LOWERED = str.maketrans(
+LOWERED = _shifted(
     "0123456789+−-=()aehijklmnoprstuvxβγρφϕχ",
     "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
 )
@@ -112,6 +114,12 @@ def compose(text: str, accent: str) -> str:
     return unicodedata.normalize("NFC", first + accent) + rest
 
 
-def shift(text: str, table: dict[int, int]) -> str | None:
+def set_in(text: str, alphabet: dict[str, str]) -> str:
+    """Write `text` in the letters of an alphabet; what it does not have stays."""
+    return "".join([alphabet.get(character, character) for character in text])
+
+
+def shift(text: str, table: dict[str, str]) -> str | None:
     """Raise or lower `text`, None where a character of it has no such form."""
-    return text.translate(table) if all(ord(character) in table for character in text) else None
+    shifted = [table.get(character, "") for character in text]
+    return "".join(shifted) if all(shifted) else None

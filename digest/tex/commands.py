@@ -6,12 +6,14 @@ it returns the pieces that stand for the whole.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Protocol
 
 from digest.tex.accents import read_formula_accent, read_text_accent
 from digest.tex.alphabets import MATH_ACCENTS, shift
 from digest.tex.alphabets import RAISED as RAISED_LETTERS
-from digest.tex.environments import read_begin, read_end
+from digest.tex.environments import read_begin, read_end, read_plain_table
+from digest.tex.escapes import read_row_end
 from digest.tex.formulas import arrange, make_fraction, make_script
 from digest.tex.pieces import Kind, Piece, Role
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from digest.tex.tokens import Token
 
 
+_LENGTH = re.compile(r"\s*[+-]?[0-9.]+\s*(?:pt|em|ex|mu|cm|mm|in)(?![A-Za-z])")
 _STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
 
 
@@ -50,6 +53,13 @@ def _drop_argument(reader: Reader, token: Token, setting: Setting) -> list[Piece
 
 def _drop_dimension(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
     return [*_drop_argument(reader, token, setting), Piece(token.start, token.end, Kind.BLANK, " ", setting.tags)]
+
+
+def _drop_length(reader: Reader, token: Token, setting: Setting) -> list[Piece]:  # noqa: ARG001 - a Command
+    if match := _LENGTH.match(reader.text, token.end):
+        reader.skip_to(match.end())
+        return []
+    return [reader.typed(token)]
 
 
 def _in_words(*tags: str) -> Command:
@@ -213,7 +223,7 @@ def _read_stack(kind: Kind) -> Command:
         script = make_script(kind, token.start, reader.offset, beside)
         together = _STACKED.get((_printed(beside), _printed(base)))
         if together:
-            return [Piece(token.start, reader.offset, Kind.SYMBOL, together, setting.tags, Role.INFIX)]
+            return [Piece(token.start, reader.offset, Kind.SYMBOL, together, setting.tags, Role.RELATION)]
         return [*base, *script]
 
     return read_stack
@@ -228,7 +238,7 @@ def _read_arrow(arrow: str) -> Command:
     def read_arrow(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
         reader.take_option()
         above = reader.read_argument(setting) or []
-        printed = Piece(token.start, token.end, Kind.SYMBOL, arrow, setting.tags, Role.INFIX)
+        printed = Piece(token.start, token.end, Kind.SYMBOL, arrow, setting.tags, Role.RELATION)
         return [printed, *make_script(Kind.SUPERSCRIPT, token.end, reader.offset, above)]
 
     return read_arrow
@@ -270,6 +280,12 @@ def _divide_binomial(reader: Reader, token: Token, above: list[Piece], setting: 
     return _choose(start, token.end, reader.offset, above, below)
 
 
+def _divide_lines(reader: Reader, token: Token, above: list[Piece], setting: Setting) -> list[Piece]:
+    below = reader.read(reader.end, setting)
+    comma = Piece(token.start, token.end, Kind.SYMBOL, ",", setting.tags, Role.PUNCTUATION)
+    return [*above, comma, Piece(token.end, token.end, Kind.BLANK, " "), *below]
+
+
 def _named(names: str, command: Command) -> dict[str, Command]:
     return dict.fromkeys(names.split(), command)
 
@@ -291,6 +307,7 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("tag", _raw_between("(", ")")),
     **_named("label color phantom hphantom vphantom vspace nocite", _drop_argument),
     **_named("hspace", _drop_dimension),
+    **_named("kern mkern hskip mskip", _drop_length),
     **_named("quad qquad enspace thinspace newline linebreak par hfill", _print_blank),
     **_named("tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge", _print_nothing),
     **_named(
@@ -330,6 +347,8 @@ FORMULA_COMMANDS: dict[str, Command] = {
     **_named("xleftarrow", _read_arrow("←")),
     **_named("pmod", _read_modulus),
     **_named("substack", _read_rows),
+    **_named("cases matrix pmatrix", read_plain_table),
+    **_named("cr", read_row_end),
     **dict.fromkeys(MATH_ACCENTS, read_formula_accent),
 }
 """Commands whose arguments are formulas, wherever they stand."""
@@ -337,6 +356,7 @@ FORMULA_COMMANDS: dict[str, Command] = {
 DIVIDERS: dict[str, Callable[[Reader, Token, list[Piece], Setting], list[Piece]]] = {
     "over": _divide,
     "choose": _divide_binomial,
+    "atop": _divide_lines,
 }
 """Commands that split the group they stand in: `{a \\over b}`."""
 

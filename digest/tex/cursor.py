@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from digest.tex.dollars import find_formulas
-from digest.tex.pieces import Kind, Piece, Tags
+from digest.tex.pieces import Kind, Piece, Tags, join_text
 from digest.tex.tokens import Token, TokenKind, find_partners, split_tokens
 
 _OPTION = re.compile(r"\s*\[([^\[\]{}$\\]{0,80})\]")
@@ -86,7 +86,8 @@ class Cursor:
         while self.at < self.end and self.tokens[self.at].end <= offset:
             self.at += 1
         if self.at < self.end and self.tokens[self.at].start < offset:
-            self.tokens[self.at] = self.tokens[self.at]._replace(start=offset)
+            kind, _, end = self.tokens[self.at]
+            self.tokens[self.at] = Token(kind, offset, end)
 
     def skip_character(self, characters: str) -> bool:
         """Move behind the next character if it is one of these."""
@@ -122,4 +123,4 @@ class Cursor:
 
     def as_typed(self, first: int, last: int) -> list[Piece]:
         """The tokens from `first` to before `last`, as they were typed."""
-        return [self.typed(token) for token in self.tokens[first:last]]
+        return join_text(self.typed(token) for token in self.tokens[first:last])

@@ -25,6 +25,8 @@ _AMOUNT = re.compile(r"\s?[0-9]")
 
 _PRINTED, _PRINTED_BEFORE_FIGURE = 3.0, 1.0
 _EMPTY_PAIR, _ADJACENT_FORMULAS = 2.0, 0.2
+_MOST_DOLLARS = 500
+"""More are all printed: real abstracts have up to 80 formulas."""
 _WORST_FORMULA = 5.5
 """Less than two printed dollars: a pair around prose is still a pair unless figures make it money."""
 
@@ -47,6 +49,8 @@ def find_formulas(text: str) -> dict[int, tuple[int, int]]:
             dollars.append(_Dollar(match.start(), match.end()))
         elif len(match[0]) > 2:  # noqa: PLR2004 - longer than an escape: words with dollars inside
             formulas |= _pair_inside(text, match.start(), match.end())
+    if len(dollars) > _MOST_DOLLARS:
+        return formulas
     if _is_plain_sailing(text, dollars):
         pairs = zip(dollars[::2], dollars[1::2], strict=True)
         return formulas | {opening.start: closing for opening, closing in pairs}
@@ -61,17 +65,19 @@ def _is_plain_sailing(text: str, dollars: list[_Dollar]) -> bool:
     if len(dollars) % 2 or any(dollar.end - dollar.start == 2 for dollar in dollars):  # noqa: PLR2004 - `$$`
         return False
     pairs = zip(dollars[::2], dollars[1::2], strict=True)
-    return not any(_looks_like_money(text, opening, closing) for opening, closing in pairs)
+    return not any(_is_money(text, opening.end, closing.start) for opening, closing in pairs)
 
 
-def _looks_like_money(text: str, opening: _Dollar, closing: _Dollar) -> bool:
+def _is_money(text: str, start: int, end: int) -> bool:
     """Tell `$5 and $6` and `$5-$10`: a figure behind both dollars, or words that run into the second."""
-    if not _AMOUNT.match(text, opening.end):
+    if not _AMOUNT.match(text, start) or _TEX.search(text, start, end):
         return False
-    content = text[opening.end : closing.start]
-    if _TEX.search(content):
-        return False
-    return bool(_AMOUNT.match(text, closing.end)) or content[-1:].isspace()
+    if text[end - 1].isspace():
+        return True
+    # `R$ 5 or R$ 6` has blanks behind both dollars; `$5$ 6` is a formula and a figure.
+    return text[end + 1 : end + 2].isdigit() or (
+        text[start].isspace() and _AMOUNT.match(text, end + 1) is not None
+    )
 
 
 def _choose(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int]]:
@@ -84,9 +90,8 @@ def _choose(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int]]:
         for before, after, price in _moves(text, dollar):
             if before in costs and (after not in best or costs[before] + price < best[after][0]):
                 best[after] = (costs[before] + price, before)
-        content = text[dollar.end : following]
-        outside = min(len(_SCRIPT.findall(content)), 3)
-        inside = _price_formula(content, followed_by_figure=bool(_AMOUNT.match(text, following + 1)))
+        outside = min(len(_SCRIPT.findall(text, dollar.end, following)), 3)
+        inside = _price_formula(text, dollar.end, following)
         costs = {after: price + (outside if after == "T" else inside) for after, (price, _) in best.items()}
         steps.append({after: before for after, (_, before) in best.items()})
     return _walk_back(dollars, steps)
@@ -104,13 +109,12 @@ def _moves(text: str, dollar: _Dollar) -> tuple[tuple[str, str, float], ...]:
     return (("M", "T", 0.0), ("T", "M", 0.0), ("T", "T", printed), ("D", "D", 2 * _PRINTED))
 
 
-def _price_formula(content: str, *, followed_by_figure: bool) -> float:
+def _price_formula(text: str, start: int, end: int) -> float:
+    content = text[start:end]
     price = 2.0 * len(_PROSE.findall(content)) + 3.0 * len(_SENTENCE_END.findall(content))
     price += 0.5 * (content[:1].isspace() != content[-1:].isspace())
     price += 2.0 * (not content.strip())
-    is_figure = content[:1].isdigit() and not _TEX.search(content)
-    if is_figure and (followed_by_figure or content[-1:].isspace()):
-        price += 3.0
+    price += 3.0 * _is_money(text, start, end)
     return min(price, _WORST_FORMULA)
 
 

@@ -69,11 +69,24 @@ def read_end(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
     return [Piece(token.start, named[1], Kind.BLANK, " ", setting.tags)]
 
 
+def read_plain_table(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+    r"""Read a table as plain TeX writes it: `\cases{a & b \cr c & d}`."""
+    opening, ending = _TABLES[reader.text[token.start + 1 : token.end]]
+    pieces = reader.read_argument(setting._replace(row_break=";")) if reader.peek_character() == "{" else None
+    if pieces is None:
+        return reader.print_command(token)
+    return [
+        Piece(token.start, token.end, Kind.SYMBOL, opening, setting.tags, Role.OPEN),
+        *pieces,
+        Piece(max(token.end, reader.offset - 1), reader.offset, Kind.SYMBOL, ending, setting.tags, Role.CLOSE),
+    ]
+
+
 def _read_inside(reader: Reader, name: str, closing: int, setting: Setting) -> list[Piece]:
     if name not in _TABLES:
         return [
             _blank(reader.offset, setting),
-            *reader.read_formula(closing, setting, reader.tokens[closing].end),
+            *reader.read_formula(closing, setting, reader.offset, reader.tokens[closing].end),
             _blank(reader.tokens[closing].start, setting),
         ]
     if name == "array":

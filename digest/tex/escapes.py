@@ -40,7 +40,7 @@ def read_escape(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
     ]
 
 
-def _read_row_break(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_row_end(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
     """Read the end of a line: a sign between the rows of a table, a blank elsewhere."""
     reader.skip_character("*")
     reader.take_option()
@@ -63,9 +63,9 @@ def _read_formula(reader: Reader, token: Token, setting: Setting) -> list[Piece]
     closing = reader.partners.get(reader.at - 1, reader.end)
     if closing >= reader.end:
         return [reader.typed(token, setting.tags)]
-    pieces = reader.read_formula(closing, setting, reader.tokens[closing].end)
+    pieces = reader.read_formula(closing, setting, token.start, reader.tokens[closing].end)
     reader.at = closing + 1
     return pieces
 
 
-_STRUCTURE = {"\\": _read_row_break, "[": _read_formula, "(": _read_formula}
+_STRUCTURE = {"\\": read_row_end, "[": _read_formula, "(": _read_formula}

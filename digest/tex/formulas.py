@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 _OPERANDS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.BIG})
 _FACTORS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.CLOSE})
-_NO_LEFT_OPERAND = frozenset({Role.OPEN, Role.PUNCTUATION, Role.NAME, Role.BIG, Role.INFIX})
+_INFIX = frozenset({Role.INFIX, Role.RELATION})
+_NO_LEFT_OPERAND = _INFIX | {Role.OPEN, Role.PUNCTUATION, Role.NAME, Role.BIG}
+_SETTLED = frozenset({Kind.TEXT, Kind.SYMBOL})
 _PARENTHESISED = re.compile(r"([\^_])\((.+)\)", re.DOTALL)
 _DIFFERENTIAL = re.compile(r"d\w")
 
@@ -25,13 +27,16 @@ def arrange(pieces: Sequence[Piece], *, is_script: bool = False, followed_by: st
     is a sign and gets none. Names of functions stand off from what they are applied to. `followed_by` is
     the character behind the formula, which an index must not run into.
     """
+    if len(pieces) == 1 and pieces[0].kind in _SETTLED:
+        return list(pieces)
     row = _Row(is_script=is_script)
     parts = _expand_fractions(pieces)
     for place, piece in enumerate(parts):
         if piece.kind is Kind.BLANK:
             row.note_blank(piece)
         else:
-            row.add(piece, has_blank_behind=place + 1 < len(parts) and parts[place + 1].kind is Kind.BLANK)
+            behind = parts[place + 1].kind if place + 1 < len(parts) else None
+            row.add(piece, is_last=behind is None, has_blank_behind=behind is Kind.BLANK)
     return _settle_scripts(row.pieces, followed_by)
 
 
@@ -79,7 +84,7 @@ def _enclose(pieces: Sequence[Piece], start: int, end: int, *, needed: bool) -> 
 
 def _is_sum(pieces: Sequence[Piece]) -> bool:
     """Whether a slash beside the pieces would take hold of a part of them only."""
-    return any(piece.role in (Role.INFIX, Role.NAME) or piece.text == "/" for piece in pieces[1:])
+    return any(piece.role in _INFIX or piece.role is Role.NAME or piece.text == "/" for piece in pieces[1:])
 
 
 def _is_product(pieces: Sequence[Piece]) -> bool:
@@ -126,11 +131,16 @@ def _settle_scripts(pieces: list[Piece], followed_by: str) -> list[Piece]:
         bracketed = _PARENTHESISED.fullmatch(piece.text)
         if bracketed is None:
             continue
-        following = pieces[place + 1].text[:1] if place + 1 < len(pieces) else followed_by
-        is_word = bracketed[2].isalpha() and not following.isalnum()
+        following = pieces[place + 1] if place + 1 < len(pieces) else None
+        runs_into = followed_by.isalnum() if following is None else _runs_into(following)
+        is_word = bracketed[2].isalpha() and not runs_into
         if is_word or (len(bracketed[2]) == 1 and not bracketed[2].isalnum()):
             pieces[place] = piece._replace(text=bracketed[1] + bracketed[2])
     return pieces
+
+
+def _runs_into(following: Piece) -> bool:
+    return following.role is not Role.SCRIPT and following.text[:1].isalnum()
 
 
 class _Row:
@@ -150,28 +160,33 @@ class _Row:
         if self.blank is None or self.blank.role is Role.LOOSE:
             self.blank = blank
 
-    def add(self, piece: Piece, *, has_blank_behind: bool) -> None:
+    def add(self, piece: Piece, *, is_last: bool, has_blank_behind: bool) -> None:
         """Set the next piece, behind a blank if there should be one."""
-        if piece.role is not Role.SCRIPT:
-            is_sign = piece.role is Role.INFIX and self.left_role in _NO_LEFT_OPERAND
-            is_spaced = has_blank_behind or self.blank is not None
+        if piece.role is not Role.SCRIPT or self._starts_operand():
+            is_sign = piece.role in _INFIX and self.left_role in _NO_LEFT_OPERAND
+            is_typed = has_blank_behind or self.blank is not None
+            is_spaced = not is_last and (is_typed or piece.role is Role.RELATION)
             if self.pieces and self._wants_blank(
-                piece, is_infix=piece.role is Role.INFIX and not is_sign, is_spaced=is_spaced
+                piece, is_infix=piece.role in _INFIX and not is_sign, is_spaced=is_spaced
             ):
                 self._set_blank(piece)
-            self.left_role = piece.role
+            self.left_role = Role.OPEN if piece.role is Role.SCRIPT else piece.role
             self.left_is_symbol = piece.kind is not Kind.TEXT
             self.left_is_sign = is_sign
             self.left_is_spaced = is_spaced
         self.pieces.append(piece)
         self.blank = None
 
+    def _starts_operand(self) -> bool:
+        """Whether a script belongs to what follows it, as in `- ^1P_1`."""
+        return self.left_role in _INFIX and self.blank is not None
+
     def _wants_blank(self, piece: Piece, *, is_infix: bool, is_spaced: bool) -> bool:
         if piece.role in (Role.CLOSE, Role.PUNCTUATION):
             return False
         if self.is_script:
             return self._wants_blank_in_script(piece)
-        if self.left_role is Role.INFIX:
+        if self.left_role in _INFIX:
             return self.left_is_spaced and not self.left_is_sign
         if is_infix:
             return is_spaced

@@ -7,7 +7,10 @@ The TeXbook, chapter 18); plain Unicode has to settle that question too.
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Tags = tuple[str, ...]
 """HTML elements around a text, outermost first: `("b", "i")`."""
@@ -15,6 +18,8 @@ Tags = tuple[str, ...]
 
 class Kind(Enum):
     """What a piece is, and so how it is written and how a highlight cuts it."""
+
+    __hash__ = object.__hash__  # by identity: the hash of Enum is Python code, called for every piece
 
     TEXT = auto()
     """Characters exactly as in the raw text: `text == raw[start:end]`, may be cut anywhere."""
@@ -33,12 +38,17 @@ class Kind(Enum):
 class Role(Enum):
     """What a piece does in a formula; it decides the blanks around it."""
 
+    __hash__ = object.__hash__  # by identity: the hash of Enum is Python code, called for every piece
+
     WORD = auto()
     VARIABLE = auto()
     NUMBER = auto()
     NAME = auto()
     BIG = auto()
     INFIX = auto()
+    """A sign between two operands, set off by blanks as typed."""
+    RELATION = auto()
+    """A named relation or arrow between two operands, always set off by blanks."""
     OPEN = auto()
     CLOSE = auto()
     BAR = auto()
@@ -69,6 +79,23 @@ class Piece(NamedTuple):
     tags: Tags = ()
     role: Role = Role.WORD
     inside: tuple[Piece, ...] = ()
+
+
+def join_text(pieces: Iterable[Piece]) -> list[Piece]:
+    """Join text that continues text, so that a word is one piece wherever its tokens were cut."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and last.kind is Kind.TEXT
+            and piece.kind is Kind.TEXT
+            and (last.end, last.tags) == (piece.start, piece.tags)
+        ):
+            joined[-1] = Piece(last.start, piece.end, Kind.TEXT, last.text + piece.text, last.tags, last.role)
+        else:
+            joined.append(piece)
+    return joined
 
 
 class Segment(NamedTuple):

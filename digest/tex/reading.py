@@ -10,28 +10,36 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from digest.tex.alphabets import BLACKBOARD, BOLD, CALLIGRAPHIC, FRAKTUR
+from digest.tex.alphabets import BLACKBOARD, BOLD, CALLIGRAPHIC, FRAKTUR, set_in
 from digest.tex.commands import DECLARATIONS, DIVIDERS, FORMULA_COMMANDS, TEXT_COMMANDS
 from digest.tex.cursor import Cursor, Setting
 from digest.tex.escapes import read_escape
 from digest.tex.formulas import arrange, make_script
 from digest.tex.ligatures import read_ligature, read_tie
-from digest.tex.pieces import Kind, Piece, Role
+from digest.tex.pieces import Kind, Piece, Role, join_text
 from digest.tex.symbols import BLANK_SWALLOWING, CHARACTER_ROLES, SYMBOLS, SYMBOLS_IN_TEXT
 from digest.tex.tokens import Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DEEPEST = 12
-"""Groups and arguments nested deeper than this are printed as typed."""
+_DEEPEST = 10
+"""Groups nested deeper than this are printed as typed; five is the most that real abstracts have."""
 
-_LONGEST = 20_000
-"""Longer texts are printed as typed; the longest abstracts have some 6,000 characters."""
+_BARE_ARGUMENT = 3
+"""How much deeper an argument without braces counts: `\\hat\\hat\\hat…` is no formula."""
+
+_MOST_TOKENS = 1_200
+"""What follows so many tokens is printed as typed; real abstracts have 600 at most."""
+
+_LONGEST_RUN = 600
+"""Longer runs of plain characters within a formula are no formula, but printed as typed."""
 
 _FACES = {"blackboard": BLACKBOARD, "calligraphic": CALLIGRAPHIC, "fraktur": FRAKTUR, "bold": BOLD}
-_FORMULA_PART = re.compile(r"([A-Za-z]+)|([0-9]+(?:[.,][0-9]+)*)|(\s+)|('+)|(.)", re.DOTALL)
-_REPLACED = {"-": "−", "*": "∗"}
+_FORMULA_PART = re.compile(r"([A-Za-z]+)|([0-9]+(?:[.,][0-9]+)*)|(\s+)|('+)|(->|.)", re.DOTALL)
+_MINUS = "−"
+_REPLACED = {"-": _MINUS, "*": "∗", "->": "→"}
+_COMPOUND = re.compile(r"(?<=[A-Za-z]{3})-(?=[A-Za-z]{3})")
 _PRIMES = ("", "\N{PRIME}", "\N{DOUBLE PRIME}", "\N{TRIPLE PRIME}", "\N{QUADRUPLE PRIME}")
 
 
@@ -78,7 +86,7 @@ class Reader(Cursor):
             return pieces
         if token.kind is TokenKind.RUN:
             self.skip_to(token.start + 1)
-            return self._read_run(token._replace(end=token.start + 1), setting)
+            return self._read_run(Token(token.kind, token.start, token.start + 1), setting)
         if token.kind in (TokenKind.NAME, TokenKind.ESCAPE):
             return self._read_command_as_argument(token, setting)
         return None
@@ -103,7 +111,7 @@ class Reader(Cursor):
         self.at += 1
         if self.depth >= _DEEPEST:
             return [self.typed(token)]
-        self.depth += 1
+        self.depth += _BARE_ARGUMENT
         name = self.text[token.start + 1 : token.end]
         if name in DECLARATIONS:
             pieces = self.read_argument(DECLARATIONS[name](setting)) or []
@@ -111,7 +119,7 @@ class Reader(Cursor):
             pieces = self._read_command(token, name, setting)
         else:
             pieces = read_escape(self, token, setting)
-        self.depth -= 1
+        self.depth -= _BARE_ARGUMENT
         return pieces
 
     def _read_command(self, token: Token, name: str, setting: Setting) -> list[Piece]:
@@ -131,7 +139,7 @@ class Reader(Cursor):
             return self.print_command(token)
         text, role = symbol
         if setting.is_formula and setting.face == "bold":
-            text = text.translate(BOLD)
+            text = set_in(text, BOLD)
         if not setting.is_formula and name in BLANK_SWALLOWING:
             self.skip_blanks()
         if self.closing() == self.at + 1:
@@ -139,7 +147,7 @@ class Reader(Cursor):
         return [Piece(token.start, token.end, Kind.SYMBOL, text, setting.tags, role)]
 
     def _read_run(self, token: Token, setting: Setting) -> list[Piece]:
-        if setting.is_formula:
+        if setting.is_formula and token.end - token.start <= _LONGEST_RUN:
             return self._read_formula_run(token, setting)
         return [Piece(token.start, token.end, Kind.TEXT, self.text[token.start : token.end], setting.tags)]
 
@@ -156,6 +164,8 @@ class Reader(Cursor):
             elif part.lastindex == 4:  # noqa: PLR2004 - as above
                 primes = _PRIMES[min(end - start, len(_PRIMES) - 1)]
                 pieces.append(Piece(start, end, Kind.SYMBOL, primes, setting.tags, Role.SCRIPT))
+            elif _COMPOUND.match(self.text, start, token.end):
+                pieces.append(Piece(start, end, Kind.TEXT, "-", setting.tags, Role.INFIX))
             else:
                 pieces.append(_set_sign(start, end, part[0], setting))
         return pieces
@@ -193,14 +203,21 @@ class Reader(Cursor):
         if closing >= self.end or self.tokens[closing].start != start:
             return [self.typed(token)]
         self.at += end - start - 1
-        pieces = self.read_formula(closing, setting, end)
+        pieces = self.read_formula(closing, setting, token.start, end)
         self.at = closing + (end - start)
         return pieces
 
-    def read_formula(self, closing: int, setting: Setting, end: int) -> list[Piece]:
-        """Read the formula that ends before the token `closing`; `end` is the offset behind it all."""
+    def read_formula(self, closing: int, setting: Setting, start: int, end: int) -> list[Piece]:
+        """Read the formula that ends before the token `closing`; with its delimiters it is `start` to `end`."""
         pieces = self.read(closing, Setting(is_formula=True, tags=setting.tags))
-        return pieces if setting.is_formula else arrange(pieces, followed_by=self.text[end : end + 1])
+        if setting.is_formula:
+            return pieces
+        before, behind = self.text[max(0, start - 1) : start], self.text[end : end + 1]
+        pieces = arrange(pieces, followed_by=behind)
+        if pieces and pieces[-1].text == _MINUS and behind.isalpha() and (len(pieces) > 1 or before.isalpha()):
+            # A formula that ends in a minus before a word, as in `$p-$adic`, means a hyphen.
+            pieces[-1] = pieces[-1]._replace(text="-")
+        return pieces
 
     def _read_script(self, token: Token, setting: Setting) -> list[Piece]:
         if setting.is_formula:
@@ -244,7 +261,7 @@ class Reader(Cursor):
 def _set_letters(start: int, end: int, letters: str, setting: Setting) -> Piece:
     is_single = len(letters) == 1
     if setting.face in _FACES and (is_single or setting.face != "bold"):
-        return Piece(start, end, Kind.SYMBOL, letters.translate(_FACES[setting.face]), setting.tags, Role.VARIABLE)
+        return Piece(start, end, Kind.SYMBOL, set_in(letters, _FACES[setting.face]), setting.tags, Role.VARIABLE)
     if setting.face == "bold":
         return Piece(start, end, Kind.TEXT, letters, setting.with_tag("b").tags, Role.WORD)
     if setting.face:
@@ -256,14 +273,14 @@ def _set_letters(start: int, end: int, letters: str, setting: Setting) -> Piece:
 
 def _set_digits(start: int, end: int, digits: str, setting: Setting) -> Piece:
     if setting.face == "blackboard":
-        return Piece(start, end, Kind.SYMBOL, digits.translate(BLACKBOARD), setting.tags, Role.NUMBER)
+        return Piece(start, end, Kind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER)
     tags = setting.with_tag("b").tags if setting.face == "bold" else setting.tags
     return Piece(start, end, Kind.TEXT, digits, tags, Role.NUMBER)
 
 
 def _set_sign(start: int, end: int, sign: str, setting: Setting) -> Piece:
     replaced = _REPLACED.get(sign)
-    role = CHARACTER_ROLES.get(sign, Role.VARIABLE)
+    role = CHARACTER_ROLES.get(replaced or sign, Role.VARIABLE)
     return Piece(start, end, Kind.SYMBOL if replaced else Kind.TEXT, replaced or sign, setting.tags, role)
 
 
@@ -275,23 +292,5 @@ def parse_tex(text: str) -> tuple[Piece, ...]:
     only; unknown commands are text.
     """
     reader = Reader(text)
-    if len(text) > _LONGEST:
-        return tuple(_join(reader.as_typed(0, len(reader.tokens))))
-    return tuple(_join(reader.read(len(reader.tokens), Setting())))
-
-
-def _join(pieces: list[Piece]) -> list[Piece]:
-    """Join text that continues text, so that a word is one piece wherever the tokens were cut."""
-    joined: list[Piece] = []
-    for piece in pieces:
-        last = joined[-1] if joined else None
-        if (
-            last is not None
-            and last.kind is Kind.TEXT
-            and piece.kind is Kind.TEXT
-            and (last.end, last.tags) == (piece.start, piece.tags)
-        ):
-            joined[-1] = last._replace(end=piece.end, text=last.text + piece.text)
-        else:
-            joined.append(piece)
-    return joined
+    pieces = reader.read(min(len(reader.tokens), _MOST_TOKENS), Setting())
+    return tuple(join_text([*pieces, *reader.as_typed(reader.at, len(reader.tokens))]))

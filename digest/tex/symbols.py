@@ -131,7 +131,8 @@ def _name_symbols() -> dict[str, tuple[str, Role]]:
     symbols = {name: (printed, Role.NAME) for name, printed in names.items()}
     for role, tables in (
         (Role.VARIABLE, (GREEK, ORDINARY, VERTICAL_ARROWS, DOTS, LETTERS, TEXT_SYMBOLS)),
-        (Role.INFIX, (RELATIONS, OPERATORS)),
+        (Role.RELATION, (RELATIONS,)),
+        (Role.INFIX, (OPERATORS,)),
         (Role.BIG, (BIG_OPERATORS,)),
         (Role.OPEN, (OPENING,)),
         (Role.CLOSE, (CLOSING,)),

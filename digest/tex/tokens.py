@@ -10,6 +10,8 @@ from typing import NamedTuple
 class TokenKind(Enum):
     """What a token is; the order is that of the groups in the pattern below."""
 
+    __hash__ = object.__hash__  # by identity: the hash of Enum is Python code, called for every token
+
     RUN = auto()
     NAME = auto()
     ESCAPE = auto()
@@ -75,13 +77,16 @@ def find_partners(text: str, tokens: list[Token]) -> dict[int, int]:
     waiting: dict[str, list[int]] = {}
     partners: dict[int, int] = {}
     for index, token in enumerate(tokens):
-        if token.kind is TokenKind.OPEN:
+        kind = token.kind
+        if kind is TokenKind.RUN:
+            continue
+        if kind is TokenKind.OPEN:
             waiting.setdefault("{", []).append(index)
-        elif token.kind is TokenKind.CLOSE:
+        elif kind is TokenKind.CLOSE:
             _pair(waiting.get("{"), index, partners)
-        elif token.kind is TokenKind.ESCAPE:
+        elif kind is TokenKind.ESCAPE:
             _match_bracket(text[token.start : token.end], index, waiting, partners)
-        elif token.kind is TokenKind.NAME:
+        elif kind is TokenKind.NAME:
             _match_environment(text, token, index, waiting, partners)
     return partners
 

@@ -119,6 +119,8 @@ def _fold(cuts: Iterator[_Cut]) -> Iterator[Segment]:
     has_begun = False
     for cut in cuts:
         words = cut.text.split()
+        if not cut.text:
+            continue
         if not words or cut.text[0].isspace():
             blank = blank or Segment(" ", cut.is_marked)
         if not words:
