@@ -16,6 +16,12 @@ settings.load_profile(os.environ.get("DIGEST_HYPOTHESIS", "suite"))
 _KEPT = {"DIGEST_REAL_DATA", "DIGEST_HYPOTHESIS", "DIGEST_WHEEL"}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the golden files anew and show what changed"
+    )
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the machine's own settings and proxies away from what is tested."""

@@ -84,7 +84,7 @@ def write_introduction(digest: Digest) -> str:
     names = join_words([name for name, _ in digest.queries])
     if digest.entries:
         if digest.occasion is Occasion.FIRST_LOOK:
-            return f"A first look back with {names}: papers of the last days. From now on only what is new."
+            return f"A first look back with {names}: its newest papers. From now on only what is announced anew."
         return ""
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:

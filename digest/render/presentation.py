@@ -173,7 +173,11 @@ class PaperView:
         """When it was submitted and announced, where these lie far apart; "" otherwise."""
         submitted, announced = self._submitted, latest_mailing(self.entry.found_at)
         if self.is_first_look:
-            return f"submitted {write_day_of_month(submitted)}"
+            latest = self.entry.paper.updated.date()
+            version = (
+                f", v{self.entry.paper.version} of {_write_past(latest, announced)}" if latest > submitted else ""
+            )
+            return f"submitted {_write_past(submitted, announced)}{version}"
         if (announced - submitted).days <= _LATE_DAYS:
             return ""
         verb = "cross-listed" if self.kind is Kind.CROSS_LIST else "announced"

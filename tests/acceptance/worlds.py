@@ -19,6 +19,8 @@ from digest.demo.mail import MailSink
 from digest.demo.slack import SlackReceiver
 from digest.pipeline import PassReport, open_site, run_pass
 
+ROOT = Path(__file__).parents[2]
+
 
 class StandIn:
     """The large stand-in for arXiv, as a process of its own, under simulated time and judged pace."""
@@ -100,7 +102,7 @@ class Installation:
         done = subprocess.run(  # noqa: S603 - our own command
             [sys.executable, "-m", "digest", *arguments],
             cwd=self.folder,
-            env={**os.environ, **self.environ},
+            env={**os.environ, **self.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
             timeout=60,

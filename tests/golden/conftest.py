@@ -24,12 +24,6 @@ Golden = Callable[[str, str], None]
 MakeDelivery = Callable[..., Delivery]
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--update-golden", action="store_true", help="write the golden files anew and show what changed"
-    )
-
-
 @pytest.fixture
 def golden(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Golden:
     """Compares a text with the golden file of a name, or writes the file and shows the difference."""

@@ -1,0 +1,254 @@
+"""The whole line on made-up papers: what is told, when, once, and what a reader can rely on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes, policy
+
+import feedparser
+import pytest
+
+from digest.announcements import Kind
+from digest.clock import ManualClock
+from digest.demo.archive import DemoPaper, plan_mailing
+from digest.demo.arxiv import DemoArxiv
+from digest.papers import Author
+from digest.pipeline import PassReport
+from tests.acceptance.worlds import Installation
+
+START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)
+"""A Monday noon."""
+
+ALL_KINDS = 'kinds = ["new", "cross-list", "replacement", "withdrawal"]'
+
+
+def made_up(number: int, submitted: datetime, *, announced: datetime | None = None, **fields: object) -> DemoPaper:
+    defaults: dict[str, object] = {
+        "title": f"Made-up paper {number}",
+        "abstract": "We measure tail latency.",
+        "authors": (Author(r"P{\i}nar Made-Up", ("Somewhere",)), Author("Bo Sample")),
+        "categories": ("cs.PF",),
+    }
+    return DemoPaper(
+        id=f"2603.{number:05d}",
+        announced=announced or plan_mailing(submitted),
+        submitted=(submitted,),
+        **(defaults | fields),  # type: ignore[arg-type]  # fields of DemoPaper, each of its own type
+    )
+
+
+@pytest.fixture
+def arxiv() -> Iterator[DemoArxiv]:
+    old = [made_up(number, START - timedelta(days=4, minutes=number)) for number in range(1, 21)]
+    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
+        yield running
+        assert running.violations == ()
+
+
+@pytest.fixture
+def clock(arxiv: DemoArxiv) -> ManualClock:
+    moving = arxiv._clock
+    assert isinstance(moving, ManualClock)
+    return moving
+
+
+def told(report: PassReport) -> list[tuple[str, str, Kind]]:
+    return [
+        (digest.slot, str(entry.paper.id), entry.kind)
+        for digest in report.plan.digests
+        for entry in digest.entries
+    ]
+
+
+def later(clock: ManualClock, day: int, hour: int = 12) -> None:
+    clock.set(START.replace(day=day, hour=hour))
+
+
+@pytest.mark.parametrize("source", ["harvest", "query"])
+def test_each_paper_is_told_once_on_the_day_it_comes_out(
+    source: str, arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, source=source, extra=f"first_look = 0\n{ALL_KINDS}")
+    assert told(here.run()) == []
+    plain = made_up(101, START + timedelta(hours=1))
+    held = made_up(102, START - timedelta(days=11), announced=plan_mailing(START + timedelta(hours=1)))
+    arxiv.add(plain, held)
+    arxiv.replace("2603.00005", submitted=START + timedelta(hours=2), comment="accepted at a conference")
+    arxiv.cross_list("2603.00006", "cs.DC")
+    arxiv.withdraw("2603.00007", announced=plan_mailing(START + timedelta(hours=2)))
+    later(clock, 3)
+    assert sorted(told(here.run())) == sorted(
+        [
+            ("2026-03-03", "2603.00101", Kind.NEW),
+            ("2026-03-03", "2603.00102", Kind.NEW),
+            ("2026-03-03", "2603.00005", Kind.REPLACEMENT),
+            ("2026-03-03", "2603.00007", Kind.WITHDRAWAL),
+        ]
+    )
+    for day in (4, 5, 6, 7, 8, 9):
+        later(clock, day)
+        assert told(here.run()) == []
+
+
+@pytest.mark.parametrize("source", ["harvest", "query"])
+def test_a_new_saved_query_shows_a_first_look_and_never_a_flood(
+    source: str, arxiv: DemoArxiv, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, source=source)
+    first = here.run()
+    digest = first.plan.digests[0]
+    assert str(digest.occasion) == "first look"
+    assert 15 <= len(digest.entries) <= 20
+    assert len(here.mail.mails) == 1
+    again = here.run()
+    assert (again.plan.digests, again.deliver.total) == ([], 0)
+
+
+def test_a_paper_that_enters_a_query_by_a_cross_list_or_a_new_version_is_told(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    elsewhere = [made_up(number, START - timedelta(days=4), categories=("cs.NI",)) for number in (50, 51)]
+    arxiv.add(*elsewhere)
+    here = install(arxiv, extra=f"first_look = 0\n{ALL_KINDS}")
+    here.run()
+    arxiv.cross_list("2603.00050", "cs.PF")
+    arxiv.replace("2603.00051", submitted=START + timedelta(hours=1), categories=("cs.PF",))
+    later(clock, 3)
+    report = here.run()
+    labels = {str(entry.paper.id): entry.label for digest in report.plan.digests for entry in digest.entries}
+    assert labels == {"2603.00050": "cross-listed into cs.PF", "2603.00051": "now matches (v2)"}
+
+
+def test_a_replacement_is_labelled_with_the_version_the_reader_saw(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra=f"first_look = 0\n{ALL_KINDS}")
+    here.run()
+    arxiv.add(made_up(101, START + timedelta(hours=1)))
+    later(clock, 3)
+    here.run()
+    arxiv.replace("2603.00101", submitted=clock.now() + timedelta(hours=1), comment="accepted")
+    arxiv.replace("2603.00005", submitted=clock.now() + timedelta(hours=1))
+    later(clock, 4)
+    report = here.run()
+    labels = {str(entry.paper.id): entry.label for digest in report.plan.digests for entry in digest.entries}
+    assert labels == {"2603.00101": "v1 → v2", "2603.00005": "first time here (v2)"}
+
+
+def test_an_edited_saved_query_shows_nothing_again_and_loses_nothing(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra="first_look = 0")
+    here.run()
+    arxiv.add(made_up(101, START + timedelta(hours=1)))
+    later(clock, 3)
+    assert len(told(here.run())) == 1
+    text = (here.folder / "digest.toml").read_text()
+    (here.folder / "digest.toml").write_text(text.replace("'cat:cs.PF'", "'cat:cs.PF OR cat:cs.DC'"))
+    arxiv.add(made_up(102, clock.now() + timedelta(hours=1)))
+    later(clock, 4)
+    assert [id_ for _, id_, _ in told(here.run())] == ["2603.00102"]
+
+
+def test_mail_slack_and_feed_tell_the_same_papers(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra="first_look = 0")
+    here.run()
+    title = r"$\mu$path below $10^{-3}$ s"
+    arxiv.add(made_up(101, START + timedelta(hours=1), title=title))
+    later(clock, 3)
+    here.run()
+    mail = message_from_bytes(here.mail.wait_for(1)[0].raw, policy=policy.default)
+    plain, html = mail.get_body(("plain",)), mail.get_body(("html",))
+    assert plain is not None
+    assert html is not None
+    feed = feedparser.parse((here.folder / "feeds/perf.atom").read_bytes())
+    slack = " ".join(text for message in here.slack.messages for text in message.block_texts)
+    assert "μpath below 10⁻³ s" in mail["Subject"]
+    for text in (str(plain.get_content()), slack, feed.entries[0].title):
+        assert "μpath below 10⁻³ s" in text
+    assert re.search(r"10<sup[^>]*>−3</sup>", str(html.get_content()))
+    for text in (
+        str(plain.get_content()),
+        str(html.get_content()),
+        slack,
+        " ".join(author.name for author in feed.entries[0].authors),
+    ):
+        assert "Pınar Made-Up" in text
+
+
+@pytest.mark.parametrize(
+    "kind", ["503", "429", "malformed", "reset", "truncate", "rate_200", "406", "403", "html"]
+)
+def test_a_look_that_failed_is_never_told_as_a_quiet_day_and_loses_nothing(
+    kind: str, arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra='first_look = 0\nquiet_days = "heartbeat"')
+    here.run()
+    arxiv.add(made_up(101, START + timedelta(hours=1)))
+    later(clock, 3)
+    arxiv.faults.add(kind, times=3)
+    report = here.run()
+    assert report.poll.failures
+    digest = report.plan.digests[0]
+    assert (digest.entries, digest.coverage.is_complete) == ((), False)
+    assert digest.coverage.failure
+    mail = message_from_bytes(here.mail.wait_for(1)[0].raw, policy=policy.default)
+    plain = mail.get_body(("plain",))
+    assert plain is not None
+    assert "no new papers" not in str(plain.get_content()).lower()
+    arxiv.faults.clear()
+    later(clock, 4)
+    assert [id_ for _, id_, _ in told(here.run())] == ["2603.00101"]
+
+
+def test_one_saved_query_that_cannot_be_read_does_not_stop_the_others(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra="first_look = 0")
+    text = (here.folder / "digest.toml").read_text()
+    broken = text.replace("[queries]\n", "[queries]\nbroken = 'ti:(open'\n").replace(
+        '["perf"]', '["perf", "broken"]'
+    )
+    (here.folder / "digest.toml").write_text(broken)
+    here.run()
+    arxiv.add(made_up(101, START + timedelta(hours=1)))
+    later(clock, 3)
+    report = here.run()
+    assert [name for name, _ in report.roster.unreadable] == ["broken"]
+    assert [id_ for _, id_, _ in told(report)] == ["2603.00101"]
+
+
+def test_one_bad_recipient_does_not_stop_the_others(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra="first_look = 0")
+    text = (here.folder / "digest.toml").read_text()
+    both = text.replace('"mailto:reader@example.org"', '"mailto:gone@example.org", "mailto:reader@example.org"')
+    (here.folder / "digest.toml").write_text(both)
+    here.run()
+    here.mail.script.reply("RCPT", "550 5.1.1 no such mailbox", match="gone@example.org")
+    arxiv.add(made_up(101, START + timedelta(hours=1)))
+    later(clock, 3)
+    report = here.run()
+    assert [mail.recipients for mail in here.mail.mails] == [("reader@example.org",)]
+    assert len(report.deliver.dead) == 1
+    assert "gone@example.org" in report.deliver.dead[0]
+    later(clock, 4)
+    assert here.run().deliver.total == 0
+
+
+def test_who_left_gets_nothing_more_whatever_the_file_says(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra="first_look = 0")
+    here.run()
+    here.command("subscription", "leave", "perf-team", "mailto:reader@example.org")
+    arxiv.add(made_up(101, START + timedelta(hours=1)))
+    later(clock, 3)
+    report = here.run()
+    assert here.mail.mails == ()
+    assert report.deliver.sent == {"slack": 1}
