@@ -64,11 +64,11 @@ def set_clock(arxiv: DemoArxiv, moment: datetime) -> None:
 
 def die(
     monkeypatch: pytest.MonkeyPatch,
-    owner: Any,
+    owner: Any,  # noqa: ANN401 - a module or a class
     name: str,
     *,
     after: bool = False,
-    skip: int = 0,  # noqa: ANN401 - a module or a class
+    skip: int = 0,
 ) -> None:
     """Kill the process when a function is called, before it does anything or right after it has."""
     original = getattr(owner, name)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from digest.announcements import Kind
+from digest.comparing import StoredChange
 from digest.matching import ActiveRevision, QueryOutcome, match_changes, select_for_subscription
-from digest.query import parse_query
+from digest.query import Query, parse_query
 from tests.unit.made_up import make_change, make_paper
 
 
-def revision(text: str, id_: int = 1, active_from: int = 0) -> tuple[ActiveRevision, object]:
+def revision(text: str, id_: int = 1, active_from: int = 0) -> tuple[ActiveRevision, Query]:
     query = parse_query(text)
     return ActiveRevision(id_, id_, f"q{id_}", text, query.canonical, active_from), query
 
 
-def outcome(text: str, *changes: object) -> QueryOutcome:
-    return match_changes(changes, [revision(text)]).get(1, QueryOutcome())  # type: ignore[arg-type]  # built above
+def outcome(text: str, *changes: StoredChange) -> QueryOutcome:
+    return match_changes(changes, [revision(text)]).get(1, QueryOutcome())
 
 
 GPU = make_paper(title="On GPUs")
@@ -39,12 +40,12 @@ def test_a_version_that_no_longer_matches_is_gone() -> None:
 
 def test_changes_from_before_a_query_was_active_are_not_matched_against_it() -> None:
     changes = [make_change(4, GPU), make_change(5, make_paper("2611.15013"))]
-    assert match_changes(changes, [revision("cat:cs.PF", active_from=4)])[1] == QueryOutcome(new=(5,))  # type: ignore[list-item]  # built above
+    assert match_changes(changes, [revision("cat:cs.PF", active_from=4)])[1] == QueryOutcome(new=(5,))
 
 
 def test_equal_queries_have_equal_outcomes_and_queries_without_any_are_left_out() -> None:
     pairs = [revision("ti:GPUs AND cat:cs.PF", 1), revision("cat:cs.PF AND ti:GPUs", 2), revision("ti:else", 3)]
-    outcomes = match_changes([make_change(7, GPU)], pairs)  # type: ignore[arg-type]  # built above
+    outcomes = match_changes([make_change(7, GPU)], pairs)
     assert outcomes == {1: QueryOutcome(new=(7,)), 2: QueryOutcome(new=(7,))}
 
 
