@@ -167,7 +167,8 @@ class Gate:
         """Return how long to sleep before asking again, having seen why it was refused."""
         with self._store.begin() as conn:
             row, now = _look(conn, self._clock)
-            _mend_jump(conn, row, now, lease=self._lease, spacing=self._spacing)
+            if _mend_jump(conn, row, now, lease=self._lease, spacing=self._spacing):
+                return 0.0
         if row.breaker_until - now > patience:
             raise _throttled(row, row.breaker_until - now)
         if patience <= 0:
@@ -176,7 +177,8 @@ class Gate:
                 hint="Only one request is made at a time over all processes; try again later.",
             )
         wait = max(row.lease_until, row.next_at, row.breaker_until) - now
-        return float(min(max(wait, 0.001), _LONGEST_NAP, patience))
+        longest = patience if self._clock.is_simulated else min(_LONGEST_NAP, patience)
+        return float(min(max(wait, 0.001), longest))
 
     def _sleep(self, seconds: float) -> None:
         begun = monotonic()
@@ -271,18 +273,22 @@ def _look(conn: Connection, clock: Clock | None) -> tuple[Row[Any], float]:
     return row, row.now
 
 
-def _mend_jump(conn: Connection, row: Row[Any], now: float, *, lease: float, spacing: float) -> None:
-    """Bring times that lie impossibly far ahead back within reach: the clock they were read from went back."""
-    furthest = {
-        "next_at": spacing + BUDGET,
-        "lease_until": lease,
-        "breaker_until": LONGEST_RETRY_AFTER,
+def _mend_jump(conn: Connection, row: Row[Any], now: float, *, lease: float, spacing: float) -> bool:
+    """Bring times that lie impossibly far ahead back within reach: the clock they were read from went back.
+
+    Returns:
+        Whether there were any.
+    """
+    furthest = {"next_at": spacing + BUDGET, "lease_until": lease, "breaker_until": LONGEST_RETRY_AFTER}
+    mended = {
+        name: now + min(reach, _JUMP)
+        for name, reach in furthest.items()
+        if getattr(row, name) - now > reach + _JUMP
     }
-    for name, reach in furthest.items():
-        found = getattr(row, name)
-        if found - now > reach + _JUMP:
-            mend = update(gate).where(gate.c.name == NAME, gate.c[name] == found)
-            conn.execute(mend.values({name: now + reach}))
+    if mended:
+        unchanged = (gate.c[name] == getattr(row, name) for name in mended)
+        conn.execute(update(gate).where(gate.c.name == NAME, *unchanged).values(mended))
+    return bool(mended)
 
 
 def _throttled(row: Row[Any], seconds: float) -> ArxivThrottled:

@@ -40,7 +40,8 @@ def test_indexes_are_partial_in_the_database_where_the_code_says_so(store: Store
     assert partial == found != set()
 
 
-def test_every_revision_goes_down_and_up_again(store: Store) -> None:
+def test_every_revision_goes_down_and_up_again(own_url: str) -> None:
+    store = open_store(own_url)
     for revision in (*reversed(migrating.known_revisions()[:-1]), "base"):
         migrating.downgrade(store, revision)
         with store.read() as conn:
@@ -48,6 +49,7 @@ def test_every_revision_goes_down_and_up_again(store: Store) -> None:
     with store.read() as conn:
         assert set(inspect(conn).get_table_names()) == {"alembic_version"}
     assert migrating.upgrade(store) == migrating.MigrationReport("", migrating.head_revision())
+    store.close()
 
 
 def test_migrating_what_is_up_to_date_changes_nothing(url: str) -> None:
@@ -55,8 +57,8 @@ def test_migrating_what_is_up_to_date_changes_nothing(url: str) -> None:
     assert migrate(url) == migrating.MigrationReport(head, head)
 
 
-def test_two_first_starts_at_once_build_the_tables_once(make_url_of: Callable[[str], str]) -> None:
-    url = make_url_of("empty")
+def test_two_first_starts_at_once_build_the_tables_once(make_empty: Callable[[], str]) -> None:
+    url = make_empty()
     failures: list[BaseException] = []
 
     def start() -> None:

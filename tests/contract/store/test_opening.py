@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from digest.store import Store
 
 
-def test_the_first_start_builds_every_table(make_url_of: Callable[[str], str]) -> None:
-    opened = open_store(make_url_of("empty"), create=True)
+def test_the_first_start_builds_every_table(make_empty: Callable[[], str]) -> None:
+    opened = open_store(make_empty(), create=True)
     with opened.read() as conn:
         assert conn.execute(select(marks)).all() == [("changes", 0), ("matched", 0)]
         assert migrating.current_revision(conn) == migrating.head_revision()
     opened.close()
 
 
-def test_every_installation_gets_a_secret_of_its_own(make_url_of: Callable[[str], str]) -> None:
+def test_every_installation_gets_a_secret_of_its_own(make_empty: Callable[[], str]) -> None:
     secrets = set()
     for _ in range(2):
-        opened = open_store(make_url_of("empty"), create=True)
+        opened = open_store(make_empty(), create=True)
         with opened.read() as conn:
             secrets.add(conn.execute(select(installation.c.secret)).scalar_one())
         opened.close()
@@ -40,8 +40,8 @@ def test_every_installation_gets_a_secret_of_its_own(make_url_of: Callable[[str]
     assert min(map(len, secrets)) >= 32
 
 
-def test_opening_without_tables_names_the_command_that_makes_them(make_url_of: Callable[[str], str]) -> None:
-    url = make_url_of("empty")
+def test_opening_without_tables_names_the_command_that_makes_them(make_empty: Callable[[], str]) -> None:
+    url = make_empty()
     if url.startswith("sqlite"):
         engine.connect(url, create=True).close()
     with pytest.raises(SchemaMismatch) as caught:
@@ -49,23 +49,25 @@ def test_opening_without_tables_names_the_command_that_makes_them(make_url_of: C
     assert "digest migrate" in caught.value.hint
 
 
-def test_an_older_schema_is_refused_and_upgraded_on_demand_only(url: str) -> None:
-    opened = open_store(url)
+def test_an_older_schema_is_refused_and_upgraded_on_demand_only(own_url: str) -> None:
+    opened = open_store(own_url)
     migrating.downgrade(opened, migrating.known_revisions()[0])
     opened.close()
     with pytest.raises(SchemaMismatch, match=r"at revision 0001, this release needs 0002") as caught:
-        open_store(url, create=True)
+        open_store(own_url, create=True)
     assert "digest migrate" in caught.value.hint
-    reopened = open_store(url, upgrade=True)
+    reopened = open_store(own_url, upgrade=True)
     with reopened.read() as conn:
         assert migrating.current_revision(conn) == migrating.head_revision()
     reopened.close()
 
 
-def test_a_newer_schema_is_refused_naming_both_revisions(store: Store, url: str) -> None:
-    with store.begin() as conn:
+def test_a_newer_schema_is_refused_naming_both_revisions(own_url: str) -> None:
+    opened = open_store(own_url)
+    with opened.begin() as conn:
         conn.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    for call in (lambda: open_store(url, create=True, upgrade=True), lambda: migrate(url)):
+    opened.close()
+    for call in (lambda: open_store(own_url, create=True, upgrade=True), lambda: migrate(own_url)):
         with pytest.raises(SchemaMismatch, match=r"9999.*newer.*0002") as caught:
             call()
         assert "later" in caught.value.hint
@@ -169,8 +171,8 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"Dear Sir")
 
 
-def test_tables_of_somebody_else_are_not_touched(make_url_of: Callable[[str], str]) -> None:
-    url = make_url_of("empty")
+def test_tables_of_somebody_else_are_not_touched(make_empty: Callable[[], str]) -> None:
+    url = make_empty()
     other = engine.connect(url, create=True)
     with other.begin() as conn:
         conn.execute(text("CREATE TABLE digests (their_own TEXT)"))

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import func, select
+
+from digest.clock import SystemClock
+from digest.messages import DeliveryState, Receipt
+from digest.store import deliveries as outbox
+from digest.store.schema import attempts, deliveries
+from digest.subscriptions import Destination, DestinationKind
+from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
+
+if TYPE_CHECKING:
+    from digest.messages import Delivery
+    from digest.store import Store
+
+MINUTE = timedelta(minutes=1)
+OTHER = Destination(DestinationKind.MAIL, "other@example.org")
+
+
+def claim(store: Store, limit: int = 10, owner: str = "me", lease: float = 60.0) -> list[Delivery]:
+    with store.begin() as conn:
+        return outbox.claim(conn, owner=owner, limit=limit, now=MORNING, lease_seconds=lease)
+
+
+def send(store: Store, delivery: Delivery, remote_id: str = "ok-1") -> None:
+    with store.begin() as conn:
+        assert outbox.begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.SENDING
+    with store.begin() as conn:
+        assert outbox.mark_sent(conn, delivery, Receipt(remote_id), MORNING)
+
+
+def state_of(store: Store, delivery_id: int) -> str:
+    with store.read() as conn:
+        return str(conn.execute(select(deliveries.c.state).where(deliveries.c.id == delivery_id)).scalar_one())
+
+
+def next_at(store: Store) -> timedelta | None:
+    with store.read() as conn:
+        moment = outbox.next_claimable_at(conn, MORNING)
+    return None if moment is None else moment - MORNING
+
+
+def test_a_claimed_delivery_is_told_in_full_and_nobody_else_gets_it(store: Store) -> None:
+    planned = store_digest(store)
+    (delivery,) = claim(store)
+    assert (delivery.digest_id, delivery.destination, delivery.part, delivery.parts) == (
+        planned.digest_id,
+        MAIL,
+        0,
+        1,
+    )
+    assert (delivery.state, delivery.attempts, delivery.token) == (DeliveryState.CLAIMED, 0, 1)
+    assert (delivery.not_before, delivery.created_at, delivery.remote_address) == (MORNING, MORNING, "")
+    assert claim(store, owner="another") == []
+
+
+def test_nothing_is_claimed_before_its_time(store: Store) -> None:
+    store_digest(store, at=MORNING + MINUTE)
+    assert claim(store) == []
+    assert next_at(store) == MINUTE
+    with store.begin() as conn:
+        assert len(outbox.claim(conn, owner="me", limit=1, now=MORNING + MINUTE)) == 1
+    assert next_at(store) is None
+
+
+def test_the_most_urgent_goes_first_then_the_longest_waiting(store: Store) -> None:
+    late = store_digest(store, slot="1", at=MORNING)
+    early = store_digest(store, slot="2", at=MORNING - MINUTE)
+    urgent = store_digest(store, slot="3", at=MORNING, priority=0)
+    order = [delivery.digest_id for delivery in (*claim(store, limit=2), *claim(store, limit=2))]
+    assert order == [urgent.digest_id, early.digest_id, late.digest_id]
+
+
+def test_parts_come_strictly_in_order_and_know_the_first_ones_answer(store: Store) -> None:
+    store_digest(store, MAIL, OTHER, parts=3)
+    first, other = claim(store)
+    assert {(first.destination, first.part), (other.destination, other.part)} == {(MAIL, 0), (OTHER, 0)}
+    assert claim(store) == []
+    assert next_at(store) is None
+    send(store, first, "1700000000.000100")
+    (second,) = claim(store)
+    assert (second.destination, second.part, second.parent_remote_id) == (MAIL, 1, "1700000000.000100")
+    send(store, second, "1700000000.000200")
+    (third,) = claim(store)
+    assert (third.part, third.parent_remote_id) == (2, "1700000000.000100")
+
+
+@pytest.mark.parametrize("destination", [SLACK, Destination(DestinationKind.SLACK_WEBHOOK, "team")])
+def test_a_channel_gets_one_message_at_a_time(store: Store, destination: Destination) -> None:
+    for slot in "12":
+        store_digest(store, destination, slot=slot)
+    (first,) = claim(store)
+    assert claim(store, owner="another") == []
+    send(store, first)
+    assert len(claim(store)) == 1
+
+
+def test_a_mailbox_may_get_several_at_once(store: Store) -> None:
+    for slot in "12":
+        store_digest(store, slot=slot)
+    assert len(claim(store)) == 2
+
+
+def test_a_destination_that_wants_a_pause_gets_one(store: Store) -> None:
+    store_digest(store, SLACK, MAIL)
+    with store.begin() as conn:
+        outbox.block_destination(conn, SLACK, MORNING + 2 * MINUTE)
+        outbox.block_destination(conn, SLACK, MORNING + MINUTE)
+    assert [delivery.destination for delivery in claim(store)] == [MAIL]
+    assert next_at(store) == 2 * MINUTE
+    with store.begin() as conn:
+        (delivery,) = outbox.claim(conn, owner="me", limit=9, now=MORNING + 2 * MINUTE)
+    assert delivery.destination == SLACK
+
+
+def test_an_address_once_resolved_comes_with_later_claims(store: Store) -> None:
+    store_digest(store, SLACK)
+    with store.begin() as conn:
+        outbox.remember_address(conn, SLACK, "C0FFEE", MORNING)
+        outbox.block_destination(conn, SLACK, MORNING)
+        assert outbox.known_address(conn, SLACK) == "C0FFEE"
+        assert outbox.known_address(conn, MAIL) == ""
+    (delivery,) = claim(store)
+    assert delivery.remote_address == "C0FFEE"
+
+
+def test_a_claim_given_back_can_be_claimed_at_once_and_the_old_one_is_worth_nothing(store: Store) -> None:
+    store_digest(store)
+    (delivery,) = claim(store)
+    with store.begin() as conn:
+        assert outbox.release_claim(conn, delivery)
+        assert not outbox.release_claim(conn, delivery)
+    (again,) = claim(store, owner="another")
+    assert again.token == delivery.token + 1
+    with store.begin() as conn:
+        assert outbox.begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.READY
+        assert not outbox.release_claim(conn, delivery)
+
+
+def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: Store) -> None:
+    store_digest(store, MAIL, OTHER)
+    began, idle = claim(store, lease=-1.0)
+    with store.begin() as conn:
+        outbox.begin_sending(conn, began, make_message(), MORNING, lease_seconds=-1.0)
+    with store.begin() as conn:
+        assert outbox.reap(conn, MORNING, settle=MINUTE) == outbox.Reaped(requeued=1, doubtful=1)
+        assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
+    assert (state_of(store, idle.id), state_of(store, began.id)) == (DeliveryState.READY, DeliveryState.UNKNOWN)
+    with store.begin() as conn:
+        (row,) = conn.execute(select(attempts)).all()
+        assert outbox.take_unknown(conn, MORNING) == []
+    assert (row.outcome, row.ended_at) == (DeliveryState.UNKNOWN, MORNING)
+
+
+def test_a_lease_that_lasts_or_was_lengthened_is_left_alone(store: Store) -> None:
+    store_digest(store, MAIL, OTHER)
+    claim(store, limit=1, owner="me", lease=-1.0)
+    claim(store, limit=1, owner="you")
+    with store.begin() as conn:
+        assert outbox.renew(conn, "me") == 1
+        assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
+
+
+def test_beginning_an_attempt_lengthens_the_lease(store: Store) -> None:
+    store_digest(store)
+    (delivery,) = claim(store, lease=-1.0)
+    with store.begin() as conn:
+        assert outbox.begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.SENDING
+        assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
+
+
+def test_a_process_that_knows_itself_alone_takes_back_everything(store: Store) -> None:
+    store_digest(store, MAIL, OTHER)
+    began, _ = claim(store)
+    with store.begin() as conn:
+        outbox.begin_sending(conn, began, make_message(), MORNING)
+    with store.begin() as conn:
+        assert outbox.adopt_orphans(conn, MORNING) == outbox.Reaped(requeued=1, doubtful=1)
+
+
+def test_no_delivery_is_claimed_twice_by_workers_at_once(store: Store) -> None:
+    ways = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(40)]
+    store_digest(store, *ways)
+    taken: list[Delivery] = []
+    failures: list[BaseException] = []
+    start = threading.Barrier(4)
+
+    def work(owner: str) -> None:
+        try:
+            start.wait()
+            while claimed := claim(store, limit=3, owner=owner):
+                taken.extend(claimed)
+                SystemClock().sleep(0.001)
+        except BaseException as error:  # noqa: BLE001 - whatever a thread raises must fail the test
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(f"worker {number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert sorted(delivery.id for delivery in taken) == sorted({delivery.id for delivery in taken})
+    assert len(taken) == 40
+    with store.read() as conn:
+        assert conn.execute(select(func.sum(deliveries.c.token))).scalar() == 40

@@ -1,0 +1,319 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select, update
+
+from digest.errors import UnknownName
+from digest.messages import TERMINAL_STATES, DeliveryState, Message, Receipt
+from digest.store import deliveries as outbox
+from digest.store.schema import attempts, deliveries, destination_addresses
+from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from digest.messages import Delivery
+    from digest.store import Store
+
+LATER = MORNING + timedelta(minutes=5)
+RECEIPT = Receipt("queued-as-1", "250 2.0.0 queued as 1")
+
+Mark = tuple["Callable[[Connection, Delivery], bool]", DeliveryState, set[DeliveryState]]
+MARKS: dict[str, Mark] = {
+    "sent": (
+        lambda conn, delivery: outbox.mark_sent(conn, delivery, RECEIPT, LATER),
+        DeliveryState.SENT,
+        {DeliveryState.SENDING, DeliveryState.UNKNOWN},
+    ),
+    "retry": (
+        lambda conn, delivery: outbox.mark_retry(conn, delivery, LATER, "451 later", LATER),
+        DeliveryState.READY,
+        {DeliveryState.CLAIMED, DeliveryState.SENDING},
+    ),
+    "unknown": (
+        lambda conn, delivery: outbox.mark_unknown(conn, delivery, LATER, "no answer", LATER),
+        DeliveryState.UNKNOWN,
+        {DeliveryState.SENDING},
+    ),
+    "held": (
+        lambda conn, delivery: outbox.mark_held(conn, delivery, "login refused", LATER),
+        DeliveryState.HELD,
+        {DeliveryState.CLAIMED, DeliveryState.SENDING},
+    ),
+    "dead": (
+        lambda conn, delivery: outbox.mark_dead(conn, delivery, "550 no such mailbox", LATER),
+        DeliveryState.DEAD,
+        {DeliveryState.CLAIMED, DeliveryState.SENDING},
+    ),
+    "suppressed": (
+        lambda conn, delivery: outbox.mark_suppressed(conn, delivery, "left", LATER),
+        DeliveryState.SUPPRESSED,
+        {DeliveryState.CLAIMED},
+    ),
+}
+SETTLEMENTS: dict[str, tuple[Callable[[Connection, int], bool], DeliveryState]] = {
+    "sent": (lambda conn, id_: outbox.settle_sent(conn, id_, RECEIPT, LATER), DeliveryState.SENT),
+    "ready": (lambda conn, id_: outbox.settle_ready(conn, id_, LATER, "not there"), DeliveryState.READY),
+    "held": (lambda conn, id_: outbox.settle_held(conn, id_, LATER, "can't tell"), DeliveryState.HELD),
+}
+
+
+def claim(store: Store, *, now: Any = MORNING) -> Delivery:  # noqa: ANN401 - a datetime
+    with store.begin() as conn:
+        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=now)
+    return delivery
+
+
+def begin(store: Store, delivery: Delivery, message: Message | None = None) -> DeliveryState:
+    with store.begin() as conn:
+        return outbox.begin_sending(conn, delivery, message or make_message(), MORNING)
+
+
+def row_of(store: Store, delivery_id: int) -> Any:  # noqa: ANN401 - a row
+    with store.read() as conn:
+        return conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one()
+
+
+def states(store: Store) -> list[str]:
+    with store.read() as conn:
+        return list(conn.execute(select(deliveries.c.state).order_by(deliveries.c.id)).scalars())
+
+
+def put(store: Store, delivery: Delivery, state: DeliveryState) -> None:
+    with store.begin() as conn:
+        conn.execute(update(deliveries).where(deliveries.c.id == delivery.id).values(state=state))
+
+
+def test_the_intent_keeps_the_bytes_and_counts_the_attempt_before_anything_is_sent(store: Store) -> None:
+    store_digest(store)
+    delivery = replace(claim(store), remote_address="C0FFEE")
+    assert begin(store, delivery) is DeliveryState.SENDING
+    row = row_of(store, delivery.id)
+    assert (row.state, row.attempts, row.sending_at, row.remote_address) == ("sending", 1, MORNING, "C0FFEE")
+    with store.read() as conn:
+        stored = outbox.stored_message(conn, delivery.id)
+        (attempt,) = conn.execute(select(attempts)).all()
+    assert stored == replace(make_message(), idempotency_key=delivery.idempotency_key)
+    assert (attempt.number, attempt.token, attempt.outcome, attempt.ended_at) == (1, 1, "sending", None)
+
+
+def test_no_bytes_are_kept_before_the_first_intent(store: Store) -> None:
+    store_digest(store)
+    with store.read() as conn:
+        assert outbox.stored_message(conn, claim(store).id) is None
+        assert outbox.stored_message(conn, 99) is None
+
+
+def test_every_attempt_sends_the_bytes_of_the_first(store: Store) -> None:
+    store_digest(store)
+    first = claim(store)
+    begin(store, first)
+    with store.begin() as conn:
+        outbox.mark_retry(conn, first, MORNING, "451", MORNING)
+    second = claim(store)
+    begin(store, second, Message("text/plain", b"rendered anew", "key", "other.txt"))
+    with store.read() as conn:
+        stored = outbox.stored_message(conn, second.id)
+        tries = conn.execute(select(attempts).order_by(attempts.c.number)).all()
+    assert stored == replace(make_message(), idempotency_key=first.idempotency_key)
+    assert [(row.number, row.outcome, row.detail) for row in tries] == [(1, "ready", "451"), (2, "sending", "")]
+    assert second.attempts == 1
+
+
+def test_an_intent_is_recorded_once(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    assert begin(store, delivery) is DeliveryState.SENDING
+    assert begin(store, delivery) is DeliveryState.READY
+    assert row_of(store, delivery.id).attempts == 1
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_a_mark_moves_a_delivery_along_its_arrows_only(store: Store, name: str) -> None:
+    mark, to, froms = MARKS[name]
+    store_digest(store)
+    delivery = claim(store)
+    begin(store, delivery)
+    for state in DeliveryState:
+        put(store, delivery, state)
+        with store.begin() as conn:
+            assert mark(conn, delivery) is (state in froms)
+        assert row_of(store, delivery.id).state == (to if state in froms else state)
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_a_mark_of_a_lost_claim_changes_nothing(store: Store, name: str) -> None:
+    store_digest(store)
+    lost = claim(store)
+    with store.begin() as conn:
+        outbox.adopt_orphans(conn, MORNING)
+    held = claim(store)
+    begin(store, held)
+    before = row_of(store, held.id)
+    with store.begin() as conn:
+        assert not MARKS[name][0](conn, lost)
+    assert row_of(store, held.id) == before
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_a_mark_is_kept_with_its_words_and_closes_the_attempt(store: Store, name: str) -> None:
+    mark, to, froms = MARKS[name]
+    store_digest(store)
+    delivery = claim(store)
+    if DeliveryState.SENDING in froms:
+        begin(store, delivery)
+    with store.begin() as conn:
+        mark(conn, delivery)
+    row = row_of(store, delivery.id)
+    assert (row.ended_at == LATER) is (to in TERMINAL_STATES)
+    assert row.lease_until is None
+    assert bool(row.last_error) is (to is not DeliveryState.SENT)
+    with store.read() as conn:
+        tries = conn.execute(select(attempts)).all()
+    for attempt in tries:
+        assert (attempt.outcome, attempt.ended_at) == (to, LATER)
+        assert attempt.detail == (row.last_error or RECEIPT.detail)
+
+
+def test_what_the_other_side_called_it_is_kept(store: Store) -> None:
+    store_digest(store, SLACK)
+    delivery = claim(store)
+    with store.begin() as conn:
+        outbox.remember_address(conn, SLACK, "C0FFEE", MORNING)
+    begin(store, delivery)
+    with store.begin() as conn:
+        outbox.mark_sent(conn, delivery, Receipt("1700000000.000100"), LATER)
+        assert conn.execute(select(destination_addresses.c.last_sent_at)).scalar() == LATER
+    assert row_of(store, delivery.id).remote_id == "1700000000.000100"
+
+
+def test_an_answer_that_comes_late_is_an_answer(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    begin(store, delivery)
+    with store.begin() as conn:
+        outbox.adopt_orphans(conn, MORNING)
+        assert outbox.mark_sent(conn, delivery, RECEIPT, LATER)
+    assert states(store) == [DeliveryState.SENT]
+
+
+@pytest.mark.parametrize("name", ["dead", "suppressed"])
+def test_a_part_that_is_not_sent_takes_those_behind_it_along(store: Store, name: str) -> None:
+    mark, to, _ = MARKS[name]
+    store_digest(store, MAIL, SLACK, parts=3)
+    delivery = claim(store)
+    with store.begin() as conn:
+        mark(conn, delivery)
+    assert states(store) == [to] * 3 + [DeliveryState.READY] * 3
+    assert row_of(store, delivery.id + 2).last_error.startswith("part 1 was not sent: ")
+
+
+def test_what_may_have_arrived_is_handed_out_with_its_bytes_to_one_at_a_time(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    begin(store, delivery)
+    with store.begin() as conn:
+        outbox.mark_unknown(conn, delivery, LATER, "connection lost", MORNING)
+        assert outbox.take_unknown(conn, MORNING) == []
+    with store.begin() as conn:
+        (unknown,) = outbox.take_unknown(conn, LATER)
+        assert outbox.take_unknown(conn, LATER) == []
+        (again,) = outbox.take_unknown(conn, LATER + outbox.SETTLING_PAUSE)
+    assert unknown.message == replace(make_message(), idempotency_key=delivery.idempotency_key)
+    assert (unknown.sending_at, unknown.delivery.state) == (MORNING, DeliveryState.UNKNOWN)
+    assert again.delivery.id == unknown.delivery.id == delivery.id
+
+
+@pytest.mark.parametrize("name", SETTLEMENTS)
+def test_only_what_is_unknown_is_settled(store: Store, name: str) -> None:
+    settle, to = SETTLEMENTS[name]
+    store_digest(store)
+    delivery = claim(store)
+    begin(store, delivery)
+    for state in DeliveryState:
+        put(store, delivery, state)
+        with store.begin() as conn:
+            assert settle(conn, delivery.id) is (state is DeliveryState.UNKNOWN)
+        assert row_of(store, delivery.id).state == (to if state is DeliveryState.UNKNOWN else state)
+
+
+def test_a_settled_attempt_says_what_became_of_it(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    begin(store, delivery)
+    with store.begin() as conn:
+        outbox.mark_unknown(conn, delivery, MORNING, "connection lost", MORNING)
+        outbox.settle_sent(conn, delivery.id, RECEIPT, LATER)
+        stored, tries = outbox.load_delivery(conn, delivery.id)
+    assert (stored.delivery.state, stored.ended_at) == (DeliveryState.SENT, LATER)
+    assert tries == [outbox.Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
+
+
+def test_the_operator_may_send_again_what_was_not_sent(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    for state in DeliveryState:
+        put(store, delivery, state)
+        may = state in {DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.UNKNOWN}
+        with store.begin() as conn:
+            assert outbox.retry(conn, delivery.id, LATER) is may
+        row = row_of(store, delivery.id)
+        assert row.state == (DeliveryState.READY if may else state)
+        assert row.not_before == LATER
+
+
+def test_the_parts_behind_a_dead_one_come_back_with_it(store: Store) -> None:
+    store_digest(store, parts=3)
+    delivery = claim(store)
+    with store.begin() as conn:
+        outbox.mark_dead(conn, delivery, "550", LATER)
+    with store.begin() as conn:
+        assert outbox.retry(conn, delivery.id, LATER)
+    assert states(store) == [DeliveryState.READY] * 3
+    assert claim(store, now=LATER).part == 0
+
+
+def test_the_operator_may_drop_what_is_not_on_its_way(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    for state in DeliveryState:
+        put(store, delivery, state)
+        may = state in {DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN}
+        with store.begin() as conn:
+            assert outbox.drop(conn, delivery.id, LATER) is may
+        assert states(store) == [DeliveryState.SUPPRESSED if may else state]
+
+
+def test_deliveries_are_listed_newest_first_and_by_state(store: Store) -> None:
+    store_digest(store, MAIL, SLACK, slot="2026-11-20")
+    delivery = claim(store)
+    with store.begin() as conn:
+        outbox.mark_dead(conn, delivery, "550 no such mailbox", LATER)
+    with store.read() as conn:
+        listed = outbox.list_deliveries(conn)
+        (dead,) = outbox.list_deliveries(conn, (DeliveryState.DEAD,))
+        assert outbox.list_deliveries(conn, limit=1) == listed[:1]
+    assert [stored.delivery.destination for stored in listed] == [SLACK, MAIL]
+    assert (dead.subscription, dead.slot, dead.ended_at) == ("team", "2026-11-20", LATER)
+    assert dead.delivery.last_error == "550 no such mailbox"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda conn: outbox.load_delivery(conn, 99),
+        lambda conn: outbox.retry(conn, 99, LATER),
+        lambda conn: outbox.drop(conn, 99, LATER),
+    ],
+    ids=["load", "retry", "drop"],
+)
+def test_a_delivery_that_there_is_not_is_named(store: Store, ask: Callable[[Connection], object]) -> None:
+    with pytest.raises(UnknownName, match="no delivery 99") as caught, store.begin() as conn:
+        ask(conn)
+    assert "digest delivery list" in caught.value.hint

@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import itertools
+import stat
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select, update
+
+from digest.clock import ManualClock, SystemClock, monotonic
+from digest.errors import ArxivThrottled, StoreBusy, StoreError
+from digest.pace import GateOutcome, Outcome
+from digest.store import Gate, create_standalone
+from digest.store import gate as gate_module
+from digest.store.schema import gate as gate_table
+from tests.contract.store.made import NOW
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from digest.store import Store
+
+OK = GateOutcome(Outcome.OK)
+SPACING = 0.15
+
+
+def elapsed(clock: ManualClock) -> float:
+    return (clock.now() - NOW).total_seconds()
+
+
+def breaker(store: Store, clock: ManualClock | None = None) -> gate_module.Breaker:
+    with store.read() as conn:
+        return gate_module.load_breaker(conn, clock)
+
+
+def test_requests_keep_their_distance_from_the_end_of_one_to_the_start_of_the_next(store: Store) -> None:
+    gate, clock = Gate(store, SystemClock(), "me", spacing=SPACING), SystemClock()
+    released = None
+    for _ in range(3):
+        grant = gate.acquire()
+        assert released is None or monotonic() - released >= SPACING
+        clock.sleep(0.02)
+        gate.release(grant, OK)
+        released = monotonic()
+
+
+def test_every_grant_has_a_token_of_its_own(store: Store) -> None:
+    clock = ManualClock(NOW)
+    gate = Gate(store, clock, "me")
+    tokens = []
+    for _ in range(3):
+        grant = gate.acquire()
+        tokens.append(grant.token)
+        gate.release(grant, OK)
+    assert tokens == sorted(set(tokens))
+
+
+def test_only_the_newest_grant_is_current(store: Store) -> None:
+    gate = Gate(store, ManualClock(NOW), "me")
+    first = gate.acquire()
+    gate.release(first, OK)
+    with store.begin() as conn:
+        assert gate_module.is_current(conn, first.token)
+    second = gate.acquire()
+    with store.begin() as conn:
+        assert not gate_module.is_current(conn, first.token)
+        assert gate_module.is_current(conn, second.token)
+
+
+def test_processes_at_once_never_come_too_close_nor_overlap(url: str) -> None:
+    worker = (
+        "import sys\n"
+        "from digest.clock import SystemClock, monotonic\n"
+        "from digest.pace import GateOutcome, Outcome\n"
+        "from digest.store import Gate, open_store\n"
+        "store, clock = open_store(sys.argv[1]), SystemClock()\n"
+        "gate = Gate(store, clock, sys.argv[2], spacing=0.1)\n"
+        "for _ in range(4):\n"
+        "    grant = gate.acquire()\n"
+        "    begun = monotonic()\n"
+        "    clock.sleep(0.01)\n"
+        "    ended = monotonic()\n"
+        "    gate.release(grant, GateOutcome(Outcome.OK))\n"
+        "    print(grant.token, begun, ended, flush=True)\n"
+    )
+    running = [
+        subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
+            [sys.executable, "-c", worker, url, f"process {number}"], stdout=subprocess.PIPE, text=True
+        )
+        for number in range(2)
+    ]
+    lines = [line for process in running for line in process.communicate(timeout=60)[0].splitlines()]
+    assert [process.returncode for process in running] == [0, 0]
+    requests = sorted((float(begun), float(ended)) for _, begun, ended in (line.split() for line in lines))
+    assert len(requests) == 8
+    assert len({line.split()[0] for line in lines}) == 8
+    for (_, ended), (begun, _) in itertools.pairwise(requests):
+        assert begun - ended >= 0.1
+
+
+def test_threads_that_share_a_process_share_its_pace(store: Store) -> None:
+    spans: list[tuple[float, float]] = []
+
+    def ask(name: str) -> None:
+        gate = Gate(store, SystemClock(), name, spacing=SPACING)
+        grant = gate.acquire()
+        begun = monotonic()
+        gate.release(grant, OK)
+        spans.append((begun, monotonic()))
+
+    threads = [threading.Thread(target=ask, args=(f"thread {number}",)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    starts = sorted(begun for begun, _ in spans)
+    assert len(starts) == 3
+    assert min(later - earlier for earlier, later in itertools.pairwise(starts)) >= SPACING
+
+
+def test_a_process_that_died_holds_the_gate_no_longer_than_its_lease(store: Store) -> None:
+    clock = ManualClock(NOW)
+    Gate(store, clock, "dead", lease=270).acquire()
+    Gate(store, clock, "alive").acquire()
+    assert 270 <= elapsed(clock) < 290
+
+
+def test_a_process_that_knows_itself_alone_need_not_wait_for_the_dead(store: Store) -> None:
+    clock = ManualClock(NOW)
+    Gate(store, clock, "dead").acquire()
+    with store.begin() as conn:
+        gate_module.adopt_gate(conn, clock)
+    Gate(store, clock, "alive").acquire()
+    assert 3 <= elapsed(clock) < 10
+
+
+def test_a_grant_that_came_too_slowly_is_not_used(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock(NOW)
+    ticks = iter([0.0, 0.9])
+    monkeypatch.setattr(gate_module, "monotonic", lambda: next(ticks, 5.0))
+    grant = Gate(store, clock, "me").acquire()
+    assert grant.token == 2
+    assert elapsed(clock) >= 3
+
+
+def test_a_lost_grant_frees_nothing_but_still_asks_for_patience(store: Store) -> None:
+    clock = ManualClock(NOW)
+    slow, quick = Gate(store, clock, "slow", lease=1), Gate(store, clock, "quick")
+    lost = slow.acquire()
+    held = quick.acquire()
+    slow.release(lost, GateOutcome(Outcome.THROTTLED))
+    with store.begin() as conn:
+        row = conn.execute(select(gate_table)).one()
+    assert row.token == held.token
+    assert row.lease_until > clock.now().timestamp() + 200
+    assert breaker(store, clock).seconds == pytest.approx(60)
+
+
+def test_the_breaker_doubles_with_every_refusal_up_to_an_hour_and_an_answer_resets_it(store: Store) -> None:
+    clock = ManualClock(NOW)
+    gate = Gate(store, clock, "me", patience=10**6)
+    pauses = []
+    for _ in range(8):
+        gate.release(gate.acquire(), GateOutcome(Outcome.THROTTLED))
+        pauses.append(round(breaker(store, clock).seconds))
+    assert pauses == [60, 120, 240, 480, 960, 1920, 3600, 3600]
+    assert breaker(store, clock).failures == 8
+    gate.release(gate.acquire(), OK)
+    assert breaker(store, clock) == gate_module.Breaker(0.0, "", 0)
+
+
+def test_arxivs_own_wish_counts_where_it_is_a_wish_at_all(store: Store) -> None:
+    wishes = [(None, 60), (0.0, 60), (0.5, 60), (30.0, 60), (300.0, 300), (7200.0, 7200), (1e9, 86400)]
+    for asked_for, pause in wishes:
+        clock = ManualClock(NOW)
+        with store.begin() as conn:
+            conn.execute(update(gate_table).values(breaker_until=0, breaker_failures=0, next_at=0, lease_until=0))
+        gate = Gate(store, clock, "me")
+        gate.release(gate.acquire(), GateOutcome(Outcome.THROTTLED, asked_for))
+        assert round(breaker(store, clock).seconds) == pause
+
+
+def test_the_back_off_is_spread_and_never_above_an_hour(store: Store) -> None:
+    clock = ManualClock(NOW)
+    gate = Gate(store, clock, "me", jitter=lambda seconds: seconds * 100)
+    gate.release(gate.acquire(), GateOutcome(Outcome.THROTTLED))
+    assert round(breaker(store, clock).seconds) == 3600
+
+
+def test_a_robot_block_closes_the_gate_for_hours_and_says_so(store: Store) -> None:
+    clock = ManualClock(NOW)
+    gate = Gate(store, clock, "me")
+    gate.release(gate.acquire(), GateOutcome(Outcome.REFUSED))
+    with pytest.raises(ArxivThrottled, match=r"blocked this client.*240 min") as caught:
+        Gate(store, clock, "another").acquire()
+    assert caught.value.retry_after == pytest.approx(4 * 3600, abs=1)
+    clock.advance(timedelta(hours=4))
+    gate.acquire()
+
+
+def test_a_failure_of_the_connection_opens_no_breaker(store: Store) -> None:
+    clock = ManualClock(NOW)
+    gate = Gate(store, clock, "me")
+    gate.release(gate.acquire(), GateOutcome(Outcome.FAILED))
+    assert breaker(store, clock) == gate_module.Breaker(0.0, "", 0)
+
+
+def test_a_short_pause_is_waited_for(store: Store) -> None:
+    clock = ManualClock(NOW)
+    gate = Gate(store, clock, "me", patience=100)
+    gate.release(gate.acquire(), GateOutcome(Outcome.THROTTLED))
+    gate.acquire()
+    assert 60 <= elapsed(clock) < 70
+
+
+def test_patience_ends_when_others_keep_the_gate_and_they_are_named(store: Store) -> None:
+    clock = ManualClock(NOW)
+    Gate(store, clock, "the other one", lease=1000).acquire()
+    with pytest.raises(StoreBusy, match="the other one kept asking arXiv for longer than 50 s"):
+        Gate(store, clock, "me", patience=50).acquire()
+    assert 45 <= elapsed(clock) <= 60
+
+
+def test_stopping_ends_the_wait(store: Store) -> None:
+    clock = SystemClock()
+    gate = Gate(store, clock, "me", spacing=30)
+    gate.release(gate.acquire(), OK)
+    clock.wake()
+    begun = monotonic()
+    with pytest.raises(StoreBusy, match="stopped while waiting"):
+        gate.acquire()
+    assert monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("column", ["next_at", "lease_until", "breaker_until"])
+def test_a_clock_that_went_back_does_not_close_the_gate_for_ever(store: Store, column: str) -> None:
+    clock = ManualClock(NOW)
+    with store.begin() as conn:
+        far = (clock.now() + timedelta(days=400)).timestamp()
+        conn.execute(update(gate_table).values({column: far}))
+    Gate(store, clock, "me", patience=10**6).acquire()
+    assert elapsed(clock) <= 600
+
+
+def test_a_standalone_gate_keeps_its_pace_over_processes(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "digest" / "pace.db"
+    clock = ManualClock(NOW)
+    for _ in range(2):
+        alone = create_standalone(path)
+        gate = Gate(alone, clock, "try")
+        gate.release(gate.acquire(), OK)
+        alone.close()
+    assert elapsed(clock) >= 3
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_standalone_gate_that_cannot_be_kept_says_where(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file where a folder should be")
+    with pytest.raises(StoreError, match="state"):
+        create_standalone(tmp_path / "state" / "pace.db")

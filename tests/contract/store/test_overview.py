@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest.messages import DayCount, DeliveryState, Receipt
+from digest.store import deliveries as outbox
+from digest.store import overview, pages, runs
+from digest.store.subscriptions import pause
+from tests.contract.store.made import (
+    DAY,
+    FEED,
+    MAIL,
+    MORNING,
+    NOW,
+    SLACK,
+    make_message,
+    make_paper,
+    make_subscription,
+    store_digest,
+    store_match,
+    store_papers,
+    subscribe,
+)
+from tests.contract.store.test_runs import Asked, SetAside
+
+if TYPE_CHECKING:
+    from digest.store import Store
+
+
+def test_an_empty_store_has_nothing_to_show(store: Store) -> None:
+    with store.read() as conn:
+        assert overview.load_outbox(conn, NOW) == overview.Outbox({}, None)
+        assert overview.load_subscription_lines(conn, NOW, span=30 * DAY) == []
+        assert overview.load_breaker(conn) == overview.Breaker(0.0, "", 0)
+        assert (overview.count_papers(conn), overview.count_quarantined(conn)) == (0, 0)
+    assert overview.measure_size(store) > 10_000
+
+
+def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> None:
+    store_digest(store, MAIL, SLACK, slot="1", at=MORNING - DAY)
+    store_digest(store, MAIL, SLACK, slot="2", at=MORNING + DAY)
+    with store.begin() as conn:
+        first, second = outbox.claim(conn, owner="me", limit=9, now=MORNING)
+        outbox.release_claim(conn, first)
+        outbox.mark_held(conn, second, "login refused", MORNING)
+    with store.read() as conn:
+        standing = overview.load_outbox(conn, MORNING)
+    assert standing.counts == {DeliveryState.READY: 3, DeliveryState.HELD: 1}
+    assert standing.oldest_due == MORNING - DAY
+
+
+def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(store: Store) -> None:
+    planned = store_digest(store, MAIL, SLACK)
+    with store.begin() as conn:
+        for delivery in outbox.claim(conn, owner="me", limit=1, now=MORNING):
+            outbox.begin_sending(conn, delivery, make_message(), MORNING)
+            outbox.mark_sent(conn, delivery, Receipt("1"), MORNING)
+    more = store_papers(store, [make_paper(51), make_paper(52)])
+    store_match(store, {planned.subscription_id: tuple(change.id for change in more)}, at=NOW + DAY)
+    with store.read() as conn:
+        (line,) = overview.load_subscription_lines(conn, MORNING, span=30 * DAY)
+    assert (line.name, line.state, line.destinations, line.queries) == ("team", "active", (MAIL, SLACK), ("perf",))
+    assert (line.last_planned_at, line.last_papers) == (MORNING, 1)
+    assert set(line.last_states) == {DeliveryState.SENT, DeliveryState.READY}
+    assert (line.next_due_at, line.paused_until, line.waiting) == (NOW + DAY, None, 2)
+    assert line.days == (DayCount(NOW.date(), 1), DayCount((NOW + DAY).date(), 2))
+    assert line.zone == "UTC"
+
+
+def test_old_days_are_not_shown_but_what_waits_is_counted_however_old(store: Store) -> None:
+    ids = subscribe(store, make_subscription(), make_subscription("pulled", destinations=(FEED,)))
+    (change,) = store_papers(store, [make_paper()])
+    store_match(store, dict.fromkeys(ids.values(), (change.id,)))
+    with store.begin() as conn:
+        pause(conn, ids["team"], NOW + 90 * DAY)
+        lines = {line.name: line for line in overview.load_subscription_lines(conn, NOW + 60 * DAY, span=30 * DAY)}
+    assert (lines["team"].waiting, lines["team"].days) == (1, ())
+    assert (lines["team"].state, lines["team"].paused_until) == ("paused", NOW + 90 * DAY)
+    assert lines["pulled"].waiting == 0, "nobody waits for a digest of a feed"
+
+
+def test_papers_requests_and_entries_set_aside_are_counted(store: Store) -> None:
+    store_papers(store, [make_paper(1), make_paper(2)])
+    with store.begin() as conn:
+        run_id = runs.start_run(conn, source="harvest", at=NOW)
+        pages.log_request(conn, Asked())
+        pages.quarantine_entries(conn, run_id, 0, [SetAside(0, b"<", "cut off")], NOW)
+    with store.read() as conn:
+        assert overview.count_papers(conn) == 2
+        assert overview.count_requests(conn, NOW) == 1
+        assert overview.count_requests(conn, NOW + DAY) == 0
+        assert overview.count_quarantined(conn) == 1
