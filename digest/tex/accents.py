@@ -81,7 +81,7 @@ def read_formula_accent(reader: Reader, token: Token, setting: Setting) -> list[
     """Read an accent of a formula: on its letter, on each of a few, else spelled out as `hat(f∗g)`."""
     name = reader.text[token.start + 1 : token.end]
     argument = reader.read_argument(setting)
-    if argument == []:  # `\not\! E`: what moves the letter prints nothing itself
+    while argument == []:  # `\not\! E`: what moves the letter prints nothing itself
         argument = reader.read_argument(setting)
     if not argument:
         return [reader.typed(token, setting.tags)]

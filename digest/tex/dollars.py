@@ -21,6 +21,7 @@ _PROSE = re.compile(r"\s[a-z]{3,}(?=[\s,.;:])")
 _SENTENCE_END = re.compile(r"[.;?!]\s+[A-Z][a-z]")
 _SCRIPT = re.compile(r"[\^_]")
 _TEX = re.compile(r"[\\^_{}=<>]")
+_CURRENCY = re.compile(r"\s[A-Z]{1,3}\Z")
 _AMOUNT = re.compile(r"\s?[0-9]")
 
 _PRINTED, _PRINTED_BEFORE_FIGURE = 3.0, 1.0
@@ -74,10 +75,10 @@ def _is_money(text: str, start: int, end: int) -> bool:
         return False
     if text[end - 1].isspace():
         return True
-    # `R$ 5 or R$ 6` has blanks behind both dollars; `$5$ 6` is a formula and a figure.
-    return text[end + 1 : end + 2].isdigit() or (
-        text[start].isspace() and _AMOUNT.match(text, end + 1) is not None
-    )
+    if text[end + 1 : end + 2].isdigit():
+        return True
+    # `R$ 5 or R$ 6` names a currency before the second dollar; `$5$ 6` is a formula and a figure.
+    return _CURRENCY.search(text[start:end]) is not None and _AMOUNT.match(text, end + 1) is not None
 
 
 def _choose(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int]]:

@@ -11,14 +11,15 @@ import re
 from typing import TYPE_CHECKING, ClassVar
 
 from digest.tex.alphabets import BLACKBOARD, BOLD, CALLIGRAPHIC, FRAKTUR, set_in
-from digest.tex.commands import DECLARATIONS, DIVIDERS, FORMULA_COMMANDS, TEXT_COMMANDS
 from digest.tex.cursor import Cursor, Setting
 from digest.tex.escapes import read_escape
 from digest.tex.formulas import arrange, make_script
 from digest.tex.ligatures import read_ligature, read_tie
+from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
 from digest.tex.pieces import Kind, Piece, Role, join_text
 from digest.tex.symbols import BLANK_SWALLOWING, CHARACTER_ROLES, SYMBOLS, SYMBOLS_IN_TEXT
 from digest.tex.tokens import Token, TokenKind
+from digest.tex.words import DECLARATIONS, TEXT_COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,14 +30,14 @@ _DEEPEST = 10
 _BARE_ARGUMENT = 3
 """How much deeper an argument without braces counts: `\\hat\\hat\\hat…` is no formula."""
 
-_MOST_TOKENS = 1_200
+_MOST_TOKENS = 1_000
 """What follows so many tokens is printed as typed; real abstracts have 600 at most."""
 
 _LONGEST_RUN = 600
 """Longer runs of plain characters within a formula are no formula, but printed as typed."""
 
 _FACES = {"blackboard": BLACKBOARD, "calligraphic": CALLIGRAPHIC, "fraktur": FRAKTUR, "bold": BOLD}
-_FORMULA_PART = re.compile(r"([A-Za-z]+)|([0-9]+(?:[.,][0-9]+)*)|(\s+)|('+)|(->|.)", re.DOTALL)
+_FORMULA_PART = re.compile(r"([A-Za-z]+)|([0-9]+(?:[.,][0-9]+)*)|(\s+)|('+)|(->|:=|.)", re.DOTALL)
 _MINUS = "−"
 _REPLACED = {"-": _MINUS, "*": "∗", "->": "→"}
 _COMPOUND = re.compile(r"(?<=[A-Za-z]{3})-(?=[A-Za-z]{3})")

@@ -154,4 +154,5 @@ SYMBOLS_IN_TEXT["deg"] = ("°", Role.VARIABLE)
 CHARACTER_ROLES = {symbol: role for symbol, role in SYMBOLS.values() if len(symbol) == 1 and not symbol.isalnum()}
 """What a character typed as such does in a formula."""
 CHARACTER_ROLES |= dict.fromkeys("+-=<>*/−&", Role.INFIX) | dict.fromkeys("([{", Role.OPEN)
-CHARACTER_ROLES |= dict.fromkeys(")]}!", Role.CLOSE) | dict.fromkeys(",;:.?", Role.PUNCTUATION) | {"|": Role.BAR}
+CHARACTER_ROLES |= dict.fromkeys(")]}!", Role.CLOSE) | dict.fromkeys(",;.?", Role.PUNCTUATION)
+CHARACTER_ROLES |= {"|": Role.BAR, ":": Role.BAR, ":=": Role.INFIX}
