@@ -1,0 +1,129 @@
+"""`digest serve`: polls, plans, delivers and serves until it is told to stop."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.opening import opened
+from digest.errors import DigestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from digest.pipeline import Site
+    from digest.scheduling import Schedule
+    from digest.web import WebServer
+
+GRACE = 6.0
+"""Seconds in which what is under way may end by itself once a stop was asked for."""
+
+FORCE = 2.0
+"""Seconds it gets after its connections were broken off."""
+
+LIMIT = 14.0
+"""Seconds after which the process ends, whatever still hangs: the next start mends what it left."""
+
+_LOOK = 1.0
+
+
+@click.command()
+@click.option("--no-web", is_flag=True, help="Listen nowhere: no feeds over HTTP, no pages.")
+@click.pass_context
+def command(ctx: click.Context, *, no_web: bool) -> None:
+    """Keep polling, planning and delivering, and serve feeds and pages, until stopped.
+
+    SIGTERM or Ctrl-C stops within 15 seconds; a second one at once. SIGHUP takes over edited saved
+    queries and subscriptions.
+    """
+    from digest.pipeline import recover, sync_roster  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.scheduling import Schedule  # noqa: PLC0415 - the same
+    from digest.store import hold_worker  # noqa: PLC0415 - the same
+    from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
+
+    with opened(ctx) as site, hold_worker(site.store), ExitStack() as stack:
+        configure_logging("DEBUG" if ctx.obj["verbose"] else "INFO")
+        schedule = Schedule(site)
+        web = None if no_web else _open_web(site, schedule)
+        if web is not None:
+            stack.callback(web.stop)
+        recover(site)
+        for name, problem in sync_roster(site).unreadable:
+            click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
+        schedule.start()
+        if web is not None:
+            web.start()
+        click.echo(_describe(site, web))
+        has_ended = _work(ctx, schedule, web)
+    click.echo("stopped" if has_ended else "stopped; what still waits for the outside world is left as it is")
+    if not has_ended:
+        import os  # noqa: PLC0415 - the same
+
+        os._exit(0)  # a thread that hangs would keep the process
+
+
+def _open_web(site: Site, schedule: Schedule) -> WebServer:
+    from digest.web import WebServer, create_app  # noqa: PLC0415 - the same
+
+    bind = site.config.web
+    return WebServer(create_app(site, schedule.pulse), bind.bind_host, bind.bind_port)
+
+
+def _work(ctx: click.Context, schedule: Schedule, web: WebServer | None) -> bool:
+    """Wait for signals, then stop; return whether everything has ended."""
+    from digest.config import open_config  # noqa: PLC0415 - the same
+
+    stop, reload = threading.Event(), threading.Event()
+    _listen(stop.set, reload.set)
+    while not stop.wait(_LOOK):
+        if reload.is_set():
+            reload.clear()
+            schedule.reload(lambda: open_config(ctx.obj["config_path"]))
+        if web is not None and not web.is_alive:
+            schedule.stop(grace=GRACE, force=FORCE)
+            raise DigestError("the web server ended by itself", hint="The log above says why.")
+    if web is not None:
+        web.ask_to_stop()
+    return schedule.stop(grace=GRACE, force=FORCE)
+
+
+def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
+    """Let the first signal stop, a second one end the process at once, and SIGHUP reload."""
+    import os  # noqa: PLC0415 - the same
+
+    received: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) > 1:
+            os._exit(128 + number)
+        # A thread that hangs must not keep the process: nothing is lost by ending it.
+        limit = threading.Timer(LIMIT, os._exit, (0,))
+        limit.daemon = True
+        limit.start()
+        stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, lambda _number, _frame: reload())
+
+
+def _describe(site: Site, web: WebServer | None) -> str:
+    """Say where it listens and what comes next."""
+    from digest.announcements import EASTERN  # noqa: PLC0415 - the same
+    from digest.planning.polls import next_poll_time  # noqa: PLC0415 - the same
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
+
+    with site.store.read() as conn:
+        live = subscription_store.load_subscriptions(conn)
+    turns = [(due.next_due_at, due.subscription.name) for due in live if due.next_due_at is not None]
+    next_look = f"{next_poll_time(site.clock.now()).astimezone(EASTERN):%a %H:%M} ET"
+    next_digest = f"{min(turns)[1]} {min(turns)[0]:%a %-d %b %H:%M} UTC" if turns else "none is due"
+    place = f"Serving at {web.url}" if web is not None else "Working, listening nowhere"
+    return f"{place} · next look at arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"

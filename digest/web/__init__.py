@@ -1,0 +1,15 @@
+"""The web shell: feeds, leaving by one click, digests as pages, health. Thin: it decides nothing.
+
+app          which address leads where; shell is what endpoints share
+server       the server inside this process
+feeds        feeds by secret address; feed_desk keeps them in memory, conditional decides on 304
+leaving      one-click and its page
+reading      the front page, a whole digest
+health       livez, readyz
+guards       headers, body limit, access log
+"""
+
+from digest.web.app import create_app
+from digest.web.server import WebServer
+
+__all__ = ["WebServer", "create_app"]

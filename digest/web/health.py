@@ -1,0 +1,84 @@
+"""`/livez`: this process answers. `/readyz`: it does its work, or why not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from starlette.responses import JSONResponse
+
+from digest.errors import StoreError
+from digest.messages import DeliveryState
+from digest.scheduling import TICK
+from digest.store import cursors as cursor_store
+from digest.store import overview
+from digest.store import queries as query_store
+from digest.telemetry import Health, HealthFacts, assess_health
+from digest.web.shell import shell_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from digest.pipeline import Site
+    from digest.scheduling import Pulse
+
+UNAVAILABLE = 503
+
+
+def show_liveness(_request: Request) -> Response:
+    """Say that the process answers."""
+    return JSONResponse({"alive": True})
+
+
+def show_readiness(request: Request) -> Response:
+    """Say whether digests are made and sent: 200, or 503 with the reasons."""
+    shell = shell_of(request)
+    health = judge_site(shell.site, shell.pulse)
+    answer = {"ready": health.is_ready, "reasons": health.failures, "warnings": health.warnings}
+    return JSONResponse(answer, 200 if health.is_ready else UNAVAILABLE)
+
+
+def judge_site(site: Site, pulse: Pulse | None) -> Health:
+    """Gather the facts about a running installation, and judge them."""
+    now = site.clock.now()
+    try:
+        with site.store.read() as conn:
+            facts = _gather(conn, site, pulse, now)
+    except StoreError:
+        return Health(failures=("the database does not answer",))
+    health = assess_health(facts, now)
+    troubles = tuple(
+        f"the job {name} failed last time ({error}); the log says why"
+        for name, error in (sorted(pulse.troubles.items()) if pulse else ())
+    )
+    return Health((*health.failures, *troubles), health.warnings)
+
+
+def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) -> HealthFacts:
+    outbox = overview.load_outbox(conn, now)
+    breaker = overview.load_breaker(conn, site.clock)
+    age = pulse.age if pulse else None
+    return HealthFacts(
+        is_store_writable=pulse is None or pulse.age is None or pulse.is_store_writable,
+        tick=TICK,
+        # Jobs tick in real time, whatever the installation's clock says.
+        heartbeat_at=None if age is None else now - timedelta(seconds=age),
+        oldest_due_at=outbox.oldest_due,
+        last_complete_poll_at=_last_look(conn, site),
+        breaker_until=now + timedelta(seconds=breaker.seconds) if breaker.seconds else None,
+        dead=outbox.counts.get(DeliveryState.DEAD, 0),
+        held=outbox.counts.get(DeliveryState.HELD, 0),
+    )
+
+
+def _last_look(conn: Connection, site: Site) -> datetime | None:
+    """Return when arXiv was last looked at completely: of several saved queries, the one that waits longest."""
+    source = site.config.arxiv.source
+    keys = [""] if source == "harvest" else [revision.canonical for revision in query_store.active_revisions(conn)]
+    looks = [cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys]
+    known = [look for look in looks if look is not None]
+    return min(known) if len(known) == len(looks) and known else None

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import gzip
+from datetime import timedelta
+
+import feedparser
+import pytest
+from sqlalchemy import update
+
+from digest.pipeline import run_pass
+from digest.store import subscriptions as subscription_store
+from digest.store.schema import subscriptions
+from digest.web import feed_desk
+from tests.integration.web.conftest import Desk
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, TO
+
+REPEATED = ("ETag", "Last-Modified", "Cache-Control", "Vary", "Referrer-Policy", "X-Robots-Tag")
+
+
+@pytest.fixture
+def look_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every request look at the store, so that no test waits ten seconds."""
+    monkeypatch.setattr(feed_desk, "LOOK_AGAIN", 0.0)
+
+
+def test_a_feed_carries_what_matched(shared: Desk) -> None:
+    answer = shared.http.get(shared.feed_path())
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
+    read = feedparser.parse(answer.content)
+    assert not read.bozo
+    assert {entry.title for entry in read.entries} == {paper.title for paper in PAPERS}
+    assert read.feed.links[0]["href"] == f"https://localhost:8000{shared.feed_path()}"
+
+
+def test_the_same_feed_is_there_as_json(shared: Desk) -> None:
+    answer = shared.http.get(shared.feed_path("json"))
+    assert answer.headers["Content-Type"] == "application/feed+json; charset=utf-8"
+    assert len(answer.json()["items"]) == len(PAPERS)
+    assert answer.json()["feed_url"] == f"https://localhost:8000{shared.feed_path('json')}"
+
+
+def test_a_feed_is_guarded_by_its_headers(shared: Desk) -> None:
+    headers = shared.http.get(shared.feed_path()).headers
+    assert headers["ETag"].startswith('W/"sha256-')
+    assert headers["Cache-Control"] == "private, max-age=900"
+    assert headers["Vary"] == "Accept-Encoding"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["X-Robots-Tag"] == "noindex"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "server" not in headers
+
+
+def test_asked_again_by_tag_nothing_is_sent_but_the_headers(shared: Desk) -> None:
+    first = shared.http.get(shared.feed_path())
+    again = shared.http.get(shared.feed_path(), headers={"If-None-Match": f'"other", {first.headers["ETag"]}'})
+    assert again.status_code == 304
+    assert again.content == b""
+    assert {name: again.headers[name] for name in REPEATED} == {name: first.headers[name] for name in REPEATED}
+
+
+def test_several_fields_with_tags_count_as_one_list(shared: Desk) -> None:
+    tag = shared.http.get(shared.feed_path()).headers["ETag"]
+    fields = [("If-None-Match", '"other"'), ("If-None-Match", tag)]
+    assert shared.http.get(shared.feed_path(), headers=fields).status_code == 304
+
+
+def test_asked_again_by_date_nothing_is_sent_either(shared: Desk) -> None:
+    date = shared.http.get(shared.feed_path()).headers["Last-Modified"]
+    assert shared.http.get(shared.feed_path(), headers={"If-Modified-Since": date}).status_code == 304
+
+
+def test_a_tag_that_differs_beats_a_date_that_does_not(shared: Desk) -> None:
+    date = shared.http.get(shared.feed_path()).headers["Last-Modified"]
+    headers = {"If-None-Match": '"other"', "If-Modified-Since": date}
+    assert shared.http.get(shared.feed_path(), headers=headers).status_code == 200
+
+
+def test_the_head_of_a_feed_is_that_of_the_whole_without_its_body(shared: Desk) -> None:
+    whole, head = shared.http.get(shared.feed_path()), shared.http.head(shared.feed_path())
+    assert head.status_code == 200
+    assert head.content == b""
+    assert {name: head.headers[name] for name in (*REPEATED, "Content-Length", "Content-Type")} == {
+        name: whole.headers[name] for name in (*REPEATED, "Content-Length", "Content-Type")
+    }
+    tag = {"If-None-Match": whole.headers["ETag"]}
+    assert shared.http.head(shared.feed_path(), headers=tag).status_code == 304
+
+
+def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: Desk) -> None:
+    plain = shared.http.get(shared.feed_path())
+    with shared.http.stream("GET", shared.feed_path(), headers={"Accept-Encoding": "gzip"}) as answer:
+        packed = b"".join(answer.iter_raw())
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert answer.headers["ETag"] == plain.headers["ETag"]
+    assert gzip.decompress(packed) == plain.content
+    assert packed == gzip.compress(plain.content, mtime=0)
+
+
+@pytest.mark.usefixtures("look_always")
+def test_a_feed_stays_byte_for_byte_the_same_while_nothing_is_found(desk: Desk) -> None:
+    first = desk.http.get(desk.feed_path())
+    desk.world.clock.sleep(timedelta(hours=2).total_seconds())
+    run_pass(desk.site, poll_anyway=True)
+    again = desk.http.get(desk.feed_path())
+    assert (again.content, again.headers["ETag"]) == (first.content, first.headers["ETag"])
+
+
+@pytest.mark.usefixtures("look_always")
+def test_what_is_found_later_is_in_the_feed_with_the_next_look_at_the_store(desk: Desk) -> None:
+    before = desk.http.get(desk.feed_path()).headers["ETag"]
+    desk.world.arxiv.add(LATER)
+    desk.world.clock.sleep((SUNDAY - desk.world.clock.now()).total_seconds())
+    run_pass(desk.site)
+    after = desk.http.get(desk.feed_path(), headers={"If-None-Match": before})
+    assert after.status_code == 200
+    assert LATER.title in after.text
+
+
+def test_a_feed_nobody_has_is_not_found_and_every_such_answer_is_the_same(shared: Desk) -> None:
+    paths = [
+        "/f/AAAAAAAAAAAAAAAAAAAAAA.atom",
+        "/f/x.json",
+        f"{shared.feed_path()}x",
+        "/f/%00.atom",
+        "/f/noöne.atom",
+    ]
+    answers = [shared.http.get(path) for path in paths]
+    assert {answer.status_code for answer in answers} == {404}
+    assert len({answer.content for answer in answers}) == 1
+
+
+@pytest.mark.usefixtures("look_always")
+def test_a_revoked_feed_is_gone(desk: Desk) -> None:
+    assert desk.http.get(desk.feed_path()).status_code == 200
+    with desk.site.store.begin() as conn:
+        access = subscription_store.load_feed_access(conn, "perf-team")
+        assert access is not None
+        subscription_store.revoke_feed(conn, access.subscription_id, desk.world.clock.now())
+    answer = desk.http.get(desk.feed_path())
+    assert answer.status_code == 410
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.usefixtures("look_always")
+def test_a_new_address_works_and_the_old_one_is_gone(desk: Desk) -> None:
+    with desk.site.store.begin() as conn:
+        access = subscription_store.load_feed_access(conn, "perf-team")
+        assert access is not None
+        generation = subscription_store.bump_feed_generation(conn, access.subscription_id)
+    assert desk.http.get(desk.feed_path(generation=generation)).status_code == 200
+    assert desk.http.get(desk.feed_path(generation=0)).status_code == 410
+
+
+@pytest.mark.usefixtures("look_always")
+def test_a_subscription_that_has_ended_or_has_no_feed_any_more_takes_its_feed_along(desk: Desk) -> None:
+    path = desk.feed_path()
+    desk.world.write_config(to=TO[:1])
+    without = desk.world.open()
+    run_pass(without)
+    without.close()
+    assert desk.http.get(path).status_code == 410
+
+
+@pytest.mark.usefixtures("look_always")
+def test_a_feed_keeps_its_address_when_its_subscription_is_renamed(desk: Desk) -> None:
+    path = desk.feed_path()
+    file = desk.world.folder / "digest.toml"
+    file.write_text(file.read_text().replace('name = "perf-team"', 'name = "renamed"\nwas = "perf-team"'))
+    renamed = desk.world.open()
+    run_pass(renamed)
+    desk.site.config = renamed.config
+    renamed.close()
+    assert desk.http.get(path).status_code == 200
+
+
+def test_a_feed_is_handed_out_for_a_while_though_the_database_is_away_and_then_no_more(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = desk.feed_path()
+    assert desk.http.get(path).status_code == 200
+    with desk.site.store.begin() as conn:
+        conn.exec_driver_sql("ALTER TABLE subscriptions RENAME TO lost")
+    monkeypatch.setattr(feed_desk, "LOOK_AGAIN", 0.0)
+    assert desk.http.get(path).status_code == 200
+    monkeypatch.setattr(feed_desk, "STALE", 0.0)
+    answer = desk.http.get(path)
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "30"
+    with desk.site.store.begin() as conn:
+        conn.exec_driver_sql("ALTER TABLE lost RENAME TO subscriptions")
+
+
+@pytest.mark.usefixtures("look_always")
+def test_an_edited_title_does_not_wait_for_a_match_run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_desk, "KEPT", 0.0)
+    assert "Performance" not in desk.http.get(desk.feed_path()).text
+    with desk.site.store.begin() as conn:
+        conn.execute(update(subscriptions).values(title="Performance"))
+    assert "Performance" in desk.http.get(desk.feed_path()).text

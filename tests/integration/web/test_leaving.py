@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from sqlalchemy import select
+
+from digest.pipeline import run_pass
+from digest.store.schema import consents, suppressions
+from digest.subscriptions import Destination
+from tests.integration.web.conftest import Desk
+from tests.integration.web.world import LATER, READER, SUNDAY
+
+ONE_CLICK = {"List-Unsubscribe": "One-Click"}
+
+
+def path_in_mail(desk: Desk, recipient: str = "reader@example.org") -> str:
+    """Return the one-click address of the mail somebody got, as a mail program would read it."""
+    (mail,) = [mail for mail in desk.world.mail.mails if mail.recipients == (recipient,)]
+    assert mail.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    found = re.search(r"<https://localhost:8000(/u/[\w-]+)>", mail.message["List-Unsubscribe"])
+    assert found is not None
+    return found[1]
+
+
+def recipients_of_next_mailing(desk: Desk) -> list[str]:
+    """Live until the next mailing is out and digested; return who got a mail."""
+    before = len(desk.world.mail.mails)
+    desk.world.arxiv.add(LATER)
+    desk.world.clock.sleep((SUNDAY - desk.world.clock.now()).total_seconds())
+    run_pass(desk.site)
+    return sorted(mail.recipients[0] for mail in desk.world.mail.mails[before:])
+
+
+def test_without_anybody_leaving_both_readers_get_the_next_digest(desk: Desk) -> None:
+    assert recipients_of_next_mailing(desk) == ["reader@example.org", "second@example.org"]
+
+
+@pytest.mark.parametrize("encoding", ["urlencoded", "multipart", "neither"])
+def test_one_click_ends_it_in_every_encoding(desk: Desk, encoding: str) -> None:
+    path = path_in_mail(desk)
+    match encoding:
+        case "urlencoded":
+            answer = desk.http.post(path, data=ONE_CLICK)
+        case "multipart":
+            answer = desk.http.post(path, files={name: (None, value) for name, value in ONE_CLICK.items()})
+        case _:
+            answer = desk.http.post(path)
+    assert answer.status_code == 200
+    assert not answer.history
+    assert "set-cookie" not in answer.headers
+    assert recipients_of_next_mailing(desk) == ["second@example.org"]
+
+
+def test_what_waits_in_the_outbox_is_not_sent_to_whoever_left_meanwhile(desk: Desk) -> None:
+    path = path_in_mail(desk)
+    desk.world.mail.script.reply("RCPT", "451 4.3.0 later", times=2)
+    assert recipients_of_next_mailing(desk) == []
+    assert desk.http.post(path, data=ONE_CLICK).status_code == 200
+    before = len(desk.world.mail.mails)
+    desk.world.clock.sleep(3600)
+    run_pass(desk.site)
+    assert [mail.recipients for mail in desk.world.mail.mails[before:]] == [("second@example.org",)]
+
+
+def test_twice_is_as_good_as_once(desk: Desk) -> None:
+    path = path_in_mail(desk)
+    assert [desk.http.post(path, data=ONE_CLICK).status_code for _ in range(3)] == [200] * 3
+    with desk.site.store.read() as conn:
+        left = conn.execute(select(suppressions)).all()
+        events = conn.execute(select(consents.c.how).where(consents.c.event == "left")).scalars().all()
+    assert [(row.destination, row.subscription, row.reason) for row in left] == [
+        (READER, "perf-team", "one-click")
+    ]
+    assert events == ["one-click"]
+
+
+def test_leaving_beats_the_file_that_still_names_the_address(desk: Desk) -> None:
+    desk.http.post(path_in_mail(desk), data=ONE_CLICK)
+    again = desk.world.open()
+    run_pass(again)
+    again.close()
+    assert recipients_of_next_mailing(desk) == ["second@example.org"]
+
+
+def test_an_address_nobody_was_given_is_answered_like_any_other_and_ends_nothing(desk: Desk) -> None:
+    known, unknown = path_in_mail(desk), "/u/AAAAAAAAAAAAAAAAAAAAAA"
+    answers = [desk.http.post(path, data=ONE_CLICK) for path in (unknown, known, unknown)]
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+
+
+def test_a_token_made_for_something_else_ends_nothing(desk: Desk) -> None:
+    web = desk.links.web_token("perf-team", "run:2")
+    feed = desk.links.feed_token("perf-team", 0)
+    for token in (web, feed):
+        assert desk.http.post(f"/u/{token}", data=ONE_CLICK).status_code == 200
+        assert desk.http.get(f"/u/{token}").status_code == 404
+    with desk.site.store.read() as conn:
+        assert conn.execute(select(suppressions)).all() == []
+
+
+def test_the_page_names_what_is_left_and_masks_who_leaves(shared: Desk) -> None:
+    token = shared.links.leave_token(Destination.parse(READER), "perf-team")
+    page = shared.http.get(f"/u/{token}")
+    assert page.status_code == 200
+    assert "Leave perf-team?" in page.text
+    assert "r…@example.org" in page.text
+    assert "reader@" not in page.text
+    assert page.headers["Cache-Control"] == "no-store"
+
+
+def test_the_button_on_the_page_leads_where_leaving_happens(desk: Desk) -> None:
+    path = path_in_mail(desk)
+    page = desk.http.get(path)
+    action = re.search(r'action="([^"]+)"', page.text)
+    fields = dict(re.findall(r'name="([^"]+)" value="([^"]+)"', page.text))
+    assert action is not None
+    assert fields == ONE_CLICK
+    target = page.url.join(action[1])
+    assert target.path == path
+    assert "You have left" in desk.http.post(target, data=fields).text
+    assert recipients_of_next_mailing(desk) == ["second@example.org"]
+
+
+def test_a_page_nobody_was_given_is_not_found(shared: Desk) -> None:
+    assert shared.http.get("/u/AAAAAAAAAAAAAAAAAAAAAA").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
+def test_nothing_but_asking_and_leaving_is_done_there(shared: Desk, method: str) -> None:
+    token = shared.links.leave_token(Destination.parse(READER), "perf-team")
+    assert shared.http.request(method, f"/u/{token}").status_code == 405
+
+
+def test_too_large_a_body_is_refused_and_ends_nothing(desk: Desk) -> None:
+    path = path_in_mail(desk)
+    assert desk.http.post(path, content=bytes(65_537)).status_code == 413
+    assert desk.http.post(path, content=iter([bytes(40_000), bytes(40_000)])).status_code == 413
+    assert recipients_of_next_mailing(desk) == ["reader@example.org", "second@example.org"]

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import logging
+import sqlite3
+from datetime import timedelta
+
+import pytest
+
+from digest import signing
+from digest.scheduling import Pulse
+from digest.store.tokens import TokenPurpose, remember_token
+from digest.subscriptions import Destination
+from tests.integration.web.conftest import Desk
+from tests.integration.web.world import EVENING, PAPERS, READER, served, wait_until
+
+
+def paths(desk: Desk) -> list[str]:
+    """Return an address of every kind there is, right and wrong."""
+    leave = desk.links.leave_token(Destination.parse(READER), "perf-team")
+    web = desk.links.web_token("perf-team", "run:2")
+    known = ["/", desk.feed_path(), desk.feed_path("json"), f"/u/{leave}", f"/d/{web}", "/livez", "/readyz"]
+    return [*known, "/f/x.atom", "/u/x", "/d/x", "/nothing", "/f/", "/u/"]
+
+
+def dump(desk: Desk) -> list[str]:
+    with sqlite3.connect(desk.world.folder / "digest.db") as connection:
+        lines = list(connection.iterdump())
+    connection.close()
+    return lines
+
+
+def test_a_get_changes_nothing_wherever_it_goes(desk: Desk) -> None:
+    before = dump(desk)
+    assert len(before) > 50
+    statuses = {}
+    for path in paths(desk):
+        for method in ("GET", "HEAD"):
+            statuses[path] = desk.http.request(method, path).status_code
+    assert [statuses[path] for path in paths(desk)[:5]] == [200] * 5
+    assert dump(desk) == before
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_every_answer_is_guarded(shared: Desk, method: str) -> None:
+    for path in paths(shared):
+        if method == "POST" and path.startswith("/u/"):
+            continue  # would leave, and this installation is only read
+        headers = shared.http.request(method, path).headers
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy, path
+        assert "frame-ancestors 'none'" in policy
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cache-Control"] == ("private, max-age=900" if headers.get("ETag") else "no-store")
+
+
+def test_a_slash_too_many_is_not_redirected(shared: Desk) -> None:
+    for path in paths(shared)[1:]:
+        answer = shared.http.get(f"{path.rstrip('/')}/")
+        assert answer.status_code == 404, path
+
+
+def test_the_front_page_says_what_was_looked_at_and_whom_to_ask(shared: Desk) -> None:
+    page = shared.http.get("/").text
+    assert "Mailing of Thu 19 Nov: complete, 3 papers looked at." in page
+    assert "ops@example.org" in page
+
+
+def test_a_digest_is_there_as_a_page_with_every_paper(shared: Desk) -> None:
+    page = shared.http.get(f"/d/{shared.links.web_token('perf-team', 'run:2')}")
+    assert page.status_code == 200
+    assert all(paper.id in page.text for paper in PAPERS)
+    assert "example.org" not in page.text
+
+
+def test_a_page_whose_time_is_over_is_not_found(desk: Desk) -> None:
+    with desk.site.store.begin() as conn:
+        remember_token(
+            conn,
+            signing.token_hash("over"),
+            TokenPurpose.WEB,
+            digest_id=1,
+            at=EVENING,
+            expires_at=EVENING + timedelta(days=1),
+        )
+    assert desk.http.get("/d/over").status_code == 200
+    desk.world.clock.sleep(timedelta(days=1).total_seconds())
+    assert desk.http.get("/d/over").status_code == 404
+
+
+def test_an_error_is_a_small_page_in_words(shared: Desk) -> None:
+    answer = shared.http.get("/nothing")
+    assert answer.status_code == 404
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "There is nothing at this address." in answer.text
+
+
+def test_an_error_of_ours_is_told_to_nobody_but_the_log(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    with desk.site.store.begin() as conn:
+        conn.exec_driver_sql("UPDATE digests SET content = 'spoilt'")
+    answer = desk.http.get(f"/d/{desk.links.web_token('perf-team', 'run:2')}")
+    assert answer.status_code == 500
+    assert "Something went wrong here." in answer.text
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    wait_until(lambda: any(record.exc_info for record in caplog.records if record.levelno == logging.ERROR))
+
+
+def test_the_log_names_every_request_and_no_secret(shared: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    asked = paths(shared)
+    with caplog.at_level(logging.INFO, "digest.web"):
+        for path in asked:
+            shared.http.get(path)
+    lines = [record.getMessage() for record in caplog.records if record.name == "digest.web"]
+    assert len(lines) == len(asked)
+    secrets = [path.split("/")[2].partition(".")[0] for path in asked[1:5]]
+    assert not [line for line in lines for secret in secrets if secret in line]
+
+
+def test_a_process_that_answers_is_alive(shared: Desk) -> None:
+    assert shared.http.get("/livez").json() == {"alive": True}
+
+
+def test_a_process_whose_scheduler_never_ticked_is_not_ready(shared: Desk) -> None:
+    answer = shared.http.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["reasons"] == ["the scheduler has not ticked yet"]
+
+
+def readiness(desk: Desk, pulse: Pulse) -> tuple[int, str]:
+    with served(desk.site, pulse=pulse) as url:
+        answer = desk.http.get(f"{url}/readyz")
+    return answer.status_code, " ".join(answer.json()["reasons"])
+
+
+def test_readiness_turns_red_where_a_delivery_waits_too_long(desk: Desk) -> None:
+    pulse = Pulse()
+    pulse.beat()
+    pulse.note_write()
+    assert readiness(desk, pulse) == (200, "")
+    with desk.site.store.begin() as conn:
+        conn.exec_driver_sql("UPDATE deliveries SET state = 'ready' WHERE id = 1")
+    desk.world.clock.sleep(3600)
+    status, reasons = readiness(desk, pulse)
+    assert status == 503
+    assert "a delivery has been due for 60 min" in reasons
+
+
+def test_readiness_turns_red_where_a_job_failed(desk: Desk) -> None:
+    pulse = Pulse(troubles={"plan": "ValueError"})
+    pulse.beat()
+    pulse.note_write()
+    status, reasons = readiness(desk, pulse)
+    assert status == 503
+    assert reasons == "the job plan failed last time (ValueError); the log says why"
+
+
+def test_readiness_turns_red_where_the_database_does_not_answer(desk: Desk) -> None:
+    pulse = Pulse()
+    pulse.beat()
+    with desk.site.store.begin() as conn:
+        conn.exec_driver_sql("ALTER TABLE deliveries RENAME TO lost")
+    assert readiness(desk, pulse) == (503, "the database does not answer")

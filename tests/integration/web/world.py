@@ -1,0 +1,214 @@
+"""A small installation to be served: an arXiv of three papers, a mailbox, a Slack, and a digest.toml."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Self
+
+from digest.clock import Clock, ManualClock, monotonic
+from digest.config import load_config
+from digest.demo.archive import DemoPaper, plan_mailing
+from digest.demo.arxiv import DemoArxiv
+from digest.demo.mail import MailSink
+from digest.demo.slack import SlackReceiver
+from digest.papers import Author
+from digest.pipeline import LinkMaker, Site, open_site
+from digest.pipeline.links import make_links
+from digest.web import WebServer, create_app
+
+EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
+"""22:47 Eastern time of Thu 19 Nov: the mailing is out."""
+
+SUNDAY = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
+"""22:47 of Sun 22 Nov: the next one is."""
+
+READER = "mailto:reader@example.org"
+
+_CONFIG = """
+[arxiv]
+contact = "ops@example.org"
+api_url = "{arxiv.api_url}"
+oai_url = "{arxiv.oai_url}"
+rss_url = "{arxiv.rss_url}"
+
+[mail]
+from = "digest@example.org"
+smtp = "{mail.url}"
+
+[slack]
+url = "{slack.url}"
+
+[web]
+base_url = "https://localhost:8000"
+bind = "127.0.0.1:0"
+
+[defaults]
+when = "{when}"
+
+[queries]
+perf = "cat:cs.PF"
+
+[[subscriptions]]
+name = "perf-team"
+queries = ["perf"]
+to = {to}
+"""
+
+TO = ("mailto:reader@example.org", "mailto:second@example.org", "slack:#papers", "feed")
+
+
+def make_paper(number: int, title: str, submitted: datetime) -> DemoPaper:
+    return DemoPaper(
+        id=f"2611.{number:05d}",
+        announced=plan_mailing(submitted),
+        submitted=(submitted,),
+        title=title,
+        abstract="We measure, and report what we found.",
+        authors=(Author("Ada Example"), Author("Bo Sample")),
+        categories=("cs.PF", "cs.DC"),
+    )
+
+
+PAPERS = tuple(
+    make_paper(15_000 + number, title, datetime(2026, 11, 19, 9, number, tzinfo=UTC))
+    for number, title in enumerate(("Tail latency on shared GPUs", "Queues that never drain", "Clocks & caches"))
+)
+LATER = make_paper(15_900, "A later paper about stopwatches", datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
+
+
+@dataclass
+class World:
+    """Everything on 127.0.0.1, and the folder of one installation."""
+
+    folder: Path
+    clock: Clock
+    arxiv: DemoArxiv
+    mail: MailSink
+    slack: SlackReceiver
+    environ: dict[str, str] = field(default_factory=dict)
+
+    def write_config(self, *, to: tuple[str, ...] = TO, when: str = "daily at 02:00 UTC", extra: str = "") -> None:
+        text = _CONFIG.format(arxiv=self.arxiv, mail=self.mail, slack=self.slack, to=list(to), when=when)
+        (self.folder / "digest.toml").write_text(text.replace("'", '"') + extra, encoding="utf-8")
+
+    def open(self) -> Site:
+        config = load_config(self.folder / "digest.toml", self.environ)
+        return open_site(config, self.clock, owner="test", jitter=lambda: 0.5)
+
+    def links(self, site: Site) -> LinkMaker:
+        with site.store.read() as conn:
+            return make_links(conn, site.config)
+
+    def serve(self, *arguments: str) -> Served:
+        return Served(self, *arguments)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-m", "digest", *arguments],
+            cwd=self.folder,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def environment(self) -> dict[str, str]:
+        root = str(Path(__file__).parents[3])
+        return {**os.environ, **self.environ, "PYTHONPATH": root, "DIGEST_TEST_CLOCK": self.arxiv.clock_url}
+
+
+class Served:
+    """`digest serve` as a process of its own."""
+
+    def __init__(self, world: World, *arguments: str) -> None:
+        self.lines: list[str] = []
+        self.log: list[str] = []
+        self.process = subprocess.Popen(  # noqa: S603 - our own command
+            [sys.executable, "-m", "digest", "serve", *arguments],
+            cwd=world.folder,
+            env=world.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self._readers = [
+            threading.Thread(target=_collect, args=(self.process.stdout, self.lines), daemon=True),
+            threading.Thread(target=_collect, args=(self.process.stderr, self.log), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+        wait_until(lambda: bool(self.lines) or self.process.poll() is not None, 30)
+        assert self.lines, "\n".join(self.log)
+
+    @property
+    def url(self) -> str:
+        return self.lines[0].split()[2]
+
+    def stop(self, number: int = signal.SIGTERM, seconds: float = 15.0) -> tuple[int, float]:
+        """Send a signal; return the exit code and how long it took."""
+        began = monotonic()
+        self.process.send_signal(number)
+        code = self.process.wait(seconds)
+        for reader in self._readers:
+            reader.join(5)
+        return code, monotonic() - began
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(10)
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def _collect(stream: IO[str], lines: list[str]) -> None:
+    lines.extend(line.rstrip("\n") for line in iter(stream.readline, ""))
+
+
+def wait_until(is_so: object, seconds: float = 15.0) -> None:
+    """Wait until a condition holds, or fail."""
+    assert callable(is_so)
+    pause, until = threading.Event(), monotonic() + seconds
+    while not is_so():
+        assert monotonic() < until, f"not so within {seconds:g} s"
+        pause.wait(0.05)
+
+
+@contextmanager
+def live_in(folder: Path, now: datetime = EVENING) -> Iterator[World]:
+    """Open a world."""
+    clock = ManualClock(now)
+    with ExitStack() as stack:
+        arxiv = stack.enter_context(DemoArxiv(PAPERS, clock))
+        mail = stack.enter_context(MailSink())
+        slack = stack.enter_context(SlackReceiver(clock))
+        world = World(folder, clock, arxiv, mail, slack, {"DIGEST_SLACK_TOKEN": slack.token})
+        world.write_config()
+        yield world
+
+
+@contextmanager
+def served(site: Site, **settings: object) -> Iterator[str]:
+    """Serve a site's web shell from this process; yield its address."""
+    web = WebServer(create_app(site, **settings), "127.0.0.1", 0)  # type: ignore[arg-type]  # create_app's own keywords
+    web.start()
+    try:
+        yield web.url
+    finally:
+        web.stop()

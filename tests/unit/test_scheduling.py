@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from digest.scheduling import EVERY, PATIENCE, TICK, Pulse
+from digest.telemetry.health import MISSED_TICKS
+
+
+def test_nothing_is_known_before_the_first_sign_of_life() -> None:
+    pulse = Pulse()
+    assert pulse.age is None
+    assert not pulse.is_store_writable
+
+
+def test_a_beat_is_a_sign_of_life_and_says_nothing_about_the_database() -> None:
+    pulse = Pulse()
+    pulse.beat()
+    assert pulse.age is not None
+    assert pulse.age < 5
+    assert not pulse.is_store_writable
+    pulse.note_write()
+    assert pulse.is_store_writable
+
+
+def test_a_heartbeat_may_be_late_twice_before_anybody_worries() -> None:
+    assert 2 * EVERY["heartbeat"] < MISSED_TICKS * TICK.total_seconds()
+
+
+def test_a_digest_waits_ninety_minutes_for_its_mailing() -> None:
+    assert timedelta(minutes=90) == PATIENCE
