@@ -21,6 +21,7 @@ from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
+from digest.store.queries import active_revisions
 from digest.subscriptions import CadenceKind, QuietDays
 
 if TYPE_CHECKING:
@@ -157,7 +158,10 @@ def _freeze(
     )
     destinations = due.subscription.destinations
     deliveries = plan_deliveries(
-        digest, destinations, lambda destination: site.renderer.count_parts(digest, destination)
+        digest,
+        destinations,
+        lambda destination: site.renderer.count_parts(digest, destination),
+        scope=f"{maker.installation}:{due.id}",
     )
     digest_id = digest_store.save_digest(
         conn, due.id, digest, deliveries, consumed=[row.match_run_id for row in rows], at=now
@@ -182,4 +186,11 @@ def load_coverage(conn: Connection, site: Site, due: DueSubscription) -> Coverag
     """Say what has been looked at on behalf of one subscription."""
     now, source = site.clock.now(), site.config.arxiv.source
     keys = [""] if source == "harvest" else [revision.canonical for revision in due.revisions]
+    return assess_coverage(run_store.recent_polls(conn, source, keys, now), now)
+
+
+def load_intake(conn: Connection, site: Site) -> Coverage:
+    """Say what has been looked at on behalf of all saved queries together."""
+    now, source = site.clock.now(), site.config.arxiv.source
+    keys = [""] if source == "harvest" else [revision.canonical for revision in active_revisions(conn)]
     return assess_coverage(run_store.recent_polls(conn, source, keys, now), now)
