@@ -51,16 +51,16 @@ def tokens_equal(left: str, right: str) -> bool:
     return hmac.compare_digest(_encode(left), _encode(right))
 
 
-def idempotency_key(subscription: str, slot: str, destination: str, part: int) -> str:
+def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
     """Return the key of one part of one digest for one destination, the same for every attempt (a UUID).
 
     Args:
-        subscription: its name.
+        scope: names the subscription apart from every other one of every installation.
         slot: the digest's slot.
         destination: as `kind:address`.
         part: 0-based.
     """
-    name = json.dumps([subscription, slot, destination, part], ensure_ascii=False)
+    name = json.dumps([scope, slot, destination, part], ensure_ascii=False)
     return str(uuid.uuid5(_DELIVERIES, name))
 
 

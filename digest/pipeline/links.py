@@ -32,6 +32,11 @@ class LinkMaker:
     config: Config
     secret: str
 
+    @property
+    def installation(self) -> str:
+        """A name no other installation has, which tells nothing of the secret."""
+        return signing.derive_token(self.secret, "installation")
+
     def leave_token(self, destination: Destination, subscription: str) -> str:
         """Return the token that ends one destination's part in a subscription."""
         return signing.derive_token(self.secret, "leave", str(destination), subscription)

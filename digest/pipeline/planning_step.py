@@ -156,7 +156,7 @@ def _freeze(
         occasion=occasion,
         now=now,
     )
-    destinations = due.subscription.destinations
+    destinations, maker = due.subscription.destinations, make_links(conn, site.config)
     deliveries = plan_deliveries(
         digest,
         destinations,
@@ -168,7 +168,6 @@ def _freeze(
     )
     if digest_id is None:
         return  # this slot has its digest already
-    maker = make_links(conn, site.config)
     remember_tokens(
         conn,
         maker,

@@ -129,11 +129,18 @@ def zone_of(cadence: Cadence) -> str:
 
 
 def plan_deliveries(
-    digest: Digest, destinations: Iterable[Destination], count_parts: Callable[[Destination], int]
+    digest: Digest, destinations: Iterable[Destination], count_parts: Callable[[Destination], int], *, scope: str
 ) -> tuple[DeliveryPlan, ...]:
     """Return one delivery for each destination and part; what readers fetch themselves has none.
 
     Keys follow from what is delivered where, never from an attempt or a clock.
+
+    Args:
+        digest: the digest.
+        destinations: where it goes.
+        count_parts: how many messages it takes at a destination.
+        scope: names the subscription apart from every other one anywhere: mail servers and Slack know many
+            installations, and a name may be given to another subscription later.
     """
     plans = []
     for destination in destinations:
@@ -145,7 +152,7 @@ def plan_deliveries(
                 destination,
                 part,
                 parts,
-                signing.idempotency_key(digest.subscription, digest.slot, str(destination), part),
+                signing.idempotency_key(scope, digest.slot, str(destination), part),
             )
             for part in range(parts)
         ]

@@ -142,7 +142,9 @@ def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
     destinations = [
         Destination.parse(text) for text in ("mailto:a@example.org", "slack:#papers", "feed", "file:x.atom")
     ]
-    plans = plan_deliveries(digest, destinations, lambda destination: 3 if destination.kind == "slack" else 1)
+    plans = plan_deliveries(
+        digest, destinations, lambda destination: 3 if destination.kind == "slack" else 1, scope="a:1"
+    )
     assert [(str(plan.destination), plan.part, plan.parts) for plan in plans] == [
         ("mailto:a@example.org", 0, 1),
         ("slack:#papers", 0, 3),
@@ -155,7 +157,7 @@ def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
 def test_planning_again_gives_the_same_keys() -> None:
     digest = plan(make_change(7, make_paper()))
     destinations = [Destination.parse("mailto:a@example.org")]
-    first, second = (plan_deliveries(digest, destinations, lambda _: 1) for _ in range(2))
+    first, second = (plan_deliveries(digest, destinations, lambda _: 1, scope="a:1") for _ in range(2))
     assert first == second
 
 
