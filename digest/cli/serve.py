@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from digest.scheduling import Schedule
     from digest.web import WebServer
 
-GRACE = 6.0
-"""Seconds in which what is under way may end by itself once a stop was asked for."""
-
 FORCE = 2.0
-"""Seconds it gets after its connections were broken off."""
+"""Seconds that what is under way gets after its connections were broken off."""
 
 LIMIT = 14.0
 """Seconds after which the process ends, whatever still hangs: the next start mends what it left."""
@@ -34,8 +31,15 @@ _LOOK = 1.0
 
 @click.command()
 @click.option("--no-web", is_flag=True, help="Listen nowhere: no feeds over HTTP, no pages.")
+@click.option(
+    "--grace",
+    type=click.FloatRange(0.0, 8.0),
+    default=6.0,
+    show_default=True,
+    help="Seconds in which what is under way may end by itself after a stop.",
+)
 @click.pass_context
-def command(ctx: click.Context, *, no_web: bool) -> None:
+def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     """Keep polling, planning and delivering, and serve feeds and pages, until stopped.
 
     SIGTERM or Ctrl-C stops within 15 seconds; a second one at once. SIGHUP takes over edited saved
@@ -59,7 +63,7 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
         if web is not None:
             web.start()
         click.echo(_describe(site, web))
-        has_ended = _work(ctx, schedule, web)
+        has_ended = _work(ctx, schedule, web, grace)
     click.echo("stopped" if has_ended else "stopped; what still waits for the outside world is left as it is")
     if not has_ended:
         import os  # noqa: PLC0415 - the same
@@ -74,7 +78,7 @@ def _open_web(site: Site, schedule: Schedule) -> WebServer:
     return WebServer(create_app(site, schedule.pulse), bind.bind_host, bind.bind_port)
 
 
-def _work(ctx: click.Context, schedule: Schedule, web: WebServer | None) -> bool:
+def _work(ctx: click.Context, schedule: Schedule, web: WebServer | None, grace: float) -> bool:
     """Wait for signals, then stop; return whether everything has ended."""
     from digest.config import open_config  # noqa: PLC0415 - the same
 
@@ -85,11 +89,11 @@ def _work(ctx: click.Context, schedule: Schedule, web: WebServer | None) -> bool
             reload.clear()
             schedule.reload(lambda: open_config(ctx.obj["config_path"]))
         if web is not None and not web.is_alive:
-            schedule.stop(grace=GRACE, force=FORCE)
+            schedule.stop(grace=grace, force=FORCE)
             raise DigestError("the web server ended by itself", hint="The log above says why.")
     if web is not None:
         web.ask_to_stop()
-    return schedule.stop(grace=GRACE, force=FORCE)
+    return schedule.stop(grace=grace, force=FORCE)
 
 
 def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from digest import membership, signing
+from digest.consent import EVERYTHING
+from digest.errors import UnknownName, UsageError
+from digest.membership import WayOut
+from digest.store import Store, open_store
+from digest.store import queries as query_store
+from digest.store.subscribers import confirm_by_operator, load_departures
+from digest.store.subscriptions import load_subscriptions
+from digest.store.syncing import sync_subscriptions
+from digest.store.tokens import TokenPurpose, remember_token
+from digest.subscriptions import Cadence, CadenceKind, Destination, Origin, Subscription
+
+NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+READER = Destination.parse("mailto:reader@example.org")
+SECOND = Destination.parse("mailto:second@example.org")
+TEAM = Subscription("team", ("perf",), (READER, SECOND), Cadence(CadenceKind.ANNOUNCEMENT), title="Performance")
+OTHER = Subscription("other", ("perf",), (READER,), Cadence(CadenceKind.ANNOUNCEMENT))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = open_store(f"sqlite:///{tmp_path}/digest.db", create=True)
+    sync(store)
+    yield store
+    store.close()
+
+
+def sync(store: Store, subscriptions: tuple[Subscription, ...] = (TEAM, OTHER)) -> None:
+    with store.begin() as conn:
+        query_store.sync_queries(conn, {"perf": ("cat:cs.PF", "cat:cs.PF", "")}, Origin.FILE, NOW)
+        sync_subscriptions(conn, subscriptions, Origin.FILE, NOW, lambda _: NOW)
+        for subscription in subscriptions:
+            for destination in subscription.destinations:
+                confirm_by_operator(conn, destination.address, subscription.name, NOW)
+
+
+def written_to(store: Store, name: str) -> list[str]:
+    with store.read() as conn:
+        (due,) = load_subscriptions(conn, names=[name])
+    return [destination.address for destination in due.subscription.destinations]
+
+
+def leave(store: Store, subscription: str = "team", destination: Destination = READER) -> bool:
+    with store.begin() as conn:
+        return membership.leave(conn, destination, subscription, how="operator", at=NOW)
+
+
+def come_back(store: Store, subscription: str = "team", destination: Destination = READER) -> None:
+    with store.begin() as conn:
+        membership.come_back(conn, destination, subscription, how="operator", at=NOW)
+
+
+def keep_token(store: Store, token: str = "secret", expires_at: datetime | None = None) -> None:
+    with store.begin() as conn:
+        remember_token(
+            conn,
+            signing.token_hash(token),
+            TokenPurpose.LEAVE,
+            destination=str(READER),
+            subscription="team",
+            at=NOW,
+            expires_at=expires_at,
+        )
+
+
+def test_whoever_leaves_is_written_to_no_more_and_the_others_are(store: Store) -> None:
+    assert leave(store)
+    assert written_to(store, "team") == ["second@example.org"]
+    assert written_to(store, "other") == ["reader@example.org"]
+
+
+def test_leaving_twice_is_as_good_as_once(store: Store) -> None:
+    assert [leave(store), leave(store)] == [True, False]
+
+
+def test_leaving_everything_leaves_every_subscription(store: Store) -> None:
+    assert leave(store, EVERYTHING)
+    assert written_to(store, "team") == ["second@example.org"]
+    assert written_to(store, "other") == []
+
+
+def test_leaving_beats_the_file(store: Store) -> None:
+    leave(store)
+    sync(store)
+    assert written_to(store, "team") == ["second@example.org"]
+
+
+def test_a_subscription_nobody_knows_cannot_be_left(store: Store) -> None:
+    with pytest.raises(UnknownName, match="there is no subscription teem"):
+        leave(store, "teem")
+
+
+def test_whoever_left_can_come_back(store: Store) -> None:
+    leave(store)
+    come_back(store)
+    assert written_to(store, "team") == ["reader@example.org", "second@example.org"]
+
+
+def test_whoever_left_everything_comes_back_to_everything(store: Store) -> None:
+    leave(store, EVERYTHING)
+    come_back(store, EVERYTHING)
+    assert written_to(store, "team") == ["reader@example.org", "second@example.org"]
+    assert written_to(store, "other") == ["reader@example.org"]
+
+
+def test_nobody_comes_back_who_never_left(store: Store) -> None:
+    with pytest.raises(UsageError, match="has not left team: there is nothing to take back"):
+        come_back(store)
+
+
+def test_whoever_left_everything_does_not_come_back_to_a_part(store: Store) -> None:
+    leave(store, EVERYTHING)
+    with pytest.raises(UsageError, match="left everything, not team alone"):
+        come_back(store)
+    with store.read() as conn:
+        assert load_departures(conn, READER) == {EVERYTHING}
+
+
+def test_a_link_names_what_it_ends_and_ends_it(store: Store) -> None:
+    keep_token(store)
+    with store.read() as conn:
+        assert membership.find_way_out(conn, "secret", NOW) == WayOut(READER, "team", "Performance")
+    with store.begin() as conn:
+        assert membership.leave_by_link(conn, "secret", at=NOW)
+        assert membership.leave_by_link(conn, "secret", at=NOW)
+    assert written_to(store, "team") == ["second@example.org"]
+
+
+def test_a_link_works_after_its_subscription_was_renamed(store: Store) -> None:
+    keep_token(store)
+    renamed = Subscription("squad", ("perf",), (READER, SECOND), TEAM.cadence, was="team")
+    sync(store, (renamed, OTHER))
+    with store.begin() as conn:
+        assert membership.leave_by_link(conn, "secret", at=NOW)
+    assert written_to(store, "squad") == ["second@example.org"]
+
+
+def test_a_link_nobody_was_given_ends_nothing(store: Store) -> None:
+    with store.begin() as conn:
+        assert not membership.leave_by_link(conn, "secret", at=NOW)
+
+
+def test_a_link_whose_time_is_over_ends_nothing(store: Store) -> None:
+    keep_token(store, expires_at=NOW + timedelta(days=1))
+    with store.begin() as conn:
+        assert membership.find_way_out(conn, "secret", NOW) is not None
+        assert not membership.leave_by_link(conn, "secret", at=NOW + timedelta(days=1))

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from digest.config import load_config
+from digest.pipeline import Site, run_pass, sync_roster
+from digest.scheduling import EVERY, Job, Schedule
+from digest.store import deliveries as outbox
+from tests.integration.web.world import LATER, SUNDAY, World, live_in, wait_until
+
+SELDOM = dict.fromkeys(EVERY, 3600.0)
+OFTEN = dict.fromkeys(EVERY, 0.1)
+MAIL = ("mailto:reader@example.org",)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with live_in(tmp_path) as world:
+        world.write_config(to=MAIL)
+        yield world
+
+
+@contextmanager
+def scheduled(world: World, every: dict[str, float]) -> Iterator[tuple[Schedule, Site]]:
+    """Let an installation's jobs run."""
+    site = world.open()
+    schedule = Schedule(site, every=every)
+    try:
+        sync_roster(site)
+        schedule.start()
+        yield schedule, site
+    finally:
+        assert schedule.stop(grace=5, force=2)
+        site.close()
+
+
+def states(site: Site) -> list[str]:
+    with site.store.read() as conn:
+        return [str(stored.delivery.state) for stored in outbox.list_deliveries(conn)]
+
+
+def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_their_time(world: World) -> None:
+    with scheduled(world, SELDOM):
+        assert len(world.mail.wait_for(1)) == 1
+
+
+def test_after_a_weekend_off_arxiv_is_looked_at_before_an_overdue_digest_is_planned(world: World) -> None:
+    site = world.open()
+    run_pass(site)
+    site.close()
+    world.arxiv.add(LATER)
+    world.clock.sleep((SUNDAY - world.clock.now()).total_seconds())
+    with scheduled(world, SELDOM):
+        mails = world.mail.wait_for(2)
+    assert LATER.title in str(mails[1].message)
+
+
+def test_a_digest_waits_ninety_minutes_for_its_mailing_and_then_says_what_is_wrong(world: World) -> None:
+    world.write_config(to=MAIL, when="mondays at 02:00 UTC", extra='quiet_days = "heartbeat"\n')
+    site = world.open()
+    run_pass(site)
+    site.close()
+    world.arxiv.faults.add("500", times=1000)
+    due = SUNDAY.replace(hour=2, minute=0)
+    world.clock.sleep((due + timedelta(minutes=70) - world.clock.now()).total_seconds())
+    with scheduled(world, OFTEN) as (schedule, _):
+        wait_until(lambda: schedule._told.get("waiting") == ["perf-team"])
+        assert len(world.mail.mails) == 1
+        world.clock.sleep(timedelta(minutes=25).total_seconds())
+        mails = world.mail.wait_for(2)
+    assert "arXiv could not be read" in str(mails[1].message["Subject"])
+
+
+def test_a_job_that_fails_shows_in_health_and_log_and_stops_nothing(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    with scheduled(world, OFTEN) as (schedule, site):
+        world.mail.wait_for(1)
+        with site.store.begin() as conn:
+            conn.exec_driver_sql("UPDATE subscriptions SET cadence = 'whenever', next_due_at = created_at")
+        wait_until(lambda: "plan" in schedule.pulse.troubles)
+        assert schedule.pulse.age is not None
+        assert "deliver" not in schedule.pulse.troubles
+        with site.store.begin() as conn:
+            conn.exec_driver_sql("UPDATE subscriptions SET cadence = 'daily at 02:00 UTC'")
+        wait_until(lambda: not schedule.pulse.troubles)
+    failures = [record for record in caplog.records if record.getMessage() == "plan failed"]
+    assert failures
+    assert failures[0].exc_info
+
+
+def test_jobs_take_turns_on_sqlite(world: World) -> None:
+    site = world.open()
+    schedule, busy, most = Schedule(site), 0, 0
+    pause = threading.Event()
+
+    def step() -> None:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        pause.wait(0.01)
+        busy -= 1
+
+    threads = [threading.Thread(target=schedule._take_turn, args=[Job("a", step)]) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    site.close()
+    assert most == 1
+
+
+def test_a_mail_broken_off_before_its_final_dot_goes_out_again(world: World) -> None:
+    world.mail.script.delay("RCPT", 60.0)
+    site = world.open()
+    schedule = Schedule(site, every=SELDOM)
+    sync_roster(site)
+    schedule.start()
+    wait_until(lambda: not world.mail.script._cues)
+    assert schedule.stop(grace=0.1, force=5)
+    assert states(site) == ["ready"]
+    site.close()
+    assert not world.mail.mails
+
+
+def test_a_mail_under_way_is_given_its_time_and_nothing_new_is_begun(world: World) -> None:
+    world.write_config(to=(*MAIL, "mailto:second@example.org"))
+    world.mail.script.delay("END", 1.0)
+    site = world.open()
+    schedule = Schedule(site, every=SELDOM)
+    sync_roster(site)
+    schedule.start()
+    wait_until(lambda: not world.mail.script._cues)
+    assert schedule.stop(grace=10, force=1)
+    assert sorted(states(site)) == ["ready", "sent"]
+    site.close()
+
+
+def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "digest.schedule")
+    file = world.folder / "digest.toml"
+
+    def load() -> object:
+        return load_config(file, world.environ)
+
+    with scheduled(world, SELDOM) as (schedule, site):
+        world.mail.wait_for(1)
+        file.write_text("[nonsense]\n")
+        schedule.reload(load)  # type: ignore[arg-type]  # what it returns is a Config
+        wait_until(lambda: "not taken over" in caplog.text)
+        assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team"]
+        more = '\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n'
+        world.write_config(to=MAIL, extra=more)
+        file.write_text(file.read_text().replace("digest@example.org", "other@example.org"))
+        schedule.reload(load)  # type: ignore[arg-type]  # the same
+        wait_until(lambda: "counts after a restart" in caplog.text)
+        assert "what changed in mail counts after a restart" in caplog.text
+        assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team", "added"]
+        assert site.config.mail.from_address == "digest@example.org"
+
+
+def test_feed_files_are_written_when_something_was_matched_and_not_again(world: World) -> None:
+    world.write_config(to=("file:feed.atom",))
+    path = world.folder / "feed.atom"
+    with scheduled(world, SELDOM | {"publish": 0.05, "poll": 0.05}) as (schedule, _):
+        wait_until(path.exists)
+        wait_until(lambda: schedule._published_run is not None)
+        path.unlink()
+        threading.Event().wait(0.5)
+        assert not path.exists()

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from digest.pipeline import LinkMaker
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in, wait_until
+
+STOPPED_WITHIN = 15.0
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with live_in(tmp_path) as world:
+        yield world
+
+
+def states(world: World) -> dict[str, str]:
+    """Return how the deliveries stand, by destination."""
+    with sqlite3.connect(world.folder / "digest.db", timeout=10) as connection:
+        rows = connection.execute("SELECT destination, state FROM deliveries ORDER BY id").fetchall()
+    connection.close()
+    return dict(rows)
+
+
+def accepts(url: str) -> bool:
+    """Whether anybody listens there."""
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
+
+
+def links(world: World) -> LinkMaker:
+    site = world.open()
+    try:
+        return world.links(site)
+    finally:
+        site.close()
+
+
+def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
+    with world.serve() as served:
+        assert re.fullmatch(
+            r"Serving at http://127\.0\.0\.1:\d+ · next look at arXiv Fri 00:30 ET"
+            r" · next digest: perf-team Sat 21 Nov 02:00 UTC · Ctrl-C stops",
+            served.lines[0],
+        )
+        world.mail.wait_for(2)
+        wait_until(lambda: len(world.slack.messages) > 0)
+        feed = httpx.get(f"{served.url}/f/{links(world).feed_token('perf-team', 0)}.atom")
+        assert feed.status_code == 200
+        assert all(paper.id in feed.text for paper in PAPERS)
+        tag = {"If-None-Match": feed.headers["ETag"]}
+        assert httpx.get(feed.request.url, headers=tag).status_code == 304
+        wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 200)
+        wait_until(lambda: set(states(world).values()) == {"sent"})
+        code, seconds = served.stop()
+    assert code == 0
+    assert seconds < STOPPED_WITHIN / 3
+    assert served.lines[-1] == "stopped"
+    assert "Traceback" not in "\n".join(served.log)
+
+
+def test_what_is_announced_while_nobody_serves_is_told_at_the_next_start_and_nothing_twice(world: World) -> None:
+    with world.serve() as served:
+        world.mail.wait_for(2)
+        wait_until(lambda: set(states(world).values()) == {"sent"})
+        served.stop()
+    world.arxiv.add(LATER)
+    world.clock.sleep((SUNDAY - world.clock.now()).total_seconds())
+    with world.serve() as served:
+        mails = world.mail.wait_for(4)
+        wait_until(lambda: len(world.slack.messages) == 2)
+        served.stop()
+    assert all(LATER.title in str(mail.message) for mail in mails[2:])
+    assert not [mail for mail in mails[2:] for paper in PAPERS if paper.id in str(mail.message)]
+
+
+def test_run_beside_serve_says_so_and_does_nothing(world: World) -> None:
+    with world.serve() as served:
+        done = world.run("run")
+        assert done.returncode == 0, done.stderr
+        assert f"process {served.process.pid} works on this database already" in done.stdout
+        again = world.run("serve")
+        assert again.returncode == 3
+        assert f"process {served.process.pid} works on this database already" in again.stderr
+        served.stop()
+
+
+def test_a_port_in_use_is_said_before_anything_is_asked_of_arxiv(world: World) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        file = world.folder / "digest.toml"
+        file.write_text(file.read_text().replace('bind = "127.0.0.1:0"', f'bind = "127.0.0.1:{port}"'))
+        done = world.run("serve")
+    assert done.returncode == 3
+    assert f"nothing can be served at 127.0.0.1:{port}: Address already in use" in done.stderr
+    assert not world.arxiv.requests
+
+
+def test_without_the_web_everything_else_is_done(world: World) -> None:
+    with world.serve("--no-web") as served:
+        assert served.lines[0].startswith("Working, listening nowhere · ")
+        world.mail.wait_for(2)
+        assert served.stop(signal.SIGINT)[0] == 0
+
+
+def test_a_mail_whose_final_dot_was_sent_is_in_doubt_after_a_stop_and_the_other_is_not(world: World) -> None:
+    world.write_config(to=("mailto:reader@example.org", "mailto:second@example.org"))
+    world.mail.script.delay("END", 60.0)
+    with world.serve("--grace", "0.5") as served:
+        wait_until(lambda: not world.mail.script._cues)  # the dot has arrived, and no answer goes out
+        code, seconds = served.stop()
+    assert code == 0
+    assert seconds < STOPPED_WITHIN
+    assert states(world) == {"mailto:reader@example.org": "unknown", "mailto:second@example.org": "ready"}
+
+
+def test_an_arxiv_that_says_nothing_does_not_keep_a_stop_waiting(world: World) -> None:
+    world.arxiv.faults.add("hang", times=10, seconds=120.0)
+    with world.serve("--grace", "0.5") as served:
+        wait_until(lambda: bool(world.arxiv.requests))
+        code, seconds = served.stop()
+    assert code == 0
+    assert seconds < STOPPED_WITHIN
+
+
+def test_a_second_signal_ends_it_at_once(world: World) -> None:
+    world.arxiv.faults.add("hang", times=10, seconds=120.0)
+    with world.serve("--grace", "8") as served:
+        wait_until(lambda: bool(world.arxiv.requests))
+        served.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not accepts(served.url))
+        code, seconds = served.stop()
+    assert code == 128 + signal.SIGTERM
+    assert seconds < 2
+
+
+def test_an_edited_file_is_taken_over_on_request(world: World) -> None:
+    with world.serve() as served:
+        file = world.folder / "digest.toml"
+        file.write_text(
+            file.read_text() + '\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n'
+        )
+        served.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: any("taken over" in line for line in served.log))
+        served.stop()
+    with sqlite3.connect(world.folder / "digest.db") as connection:
+        names = connection.execute(
+            "SELECT name FROM subscriptions WHERE state = 'active' ORDER BY name"
+        ).fetchall()
+    connection.close()
+    assert names == [("added",), ("perf-team",)]
