@@ -6,52 +6,228 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.opening import opened
-from digest.cli.telling import json_option, print_json, print_table
+from digest.cli.storing import opened_store
+from digest.cli.telling import json_option, print_json
 
 if TYPE_CHECKING:
-    from digest.pipeline.status import Status
+    from collections.abc import Sequence
 
-_BARS = "▁▂▃▄▅▆▇█"
+    from digest.cli.storing import Installation
+    from digest.pipeline.status import Status
+    from digest.store.overview import SubscriptionLine
+
+_LABEL = 11
+_WIDEST_WHAT = 120
+_WIDEST_TO, _WIDEST_QUERIES = 32, 24
+_SHOWN_OUTBOX = ("ready", "unknown", "held", "dead")
+_MARKS = {"sent": "✓", "suppressed": "not sent", "ready": "waiting", "unknown": "in doubt", "claimed": "under way"}
+_MEGABYTE = 1_000_000
 
 
 @click.command()
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, as_json: bool) -> None:
-    """Say in one screen what works, what does not, and what comes next."""
-    from digest.pipeline.status import load_status  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    """Say in one screen what works, what does not, and what comes next.
 
-    with opened(ctx, create=True) as site:
-        status = load_status(site)
+    What needs somebody comes first, each with what to do. Times are in the zone of your `when`.
+    """
+    from digest.cli.drift import describe_drift  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.pipeline.status import load_status  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here:
+        status = load_status(here.config, here.store, here.clock)
+        with here.store.read() as conn:
+            drift = describe_drift(here.config, conn)
     if as_json:
-        print_json(status.as_json())
+        print_json({**_as_json(status), "edited": drift})
         return
-    for line, remedy in status.attention:
-        click.echo(f"{click.style('ATTENTION', fg='red', bold=True)}  {line}{f'  → {remedy}' if remedy else ''}")
-    for label, lines in (("arXiv", status.arxiv),):
-        for number, line in enumerate(lines):
-            click.echo(f"{label if number == 0 else '':<11}{line}")
+    _print_troubles(status)
+    _print_lines("arXiv", _describe_arxiv(here, status))
     click.echo()
-    _print_subscriptions(status)
+    _print_subscriptions(here, status, drift)
     click.echo()
-    click.echo(f"{'Outbox':<11}{status.outbox}")
-    click.echo(f"{'System':<11}{status.system}")
+    _print_lines("Outbox", [_describe_outbox(here, status)])
+    _print_lines("System", [_describe_system(here, status)])
 
 
-def _print_subscriptions(status: Status) -> None:
-    print_table(
-        ["SUBSCRIPTION", "TO", "QUERIES", "LAST", "NEXT", "30 DAYS"],
-        [
-            [line.name, line.to, line.queries, line.last, line.next, f"{_sparkline(line.days)} {sum(line.days)}"]
-            for line in status.subscriptions
-        ],
-        empty="No subscriptions yet: name one in digest.toml, or start with `digest init`.",
+def _print_troubles(status: Status) -> None:
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
+
+    for trouble in status.troubles:
+        label = click.style(f"{'ATTENTION':<{_LABEL}}", fg="red", bold=True)
+        remedy = f"  → {trouble.remedy}" if trouble.remedy else ""
+        click.echo(f"{label}{cut(trouble.what, _WIDEST_WHAT)}{remedy}")
+
+
+def _print_lines(label: str, lines: Sequence[str]) -> None:
+    for number, line in enumerate(lines):
+        click.echo(click.style(f"{'' if number else label:<{_LABEL}}", bold=True) + line)
+
+
+def _describe_arxiv(here: Installation, status: Status) -> list[str]:
+    from digest.announcements import mailing_moment  # noqa: PLC0415 - the same
+    from digest.cli.wording import count, name_zone  # noqa: PLC0415 - the same
+
+    moment = mailing_moment(status.next_mailing)
+    breaker = (
+        f"breaker open for {status.breaker.seconds / 60:.0f} min" if status.breaker.seconds else "breaker closed"
     )
+    gap = f" (none on {', '.join(f'{day:%a}' for day in status.no_mailing)})" if status.no_mailing else ""
+    local = f"{moment.astimezone(here.zone):%a %H:%M} {name_zone(here.zone, status.now)}"
+    coming = f"next mailing {status.next_mailing:%a %-d %b} 20:00 ET = {local}{gap}"
+    return [
+        f"{_describe_intake(status)} · {status.intake.source}, {breaker}",
+        f"{coming} · {count(status.requests, 'request')} in 24 h",
+    ]
 
 
-def _sparkline(counts: tuple[int, ...]) -> str:
-    """Draw up to 30 days as five bars of six days each."""
-    weeks = [sum(counts[start : start + 6]) for start in range(0, len(counts), 6)]
-    highest = max(weeks, default=0) or 1
-    return "".join(_BARS[min(len(_BARS) - 1, week * (len(_BARS) - 1) // highest)] for week in weeks)
+def _describe_intake(status: Status) -> str:
+    from digest.announcements import EASTERN  # noqa: PLC0415 - the same
+
+    intake = status.intake
+    if intake.checked_at is None or intake.mailing is None:
+        return "not looked at yet: `digest run` takes the first look"
+    checked = f"{intake.checked_at.astimezone(EASTERN):%a %H:%M} ET"
+    mailing = f"mailing of {intake.mailing:%a %-d %b}"
+    if not intake.is_complete:
+        return f"{mailing}: not complete yet, last looked {checked}"
+    new = f", {intake.new:,} new" if intake.new else ""
+    return f"{mailing}: complete {checked}, {intake.looked_at:,} looked at{new}"
+
+
+def _print_subscriptions(here: Installation, status: Status, drift: str) -> None:
+    if status.subscriptions:
+        header = ("SUBSCRIPTION", "TO", "QUERIES", "LAST", "NEXT", "30 DAYS")
+        rows = [header, *(_describe_subscription(here, status, line) for line in status.subscriptions)]
+        for number, text in enumerate(lay_out(rows)):
+            click.echo(click.style(text, bold=True) if number == 0 else text)
+    elif not drift:
+        click.echo("No subscriptions yet: write one in digest.toml ([[subscriptions]]), then `digest run`.")
+    if drift:
+        click.echo(f"\n{drift}" if status.subscriptions else drift)
+
+
+def _describe_subscription(here: Installation, status: Status, line: SubscriptionLine) -> tuple[str | None, ...]:
+    """Return a line's cells; None stands for a cell that the one before it reaches into."""
+    from digest.cli.subscription import describe_turn  # noqa: PLC0415 - the same
+    from digest.cli.wording import cut, draw_sparkline  # noqa: PLC0415 - the same
+
+    to = ", ".join(_mask(here.show(place)) for place in line.destinations) or "nobody any more"
+    head = (line.name, cut(to, _WIDEST_TO), cut(" ".join(line.queries), _WIDEST_QUERIES))
+    days = _count_days(status, line)
+    tail = f"{draw_sparkline(days)} {sum(days):>3,}"
+    turn = describe_turn(here, line)
+    if turn.startswith(("paused", "read when")):
+        return (*head, turn, None, tail)
+    return (*head, _describe_last(here, line), turn, tail)
+
+
+def _describe_last(here: Installation, line: SubscriptionLine) -> str:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+
+    if line.last_planned_at is None:
+        return "nothing sent yet"
+    states = " ".join(sorted({_MARKS.get(state, str(state)) for state in line.last_states}))
+    papers = f"{line.last_papers:>3} paper{'s' if line.last_papers != 1 else ' '}"
+    return f"{write_moment(line.last_planned_at, here.zone):<16} {papers} {states}"
+
+
+def _count_days(status: Status, line: SubscriptionLine) -> tuple[int, ...]:
+    from datetime import timedelta  # noqa: PLC0415 - the same
+
+    from digest.pipeline.status import SPAN  # noqa: PLC0415 - the same
+
+    counts = {day.day: day.papers for day in line.days}
+    first = (status.now - SPAN).date()
+    return tuple(counts.get(first + timedelta(days=number), 0) for number in range(1, SPAN.days + 1))
+
+
+def lay_out(rows: Sequence[tuple[str | None, ...]]) -> list[str]:
+    """Return rows as lines of aligned columns; a cell before a None reaches into the next column."""
+    from rich.cells import cell_len  # noqa: PLC0415 - only where a table is printed
+
+    columns = range(len(rows[0]))
+    widths = [
+        max((cell_len(row[n] or "") for row in rows if n + 1 == len(row) or row[n + 1] is not None), default=0)
+        for n in columns
+    ]
+    lines = []
+    for row in rows:
+        line, end = "", 0
+        for cell, width in zip(row, widths, strict=True):
+            if cell is not None:
+                line += " " * (end - cell_len(line)) + cell
+            end += width + 2
+        lines.append(line.rstrip())
+    return lines
+
+
+def _mask(destination: str) -> str:
+    """Shorten a mail address: the screen is pasted into tickets."""
+    address = destination.removeprefix("mailto:")
+    name, at, host = address.partition("@")
+    return f"{name}@{host[:7]}…" if at and address != destination and len(host) > len("example…") else address
+
+
+def _describe_outbox(here: Installation, status: Status) -> str:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+
+    counts = {str(state): number for state, number in status.outbox.counts.items()}
+    oldest = write_moment(status.outbox.oldest_due, here.zone) if status.outbox.oldest_due else "none"
+    return " · ".join(f"{state} {counts.get(state, 0):,}" for state in _SHOWN_OUTBOX) + f" · oldest due: {oldest}"
+
+
+def _describe_system(here: Installation, status: Status) -> str:
+    from digest.announcements import EASTERN  # noqa: PLC0415 - the same
+    from digest.cli.wording import name_zone, write_moment  # noqa: PLC0415 - the same
+
+    size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
+    parts = [f"{status.dialect}, {size}, {status.papers:,} papers"]
+    if status.worker is not None:
+        since = write_moment(status.worker.since, here.zone)
+        parts.insert(0, f"process {status.worker.pid} at work since {since}")
+    parts.append(f"next look at arXiv from {status.next_poll_at.astimezone(EASTERN):%a %H:%M} ET")
+    parts.append(f"times: {name_zone(here.zone, status.now)}")
+    return " · ".join(parts)
+
+
+def _as_json(status: Status) -> dict[str, object]:
+    from dataclasses import asdict  # noqa: PLC0415 - the same
+
+    from digest.announcements import mailing_moment  # noqa: PLC0415 - the same
+
+    return {
+        "now": status.now,
+        "attention": [{"what": trouble.what, "do": trouble.remedy} for trouble in status.troubles],
+        "arxiv": {
+            **asdict(status.intake),
+            "next_mailing": mailing_moment(status.next_mailing),
+            "next_look_from": status.next_poll_at,
+            "requests_24h": status.requests,
+            "breaker_seconds": status.breaker.seconds,
+            "breaker_reason": status.breaker.reason,
+        },
+        "subscriptions": [_line_as_json(line) for line in status.subscriptions],
+        "outbox": {str(state): number for state, number in status.outbox.counts.items()},
+        "oldest_due": status.outbox.oldest_due,
+        "papers": status.papers,
+        "store": {"dialect": status.dialect, "bytes": status.size},
+        "worker": asdict(status.worker) if status.worker else None,
+    }
+
+
+def _line_as_json(line: SubscriptionLine) -> dict[str, object]:
+    return {
+        "name": line.name,
+        "state": line.state,
+        "to": [str(place) for place in line.destinations],
+        "queries": line.queries,
+        "last_planned_at": line.last_planned_at,
+        "last_papers": line.last_papers,
+        "last_states": line.last_states,
+        "next_due_at": line.next_due_at,
+        "paused_until": line.paused_until,
+        "papers_waiting": line.waiting,
+        "papers_by_day": {day.day.isoformat(): day.papers for day in line.days},
+    }

@@ -24,6 +24,7 @@ def starter_text(
     queries: Sequence[str] = (),
     mail: Sequence[str] = (),
     slack: Sequence[str] = (),
+    smtp: str = "",
 ) -> str:
     """Return the text of a new configuration: it can be used as soon as `contact` is filled in.
 
@@ -32,6 +33,7 @@ def starter_text(
         queries: saved queries, each as its text or as `name=text`; an example where there are none.
         mail: addresses that get the digests.
         slack: channels that get them, with or without the #; without any destination they go to the terminal.
+        smtp: the mail server's address, where it is not the usual one.
 
     Raises:
         UsageError: an address is none, or there are more queries than names.
@@ -43,6 +45,8 @@ def starter_text(
     filled = {"arxiv.contact": contact or (addresses[0] if addresses else "")}
     if addresses:
         filled["mail.from"] = addresses[0]
+    if smtp:
+        filled["mail.smtp"] = smtp
     return "\n".join(_write_lines(filled, named, destinations or ["console"])) + "\n"
 
 

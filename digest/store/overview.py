@@ -131,9 +131,12 @@ def count_papers(conn: Connection) -> int:
     return int(conn.execute(select(func.count()).select_from(papers)).scalar_one())
 
 
-def count_quarantined(conn: Connection) -> int:
-    """Return how many entries from arXiv were set aside because they could not be read."""
-    return int(conn.execute(select(func.count()).select_from(quarantine)).scalar_one())
+def count_quarantined(conn: Connection, since: datetime | None = None) -> int:
+    """Return how many entries from arXiv were set aside as unreadable, ever or since a moment."""
+    found = select(func.count()).select_from(quarantine)
+    if since is not None:
+        found = found.where(quarantine.c.seen_at >= since)
+    return int(conn.execute(found).scalar_one())
 
 
 def measure_size(store: Store) -> int:

@@ -1,0 +1,172 @@
+"""`digest config`: what counts and where it comes from, whether it is sound, and which file it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.telling import json_option, print_json, print_table
+from digest.errors import ConfigurationError, DigestError, QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.config import Config
+
+_WIDEST_VALUE = 80
+
+
+@click.group()
+def command() -> None:
+    """Show and check the configuration."""
+
+
+@command.command()
+@json_option
+@click.option(
+    "--markdown", "as_markdown", is_flag=True, help="Print the table of all settings for a README instead."
+)
+@click.pass_context
+def show(ctx: click.Context, *, as_json: bool, as_markdown: bool) -> None:
+    """Show every setting, and where its value comes from.
+
+    That is the default, a line of the file, or a variable. Secrets are never shown, only whether they are set. Without a file, defaults and environment count.
+    """
+    from digest import config as configuration  # noqa: PLC0415 - loaded by the command that needs it
+
+    if as_markdown:
+        click.echo(configuration.settings_table_markdown(), nl=False)
+        return
+    config = configuration.open_config_or_defaults(ctx.obj["config_path"])
+    if as_json:
+        print_json(configuration.as_json(config))
+        return
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
+
+    rows = [[row.key, cut(row.value, _WIDEST_VALUE) or '""', row.origin] for row in configuration.show(config)]
+    print_table(["SETTING", "VALUE", "FROM"], rows, empty="")
+    for warning in config.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+@command.command()
+@click.pass_context
+def path(ctx: click.Context) -> None:
+    """Print which file counts here, whether it is there or not."""
+    from digest.config import find_config, read_environment  # noqa: PLC0415 - the same
+
+    click.echo(find_config(ctx.obj["config_path"], read_environment()).absolute())
+
+
+@command.command()
+@json_option
+@click.pass_context
+def check(ctx: click.Context, *, as_json: bool) -> None:
+    """Check everything: settings, saved queries, your own templates.
+
+    Every problem is told at once. Exit code 3 where there is one, else 0.
+    """
+    from digest.config import find_config, read_environment  # noqa: PLC0415 - the same
+
+    config_path = find_config(ctx.obj["config_path"], read_environment())
+    config, problems = _read(ctx.obj["config_path"])
+    warnings: list[str] = []
+    if config is not None:
+        problems += [*_check_queries(config), *_check_templates(config)]
+        warnings += [*config.warnings, *_find_oddities(config)]
+    if as_json:
+        print_json({"path": str(config_path), "problems": problems, "warnings": warnings})
+    else:
+        _print(config, problems, warnings)
+    if problems:
+        ctx.exit(ConfigurationError.exit_code)
+
+
+def _read(option: str | None) -> tuple[Config | None, list[str]]:
+    from digest.config import open_config  # noqa: PLC0415 - the same
+
+    try:
+        return open_config(option), []
+    except ConfigurationError as error:
+        queries = _check_written_queries(option)
+        return None, [f"{error.message}{f'{chr(10)}      {error.hint}' if error.hint else ''}", *queries]
+
+
+def _check_written_queries(option: str | None) -> list[str]:
+    """Look at the queries of a file that can't be used, so that one look mends it all."""
+    from digest.config import find_config, read_environment  # noqa: PLC0415 - the same
+    from digest.config.document import read_document  # noqa: PLC0415 - the same
+
+    try:
+        document = read_document(find_config(option, read_environment()))
+    except ConfigurationError:
+        return []  # said already: it isn't there, or no TOML
+    table = document.data.get("queries", {})
+    named = table.items() if isinstance(table, dict) else ()
+    texts = {name: text for name, text in named if isinstance(text, str)}
+    return list(_judge_queries({name: (text, document.origin("queries", name)) for name, text in texts.items()}))
+
+
+def _check_queries(config: Config) -> Iterator[str]:
+    return _judge_queries(
+        {query.name: (query.text, config.origins.get(f"queries.{query.name}", "")) for query in config.queries}
+    )
+
+
+def _judge_queries(queries: dict[str, tuple[str, str]]) -> Iterator[str]:
+    from digest.query import parse_query  # noqa: PLC0415 - the same
+
+    for name, (text, origin) in queries.items():
+        try:
+            parse_query(text)
+        except QueryError as error:
+            pointer = "\n".join(f"      {line}" for line in error.pointer().splitlines())
+            yield f"{origin}: queries.{name}: {error.message}\n{pointer}" + (
+                f"\n      {error.hint}" if error.hint else ""
+            )
+
+
+def _find_oddities(config: Config) -> Iterator[str]:
+    """Yield what is allowed and still looks like a slip: remarks on queries, and queries nobody follows."""
+    from digest.query import parse_query  # noqa: PLC0415 - the same
+
+    followed = {name for subscription in config.subscriptions for name in subscription.queries}
+    for query in config.queries:
+        key = f"{config.origins[f'queries.{query.name}']}: queries.{query.name}"
+        if query.name not in followed:
+            yield f"{key}: no subscription follows it"
+        try:
+            yield from (f"{key}: {note.message}" for note in parse_query(query.text).notes)
+        except QueryError:
+            continue  # an error, and told as one
+
+
+def _check_templates(config: Config) -> Iterator[str]:
+    """Render the operator's own templates with everything they may meet."""
+    if config.templates is None:
+        return
+    from digest.render import Renderer  # noqa: PLC0415 - the same
+
+    try:
+        problems = Renderer([config.templates]).check()
+    except DigestError as error:
+        yield f"{config.templates}: {error.message}"
+        return
+    for problem in problems:
+        yield f"{config.templates}: {problem.message}" + (f"\n      {problem.hint}" if problem.hint else "")
+
+
+def _print(config: Config | None, problems: list[str], warnings: list[str]) -> None:
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    for problem in problems:
+        click.echo(f"{click.style('error:', fg='red', bold=True)} {problem}", err=True)
+    if config is not None and not problems:
+        parts = [
+            count(len(config.queries), "saved query", "saved queries"),
+            count(len(config.subscriptions), "subscription"),
+        ]
+        click.echo(f"{config.path} is sound: {', '.join(parts)}.")

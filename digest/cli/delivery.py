@@ -1,0 +1,261 @@
+"""`digest delivery`: the outbox as the operator sees it, and the operator's word on what is stuck."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.storing import opened_store
+from digest.cli.telling import json_option, print_json, print_table
+from digest.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from digest.cli.storing import Installation
+    from digest.messages import Delivery, DeliveryState
+    from digest.store.deliveries import Attempt, StoredDelivery
+
+LISTING = "digest delivery list"
+_STATES = ("ready", "claimed", "sending", "sent", "unknown", "held", "dead", "suppressed", "superseded")
+_WIDEST_ADDRESS = 40
+_WIDEST_ERROR = 60
+
+
+@click.group()
+def command() -> None:
+    """The outbox: list the deliveries, look at one, try it again, drop it."""
+
+
+@command.command("list")
+@click.option(
+    "--state", "states", type=click.Choice(_STATES), multiple=True, help="Only of this state; repeatable."
+)
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, the latest.")
+@json_option
+@click.pass_context
+def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, as_json: bool) -> None:
+    """List the deliveries, newest first.
+
+    A delivery is one part of a digest on its way to one destination.
+    """
+    from digest.messages import DeliveryState  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
+    from digest.store import overview  # noqa: PLC0415 - the same
+
+    wanted = tuple(DeliveryState(state) for state in states) or None
+    with opened_store(ctx) as here, here.store.read() as conn:
+        stored = outbox.list_deliveries(conn, wanted, limit=limit)
+        counts = overview.load_outbox(conn, here.now).counts
+    if as_json:
+        print_json([_as_json(one) for one in stored])
+        return
+    _print_list(here, stored, states)
+    hidden = sum(number for state, number in counts.items() if wanted is None or state in wanted) - len(stored)
+    if hidden > 0:
+        click.echo(f"… {hidden:,} older ones: --limit {limit + hidden}")
+
+
+def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tuple[str, ...]) -> None:
+    from digest.cli.wording import cut, name_zone  # noqa: PLC0415 - the same
+
+    rows = []
+    for one in stored:
+        delivery = one.delivery
+        part = f" {delivery.part + 1}/{delivery.parts}" if delivery.parts > 1 else ""
+        rows.append(
+            [
+                str(delivery.id),
+                delivery.state + part,
+                cut(here.show(delivery.destination), _WIDEST_ADDRESS),
+                one.subscription,
+                one.slot,
+                _describe_moment(here, one),
+                cut(delivery.last_error, _WIDEST_ERROR),
+            ]
+        )
+    if states:
+        empty = f"No delivery is {' or '.join(states)}."
+    else:
+        empty = "No deliveries yet: `digest run` sends what is due."
+    header = ["ID", "STATE", "TO", "SUBSCRIPTION", "SLOT", f"WHEN ({name_zone(here.zone, here.now)})", ""]
+    print_table(header, rows, empty=empty)
+
+
+def _describe_moment(here: Installation, one: StoredDelivery) -> str:
+    """Say when it ended, when it is tried next, or since when it waits."""
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+    from digest.messages import DeliveryState  # noqa: PLC0415 - the same
+
+    delivery = one.delivery
+    if one.ended_at is not None:
+        return write_moment(one.ended_at, here.zone)
+    if delivery.state in (DeliveryState.READY, DeliveryState.UNKNOWN) and delivery.not_before > here.now:
+        return f"next {write_moment(delivery.not_before, here.zone)}"
+    return f"since {write_moment(one.sending_at or delivery.created_at, here.zone)}"
+
+
+def _as_json(one: StoredDelivery) -> dict[str, object]:
+    delivery = one.delivery
+    return {
+        "id": delivery.id,
+        "state": delivery.state,
+        "to": str(delivery.destination),
+        "subscription": one.subscription,
+        "slot": one.slot,
+        "digest": delivery.digest_id,
+        "part": delivery.part + 1,
+        "parts": delivery.parts,
+        "attempts": delivery.attempts,
+        "created_at": delivery.created_at,
+        "not_before": delivery.not_before,
+        "sending_at": one.sending_at,
+        "ended_at": one.ended_at,
+        "remote_id": delivery.remote_id,
+        "last_error": delivery.last_error,
+        "idempotency_key": delivery.idempotency_key,
+    }
+
+
+@command.command()
+@click.argument("delivery_id", metavar="ID", type=int)
+@json_option
+@click.pass_context
+def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
+    """Show where ID stands, every attempt, and a look at its message."""
+    from digest.cli.glancing import glance_at  # noqa: PLC0415 - the same
+    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.read() as conn:
+        stored, attempts = outbox.load_delivery(conn, delivery_id)
+        message = outbox.stored_message(conn, delivery_id)
+    glance = glance_at(message) if message else []
+    if as_json:
+        tries = [
+            {
+                "number": one.number,
+                "started_at": one.started_at,
+                "ended_at": one.ended_at,
+                "outcome": one.outcome,
+                "detail": one.detail,
+            }
+            for one in attempts
+        ]
+        print_json({**_as_json(stored), "tries": tries, "message": glance})
+        return
+    _print_delivery(here, stored)
+    _print_attempts(here, attempts)
+    _print_glance(stored, glance)
+
+
+def _print_delivery(here: Installation, one: StoredDelivery) -> None:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+
+    delivery = one.delivery
+    lines = {
+        "delivery": f"{delivery.id}, part {delivery.part + 1} of {delivery.parts}",
+        "state": f"{delivery.state} ({_describe_moment(here, one)})",
+        "to": here.show(delivery.destination) + _describe_remote(delivery),
+        "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
+        "answer": delivery.remote_id,
+        "trouble": delivery.last_error,
+        "to do": _advise(delivery.state, delivery.id),
+    }
+    for label, value in lines.items():
+        if value:
+            click.echo(f"{click.style(f'{label:<10}', bold=True)}{value}")
+
+
+def _describe_remote(delivery: Delivery) -> str:
+    """Say what the other side calls the destination, where that is another name."""
+    remote = delivery.remote_address
+    return f" ({remote} there)" if remote and remote != delivery.destination.address else ""
+
+
+def _advise(state: DeliveryState, id_: int) -> str:
+    from digest.messages import DeliveryState  # noqa: PLC0415 - the same
+
+    if state is DeliveryState.DEAD:
+        return f"once the cause is gone: digest delivery retry {id_}; or never: digest delivery drop {id_}"
+    if state is DeliveryState.HELD:
+        return f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery drop {id_}"
+    return ""
+
+
+def _print_attempts(here: Installation, attempts: Sequence[Attempt]) -> None:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+
+    for one in attempts:
+        took = f" after {(one.ended_at - one.started_at).total_seconds():.0f} s" if one.ended_at else ""
+        line = f"{write_moment(one.started_at, here.zone)}  {one.outcome}{took}  {one.detail}".rstrip()
+        click.echo(f"{click.style(f'try {one.number:<6}', bold=True)}{line}")
+
+
+def _print_glance(one: StoredDelivery, glance: Sequence[str]) -> None:
+    if not glance:
+        waits = one.ended_at is None and not one.delivery.attempts
+        words = "it is made when it is first sent" if waits else "not kept: it is made anew or was pruned"
+        click.echo(f"{click.style('message   ', bold=True)}{words}")
+        return
+    click.echo()
+    for line in glance:
+        click.echo(f"  {line}".rstrip())
+
+
+@command.command()
+@click.argument("delivery_ids", metavar="ID…", type=int, nargs=-1, required=True)
+@click.pass_context
+def retry(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
+    """Send ID… with the next run, though dead, held, or in doubt."""
+    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        for id_ in dict.fromkeys(delivery_ids):
+            if not outbox.retry(conn, id_, here.now):
+                _refuse(conn, id_, "tried again")
+    click.echo(
+        f"{_name(delivery_ids)} will be sent by the next `digest run`, or at once where `digest serve` runs."
+    )
+
+
+@command.command()
+@click.argument("delivery_ids", metavar="ID…", type=int, nargs=-1, required=True)
+@click.pass_context
+def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
+    """Never send ID…, and let nobody be asked about them again."""
+    from digest.messages import DeliveryState  # noqa: PLC0415 - the same
+    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        for id_ in dict.fromkeys(delivery_ids):
+            stored, _ = outbox.load_delivery(conn, id_)
+            if stored.delivery.state is DeliveryState.DEAD:
+                outbox.retry(conn, id_, here.now)  # what is dead is taken up, only to be dropped at once
+            if not outbox.drop(conn, id_, here.now):
+                _refuse(conn, id_, "dropped")
+    click.echo(f"{_name(delivery_ids)} will not be sent.")
+
+
+def _refuse(conn: Connection, id_: int, what: str) -> None:
+    """Say why a delivery can't be moved; the transaction is rolled back, so none of them was.
+
+    Raises:
+        UsageError: always.
+    """
+    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
+
+    stored, _ = outbox.load_delivery(conn, id_)
+    state = stored.delivery.state
+    hint = "It is under way right now: look again in a minute." if state in ("claimed", "sending") else ""
+    raise UsageError(
+        f"delivery {id_} is {state} and can't be {what}; nothing was changed",
+        hint=hint or f"`{LISTING}` shows where each stands.",
+    )
+
+
+def _name(ids: Sequence[int]) -> str:
+    distinct = list(dict.fromkeys(ids))
+    return f"{'Delivery' if len(distinct) == 1 else 'Deliveries'} {', '.join(map(str, distinct))}"

@@ -1,0 +1,132 @@
+"""`digest init`: a commented digest.toml to start from, as ready to run as what was said allows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.errors import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.config import Config
+
+
+@click.command()
+@click.option("--query", "queries", metavar="[NAME=]QUERY", multiple=True, help="A saved query; repeatable.")
+@click.option(
+    "--mail", "mails", metavar="ADDRESS", multiple=True, help="Who gets the digests by mail; repeatable."
+)
+@click.option("--slack", "channels", metavar="CHANNEL", multiple=True, help="A Slack channel; repeatable.")
+@click.option(
+    "--contact", metavar="ADDRESS", help="How arXiv can reach you; the first --mail where none is given."
+)
+@click.option(
+    "--smtp", metavar="URL", help="Your mail server, as smtp+starttls://name@host; localhost by default."
+)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.argument("path", metavar="[FILE]", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    queries: tuple[str, ...],
+    mails: tuple[str, ...],
+    channels: tuple[str, ...],
+    contact: str | None,
+    smtp: str | None,
+    path: Path | None,
+    force: bool,
+) -> None:
+    r"""Write a commented FILE to start from: digest.toml where none is named. Never writes over one.
+
+    \b
+    digest init --query "cat:cs.PF AND abs:GPU" --mail you@example.org
+    digest init --query 'gpu=abs:GPU' --query 'perf=cat:cs.PF' --slack papers --contact you@example.org
+
+    Without --mail and --slack, digests are printed where `digest run` runs.
+    """
+    from digest.config import find_config, read_environment, starter_text  # noqa: PLC0415 - loaded when needed
+
+    target = path or find_config(ctx.obj["config_path"], read_environment())
+    text = starter_text(contact=contact or "", queries=queries, mail=mails, slack=channels, smtp=smtp or "")
+    _check_queries(text)
+    _write(target, text, force=force)
+    _report(target, text)
+
+
+def _check_queries(text: str) -> None:
+    """Read every query before anything is written.
+
+    Raises:
+        QueryError: one can't be read.
+    """
+    import tomllib  # noqa: PLC0415 - the same
+
+    from digest.query import parse_query  # noqa: PLC0415 - the same
+
+    for query in tomllib.loads(text)["queries"].values():
+        for note in parse_query(query).notes:
+            click.echo(f"note: {query}: {note.message}", err=True)
+
+
+def _write(target: Path, text: str, *, force: bool) -> None:
+    """Write the file.
+
+    Raises:
+        UsageError: it is there already, or can't be written.
+    """
+    try:
+        with target.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(
+            f"{target} is there already, and was left as it is",
+            hint="Edit it, name another file, or write over it with --force.",
+        ) from error
+    except OSError as error:
+        raise UsageError(
+            f"{target} can't be written: {error.strerror}", hint="Check the folder and its permissions."
+        ) from error
+
+
+def _report(target: Path, text: str) -> None:
+    """Say what was written, what is still to be filled in, and what to do next."""
+    from digest.config import find_config, load_config, read_environment  # noqa: PLC0415 - the same
+
+    environ = read_environment()
+    try:
+        config, missing = load_config(target, environ), []
+    except ConfigurationError as error:
+        config, missing = None, [f"{error.message}. {error.hint}"]
+    if config is not None:
+        missing = list(config.warnings)
+    click.echo(_describe(target, config))
+    for line in [*missing, *_remind_of_mail(text, config)]:
+        click.echo(f"  to do  {line}")
+    option = "" if find_config(None, environ) == target else f" --config {target}"
+    click.echo(f"  then   digest{option} config check    is all well?")
+    click.echo(f"         digest{option} run             look at arXiv, and send the first digest")
+
+
+def _describe(target: Path, config: Config | None) -> str:
+    if config is None:
+        return f"Wrote {target}. It lacks something yet:"
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+
+    (subscription,) = config.subscriptions
+    queries = count(len(config.queries), "saved query", "saved queries")
+    places = ", ".join("this terminal" if str(to) == "console" else str(to) for to in subscription.destinations)
+    return f"Wrote {target}: {queries}, to {places}, {subscription.cadence}."
+
+
+def _remind_of_mail(text: str, config: Config | None) -> Iterator[str]:
+    """Name the mail server that will be used unless another is written: few machines run one."""
+    if config is None or config.origins["mail.smtp"] != "default":
+        return
+    if any(str(to).startswith("mailto:") for one in config.subscriptions for to in one.destinations):
+        line = next(number for number, row in enumerate(text.splitlines(), 1) if row.startswith("# smtp = "))
+        yield f"line {line}: mail goes out through {config.mail.smtp}; write your own server if that is none"

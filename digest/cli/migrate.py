@@ -1,0 +1,33 @@
+"""`digest migrate`: the database, made or brought up to this release."""
+
+from __future__ import annotations
+
+import click
+
+from digest.cli.opening import load
+from digest.cli.telling import json_option, print_json
+
+
+@click.command()
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, as_json: bool) -> None:
+    """Bring the database up to this release, or make it; harmless when there is nothing to do.
+
+    Stop every Digest that uses the database, and make a backup first. All of it is one transaction: where
+    it fails, nothing has changed. A database of a newer release is refused, exit code 3.
+    """
+    from digest.config.addresses import mask_password  # noqa: PLC0415 - loaded by the command that needs it
+    from digest.store import migrate  # noqa: PLC0415 - the same
+
+    config = load(ctx)
+    where = mask_password(config.store.url).removeprefix("sqlite:///")
+    report = migrate(config.store.url)
+    if as_json:
+        print_json({"store": where, "before": report.before, "after": report.after})
+    elif not report.before:
+        click.echo(f"{where}: made, at revision {report.after}. Next: digest run")
+    elif report.before == report.after:
+        click.echo(f"{where}: at revision {report.after} already, nothing to do.")
+    else:
+        click.echo(f"{where}: revision {report.before} → {report.after}.")

@@ -1,0 +1,60 @@
+"""Names people type: the nearest known one is named where there is none by the name given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest.errors import UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection
+
+    from digest.cli.storing import Installation
+    from digest.planning import DueSubscription
+
+
+def require_name(name: str, known: Iterable[str], *, what: str, listing: str) -> None:
+    """Make sure that a name is one of the known.
+
+    Args:
+        name: as typed.
+        known: what there is.
+        what: what is named, such as `saved query`.
+        listing: the command that shows them all.
+
+    Raises:
+        UnknownName: it is none of them.
+    """
+    names = list(known)
+    if name not in names:
+        raise UnknownName(f"there is no {what} {name!r}", hint=suggest_name(name, names, listing))
+
+
+def suggest_name(name: str, known: Iterable[str], listing: str) -> str:
+    """Return a hint that names the nearest known name; the command that shows all where none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed to mend a slip
+
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"Did you mean {near[0]!r}?" if near else f"`{listing}` shows them all."
+
+
+def require_subscription(here: Installation, conn: Connection, name: str) -> DueSubscription:
+    """Return a live subscription by name.
+
+    Raises:
+        UnknownName: there is none, or it has ended, or the file names it and no run has taken it over yet.
+    """
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
+
+    stored = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
+    if name in stored:
+        return stored[name]
+    if any(subscription.name == name for subscription in here.config.subscriptions):
+        raise UnknownName(f"subscription {name} is new in digest.toml", hint="`digest run` takes it over.")
+    if subscription_store.load_subscriptions(conn, names=[name], include_ended=True):
+        raise UnknownName(f"subscription {name} has ended", hint="Named in digest.toml again, it goes on.")
+    raise UnknownName(
+        f"there is no subscription {name!r}", hint=suggest_name(name, stored, "digest subscription list")
+    )

@@ -1,0 +1,267 @@
+"""`digest query`: how saved queries are read, what they brought, and why a paper matches one or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.naming import require_name
+from digest.cli.storing import opened_store
+from digest.cli.telling import json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sqlalchemy import Connection
+
+    from digest.cli.storing import Installation
+    from digest.comparing import StoredChange
+    from digest.query import Query
+    from digest.store.queries import QueryHistory, StoredQuery
+
+LISTING = "digest query list"
+_WIDEST_TEXT = 60
+_WIDEST_TITLE = 76
+_SIGNS = {"new": "+", "changed": "~", "gone": "−"}
+
+
+@click.group()
+def command() -> None:
+    """Saved queries: list them, check one, see what it brought, and why a paper matches."""
+
+
+@command.command("list")
+@json_option
+@click.pass_context
+def list_queries(ctx: click.Context, *, as_json: bool) -> None:
+    """List the saved queries: what each brought, and who follows it."""
+    from datetime import timedelta  # noqa: PLC0415 - the stack is loaded by the command that needs it
+
+    from digest.cli.drift import describe_drift  # noqa: PLC0415 - the same
+    from digest.store import queries as query_store  # noqa: PLC0415 - the same
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.read() as conn:
+        stored = query_store.load_queries(conn)
+        since = here.now - timedelta(days=30)
+        brought = {
+            query.name: sum(day.papers for day in query_store.query_counts(conn, query.name, since))
+            for query in stored
+        }
+        followers: dict[str, list[str]] = {query.name: [] for query in stored}
+        for due in subscription_store.load_subscriptions(conn):
+            for revision in due.revisions:
+                followers[revision.name].append(due.subscription.name)
+        drift = describe_drift(here.config, conn)
+    if as_json:
+        print_json([_query_as_json(query, followers[query.name], brought[query.name]) for query in stored])
+        return
+    _print_queries(stored, followers, brought, drift)
+
+
+def _print_queries(
+    stored: list[StoredQuery], followers: Mapping[str, list[str]], brought: Mapping[str, int], drift: str
+) -> None:
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
+
+    print_table(
+        ["QUERY", "TEXT", "NEW IN 30 DAYS", "SUBSCRIPTIONS"],
+        [
+            [
+                query.name,
+                cut(query.text, _WIDEST_TEXT),
+                "unreadable" if query.problem else f"{brought[query.name]:,}",
+                " ".join(followers[query.name]) or "nobody follows it",
+            ]
+            for query in stored
+        ],
+        empty=drift or "No saved queries yet: write one below [queries] in digest.toml, then `digest run`.",
+    )
+    if stored and drift:
+        click.echo(f"\n{drift}")
+    for query in stored:
+        if query.problem:
+            click.echo(f"\n{query.name} can't be read: {query.problem}")
+
+
+def _query_as_json(query: StoredQuery, followers: list[str], papers: int) -> dict[str, object]:
+    return {
+        "name": query.name,
+        "text": query.text,
+        "canonical": query.canonical,
+        "problem": query.problem,
+        "revision": query.revision,
+        "origin": query.origin,
+        "since": query.created_at,
+        "subscriptions": followers,
+        "papers_30_days": papers,
+    }
+
+
+@command.command()
+@click.argument("text", metavar="QUERY")
+@json_option
+def check(text: str, *, as_json: bool) -> None:
+    r"""Say how QUERY is read, and what arXiv would be asked.
+
+    \b
+    digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
+    """
+    from digest.query import parse_query, to_arxiv  # noqa: PLC0415 - the same
+    from digest.query.printing import print_tree  # noqa: PLC0415 - the same
+
+    query = parse_query(text)
+    if as_json:
+        print_json(
+            {
+                "text": query.text,
+                "read_as": print_tree(query.tree),
+                "canonical": query.canonical,
+                "arxiv": to_arxiv(query),
+                "notes": [
+                    {"kind": note.kind, "position": note.position, "message": note.message} for note in query.notes
+                ],
+            }
+        )
+        return
+    click.echo(f"read as         {print_tree(query.tree)}")
+    click.echo(f"arXiv is asked  {to_arxiv(query)}")
+    _print_notes(query)
+    click.echo(f"see papers      digest try {_quote(query.text)}")
+
+
+def _print_notes(query: Query) -> None:
+    line = "".join(" " if letter.isspace() else letter for letter in query.text)
+    for note in query.notes:
+        click.echo(f"{'note':<16}{note.message}")
+        click.echo(f"{'':<16}{line}")
+        click.echo(f"{'':<16}{' ' * note.position}^")
+
+
+def _quote(text: str) -> str:
+    import shlex  # noqa: PLC0415 - the same
+
+    return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many polls, the latest.")
+@click.option(
+    "--papers",
+    type=click.IntRange(0),
+    default=12,
+    show_default=True,
+    help="How many papers of each poll and sign.",
+)
+@json_option
+@click.pass_context
+def history(ctx: click.Context, name: str, limit: int, papers: int, *, as_json: bool) -> None:
+    """Show what came into NAME (+), changed (~) and left (−), poll by poll.
+
+    This is the saved query's seen feed: everything it brought, whoever was told.
+    """
+    from digest.store import papers as paper_store  # noqa: PLC0415 - the same
+    from digest.store import queries as query_store  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.read() as conn:
+        _require_query(conn, name)
+        polls = query_store.query_history(conn, name, limit)
+        wanted = {id_ for poll in polls for ids in _by_sign(poll, papers, as_json=as_json).values() for id_ in ids}
+        changes = paper_store.load_changes(conn, wanted)
+    if as_json:
+        print_json([_poll_as_json(poll, changes) for poll in polls])
+        return
+    if not polls:
+        click.echo(f"Nothing has matched {name} yet. `digest run` looks; `{LISTING}` says how it is read.")
+    for poll in polls:
+        _print_poll(here, poll, changes, papers)
+
+
+def _require_query(conn: Connection, name: str) -> None:
+    from digest.store import queries as query_store  # noqa: PLC0415 - the same
+
+    known = [query.name for query in query_store.load_queries(conn, include_ended=True)]
+    require_name(name, known, what="saved query", listing=LISTING)
+
+
+def _by_sign(poll: QueryHistory, most: int, *, as_json: bool) -> dict[str, tuple[int, ...]]:
+    """Return the newest change ids of a poll by sign, no more than are shown."""
+    shown = None if as_json else most
+    return {name: getattr(poll, name)[::-1][:shown] for name in _SIGNS}
+
+
+def _print_poll(here: Installation, poll: QueryHistory, changes: Mapping[int, StoredChange], most: int) -> None:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+
+    counts = "   ".join(f"{sign} {len(getattr(poll, name))} {name}" for name, sign in _SIGNS.items())
+    revision = f"   as of revision {poll.revision}" if poll.revision > 1 else ""
+    click.echo(click.style(f"{write_moment(poll.matched_at, here.zone):<17} {counts}{revision}", bold=True))
+    for name, ids in _by_sign(poll, most, as_json=False).items():
+        _print_changes(_SIGNS[name], [changes[id_] for id_ in ids if id_ in changes])
+        hidden = len(getattr(poll, name)) - len(ids)
+        if hidden:
+            click.echo(f"  {_SIGNS[name]} … {hidden:,} more (--papers {len(getattr(poll, name))}, or --json)")
+
+
+def _print_changes(sign: str, found: Iterable[StoredChange]) -> None:
+    from digest import tex  # noqa: PLC0415 - the same
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
+
+    for change in found:
+        name = f"{change.paper.id}v{change.paper.version}"
+        title = cut(tex.to_plain(change.paper.title), _WIDEST_TITLE)
+        click.echo(f"  {sign} {name:<16} {title}  {click.style(describe_change(change), dim=True)}")
+
+
+def describe_change(change: StoredChange) -> str:
+    """Say in a word or two what a change was, such as `new`, `v1 → v2` or `comment edited`."""
+    from digest.announcements import Kind  # noqa: PLC0415 - the same
+
+    match change.kind:
+        case Kind.REPLACEMENT if change.previous:
+            return f"v{change.previous.version} → v{change.paper.version}"
+        case Kind.METADATA:
+            return f"{', '.join(change.fields).replace('_', ' ')} edited"
+        case Kind.KNOWN:
+            return "known from before"
+        case kind:
+            return str(kind)
+
+
+def _poll_as_json(poll: QueryHistory, changes: Mapping[int, StoredChange]) -> dict[str, object]:
+    def show(ids: tuple[int, ...]) -> list[dict[str, object]]:
+        return [
+            {
+                "id": str(change.paper.id),
+                "version": change.paper.version,
+                "title": change.paper.title,
+                "kind": change.kind,
+                "change": describe_change(change),
+            }
+            for change in (changes[id_] for id_ in ids if id_ in changes)
+        ]
+
+    signs = {name: show(getattr(poll, name)) for name in _SIGNS}
+    return {"matched_at": poll.matched_at, "revision": poll.revision, **signs}
+
+
+@command.command()
+@click.argument("query_text", metavar="QUERY")
+@click.argument("paper_id", metavar="PAPER")
+@json_option
+@click.pass_context
+def explain(ctx: click.Context, query_text: str, paper_id: str, *, as_json: bool) -> None:
+    r"""Say why PAPER matches QUERY, or why not.
+
+    PAPER is one that is stored; QUERY a saved query's name, or a query.
+
+    \b
+    digest query explain perf 2611.15012
+    digest query explain 'cat:cs.PF AND abs:GPU' https://arxiv.org/abs/2611.15012
+    """
+    from digest.cli.explaining import explain_match  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.read() as conn:
+        explain_match(conn, query_text, paper_id, as_json=as_json)

@@ -1,0 +1,210 @@
+"""`digest subscription pause|resume|leave|return`: each changes one subscription, in one transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.naming import require_subscription, suggest_name
+from digest.cli.storing import opened_store
+from digest.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+    from sqlalchemy import Connection
+
+    from digest.cli.storing import Installation
+    from digest.planning import DueSubscription
+    from digest.subscriptions import Destination
+
+OPERATOR = "operator"
+"""How somebody left or came back whose word the operator took: kept with the consent."""
+
+_everything_option = click.option(
+    "--everything", is_flag=True, help="Not this subscription alone: everything there is, for good."
+)
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--until", metavar="DATE", help="The first day it goes on, such as 2026-11-30; without, you resume it."
+)
+@click.pass_context
+def pause(ctx: click.Context, name: str, until: str | None) -> None:
+    """Let NAME rest; it goes on collecting, and tells all of it later."""
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - loaded by what needs it
+
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        due = require_subscription(here, conn, name)
+        if not due.subscription.has_digests:
+            raise UsageError(
+                f"{name} sends nothing that could be paused: feeds are read when somebody fetches them",
+                hint=f"`digest subscription show {name}` says where it goes.",
+            )
+        moment = _read_day(until, here, due) if until else None
+        subscription_store.pause(conn, due.id, moment)
+        if moment is not None:
+            subscription_store.set_next_due(conn, due.id, _first_turn(due, moment))
+    click.echo(f"{name} is paused{here.write_until(moment)}; what matches meanwhile waits for its next digest.")
+    click.echo(f"To go on sooner: digest subscription resume {name}")
+
+
+def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
+    """Return when a local day begins, in the subscription's own zone if it has one.
+
+    Raises:
+        UsageError: it is no date, or has begun.
+    """
+    from datetime import UTC, date, datetime, time  # noqa: PLC0415 - the same
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - the same
+
+    from digest.subscriptions import CadenceKind  # noqa: PLC0415 - the same
+
+    cadence = due.subscription.cadence
+    zone: tzinfo | None = ZoneInfo(cadence.zone) if cadence.kind is CadenceKind.CLOCK else here.zone
+    try:
+        moment = datetime.combine(date.fromisoformat(text), time.min, tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{text!r} is no date", hint="Write year, month and day: 2026-11-30.") from error
+    if moment <= here.now:
+        raise UsageError(f"{text} has begun: a pause ends on a day to come", hint="Write a later date.")
+    return moment
+
+
+def _first_turn(due: DueSubscription, moment: datetime) -> datetime:
+    """Return the first turn from a moment on; at once is due at that moment."""
+    from datetime import timedelta  # noqa: PLC0415 - the same
+
+    from digest.planning import next_due  # noqa: PLC0415 - the same
+
+    return next_due(due.subscription.cadence, moment - timedelta(seconds=1)) or moment
+
+
+@click.command()
+@click.argument("name")
+@click.pass_context
+def resume(ctx: click.Context, name: str) -> None:
+    """Let the paused NAME go on; what waits comes with its next digest."""
+    from digest.store import matches as match_store  # noqa: PLC0415 - the same
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        due = require_subscription(here, conn, name)
+        has_waiting = bool(match_store.pending_matches(conn, due.id, due.plan_after))
+        turn = _next_turn(due, here.now, has_waiting=has_waiting)
+        has_changed = subscription_store.resume(conn, due.id, turn)
+    if not has_changed:
+        click.echo(f"{name} is not paused: nothing to do.")
+        return
+    click.echo(f"{name} goes on. {_describe_turn(here, turn)}")
+
+
+def _next_turn(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
+    """Return when a subscription that goes on is due; at once means now where something waits for it."""
+    from digest.planning import next_due  # noqa: PLC0415 - the same
+    from digest.subscriptions import CadenceKind  # noqa: PLC0415 - the same
+
+    if not due.subscription.has_digests:
+        return None
+    if due.subscription.cadence.kind is CadenceKind.AT_ONCE and has_waiting:
+        return now
+    return next_due(due.subscription.cadence, now)
+
+
+def _describe_turn(here: Installation, turn: datetime | None) -> str:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+
+    if turn is None:
+        return "Its next digest comes with the next papers."
+    if turn <= here.now:
+        return "What waited goes out with the next `digest run`."
+    return f"Its next digest: {write_moment(turn, here.zone)}."
+
+
+@click.command()
+@click.argument("name")
+@click.argument("address")
+@_everything_option
+@click.pass_context
+def leave(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
+    """Stop sending NAME to ADDRESS, whatever digest.toml says.
+
+    ADDRESS is a mail address, or a destination such as slack:#papers.
+    """
+    from digest import membership  # noqa: PLC0415 - the same
+    from digest.consent import EVERYTHING  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        destination = _find_destination(conn, require_subscription(here, conn, name), address)
+        which = EVERYTHING if everything else name
+        is_first = membership.leave(conn, destination, which, how=OPERATOR, at=here.now)
+    what = "anything" if everything else name
+    if not is_first:
+        click.echo(f"{destination} has left {'everything' if everything else name} already: nothing to do.")
+        return
+    click.echo(f"{destination} is not sent {what} any more, whatever digest.toml says.")
+    flag = " --everything" if everything else ""
+    click.echo(f"At their own wish, and only then: digest subscription return {name} {address}{flag}")
+
+
+@click.command("return")
+@click.argument("name")
+@click.argument("address")
+@_everything_option
+@click.pass_context
+def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
+    """Send NAME to ADDRESS again, at the wish of whoever left.
+
+    What matched meanwhile is not sent: it begins with what comes from now on.
+    """
+    from digest import membership  # noqa: PLC0415 - the same
+    from digest.consent import EVERYTHING  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        due = require_subscription(here, conn, name)
+        destination = _find_destination(conn, due, address)
+        which = EVERYTHING if everything else name
+        membership.come_back(conn, destination, which, how=OPERATOR, at=here.now)
+        _restart_turns(conn, here.now)
+        turn = require_subscription(here, conn, name).next_due_at
+    what = "everything" if everything else name
+    click.echo(f"{destination} is sent {what} again. {_describe_turn(here, turn)}")
+
+
+def _restart_turns(conn: Connection, now: datetime) -> None:
+    """Give a next turn to subscriptions that had stopped because nobody received them."""
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
+
+    for due in subscription_store.load_subscriptions(conn):
+        turn = _next_turn(due, now, has_waiting=False)
+        if due.next_due_at is None and turn is not None:
+            subscription_store.set_next_due(conn, due.id, turn)
+
+
+def _find_destination(conn: Connection, due: DueSubscription, address: str) -> Destination:
+    """Return the destination meant, as the subscription has or had it.
+
+    Raises:
+        UnknownName: the subscription never went there.
+    """
+    from digest.store.destinations import destination_key  # noqa: PLC0415 - the same
+    from digest.store.places import load_places  # noqa: PLC0415 - the same
+    from digest.subscriptions import Destination  # noqa: PLC0415 - the same
+
+    name = due.subscription.name
+    pushed = {
+        str(place.destination): place.destination
+        for place in load_places(conn, due.id)
+        if not place.destination.is_pulled
+    }
+    is_mail = "@" in address and not address.startswith("mailto:")
+    wanted = destination_key(f"mailto:{address}" if is_mail else Destination.parse(address))
+    if wanted not in pushed:
+        raise UnknownName(
+            f"{name} is not sent to {wanted}",
+            hint=suggest_name(wanted, pushed, f"digest subscription show {name}"),
+        )
+    return pushed[wanted]

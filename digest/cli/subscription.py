@@ -1,0 +1,188 @@
+"""`digest subscription`: who gets what, where and when; pausing, and the word of people who leave or return."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli import steering
+from digest.cli.naming import require_subscription
+from digest.cli.storing import opened_store
+from digest.cli.telling import json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from digest.cli.storing import Installation
+    from digest.planning import DueSubscription
+    from digest.store.digests import DigestSummary
+    from digest.store.overview import SubscriptionLine
+    from digest.store.places import Place
+
+_WIDEST = 40
+
+
+@click.group()
+def command() -> None:
+    """Subscriptions: who gets what, where and when; pause, resume, leave, return."""
+
+
+@command.command("list")
+@json_option
+@click.pass_context
+def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
+    """List the subscriptions: where each goes, and when it is due."""
+    from datetime import timedelta  # noqa: PLC0415 - the stack is loaded by the command that needs it
+
+    from digest.cli.drift import describe_drift  # noqa: PLC0415 - the same
+    from digest.store import overview  # noqa: PLC0415 - the same
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.read() as conn:
+        lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
+        dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
+        drift = describe_drift(here.config, conn)
+    if as_json:
+        print_json([_as_json(line, dues[line.name]) for line in lines])
+        return
+    from digest.cli.wording import cut, name_zone  # noqa: PLC0415 - the same
+
+    print_table(
+        ["SUBSCRIPTION", "TO", "QUERIES", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],
+        [
+            [
+                line.name,
+                cut(", ".join(here.show(place) for place in line.destinations) or "nobody any more", _WIDEST),
+                cut(" ".join(line.queries), _WIDEST),
+                str(dues[line.name].subscription.cadence),
+                describe_turn(here, line),
+            ]
+            for line in lines
+        ],
+        empty=drift or "No subscriptions yet: write one in digest.toml ([[subscriptions]]), then `digest run`.",
+    )
+    if lines and drift:
+        click.echo(f"\n{drift}")
+
+
+def describe_turn(here: Installation, line: SubscriptionLine) -> str:
+    """Say when a subscription's next digest comes, or why none does, and what waits for it."""
+    from digest.cli.wording import count, write_moment  # noqa: PLC0415 - the same
+    from digest.subscriptions import SubscriptionState  # noqa: PLC0415 - the same
+
+    waits = f"; {count(line.waiting, 'paper')} wait{'s' if line.waiting == 1 else ''}" if line.waiting else ""
+    is_back = line.paused_until is not None and line.paused_until <= here.now
+    if line.state is SubscriptionState.PAUSED and not is_back:
+        return f"paused{here.write_until(line.paused_until)}{waits}"
+    if all(destination.is_pulled for destination in line.destinations):
+        return "read when fetched" if line.destinations else "–"
+    return (write_moment(line.next_due_at, here.zone) if line.next_due_at else "as papers come") + waits
+
+
+def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
+    subscription = due.subscription
+    return {
+        "name": line.name,
+        "title": subscription.title,
+        "state": line.state,
+        "to": [str(destination) for destination in line.destinations],
+        "queries": line.queries,
+        "when": str(subscription.cadence),
+        "kinds": subscription.kinds,
+        "quiet_days": subscription.quiet_days,
+        "cap": subscription.cap,
+        "first_look": subscription.first_look,
+        "next_due_at": line.next_due_at,
+        "paused_until": line.paused_until,
+        "papers_waiting": line.waiting,
+        "last_planned_at": line.last_planned_at,
+        "last_papers": line.last_papers,
+        "papers_by_day": {day.day.isoformat(): day.papers for day in line.days},
+    }
+
+
+@command.command()
+@click.argument("name")
+@json_option
+@click.pass_context
+def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
+    """Show everything about NAME, and its last digests."""
+    from datetime import timedelta  # noqa: PLC0415 - the same
+
+    from digest.store import digests as digest_store  # noqa: PLC0415 - the same
+    from digest.store import overview  # noqa: PLC0415 - the same
+    from digest.store.places import load_places  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.read() as conn:
+        due = require_subscription(here, conn, name)
+        lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
+        places = load_places(conn, due.id)
+        digests = digest_store.list_digests(conn, subscription_ids=[due.id], limit=5)
+    (line,) = (line for line in lines if line.name == name)
+    if as_json:
+        destinations = [
+            {"to": str(place.destination), "state": place.state, "reason": place.reason, "since": place.since}
+            for place in places
+        ]
+        print_json(
+            {**_as_json(line, due), "destinations": destinations, "digests": [_slot(one) for one in digests]}
+        )
+        return
+    for label, values in _describe(here, due, line, places, digests).items():
+        for number, value in enumerate(values):
+            click.echo(f"{click.style(f'{label:<13}', bold=True) if number == 0 else ' ' * 13}{value}")
+
+
+def _slot(digest: DigestSummary) -> dict[str, object]:
+    return {
+        "slot": digest.slot,
+        "occasion": digest.occasion,
+        "planned_at": digest.planned_at,
+        "papers": digest.papers,
+        "shown": digest.shown,
+    }
+
+
+def _describe(
+    here: Installation,
+    due: DueSubscription,
+    line: SubscriptionLine,
+    places: list[Place],
+    digests: list[DigestSummary],
+) -> dict[str, list[str]]:
+    """Return what `show` prints, label by label."""
+    from digest.cli.wording import count, write_moment  # noqa: PLC0415 - the same
+
+    subscription = due.subscription
+    width = max((len(revision.name) for revision in due.revisions), default=0)
+    return {
+        "name": [subscription.name + (f" · “{subscription.title}”" if subscription.title else "")],
+        "queries": [f"{revision.name:<{width}}  {revision.text}" for revision in due.revisions],
+        "to": [_describe_place(here, place) for place in places],
+        "when": [str(subscription.cadence)],
+        "next": [describe_turn(here, line)],
+        "kinds": [", ".join(subscription.kinds)],
+        "quiet days": [subscription.quiet_days],
+        "cap": ["none" if subscription.cap is None else count(subscription.cap, "paper")],
+        "30 days": [count(sum(day.papers for day in line.days), "paper")],
+        "digests": [
+            f"{write_moment(digest.planned_at, here.zone)}  {count(digest.papers, 'paper')}, {digest.slot}"
+            + (", first look" if digest.occasion == "first look" else "")
+            for digest in digests
+        ]
+        or ["none yet"],
+    }
+
+
+def _describe_place(here: Installation, place: Place) -> str:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+    from digest.store.subscribers import DestinationState  # noqa: PLC0415 - the same
+
+    shown = here.show(place.destination)
+    if place.state is DestinationState.ACTIVE:
+        return shown
+    word = "left" if place.state is DestinationState.LEFT else "off"
+    return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
+
+
+for _one in (steering.pause, steering.resume, steering.leave, steering.come_back):
+    command.add_command(_one)

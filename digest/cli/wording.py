@@ -1,0 +1,61 @@
+"""Words that several listings share: moments in the operator's own zone, counts, texts cut to fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from digest.subscriptions import CadenceKind
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+    from digest.config import Config
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def choose_zone(config: Config) -> tzinfo | None:
+    """Return the zone a screen's times are shown in; None for the machine's own.
+
+    One screen shows one zone: that of `defaults.when`, else the one zone all subscriptions share.
+    """
+    cadences = (config.defaults.when, *(subscription.cadence for subscription in config.subscriptions))
+    zones = [cadence.zone for cadence in cadences if cadence.kind is CadenceKind.CLOCK]
+    if config.defaults.when.kind is not CadenceKind.CLOCK and len(set(zones)) != 1:
+        return None
+    return ZoneInfo(zones[0])
+
+
+def name_zone(zone: tzinfo | None, now: datetime) -> str:
+    """Name a zone by its place, such as `Berlin`; the machine's own by what it calls itself now."""
+    if isinstance(zone, ZoneInfo):
+        return zone.key.rpartition("/")[2].replace("_", " ")
+    return now.astimezone(zone).tzname() or "local time"
+
+
+def write_moment(moment: datetime | None, zone: tzinfo | None) -> str:
+    """Write a moment as `Fri 20 Nov 09:05`, "–" where there is none."""
+    return f"{moment.astimezone(zone):%a %-d %b %H:%M}" if moment else "–"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Write `1 paper`, `2 papers`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def cut(text: str, width: int) -> str:
+    """Fold a text's white space and cut it to so many letters, between words if it can be; … shows the cut."""
+    folded = " ".join(text.split())
+    if len(folded) <= width:
+        return folded
+    head = folded[: width - 1]
+    whole = head if folded[width - 1] == " " else head.rpartition(" ")[0]
+    return (whole if len(whole) > width * 2 // 3 else head).rstrip(" ,;:.") + "…"
+
+
+def draw_sparkline(counts: tuple[int, ...]) -> str:
+    """Draw up to 30 days as five bars of six days each."""
+    weeks = [sum(counts[start : start + 6]) for start in range(0, len(counts), 6)]
+    highest = max(weeks, default=0) or 1
+    return "".join(BARS[-(-week * (len(BARS) - 1) // highest)] for week in weeks)

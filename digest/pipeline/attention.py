@@ -1,0 +1,164 @@
+"""What needs somebody: each trouble in a sentence, with what to do about it. Gathered, never decided here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from digest.messages import DeliveryState
+from digest.store import cursors as cursor_store
+from digest.store import deliveries as outbox_store
+from digest.store import overview
+from digest.store import queries as query_store
+from digest.store import runs as run_store
+from digest.telemetry.health import LONGEST_WAIT, STALE_POLL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.messages import Delivery
+    from digest.store.overview import Breaker, Outbox
+
+_LOOKED_AT = 500
+"""Stuck deliveries read at most; they are told by destination, so more would not be more lines."""
+
+_TOLD = 5
+"""Groups of stuck deliveries told one by one; the rest are counted."""
+
+_CRON_PAUSE = timedelta(hours=26)
+"""Without a worker that stays, somebody runs Digest daily: what is due may wait for that long."""
+
+_REMEMBERED = timedelta(days=7)
+"""How long entries that were set aside are told of: looks overlap, so they are met again within days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that needs somebody.
+
+    Attributes:
+        what: what is wrong, as a sentence.
+        remedy: a command, or what to do; "" where nothing can be done.
+    """
+
+    what: str
+    remedy: str = ""
+
+
+def find_troubles(
+    conn: Connection, source: str, now: datetime, *, outbox: Outbox, breaker: Breaker, has_worker: bool
+) -> Iterator[Trouble]:
+    """Yield what needs somebody, the most urgent first.
+
+    Args:
+        conn: a reading transaction.
+        source: `harvest` or `query`.
+        now: the moment (UTC).
+        outbox: how it stands.
+        breaker: whether arXiv asked us to stay away.
+        has_worker: a process is at work all the time.
+    """
+    yield from _find_stuck(conn)
+    yield from _find_waiting(outbox, now, LONGEST_WAIT if has_worker else _CRON_PAUSE)
+    yield from _find_unreadable(conn)
+    yield from _find_intake_troubles(conn, source, now, breaker)
+    set_aside = overview.count_quarantined(conn, since=now - _REMEMBERED)
+    if set_aside:
+        are = "entry of arXiv's pages was" if set_aside == 1 else "entries of arXiv's pages were"
+        yield Trouble(f"{set_aside:,} {are} unreadable and set aside within {_REMEMBERED.days} days")
+
+
+def _find_stuck(conn: Connection) -> Iterator[Trouble]:
+    """Yield deliveries that are dead, held, or failing, one line for each destination and state."""
+    for state, remedy in (
+        (DeliveryState.DEAD, "digest delivery show {}"),
+        (DeliveryState.HELD, "digest delivery show {}"),
+        (DeliveryState.READY, "tried again by itself; see digest delivery show {}"),
+    ):
+        stored = outbox_store.list_deliveries(conn, (state,), limit=_LOOKED_AT)
+        failing = [one.delivery for one in stored if one.delivery.last_error or state is not DeliveryState.READY]
+        groups = _group(failing)
+        for group in groups[:_TOLD]:
+            yield Trouble(_describe_group(group, state), remedy.format(group[0].id))
+        hidden = sum(map(len, groups[_TOLD:]))
+        if hidden:
+            yield Trouble(f"{hidden:,} more deliveries are {state}", f"digest delivery list --state {state}")
+
+
+def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
+    groups: dict[str, list[Delivery]] = {}
+    for delivery in deliveries:
+        groups.setdefault(str(delivery.destination), []).append(delivery)
+    return list(groups.values())
+
+
+def _describe_group(group: list[Delivery], state: DeliveryState) -> str:
+    newest, number = group[0], len(group)
+    if state is DeliveryState.READY:
+        verb = "has failed so far" if number == 1 else "have failed so far"
+    else:
+        verb = f"{'is' if number == 1 else 'are'} {state}"
+    place = newest.destination.address or str(newest.destination)
+    count = "delivery" if number == 1 else "deliveries"
+    return f"{number:,} {count} to {place} {verb}: {newest.last_error or 'nobody knows why'}"
+
+
+def _find_waiting(outbox: Outbox, now: datetime, longest: timedelta) -> Iterator[Trouble]:
+    if outbox.oldest_due is not None and now - outbox.oldest_due > longest:
+        age = write_age(now - outbox.oldest_due)
+        yield Trouble(f"a delivery has been due for {age}", "digest run, from cron; or keep digest serve running")
+
+
+def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
+    for name, problem in query_store.list_problems(conn):
+        first_line = problem.partition("\n")[0]
+        yield Trouble(
+            f"saved query {name} can't be read: {first_line}", "digest query list; mend it in digest.toml"
+        )
+
+
+def _find_intake_troubles(conn: Connection, source: str, now: datetime, breaker: Breaker) -> Iterator[Trouble]:
+    if breaker.seconds:
+        pause = write_age(timedelta(seconds=breaker.seconds))
+        yield Trouble(f"arXiv is left alone for {pause}: {breaker.reason}", "waiting is all that helps")
+    keys = polled_keys(conn, source)
+    looks = {key: cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys}
+    complete = [look for look in looks.values() if look is not None]
+    if len(complete) < len(looks):
+        about = (
+            "" if source == "harvest" else f" for {len(looks) - len(complete):,} of {len(looks):,} saved queries"
+        )
+        yield Trouble(f"arXiv has not been looked at completely yet{about}", "digest run")
+    elif complete and now - min(complete) > STALE_POLL:
+        age = write_age(now - min(complete))
+        yield Trouble(f"the last complete look at arXiv was {age} ago", "digest run, from cron; or digest serve")
+    yield from _find_failed_look(conn, source, keys)
+
+
+def _find_failed_look(conn: Connection, source: str, keys: Iterable[str]) -> Iterator[Trouble]:
+    for key in keys:
+        runs = run_store.last_runs(conn, source, 1, query_key=key)
+        if runs and runs[0].failure:
+            about = f" for {key}" if key else ""
+            yield Trouble(f"the last look at arXiv{about} failed: {runs[0].failure}", "digest run tries again")
+            return  # they mostly fail alike
+
+
+def polled_keys(conn: Connection, source: str) -> list[str]:
+    """Return what is asked of arXiv: everything at once, or each distinct saved query."""
+    if source == "harvest":
+        return [""]
+    return list(dict.fromkeys(revision.canonical for revision in query_store.active_revisions(conn)))
+
+
+def write_age(age: timedelta) -> str:
+    """Write a span in its largest unit: seconds, minutes, hours or days."""
+    seconds = int(age.total_seconds())
+    for unit, length in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{max(seconds, 0)} s"
