@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from digest.clock import ManualClock
 from digest.demo.mail import MailSink
 from digest.demo.mailscript import Cue, Script, Step
+from digest.demo.slack import TOKEN, SlackReceiver
 from digest.messages import Message
+from digest.transports.slack import SlackTransport
 from digest.transports.smtp import SmtpTransport
+from tests.integration.transports.slack_posts import NOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,3 +71,22 @@ def make_mail(text: str = "Nine papers.\r\n", *, key: str = "5f0c9d54-0000-5000-
     """Return a small mail whose Message-ID is its key."""
     head = f"From: {SENDER}\r\nTo: reader@example.org\r\nMessage-ID: <{key}@sender.example>\r\n\r\n"
     return Message("message/rfc822", (head + text).encode(), key, "digest.eml")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """The workspace's time."""
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def receiver(clock: ManualClock) -> Iterator[SlackReceiver]:
+    """A workspace with one ordinary, one strange and one archived channel."""
+    with SlackReceiver(clock) as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def slack(receiver: SlackReceiver) -> SlackTransport:
+    """A transport for that workspace."""
+    return SlackTransport(token=TOKEN, url=receiver.url)

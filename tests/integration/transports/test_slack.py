@@ -4,63 +4,23 @@ from __future__ import annotations
 
 import json
 import logging
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from digest.clock import ManualClock
 from digest.demo.loopback import Answer, Ending, LoopbackServer, Request, answer_json
-from digest.demo.slack import CHANNELS, SCOPES, TOKEN, SlackReceiver
+from digest.demo.slack import TOKEN, SlackReceiver
 from digest.demo.workspace import SlackChannel
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
 from digest.transports.slack import SLACK_URL, SlackTransport
 from digest.transports.slack_client import TIMEOUT
+from tests.integration.transports.slack_posts import KEY, PAPERS, POST, fail_to_send, make_post
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
-PAPERS = Destination(DestinationKind.SLACK, "#papers")
-KEY = "5f0c9d54-0000-5000-8000-000000000001"
-POST = "/api/chat.postMessage"
-
-
-def make_post(
-    *, key: str = KEY, channel: str = "C000PAPERS", text: str = "Nine papers", **more: object
-) -> Message:
-    """Return a post that carries its key as metadata."""
-    metadata = {"event_type": "digest_posted", "event_payload": {"delivery": key}}
-    blocks = [{"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}}]
-    call = {"channel": channel, "text": text, "blocks": blocks, "metadata": metadata, "client_msg_id": key} | more
-    return Message("application/json", json.dumps(call, ensure_ascii=False).encode(), key)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    """The workspace's time."""
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def receiver(clock: ManualClock) -> Iterator[SlackReceiver]:
-    """A workspace with one ordinary, one strange and one archived channel."""
-    with SlackReceiver(clock) as receiver:
-        yield receiver
-
-
-@pytest.fixture
-def slack(receiver: SlackReceiver) -> SlackTransport:
-    """A transport for that workspace."""
-    return SlackTransport(token=TOKEN, url=receiver.url)
-
-
-def _fail(transport: SlackTransport, message: Message | None = None) -> DeliveryError:
-    with pytest.raises(DeliveryError) as caught:
-        transport.send(message or make_post(), PAPERS)
-    return caught.value
+    from collections.abc import Callable
 
 
 def _answering(answer: Answer | Callable[[Request], Answer]) -> LoopbackServer:
@@ -93,7 +53,7 @@ def test_an_answer_lost_after_the_post_was_stored_is_ambiguous_and_never_repeate
     fault: str, receiver: SlackReceiver, slack: SlackTransport
 ) -> None:
     receiver.faults.add(fault)
-    failure = _fail(slack)
+    failure = fail_to_send(slack)
     assert failure.ambiguous
     assert not failure.permanent
     assert receiver.calls == ("chat.postMessage",)
@@ -107,7 +67,7 @@ def test_an_answer_that_does_not_say_is_ambiguous_and_asked_for_only_once(
     fault: str, receiver: SlackReceiver, slack: SlackTransport
 ) -> None:
     receiver.faults.add(fault)
-    failure = _fail(slack)
+    failure = fail_to_send(slack)
     assert failure.ambiguous
     assert not failure.permanent
     assert "<html" not in failure.message
@@ -117,25 +77,25 @@ def test_an_answer_that_does_not_say_is_ambiguous_and_asked_for_only_once(
 def test_silence_is_waited_out_for_a_while_and_then_ambiguous(receiver: SlackReceiver) -> None:
     assert TIMEOUT == 15
     receiver.faults.add("hang_after", seconds=5)
-    assert _fail(SlackTransport(token=TOKEN, url=receiver.url, timeout=0.2)).ambiguous
+    assert fail_to_send(SlackTransport(token=TOKEN, url=receiver.url, timeout=0.2)).ambiguous
     assert receiver.calls == ("chat.postMessage",)
 
 
 def test_a_body_cut_short_is_ambiguous() -> None:
     with _answering(Answer(b'{"ok": true, "ts": "1.0"}', ending=Ending.CUT)) as server:
-        assert _fail(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous
+        assert fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"[]", b"null", b'"ok"', b'{"ok": true}', b"\xff\xfe", b""])
 def test_a_200_that_is_no_answer_of_slacks_is_ambiguous(body: bytes) -> None:
     with _answering(Answer(body, media_type="application/json; charset=utf-8")) as server:
-        assert _fail(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous
+        assert fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous
 
 
 def test_nobody_listening_means_nothing_was_stored() -> None:
     with _answering(Answer()) as server:
         url = f"{server.url}/api/"
-    failure = _fail(SlackTransport(token=TOKEN, url=url))
+    failure = fail_to_send(SlackTransport(token=TOKEN, url=url))
     assert not failure.ambiguous
     assert not failure.permanent
     assert failure.whole_transport
@@ -146,7 +106,7 @@ def test_a_429_is_certain_and_says_how_long_to_wait_where_slack_does(
     retry_after: str, seconds: float | None, receiver: SlackReceiver, slack: SlackTransport
 ) -> None:
     receiver.faults.add("ratelimited", retry_after=retry_after)
-    failure = _fail(slack)
+    failure = fail_to_send(slack)
     assert failure.retry_after == seconds
     assert not failure.permanent
     assert not failure.ambiguous
@@ -157,7 +117,7 @@ def test_a_429_is_certain_and_says_how_long_to_wait_where_slack_does(
 
 def test_two_posts_within_a_second_make_slack_ask_for_patience(slack: SlackTransport) -> None:
     slack.send(make_post(), PAPERS)
-    assert _fail(slack).retry_after == 1
+    assert fail_to_send(slack).retry_after == 1
 
 
 @pytest.mark.parametrize(
@@ -171,7 +131,7 @@ def test_two_posts_within_a_second_make_slack_ask_for_patience(slack: SlackTrans
 def test_a_channel_that_does_not_take_posts_is_permanent_for_it_alone_and_says_what_to_do(
     channel: str, error: str, word: str, slack: SlackTransport
 ) -> None:
-    failure = _fail(slack, make_post(channel=channel))
+    failure = fail_to_send(slack, make_post(channel=channel))
     assert failure.permanent
     assert not failure.whole_transport
     assert error in failure.message
@@ -179,7 +139,7 @@ def test_a_channel_that_does_not_take_posts_is_permanent_for_it_alone_and_says_w
 
 
 def test_a_refused_token_stops_the_workspace_and_is_not_shown(receiver: SlackReceiver) -> None:
-    failure = _fail(SlackTransport(token="xoxb-wrong", url=receiver.url))
+    failure = fail_to_send(SlackTransport(token="xoxb-wrong", url=receiver.url))
     assert failure.permanent
     assert failure.whole_transport
     assert "DIGEST_SLACK_TOKEN" in failure.hint
@@ -187,7 +147,7 @@ def test_a_refused_token_stops_the_workspace_and_is_not_shown(receiver: SlackRec
 
 
 def test_a_message_beyond_slacks_limits_is_permanent_and_points_at_the_block(slack: SlackTransport) -> None:
-    failure = _fail(slack, make_post(text="x" * 3001))
+    failure = fail_to_send(slack, make_post(text="x" * 3001))
     assert failure.permanent
     assert not failure.whole_transport
     assert "invalid_blocks" in failure.message
@@ -198,7 +158,7 @@ def test_a_body_that_is_no_json_object_is_refused_before_anything_is_sent(
     receiver: SlackReceiver, slack: SlackTransport
 ) -> None:
     for body in (b"no json", b"[]"):
-        assert _fail(slack, Message("application/json", body, KEY)).permanent
+        assert fail_to_send(slack, Message("application/json", body, KEY)).permanent
     assert receiver.calls == ()
 
 
@@ -213,7 +173,7 @@ def test_a_redirect_is_refused_and_the_token_is_not_carried_along() -> None:
         for status in (301, 302, 303, 307, 308):
             away = Answer(b"", status, headers=(("Location", f"{elsewhere.url}{POST}"),))
             with _answering(away) as server:
-                failure = _fail(SlackTransport(token=TOKEN, url=f"{server.url}/api/"))
+                failure = fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/"))
             assert failure.permanent
             assert failure.whole_transport
             assert not failure.ambiguous
@@ -252,7 +212,7 @@ def test_no_log_at_any_level_shows_the_token_or_the_message(
     with caplog.at_level(logging.DEBUG), caplog.at_level(logging.DEBUG, "slack_sdk"):
         slack.send(make_post(text="unmistakable words"), PAPERS)
         receiver.faults.add("drop_after")
-        _fail(slack, make_post(text="unmistakable words"))
+        fail_to_send(slack, make_post(text="unmistakable words"))
         slack.resolve(PAPERS)
     assert "unmistakable" not in caplog.text
     assert TOKEN not in caplog.text
@@ -333,73 +293,3 @@ def test_a_list_without_an_end_is_given_up() -> None:
     endless = answer_json({"ok": True, "channels": [], "response_metadata": {"next_cursor": "again"}})
     with _answering(endless) as server, pytest.raises(DeliveryError, match="does not end"):
         SlackTransport(token=TOKEN, url=f"{server.url}/api/").resolve(PAPERS)
-
-
-def test_a_post_of_unknown_fate_is_found_by_its_metadata(
-    receiver: SlackReceiver, slack: SlackTransport, clock: ManualClock
-) -> None:
-    slack.send(make_post(key="earlier"), PAPERS)
-    clock.advance(timedelta(seconds=5))
-    receiver.faults.add("drop_after")
-    assert _fail(slack).ambiguous
-    found = slack.find(make_post(), PAPERS, NOW - timedelta(seconds=60))
-    assert found is not None
-    assert found.remote_id == receiver.messages[-1].ts
-    assert receiver.messages[-1].client_msg_id == KEY
-
-
-def test_a_post_that_never_arrived_is_not_found(receiver: SlackReceiver, slack: SlackTransport) -> None:
-    receiver.faults.add("drop_before")
-    assert _fail(slack).ambiguous
-    assert slack.find(make_post(), PAPERS, NOW - timedelta(seconds=60)) is None
-
-
-def test_a_post_before_the_moment_asked_about_is_not_taken_for_this_one(
-    slack: SlackTransport, clock: ManualClock
-) -> None:
-    slack.send(make_post(), PAPERS)
-    clock.advance(timedelta(hours=1))
-    assert slack.find(make_post(), PAPERS, clock.now() - timedelta(seconds=60)) is None
-
-
-def test_a_reply_of_unknown_fate_is_found_in_its_thread(
-    receiver: SlackReceiver, slack: SlackTransport, clock: ManualClock
-) -> None:
-    parent = slack.send(make_post(key="parent"), PAPERS)
-    clock.advance(timedelta(seconds=2))
-    reply = make_post(thread_ts=parent.remote_id)
-    receiver.faults.add("drop_after")
-    assert _fail(slack, reply).ambiguous
-    found = slack.find(reply, PAPERS, NOW - timedelta(seconds=60))
-    assert found is not None
-    assert found.remote_id == receiver.messages[1].ts
-    assert receiver.calls[-1] == "conversations.replies"
-
-
-def test_a_post_is_found_behind_many_others(clock: ManualClock) -> None:
-    with SlackReceiver(clock, pace=0) as receiver:
-        slack = SlackTransport(token=TOKEN, url=receiver.url)
-        first = slack.send(make_post(), PAPERS)
-        for number in range(120):
-            receiver.workspace.post({"channel": "C000PAPERS", "text": f"chatter {number}"})
-        found = slack.find(make_post(), PAPERS, NOW - timedelta(seconds=60))
-        assert found is not None
-        assert found.remote_id == first.remote_id
-        assert receiver.calls.count("conversations.history") == 2
-
-
-def test_without_the_scope_to_read_history_it_cannot_be_told_and_the_scope_is_named(clock: ManualClock) -> None:
-    scopes = set(SCOPES.values()) - {"channels:history"}
-    with SlackReceiver(clock, channels=CHANNELS, scopes=scopes) as receiver:
-        slack = SlackTransport(token=TOKEN, url=receiver.url)
-        with pytest.raises(DeliveryError, match="channels:history") as caught:
-            slack.find(make_post(), PAPERS, NOW)
-    assert caught.value.permanent
-    assert not caught.value.ambiguous
-
-
-def test_a_post_without_metadata_cannot_be_told_from_others(slack: SlackTransport) -> None:
-    bare = Message("application/json", b'{"channel": "C000PAPERS", "text": "x"}', KEY)
-    with pytest.raises(DeliveryError, match="no metadata") as caught:
-        slack.find(bare, PAPERS, NOW)
-    assert caught.value.permanent
