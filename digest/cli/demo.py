@@ -92,11 +92,22 @@ class _Teller:
             f" polled again: nothing new, nothing sent {_tick(quiet)}   "
             f"one paper gets a v2: only that one, as a replacement {_tick(only_replacement)}"
         )
-        click.echo(f" Look:  {'  '.join(map(str, files))}       (digest demo --open)")
-        click.echo(
-            ' Next:  digest try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing · digest init   your own'
-        )
+        name = _name_command()
+        click.echo(f" Look:  {'  '.join(map(str, files))}       ({name} demo --open)")
+        click.echo(f' Next:  {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
+        click.echo(f"        {name} init   your own")
 
 
 def _tick(holds: bool) -> str:  # noqa: FBT001 - a predicate's value
     return click.style("✓", fg="green") if holds else click.style("✗", fg="red")
+
+
+def _name_command() -> str:
+    """Return what to type for `digest` here: its path where the shell would not find it by name."""
+    import shutil  # noqa: PLC0415 - the same
+    import sys  # noqa: PLC0415 - the same
+
+    called = Path(sys.argv[0])
+    if shutil.which("digest") or called.name != "digest":
+        return "digest"
+    return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
