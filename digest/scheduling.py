@@ -25,7 +25,7 @@ from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_rost
 from digest.pipeline.looking_back import look_back
 from digest.store import feeds as feed_store
 from digest.store import matches as match_store
-from digest.telemetry import Verb, log_event
+from digest.telemetry import Metrics, Verb, log_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -117,6 +117,7 @@ class Schedule:
 
     def __init__(self, site: Site, *, every: Mapping[str, float] = EVERY) -> None:
         self.pulse = Pulse()
+        self.metrics = Metrics()
         self._site = site
         self._every = every
         self._turn: AbstractContextManager[Any] = (
@@ -233,19 +234,28 @@ class Schedule:
             self.pulse.note_write()
 
     def _poll(self) -> None:
-        polled = poll(self._site)
-        look_back(self._site, polled)
-        matched = match(self._site)
+        with self.metrics.time_verb(Verb.POLL):
+            polled = poll(self._site)
+            look_back(self._site, polled)
         if polled.was_due and not polled.failures:
             log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)
         for failure in polled.failures:
             log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
+        for kind, papers in polled.kinds.items():
+            self.metrics.count_papers(str(kind), papers)
+        self._match()
+
+    def _match(self) -> None:
+        with self.metrics.time_verb(Verb.MATCH):
+            matched = match(self._site)
         if matched.changes or matched.first_looks:
             papers, looks = len(matched.papers), matched.first_looks
             log_event(Verb.MATCH, "complete", changes=matched.changes, papers=papers, first_looks=looks)
+            self.metrics.count_matches(papers)
 
     def _plan(self) -> None:
-        planned = plan(self._site, patience=PATIENCE)
+        with self.metrics.time_verb(Verb.PLAN):
+            planned = plan(self._site, patience=PATIENCE)
         for digest in planned.digests:
             name, papers = digest.subscription, len(digest.entries)
             log_event(Verb.PLAN, "frozen", subscription=name, slot=digest.slot, papers=papers)
@@ -260,12 +270,20 @@ class Schedule:
 
     def _deliver(self) -> None:
         until = monotonic() + LONGEST_TURN
-        report = deliver(self._site, should_stop=lambda: self._stopping.is_set() or monotonic() > until)
+        with self.metrics.time_verb(Verb.DELIVER):
+            report = deliver(self._site, should_stop=lambda: self._stopping.is_set() or monotonic() > until)
         for transport, messages in sorted(report.sent.items()):
             log_event(Verb.DELIVER, "sent", transport=transport, messages=messages)
-        for outcome in ("retries", "unknown", "held", "dead"):
-            for line in getattr(report, outcome):
+            self.metrics.count_deliveries(transport, "sent", messages)
+        for outcome, lines in (
+            ("retried", report.retries),
+            ("unknown", report.unknown),
+            ("held", report.held),
+            ("dead", report.dead),
+        ):
+            for line in lines:  # each begins with its destination, and that with the transport
                 log_event(Verb.DELIVER, outcome, level=logging.WARNING, why=line)
+                self.metrics.count_deliveries(line.partition(":")[0], outcome)
 
     def _publish(self) -> None:
         with self._site.store.read() as conn:

@@ -45,12 +45,15 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     SIGTERM or Ctrl-C stops within 15 seconds; a second one at once. SIGHUP takes over edited saved
     queries and subscriptions.
     """
-    from digest.pipeline import recover, sync_roster  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.config import open_config  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.pipeline import recover, sync_roster  # noqa: PLC0415 - the same
     from digest.scheduling import Schedule  # noqa: PLC0415 - the same
     from digest.store import hold_worker  # noqa: PLC0415 - the same
     from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
+    stop, reload = threading.Event(), threading.Event()
     with opened(ctx) as site, hold_worker(site.store), ExitStack() as stack:
+        _listen(stop.set, reload.set)
         configure_logging("DEBUG" if ctx.obj["verbose"] else "INFO")
         schedule = Schedule(site)
         web = None if no_web else _open_web(site, schedule)
@@ -59,11 +62,17 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         recover(site)
         for name, problem in sync_roster(site).unreadable:
             click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
+        greeting = _describe(site, web)
         schedule.start()
         if web is not None:
             web.start()
-        click.echo(_describe(site, web))
-        has_ended = _work(ctx, schedule, web, grace)
+        click.echo(greeting)
+        _wait(web, stop, reload, lambda: schedule.reload(lambda: open_config(ctx.obj["config_path"])))
+        if web is not None:
+            web.ask_to_stop()
+        has_ended = schedule.stop(grace=grace, force=FORCE)
+    if not stop.is_set():
+        raise DigestError("the web server ended by itself", hint="The log above says why.")
     click.echo("stopped" if has_ended else "stopped; what still waits for the outside world is left as it is")
     if not has_ended:
         import os  # noqa: PLC0415 - the same
@@ -75,25 +84,19 @@ def _open_web(site: Site, schedule: Schedule) -> WebServer:
     from digest.web import WebServer, create_app  # noqa: PLC0415 - the same
 
     bind = site.config.web
-    return WebServer(create_app(site, schedule.pulse), bind.bind_host, bind.bind_port)
+    return WebServer(create_app(site, schedule.pulse, schedule.metrics), bind.bind_host, bind.bind_port)
 
 
-def _work(ctx: click.Context, schedule: Schedule, web: WebServer | None, grace: float) -> bool:
-    """Wait for signals, then stop; return whether everything has ended."""
-    from digest.config import open_config  # noqa: PLC0415 - the same
-
-    stop, reload = threading.Event(), threading.Event()
-    _listen(stop.set, reload.set)
+def _wait(
+    web: WebServer | None, stop: threading.Event, reload: threading.Event, take_over: Callable[[], None]
+) -> None:
+    """Return once a stop is asked for, or the web server has ended; take the file over whenever that is asked for."""
     while not stop.wait(_LOOK):
         if reload.is_set():
             reload.clear()
-            schedule.reload(lambda: open_config(ctx.obj["config_path"]))
+            take_over()
         if web is not None and not web.is_alive:
-            schedule.stop(grace=grace, force=FORCE)
-            raise DigestError("the web server ended by itself", hint="The log above says why.")
-    if web is not None:
-        web.ask_to_stop()
-    return schedule.stop(grace=grace, force=FORCE)
+            return
 
 
 def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:

@@ -25,7 +25,7 @@ BODY_SECONDS = 10.0
 """How long a body may take to arrive."""
 
 _SECRET_PREFIXES = ("f", "u", "d")
-_KNOWN = frozenset({"/", "/livez", "/readyz"})
+_KNOWN = frozenset({"/", "/livez", "/readyz", "/metrics"})
 
 
 class SecurityHeaders:

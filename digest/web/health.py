@@ -1,12 +1,13 @@
-"""`/livez`: this process answers. `/readyz`: it does its work, or why not."""
+"""`/livez`: this process answers. `/readyz`: it does its work, or why not. `/metrics`: what it counted."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
+from digest.clock import LOOPBACK_HOSTS
 from digest.errors import StoreError
 from digest.messages import DeliveryState
 from digest.scheduling import TICK
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from digest.pipeline import Site
     from digest.scheduling import Pulse
 
 UNAVAILABLE = 503
+
+_WAITING = (DeliveryState.READY, DeliveryState.UNKNOWN, DeliveryState.HELD, DeliveryState.DEAD)
 
 
 def show_liveness(_request: Request) -> Response:
@@ -40,6 +42,23 @@ def show_readiness(request: Request) -> Response:
     health = judge_site(shell.site, shell.pulse)
     answer = {"ready": health.is_ready, "reasons": health.failures, "warnings": health.warnings}
     return JSONResponse(answer, 200 if health.is_ready else UNAVAILABLE)
+
+
+def show_metrics(request: Request) -> Response:
+    """Say what was counted, in Prometheus' text format, to who asks from this machine."""
+    shell = shell_of(request)
+    if shell.metrics is None or request.client is None or request.client.host not in LOOPBACK_HOSTS:
+        return shell.pages.fail(404)
+    now = shell.site.clock.now()
+    with shell.site.store.read() as conn:
+        outbox = overview.load_outbox(conn, now)
+        last_look = _last_look(conn, shell.site)
+    waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
+    shell.metrics.set_outbox({str(state): outbox.counts.get(state, 0) for state in _WAITING}, waited)
+    shell.metrics.set_ready(is_ready=judge_site(shell.site, shell.pulse).is_ready)
+    if last_look is not None:
+        shell.metrics.set_last_poll(last_look)
+    return Response(shell.metrics.render(), headers={"Content-Type": shell.metrics.content_type})
 
 
 def judge_site(site: Site, pulse: Pulse | None) -> Health:

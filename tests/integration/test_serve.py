@@ -30,6 +30,10 @@ def states(world: World) -> dict[str, str]:
     return dict(rows)
 
 
+def get_metrics(url: str) -> str:
+    return httpx.get(f"{url}/metrics").text
+
+
 def accepts(url: str) -> bool:
     """Whether anybody listens there."""
     with socket.socket() as asking:
@@ -60,6 +64,9 @@ def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
         assert httpx.get(feed.request.url, headers=tag).status_code == 304
         wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 200)
         wait_until(lambda: set(states(world).values()) == {"sent"})
+        wait_until(
+            lambda: 'digest_deliveries_total{state="sent",transport="mailto"} 2.0' in get_metrics(served.url)
+        )
         code, seconds = served.stop()
     assert code == 0
     assert seconds < STOPPED_WITHIN / 3
@@ -104,11 +111,23 @@ def test_a_port_in_use_is_said_before_anything_is_asked_of_arxiv(world: World) -
     assert not world.arxiv.requests
 
 
-def test_without_the_web_everything_else_is_done(world: World) -> None:
+def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_over_on_request(world: World) -> None:
     with world.serve("--no-web") as served:
         assert served.lines[0].startswith("Working, listening nowhere · ")
         world.mail.wait_for(2)
+        file = world.folder / "digest.toml"
+        file.write_text(
+            file.read_text() + '\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n'
+        )
+        served.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: any("taken over" in line for line in served.log))
         assert served.stop(signal.SIGINT)[0] == 0
+    with sqlite3.connect(world.folder / "digest.db") as connection:
+        names = connection.execute(
+            "SELECT name FROM subscriptions WHERE state = 'active' ORDER BY name"
+        ).fetchall()
+    connection.close()
+    assert names == [("added",), ("perf-team",)]
 
 
 def test_a_mail_whose_final_dot_was_sent_is_in_doubt_after_a_stop_and_the_other_is_not(world: World) -> None:
@@ -140,20 +159,3 @@ def test_a_second_signal_ends_it_at_once(world: World) -> None:
         code, seconds = served.stop()
     assert code == 128 + signal.SIGTERM
     assert seconds < 2
-
-
-def test_an_edited_file_is_taken_over_on_request(world: World) -> None:
-    with world.serve() as served:
-        file = world.folder / "digest.toml"
-        file.write_text(
-            file.read_text() + '\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n'
-        )
-        served.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: any("taken over" in line for line in served.log))
-        served.stop()
-    with sqlite3.connect(world.folder / "digest.db") as connection:
-        names = connection.execute(
-            "SELECT name FROM subscriptions WHERE state = 'active' ORDER BY name"
-        ).fetchall()
-    connection.close()
-    assert names == [("added",), ("perf-team",)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,17 +11,22 @@ from pathlib import Path
 import httpx
 import pytest
 
+from digest.demo.mail import ReceivedMail
 from digest.pipeline import LinkMaker, Site, run_pass
 from tests.integration.web.world import World, live_in, served
 
 
 @dataclass
 class Desk:
-    """A served installation and somebody who asks it things."""
+    """A served installation and somebody who asks it things.
+
+    `mails` are those of the first digest, wherever it was sent from.
+    """
 
     world: World
     site: Site
     http: httpx.Client
+    mails: tuple[ReceivedMail, ...]
 
     @property
     def links(self) -> LinkMaker:
@@ -31,12 +37,13 @@ class Desk:
 
 
 @contextmanager
-def _open_desk(world: World) -> Iterator[Desk]:
+def _open_desk(world: World, mails: tuple[ReceivedMail, ...] = ()) -> Iterator[Desk]:
     site = world.open()
     try:
-        run_pass(site)
+        if not mails:
+            run_pass(site)
         with served(site) as url, httpx.Client(base_url=url, headers={"Accept-Encoding": "identity"}) as http:
-            yield Desk(world, site, http)
+            yield Desk(world, site, http, mails or world.mail.mails)
     finally:
         site.close()
 
@@ -49,13 +56,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with live_in(tmp_path) as world:
-        yield world
-
-
-@pytest.fixture
-def desk(world: World) -> Iterator[Desk]:
-    """One for whoever changes something."""
-    with _open_desk(world) as desk:
+def desk(shared: Desk, tmp_path: Path) -> Iterator[Desk]:
+    """One for whoever changes something: a copy of the shared one's database, and a world of its own."""
+    with (
+        sqlite3.connect(shared.world.folder / "digest.db") as source,
+        sqlite3.connect(tmp_path / "digest.db") as copy,
+    ):
+        source.backup(copy)
+    source.close()
+    copy.close()
+    with live_in(tmp_path) as world, _open_desk(world, shared.mails) as desk:
         yield desk

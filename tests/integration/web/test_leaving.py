@@ -16,7 +16,7 @@ ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
 def path_in_mail(desk: Desk, recipient: str = "reader@example.org") -> str:
     """Return the one-click address of the mail somebody got, as a mail program would read it."""
-    (mail,) = [mail for mail in desk.world.mail.mails if mail.recipients == (recipient,)]
+    (mail,) = [mail for mail in desk.mails if mail.recipients == (recipient,)]
     assert mail.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     found = re.search(r"<https://localhost:8000(/u/[\w-]+)>", mail.message["List-Unsubscribe"])
     assert found is not None

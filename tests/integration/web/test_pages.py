@@ -10,6 +10,7 @@ from digest import signing
 from digest.scheduling import Pulse
 from digest.store.tokens import TokenPurpose, remember_token
 from digest.subscriptions import Destination
+from digest.telemetry import Metrics
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import EVENING, PAPERS, READER, served, wait_until
 
@@ -18,7 +19,16 @@ def paths(desk: Desk) -> list[str]:
     """Return an address of every kind there is, right and wrong."""
     leave = desk.links.leave_token(Destination.parse(READER), "perf-team")
     web = desk.links.web_token("perf-team", "run:2")
-    known = ["/", desk.feed_path(), desk.feed_path("json"), f"/u/{leave}", f"/d/{web}", "/livez", "/readyz"]
+    known = [
+        "/",
+        desk.feed_path(),
+        desk.feed_path("json"),
+        f"/u/{leave}",
+        f"/d/{web}",
+        "/livez",
+        "/readyz",
+        "/metrics",
+    ]
     return [*known, "/f/x.atom", "/u/x", "/d/x", "/nothing", "/f/", "/u/"]
 
 
@@ -110,6 +120,8 @@ def test_the_log_names_every_request_and_no_secret(shared: Desk, caplog: pytest.
     with caplog.at_level(logging.INFO, "digest.web"):
         for path in asked:
             shared.http.get(path)
+        # A line follows its answer.
+        wait_until(lambda: sum(record.name == "digest.web" for record in caplog.records) >= len(asked))
     lines = [record.getMessage() for record in caplog.records if record.name == "digest.web"]
     assert len(lines) == len(asked)
     secrets = [path.split("/")[2].partition(".")[0] for path in asked[1:5]]
@@ -139,10 +151,10 @@ def test_readiness_turns_red_where_a_delivery_waits_too_long(desk: Desk) -> None
     assert readiness(desk, pulse) == (200, "")
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("UPDATE deliveries SET state = 'ready' WHERE id = 1")
-    desk.world.clock.sleep(3600)
+    desk.world.clock.sleep(3700)
     status, reasons = readiness(desk, pulse)
     assert status == 503
-    assert "a delivery has been due for 60 min" in reasons
+    assert "a delivery has been due for 61 min" in reasons
 
 
 def test_readiness_turns_red_where_a_job_failed(desk: Desk) -> None:
@@ -160,3 +172,23 @@ def test_readiness_turns_red_where_the_database_does_not_answer(desk: Desk) -> N
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("ALTER TABLE deliveries RENAME TO lost")
     assert readiness(desk, pulse) == (503, "the database does not answer")
+
+
+def test_what_was_counted_is_told_in_prometheus_format(desk: Desk) -> None:
+    metrics = Metrics()
+    metrics.count_deliveries("mailto", "sent", 2)
+    with desk.site.store.begin() as conn:
+        conn.exec_driver_sql("UPDATE deliveries SET state = 'ready' WHERE id = 1")
+    with served(desk.site, metrics=metrics) as url:
+        answer = desk.http.get(f"{url}/metrics")
+    assert answer.headers["Content-Type"].startswith("text/plain; version=")
+    lines = answer.text.splitlines()
+    assert 'digest_deliveries_total{state="sent",transport="mailto"} 2.0' in lines
+    assert 'digest_outbox{state="ready"} 1.0' in lines
+    assert "digest_ready 0.0" in lines
+    (looked,) = [line for line in lines if line.startswith("digest_last_complete_poll_timestamp_seconds ")]
+    assert float(looked.split()[1]) == pytest.approx(EVENING.timestamp(), abs=1)
+
+
+def test_where_nothing_is_counted_there_is_no_such_page(shared: Desk) -> None:
+    assert shared.http.get("/metrics").status_code == 404

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest.store.feeds import FeedPlace, load_feed_places, newest_match_run
+from digest.store.subscribers import EVERYTHING, leave, load_departures
+from digest.store.subscriptions import bump_feed_generation, end, revoke_feed
+from tests.contract.store.made import (
+    FEED,
+    MAIL,
+    NOW,
+    SLACK,
+    make_paper,
+    make_subscription,
+    store_match,
+    store_papers,
+    subscribe,
+)
+
+if TYPE_CHECKING:
+    from digest.store import Store
+
+
+def places(store: Store) -> list[FeedPlace]:
+    with store.read() as conn:
+        return load_feed_places(conn)
+
+
+def test_feeds_are_listed_by_name_and_other_subscriptions_are_not(store: Store) -> None:
+    ids = subscribe(
+        store,
+        make_subscription("zebra", destinations=(MAIL, FEED)),
+        make_subscription("ant", destinations=(FEED,)),
+        make_subscription("mail-only"),
+    )
+    assert places(store) == [
+        FeedPlace(ids["ant"], "ant", 0, is_open=True),
+        FeedPlace(ids["zebra"], "zebra", 0, is_open=True),
+    ]
+
+
+def test_a_new_address_shows_as_a_new_generation_and_a_revoked_one_as_closed(store: Store) -> None:
+    (key,) = subscribe(store, make_subscription(destinations=(FEED,))).values()
+    with store.begin() as conn:
+        revoke_feed(conn, key, NOW)
+    assert places(store) == [FeedPlace(key, "team", 0, is_open=False)]
+    with store.begin() as conn:
+        bump_feed_generation(conn, key)
+    assert places(store) == [FeedPlace(key, "team", 1, is_open=True)]
+
+
+def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(store: Store) -> None:
+    ids = subscribe(
+        store,
+        make_subscription("ended", destinations=(FEED,)),
+        make_subscription("unnamed", destinations=(MAIL, FEED)),
+    )
+    with store.begin() as conn:
+        end(conn, ids["ended"], NOW)
+    subscribe(store, make_subscription("unnamed"))
+    assert [place.is_open for place in places(store)] == [False, False]
+
+
+def test_the_newest_match_run_is_none_at_first_and_then_moves_on(store: Store) -> None:
+    (key,) = subscribe(store, make_subscription()).values()
+    with store.read() as conn:
+        assert newest_match_run(conn) == 0
+    (change,) = store_papers(store, [make_paper()])
+    run = store_match(store, {key: (change.id,)})
+    with store.read() as conn:
+        assert newest_match_run(conn) == run
+
+
+def test_departures_name_what_one_destination_left_and_nothing_of_others(store: Store) -> None:
+    subscribe(store, make_subscription("one", destinations=(MAIL, SLACK)), make_subscription("two"))
+    with store.begin() as conn:
+        leave(conn, MAIL, "one", how="one-click", at=NOW)
+        leave(conn, SLACK, EVERYTHING, how="operator", at=NOW)
+    with store.read() as conn:
+        assert load_departures(conn, MAIL) == {"one"}
+        assert load_departures(conn, "mailto:READER@example.org") == {"one"}
+        assert load_departures(conn, SLACK) == {EVERYTHING}
+        assert load_departures(conn, "mailto:other@example.org") == frozenset()
