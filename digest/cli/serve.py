@@ -90,7 +90,7 @@ def _open_web(site: Site, schedule: Schedule) -> WebServer:
 def _wait(
     web: WebServer | None, stop: threading.Event, reload: threading.Event, take_over: Callable[[], None]
 ) -> None:
-    """Return once a stop is asked for, or the web server has ended; take the file over whenever that is asked for."""
+    """Return once a stop is asked for, or the web server has ended; meanwhile take the file over when asked."""
     while not stop.wait(_LOOK):
         if reload.is_set():
             reload.clear()
