@@ -47,7 +47,7 @@ REFUSED_PAUSE = 4 * 3600.0
 LONGEST_RETRY_AFTER = 24 * 3600.0
 """A longer wish of arXiv's is taken for a mistake."""
 
-_LONGEST_NAP = 5.0
+_LONGEST_NAP = 1.0
 """Seconds slept at most before looking again: another process may have let go early."""
 
 _JUMP = 300.0

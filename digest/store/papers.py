@@ -5,27 +5,29 @@ A text that comes back (A, B, A again) is the row it was the first time.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, select, tuple_, update
 
 from digest.announcements import Kind
-from digest.comparing import KnownPaper, StoredChange, content_hash
+from digest.comparing import KnownPaper, StoredChange
 from digest.errors import StoreBusy
-from digest.papers import ArxivId, Author, Paper, Version
+from digest.papers import ArxivId
 from digest.store.dialect import in_chunks, insert
 from digest.store.marks import allocate_changes
+from digest.store.paper_rows import read_paper, write_paper
 from digest.store.schema import changes as changes_table
 from digest.store.schema import papers as papers_table
 from digest.store.schema import versions as versions_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection, Row, Select
 
     from digest.comparing import Change
+    from digest.papers import Paper
 
 _LATEST_BATCH = 500
 
@@ -40,7 +42,7 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
             .where(papers_table.c.arxiv_id.in_(chunk))
         )
         for row in conn.execute(found):
-            paper = _read_paper(row)
+            paper = read_paper(row)
             known[paper.id] = KnownPaper(key=row.paper_id, version_id=row.id, paper=paper)
     return known
 
@@ -59,7 +61,7 @@ def load_versions(conn: Connection, version_ids: Iterable[int]) -> dict[int, Pap
             .join(papers_table, papers_table.c.id == versions_table.c.paper_id)
             .where(versions_table.c.id.in_(chunk))
         )
-        texts.update({row.id: _read_paper(row) for row in conn.execute(found)})
+        texts.update({row.id: read_paper(row) for row in conn.execute(found)})
     return texts
 
 
@@ -100,19 +102,7 @@ def save_changes(
         for number, change in enumerate(changes, start=first)
     )
     known = {change.paper.id: change.known.version_id for change in changes if change.known}
-    rows = [
-        {
-            "id": change.id,
-            "paper_id": change.paper_key,
-            "version_id": texts[change.paper.id],
-            "previous_version_id": known.get(change.paper.id),
-            "kind": str(change.kind),
-            "fields": " ".join(change.fields),
-            "run_id": run_id,
-            "found_at": at,
-        }
-        for change in stored
-    ]
+    rows = [_write_change(change, texts[change.paper.id], known.get(change.paper.id)) for change in stored]
     conn.execute(insert(conn, changes_table), rows)
     return stored
 
@@ -196,7 +186,7 @@ def _save_texts(
     What came back may have been written with other accents or blanks, which count as the same text: it
     is read as it was stored first, since that is where spans point into.
     """
-    rows = [_write_paper(change.paper, keys[change.paper.id], run_id, at) for change in changes]
+    rows = [write_paper(change.paper, keys[change.paper.id], run_id, at) for change in changes]
     wanted = {(row["paper_id"], row["version"], row["content_hash"]) for row in rows}
     identity = (versions_table.c.paper_id, versions_table.c.version, versions_table.c.content_hash)
     added = insert(conn, versions_table).on_conflict_do_nothing(
@@ -255,6 +245,19 @@ def _require(found: int, wanted: int) -> None:
         )
 
 
+def _write_change(change: StoredChange, text_key: int, previous_key: int | None) -> dict[str, Any]:
+    return {
+        "id": change.id,
+        "paper_id": change.paper_key,
+        "version_id": text_key,
+        "previous_version_id": previous_key,
+        "kind": str(change.kind),
+        "fields": " ".join(change.fields),
+        "run_id": change.run_id,
+        "found_at": change.found_at,
+    }
+
+
 def _read_changes(conn: Connection, found: Select[Any]) -> list[StoredChange]:
     return _assemble(conn, conn.execute(found).all())
 
@@ -275,54 +278,3 @@ def _assemble(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredChange]:
         )
         for row in rows
     ]
-
-
-def _write_paper(paper: Paper, key: int, run_id: int, at: datetime) -> dict[str, Any]:
-    return {
-        "paper_id": key,
-        "version": paper.version,
-        "content_hash": content_hash(paper),
-        "title": paper.title,
-        "abstract": paper.abstract,
-        "authors": [[author.name, *author.affiliations] for author in paper.authors],
-        "categories": " ".join(paper.categories),
-        "comment": paper.comment,
-        "journal_ref": paper.journal_ref,
-        "dois": list(paper.dois),
-        "report_no": paper.report_no,
-        "license": paper.license,
-        "submitter": paper.submitter,
-        "published": paper.published,
-        "updated": paper.updated,
-        "is_withdrawn": paper.is_withdrawn,
-        "history": [
-            [version.number, version.submitted.isoformat(), version.size, version.source_type]
-            for version in paper.versions
-        ],
-        "run_id": run_id,
-        "stored_at": at,
-    }
-
-
-def _read_paper(row: Row[Any]) -> Paper:
-    return Paper(
-        id=ArxivId.parse(row.arxiv_id),
-        version=row.version,
-        title=row.title,
-        abstract=row.abstract,
-        authors=tuple(Author(name, tuple(affiliations)) for name, *affiliations in row.authors),
-        categories=tuple(row.categories.split()),
-        published=row.published,
-        updated=row.updated,
-        comment=row.comment,
-        journal_ref=row.journal_ref,
-        dois=tuple(row.dois),
-        report_no=row.report_no,
-        license=row.license,
-        submitter=row.submitter,
-        is_withdrawn=row.is_withdrawn,
-        versions=tuple(
-            Version(number, datetime.fromisoformat(submitted), size, source_type)
-            for number, submitted, size, source_type in row.history
-        ),
-    )

@@ -1,15 +1,15 @@
-"""An empty database for each test, on SQLite and on a real PostgreSQL.
+"""An empty store for each test, on SQLite and on a real PostgreSQL.
 
-SQLite's is a copy of a file made once. PostgreSQL's is one database emptied after each test; tests that
-change the schema ask for `own_url`.
+One database of each kind lasts the session and is emptied before each test; tests that change the schema
+ask for `own_url`.
 """
 
 from __future__ import annotations
 
 import itertools
-import shutil
 import tempfile
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,39 +53,17 @@ def postgresql_server() -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
-def sqlite_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One SQLite file with every table, to be copied."""
-    path = tmp_path_factory.mktemp("sqlite") / "made.db"
-    open_store(f"sqlite:///{path}", create=True).close()
-    return path
+def emptied_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Store]]:
+    """Call it for the session's SQLite store with nothing in it."""
+    with _emptied(f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'digest.db'}") as empty:
+        yield empty
 
 
 @pytest.fixture(scope="session")
-def postgresql_made(postgresql_server: Engine) -> Iterator[Callable[[], str]]:
-    """One PostgreSQL database with every table; calling it empties it and tells its URL."""
-    url = _create_database(postgresql_server, "made")
-    store = open_store(url, create=True)
-    with store.read() as conn:
-        rows: dict[Any, Any] = {
-            table: [dict(row) for row in conn.execute(select(table)).mappings()]
-            for table in metadata.sorted_tables
-        }
-    store.close()
-    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
-    delete = "; ".join(f"DELETE FROM {table.name}" for table in reversed(metadata.sorted_tables))
-    restart = "SELECT setval(format('%I', sequencename)::regclass, 1, false) FROM pg_sequences"
-
-    def empty() -> str:
-        with engine.begin() as conn:
-            conn.exec_driver_sql(delete)
-            conn.exec_driver_sql(restart.replace("%", "%%"))
-            for table, first in rows.items():
-                if first:
-                    conn.execute(insert(table), first)
-        return url
-
-    yield empty
-    engine.dispose()
+def emptied_postgresql(postgresql_server: Engine) -> Iterator[Callable[[], Store]]:
+    """Call it for the session's PostgreSQL store with nothing in it."""
+    with _emptied(_create_database(postgresql_server, "made")) as empty:
+        yield empty
 
 
 @pytest.fixture(params=DATABASES)
@@ -95,20 +73,16 @@ def database(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def url(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of a database with every table and nothing in them."""
-    if database == "postgresql":
-        return str(request.getfixturevalue("postgresql_made")())
-    shutil.copy(request.getfixturevalue("sqlite_made"), tmp_path / "digest.db")
-    return f"sqlite:///{tmp_path / 'digest.db'}"
+def store(database: str, request: pytest.FixtureRequest) -> Store:
+    """An open store with nothing in it."""
+    empty: Callable[[], Store] = request.getfixturevalue(f"emptied_{database}")
+    return empty()
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[Store]:
-    """An open store with nothing in it."""
-    opened = open_store(url)
-    yield opened
-    opened.close()
+def url(store: Store) -> str:
+    """The URL of that store."""
+    return _plain_url(store.engine)
 
 
 @pytest.fixture
@@ -132,7 +106,36 @@ def own_url(make_empty: Callable[[], str]) -> str:
     return url
 
 
+@contextmanager
+def _emptied(url: str) -> Iterator[Callable[[], Store]]:
+    store = open_store(url, create=True)
+    tables = metadata.sorted_tables
+    with store.read() as conn:
+        always: dict[Any, Any] = {
+            table: [dict(row) for row in conn.execute(select(table)).mappings()] for table in tables
+        }
+
+    def empty() -> Store:
+        with store.begin() as conn:
+            for table in reversed(tables):
+                conn.exec_driver_sql(f"DELETE FROM {table.name}")
+            if store.dialect == "postgresql":  # SQLite counts anew by itself
+                conn.execute(text("SELECT setval(quote_ident(sequencename), 1, false) FROM pg_sequences"))
+            for table, rows in always.items():
+                if rows:
+                    conn.execute(insert(table), rows)
+        return store
+
+    yield empty
+    store.close()
+
+
 def _create_database(admin: Engine, name: str) -> str:
     with admin.connect() as conn:
         conn.execute(text(f"CREATE DATABASE {name} STRATEGY file_copy"))
     return admin.url.set(database=name, drivername="postgresql").render_as_string(hide_password=False)
+
+
+def _plain_url(engine: Engine) -> str:
+    plain = engine.url.set(drivername=engine.dialect.name)
+    return plain.render_as_string(hide_password=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from digest.announcements import Kind
 from digest.comparing import Change
@@ -23,7 +24,7 @@ from digest.store.syncing import sync_subscriptions
 from digest.subscriptions import Cadence, Destination, DestinationKind, Origin, Subscription
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from digest.comparing import StoredChange
     from digest.store import Store
@@ -177,6 +178,19 @@ def store_digest(
         )
     assert digest_id is not None
     return Planned(digest_id, ids[subscription])
+
+
+@contextmanager
+def recording(store: Store) -> Iterator[list[str]]:
+    """Record every SQL statement a store executes while the block lasts."""
+    statements: list[str] = []
+
+    def note(*call: Any) -> None:  # noqa: ANN401 - SQLAlchemy's event
+        statements.append(call[2])
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    yield statements
+    event.remove(store.engine, "before_cursor_execute", note)
 
 
 def next_number(store: Store) -> int:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import event, func, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import StatementError
 
 from digest.announcements import Kind
@@ -15,7 +15,7 @@ from digest.errors import StoreBusy
 from digest.papers import ArxivId
 from digest.store import papers as paper_store
 from digest.store.schema import changes, papers, versions
-from tests.contract.store.made import DAY, NOW, make_paper, store_papers
+from tests.contract.store.made import DAY, NOW, make_paper, recording, store_papers
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
@@ -162,13 +162,11 @@ def test_the_latest_changes_come_in_order_of_announcement_newest_first(
 
 
 def test_a_page_costs_as_many_statements_as_one_paper(store: Store) -> None:
-    statements: list[str] = []
-    event.listen(store.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
-    store_papers(store, [make_paper(1)])
-    for_one = len(statements)
-    statements.clear()
-    store_papers(store, [make_paper(number) for number in range(2, 302)])
-    assert len(statements) == for_one
+    with recording(store) as for_one:
+        store_papers(store, [make_paper(1)])
+    with recording(store) as for_many:
+        store_papers(store, [make_paper(number) for number in range(2, 302)])
+    assert len(for_many) == len(for_one)
     with store.read() as conn:
         assert len(paper_store.load_known(conn, [ArxivId(202611, number) for number in range(400)])) == 301
 

@@ -3,13 +3,23 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import event, select
+from sqlalchemy import select
 
 from digest.messages import DeliveryState
 from digest.store import subscriptions
 from digest.store.schema import deliveries
 from digest.store.subscribers import leave
-from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, store_digest, subscribe
+from tests.contract.store.made import (
+    DAY,
+    FEED,
+    MAIL,
+    NOW,
+    SLACK,
+    make_subscription,
+    recording,
+    store_digest,
+    subscribe,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -101,9 +111,7 @@ def test_loading_no_ids_loads_nothing(store: Store) -> None:
 
 def test_a_hundred_subscriptions_are_loaded_in_as_many_statements_as_one(store: Store) -> None:
     subscribe(store, *(make_subscription(f"team-{number}") for number in range(100)))
-    statements: list[str] = []
-    event.listen(store.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
-    with store.read() as conn:
+    with recording(store) as statements, store.read() as conn:
         assert len(subscriptions.load_subscriptions(conn)) == 100
     reads = [statement for statement in statements if statement.startswith("SELECT")]
     assert len(reads) == 3

@@ -1,0 +1,149 @@
+"""Whatever happens in whatever order, a delivery goes along its arrows only, and nothing is forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from digest.messages import DeliveryState, Message, Receipt
+from digest.store import deliveries as outbox
+from digest.store.schema import attempts, deliveries
+from digest.store.subscribers import leave
+from digest.subscriptions import Destination, DestinationKind
+from tests.contract.store.made import MAIL, MORNING, SLACK, store_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.messages import Delivery
+    from digest.store import Store
+
+S = DeliveryState
+ARROWS = {
+    S.READY: {S.CLAIMED, S.SUPPRESSED, S.DEAD},
+    S.CLAIMED: {S.READY, S.SENDING, S.HELD, S.DEAD, S.SUPPRESSED},
+    S.SENDING: {S.SENT, S.READY, S.UNKNOWN, S.HELD, S.DEAD},
+    S.UNKNOWN: {S.SENT, S.READY, S.HELD, S.SUPPRESSED},
+    S.HELD: {S.READY, S.SUPPRESSED, S.DEAD},
+    S.DEAD: {S.READY},
+    S.SENT: set(),
+    S.SUPPRESSED: set(),
+}
+OTHERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(4)]
+EVENTS = (
+    *("claim", "begin") * 4,
+    *("sent", "retry", "unknown", "held", "dead", "give back", "crash") * 2,
+    *("found", "missing", "unclear", "wait", "operator retries", "operator drops", "leave"),
+)
+
+
+class Life:
+    """An outbox, the claims that workers believe they hold, and what all its rows were a moment ago."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.now = store, MORNING
+        self.believed: list[Delivery] = []
+        self.renderings = 0
+        self.has_left = False
+        self.before = self.rows()
+
+    def rows(self) -> dict[int, Any]:
+        with self.store.read() as conn:
+            return {row.id: row for row in conn.execute(select(deliveries))}
+
+    def happen(self, event: str, number: int) -> None:
+        if event in ("begin", "sent", "retry", "unknown", "held", "dead", "give back"):
+            if self.believed:
+                delivery = self.believed[number % len(self.believed)]
+                (self.begin if event == "begin" else self.end)(delivery, event)
+        elif event == "wait":
+            self.now += outbox.SETTLING_PAUSE
+        else:
+            self.interfere(event, number)
+
+    def begin(self, delivery: Delivery, _: str) -> None:
+        self.renderings += 1
+        message = Message("text/plain", f"rendering {self.renderings}".encode(), delivery.idempotency_key)
+        with self.store.begin() as conn:
+            state = outbox.begin_sending(conn, delivery, message, self.now)
+        assert state is not S.SENDING or self.before[delivery.id].token == delivery.token
+        assert state is not S.SENDING or not (self.has_left and delivery.destination == MAIL)
+
+    def end(self, delivery: Delivery, event: str) -> None:
+        with self.store.begin() as conn:
+            if event == "sent":
+                is_mine = outbox.mark_sent(conn, delivery, Receipt("remote"), self.now)
+            elif event == "retry":
+                is_mine = outbox.mark_retry(conn, delivery, self.now, "451", self.now)
+            elif event == "unknown":
+                is_mine = outbox.mark_unknown(conn, delivery, self.now, "lost", self.now)
+            elif event == "held":
+                is_mine = outbox.mark_held(conn, delivery, "refused", self.now)
+            elif event == "dead":
+                is_mine = outbox.mark_dead(conn, delivery, "550", self.now)
+            else:
+                is_mine = outbox.release_claim(conn, delivery)
+        assert not is_mine or self.before[delivery.id].token == delivery.token
+
+    def interfere(self, event: str, number: int) -> None:
+        with self.store.begin() as conn:
+            if event == "claim":
+                limit = 1 + number % 4
+                self.believed += outbox.claim(conn, owner="worker", limit=limit, now=self.now)
+            elif event == "crash":
+                outbox.adopt_orphans(conn, self.now)
+            elif event == "operator retries":
+                outbox.retry(conn, 1 + number % len(self.before), self.now)
+            elif event == "operator drops":
+                outbox.drop(conn, 1 + number % len(self.before), self.now)
+            elif event == "leave":
+                leave(conn, MAIL, "team", how="page", at=self.now)
+                self.has_left = True
+            else:
+                for unknown in outbox.take_unknown(conn, self.now, limit=1):
+                    if event == "found":
+                        assert outbox.settle_sent(conn, unknown.delivery.id, Receipt("remote"), self.now)
+                    elif event == "missing":
+                        assert outbox.settle_ready(conn, unknown.delivery.id, self.now, "missing")
+                    else:
+                        assert outbox.settle_held(conn, unknown.delivery.id, self.now, "unclear")
+
+    def check(self) -> None:
+        after = self.rows()
+        assert after.keys() == self.before.keys()
+        for id_, row in after.items():
+            old = self.before[id_]
+            assert row.state == old.state or row.state in ARROWS[old.state]
+            assert row.token >= old.token
+            assert row.attempts >= old.attempts
+            assert old.body is None or row.body == old.body, "every attempt sends the same bytes"
+            assert row.body is not None or row.state not in (S.SENDING, S.UNKNOWN, S.SENT)
+            if row.part and row.state in (S.CLAIMED, S.SENDING, S.SENT, S.UNKNOWN):
+                assert after[id_ - 1].state == S.SENT, "parts come in order"
+        self.before = after
+        self.check_attempts()
+
+    def check_attempts(self) -> None:
+        with self.store.read() as conn:
+            tries = conn.execute(select(attempts)).all()
+        assert len(tries) == sum(row.attempts for row in self.before.values())
+        for attempt in tries:
+            is_open = attempt.ended_at is None
+            assert is_open == (attempt.outcome == S.SENDING)
+            assert not is_open or self.before[attempt.delivery_id].state == S.SENDING
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(events=st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, 59)), min_size=70, max_size=70))
+def test_the_outbox_holds_its_invariants_under_any_sequence_of_events(
+    emptied_sqlite: Callable[[], Store], events: list[tuple[str, int]]
+) -> None:
+    store = emptied_sqlite()
+    store_digest(store, MAIL, SLACK, *OTHERS, parts=2)
+    life = Life(store)
+    for event, number in events:
+        life.happen(event, number)
+        life.check()

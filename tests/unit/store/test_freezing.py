@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.announcements import Kind
+from digest.errors import StoreError
+from digest.messages import Coverage, Digest, DigestEntry, Occasion
+from digest.papers import ArxivId, Author, Field, Paper, Reason, Span
+from digest.store.freezing import freeze, frozen_versions, thaw
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
+MOMENTS = st.datetimes(min_value=datetime(1991, 8, 1), max_value=datetime(2099, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds the zone
+COUNTS = st.integers(min_value=0, max_value=10**6)
+PAPERS = st.builds(
+    Paper,
+    id=st.builds(ArxivId, st.just(202611), COUNTS),
+    version=st.integers(1, 9),
+    title=TEXTS,
+    abstract=TEXTS,
+    authors=st.tuples(st.builds(Author, TEXTS)),
+    categories=st.just(("cs.PF",)),
+    published=MOMENTS,
+    updated=MOMENTS,
+)
+SPANS = st.builds(Span, st.sampled_from(Field), COUNTS, COUNTS, COUNTS)
+REASONS = st.builds(Reason, TEXTS, st.lists(SPANS, max_size=3).map(tuple), TEXTS)
+ENTRIES = st.builds(
+    DigestEntry,
+    kind=st.sampled_from(Kind),
+    paper=PAPERS,
+    label=TEXTS,
+    change_note=TEXTS,
+    queries=st.lists(TEXTS, max_size=3).map(tuple),
+    reasons=st.lists(REASONS, max_size=3).map(tuple),
+    found_at=MOMENTS,
+)
+COVERAGES = st.builds(
+    Coverage,
+    mailing=st.none() | st.dates(),
+    is_complete=st.booleans(),
+    looked_at=COUNTS,
+    matched=COUNTS,
+    checked_at=st.none() | MOMENTS,
+    source=st.sampled_from(["harvest", "query"]),
+    failure=TEXTS,
+)
+DIGESTS = st.builds(
+    Digest,
+    subscription=TEXTS,
+    title=TEXTS,
+    slot=TEXTS,
+    occasion=st.sampled_from(Occasion),
+    planned_at=MOMENTS,
+    zone=st.just("Europe/Berlin"),
+    entries=st.lists(ENTRIES, max_size=4).map(
+        lambda entries: tuple(replace(entry, change_id=number) for number, entry in enumerate(entries, start=7))
+    ),
+    shown=COUNTS,
+    queries=st.lists(st.tuples(TEXTS, TEXTS), max_size=3).map(tuple),
+    coverage=COVERAGES,
+)
+
+EMPTY = Digest(
+    subscription="team",
+    title="Team",
+    slot="2026-11-20",
+    occasion=Occasion.SCHEDULED,
+    planned_at=datetime(2026, 11, 20, 8, tzinfo=UTC),
+    zone="UTC",
+    entries=(),
+    shown=0,
+    queries=(),
+    coverage=Coverage(
+        date(2026, 11, 19), is_complete=True, looked_at=412, matched=0, checked_at=None, source="query"
+    ),
+)
+
+
+def versions_of(digest: Digest) -> dict[int, int]:
+    return {entry.change_id: entry.change_id + 1000 for entry in digest.entries}
+
+
+@given(DIGESTS)
+def test_a_digest_comes_back_as_it_was(digest: Digest) -> None:
+    content = freeze(digest, versions_of(digest))
+    papers = {entry.change_id + 1000: entry.paper for entry in digest.entries}
+    assert frozen_versions(content) == tuple(papers)
+    assert thaw(content, papers, id_=5) == replace(digest, id=5)
+
+
+@given(DIGESTS)
+def test_the_same_digest_always_freezes_to_the_same_text(digest: Digest) -> None:
+    content = freeze(digest, versions_of(digest))
+    thawed = thaw(content, {entry.change_id + 1000: entry.paper for entry in digest.entries})
+    assert freeze(thawed, versions_of(digest)) == content
+
+
+def test_papers_are_kept_by_key_not_by_text() -> None:
+    entry = DigestEntry(
+        kind=Kind.NEW,
+        paper=Paper(
+            id=ArxivId(202611, 1),
+            version=1,
+            title="A title that must not be copied",
+            abstract="",
+            authors=(),
+            categories=(),
+            published=EMPTY.planned_at,
+            updated=EMPTY.planned_at,
+        ),
+        label="",
+        change_note="",
+        queries=("perf",),
+        reasons=(),
+        found_at=EMPTY.planned_at,
+        change_id=7,
+    )
+    content = freeze(replace(EMPTY, entries=(entry,)), {7: 1007})
+    assert "must not be copied" not in content
+    assert json.loads(content)["entries"][0]["version"] == 1007
+
+
+def test_a_shape_from_a_later_release_is_refused() -> None:
+    content = freeze(EMPTY, {}).replace('"format":1', '"format":2')
+    with pytest.raises(StoreError, match="shape 2") as caught:
+        thaw(content, {})
+    assert "later" in caught.value.hint
+
+
+def test_a_change_without_a_stored_text_is_a_mistake_not_a_gap() -> None:
+    entry = DigestEntry(
+        kind=Kind.NEW,
+        paper=Paper(ArxivId(202611, 1), 1, "t", "", (), (), EMPTY.planned_at, EMPTY.planned_at),
+        label="",
+        change_note="",
+        queries=(),
+        reasons=(),
+        found_at=EMPTY.planned_at,
+        change_id=7,
+    )
+    with pytest.raises(KeyError):
+        freeze(replace(EMPTY, entries=(entry,)), {})

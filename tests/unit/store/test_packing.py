@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.store.packing import count_packed, pack, unpack
+
+IDS = st.integers(min_value=0, max_value=2**63 - 1)
+
+
+@given(st.lists(IDS, max_size=50))
+def test_ids_come_back_sorted_each_once(ids: list[int]) -> None:
+    assert unpack(pack(ids)) == tuple(sorted(set(ids)))
+    assert count_packed(pack(ids)) == len(set(ids))
+
+
+def test_the_bytes_are_the_same_on_every_machine() -> None:
+    assert pack([258, 1]) == b"\x01\0\0\0\0\0\0\0\x02\x01\0\0\0\0\0\0"
+
+
+def test_nothing_packs_into_nothing() -> None:
+    assert pack([]) == b""
+    assert unpack(b"") == ()
+
+
+def test_bytes_that_were_not_packed_here_are_refused() -> None:
+    with pytest.raises(ValueError, match="multiple of item size"):
+        unpack(b"\0\0\0")
+
+
+def test_ids_beyond_64_bits_are_refused() -> None:
+    with pytest.raises(OverflowError):
+        pack([2**63])
