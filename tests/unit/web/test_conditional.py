@@ -36,7 +36,10 @@ def test_tags_are_weak() -> None:
     st.lists(TAG, max_size=4), st.lists(TAG, max_size=4), st.booleans(), st.sampled_from([",", ", ", " ,\t", ",,"])
 )
 def test_a_tag_is_found_anywhere_in_a_list_weak_or_strong(
-    before: list[str], after: list[str], is_strong: bool, comma: str  # noqa: FBT001 - hypothesis passes it by name
+    before: list[str],
+    after: list[str],
+    is_strong: bool,  # noqa: FBT001 - hypothesis passes it by name
+    comma: str,
 ) -> None:
     own = ETAG.removeprefix("W/") if is_strong else ETAG
     assert has(comma.join([*before, own, *after]))
