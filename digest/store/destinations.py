@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, literal, select
 
 from digest.errors import UsageError
 from digest.store.dialect import insert, later
-from digest.store.schema import destination_addresses
+from digest.store.schema import Moment, destination_addresses
 from digest.subscriptions import Destination, DestinationKind, normalise_address
 
 if TYPE_CHECKING:
@@ -30,11 +30,12 @@ def destination_key(destination: Destination | str) -> str:
 
 def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
-    standing = func.coalesce(destination_addresses.c.blocked_until, until)
+    asked_for = literal(until, Moment)
+    standing = func.coalesce(destination_addresses.c.blocked_until, asked_for)
     _upsert(
         conn,
         {"destination": destination_key(destination), "remote_address": "", "blocked_until": until},
-        {"blocked_until": later(standing, until)},
+        {"blocked_until": later(standing, asked_for)},
     )
 
 

@@ -210,19 +210,18 @@ def seen_changes(
 
 def seen_versions(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> dict[int, Seen]:
     """Return the highest version a subscription had in a digest, by paper key; papers it never had are missing."""
-    told: dict[int, tuple[int, int]] = {}
-    for chunk in in_chunks(paper_keys):
-        found = (
-            select(changes.c.id, changes.c.paper_id, versions.c.version)
-            .join(versions, versions.c.id == changes.c.version_id)
-            .where(changes.c.paper_id.in_(chunk))
-        )
-        told.update({row.id: (row.paper_id, row.version) for row in conn.execute(found)})
+    told = _changes_of(conn, paper_keys)
     seen: dict[int, Seen] = {}
     for id_ in seen_changes(conn, subscription_id, told, in_digest=True):
         key, version = told[id_]
         seen[key] = Seen(max(version, seen[key].version if key in seen else 0))
     return seen
+
+
+def seen_papers(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> frozenset[int]:
+    """Return which of these papers a subscription was ever matched with, by whichever of their changes."""
+    told = _changes_of(conn, paper_keys)
+    return frozenset(told[id_][0] for id_ in seen_changes(conn, subscription_id, told))
 
 
 def pending_first_looks(conn: Connection) -> list[FirstLook]:
@@ -297,6 +296,19 @@ def _read_row(row: Row[Any]) -> MatchRow:
         matched_at=row.matched_at,
         digest_id=row.digest_id,
     )
+
+
+def _changes_of(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Return every change of some papers by id, as paper key and version."""
+    found: dict[int, tuple[int, int]] = {}
+    for chunk in in_chunks(paper_keys):
+        chosen = (
+            select(changes.c.id, changes.c.paper_id, versions.c.version)
+            .join(versions, versions.c.id == changes.c.version_id)
+            .where(changes.c.paper_id.in_(chunk))
+        )
+        found.update({row.id: (row.paper_id, row.version) for row in conn.execute(chosen)})
+    return found
 
 
 def _papers_of(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:

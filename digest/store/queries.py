@@ -61,6 +61,21 @@ class StoredQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """A query that at least one saved query in force asks.
+
+    Attributes:
+        canonical: as printed.
+        since: since when it is asked without a break (UTC).
+        earlier: what these saved queries asked before, the latest first.
+    """
+
+    canonical: str
+    since: datetime
+    earlier: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class QueryHistory:
     """What one match run meant to one saved query, as change ids in growing order.
 
@@ -116,6 +131,31 @@ def active_revisions(conn: Connection) -> list[ActiveRevision]:
     """Return every saved query in force that can be read, by name."""
     found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.problem == "")
     return [read_revision(row) for row in conn.execute(found)]
+
+
+def list_watches(conn: Connection) -> list[Watch]:
+    """Return every distinct query in force that can be read, in the order of their texts."""
+    rows = conn.execute(
+        select(saved_queries.c.id, query_revisions)
+        .join(query_revisions, query_revisions.c.query_id == saved_queries.c.id)
+        .where(saved_queries.c.state == ACTIVE)
+        .order_by(query_revisions.c.number.desc(), query_revisions.c.id)
+    )
+    revisions: dict[int, list[Row[Any]]] = {}
+    for row in rows:
+        revisions.setdefault(row.query_id, []).append(row)
+    asking: dict[str, list[list[Row[Any]]]] = {}
+    for present, *past in revisions.values():
+        if not present.problem:
+            asking.setdefault(present.canonical, []).append([present, *past])
+    return [
+        Watch(
+            canonical=text,
+            since=min(present.created_at for present, *_ in histories),
+            earlier=tuple(row.canonical for _, *past in histories for row in past if not row.problem),
+        )
+        for text, histories in sorted(asking.items())
+    ]
 
 
 def list_problems(conn: Connection) -> list[tuple[str, str]]:

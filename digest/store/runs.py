@@ -45,7 +45,7 @@ class PollRun:
         pages: pages stored.
         papers: papers compared.
         total: how many papers arXiv said there are; None where it did not.
-        new: papers never stored before.
+        new: papers announced for the first time; none in a source's first look.
         changed: papers that differ from what was stored.
         highest_id: the newest id met, "" where none was.
         is_bootstrap: the source's first look: nothing it found is news.

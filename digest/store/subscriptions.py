@@ -98,12 +98,15 @@ def set_next_due(
 
 
 def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
-    """Make active subscriptions due at a moment, unless they are due before; return how many moved."""
+    """Make live subscriptions due at a moment, unless they are due before; return how many moved.
+
+    A paused one keeps its turn until its pause is over.
+    """
     moved = 0
     for chunk in in_chunks(ids):
         bring_forward = update(subscriptions).where(
             subscriptions.c.id.in_(chunk),
-            subscriptions.c.state == SubscriptionState.ACTIVE,
+            subscriptions.c.state.in_(_LIVE),
             or_(subscriptions.c.next_due_at.is_(None), subscriptions.c.next_due_at > at),
         )
         moved += conn.execute(bring_forward.values(next_due_at=at)).rowcount
@@ -116,8 +119,13 @@ def pause(conn: Connection, subscription_id: int, until: datetime | None) -> boo
 
 
 def resume(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> bool:
-    """Let a paused subscription go on; False where it is not paused."""
-    values = {"state": SubscriptionState.ACTIVE, "paused_until": None, "next_due_at": next_due_at}
+    """Let a paused subscription go on; False where it is not paused.
+
+    Where only an event makes it due (None), a turn it was made due for during the pause is kept.
+    """
+    values: dict[str, Any] = {"state": SubscriptionState.ACTIVE, "paused_until": None}
+    if next_due_at is not None:
+        values["next_due_at"] = next_due_at
     return _change(conn, subscription_id, (SubscriptionState.PAUSED,), values)
 
 

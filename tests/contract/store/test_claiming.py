@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from datetime import timedelta
+from datetime import timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
@@ -109,7 +109,8 @@ def test_a_mailbox_may_get_several_at_once(store: Store) -> None:
 def test_a_destination_that_wants_a_pause_gets_one(store: Store) -> None:
     store_digest(store, SLACK, MAIL)
     with store.begin() as conn:
-        outbox.block_destination(conn, SLACK, MORNING + 2 * MINUTE)
+        outbox.block_destination(conn, SLACK, MORNING)
+        outbox.block_destination(conn, SLACK, (MORNING + 2 * MINUTE).astimezone(timezone(timedelta(hours=9))))
         outbox.block_destination(conn, SLACK, MORNING + MINUTE)
     assert [delivery.destination for delivery in claim(store)] == [MAIL]
     assert next_at(store) == 2 * MINUTE

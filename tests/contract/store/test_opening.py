@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -211,3 +212,31 @@ def test_one_worker_to_one_sqlite_file_and_the_second_is_told_its_number(tmp_pat
 def test_any_number_of_workers_share_a_postgresql(store: Store) -> None:
     with hold_worker(store), hold_worker(store):
         pass
+
+
+def test_a_worker_that_is_killed_frees_its_lock_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'digest.db'}"
+    opened = open_store(url, create=True)
+    worker = (
+        "import sys, threading\n"
+        "from sqlalchemy import update\n"
+        "from digest.store import hold_worker, open_store\n"
+        "from digest.store.schema import marks\n"
+        "store = open_store(sys.argv[1])\n"
+        "with hold_worker(store), store.begin() as conn:\n"
+        "    conn.execute(update(marks).values(value=7))\n"
+        "    print('working', flush=True)\n"
+        "    threading.Event().wait()\n"
+    )
+    running = subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
+        [sys.executable, "-c", worker, url], stdout=subprocess.PIPE, text=True
+    )
+    with running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "working\n"
+        with pytest.raises(StoreBusy, match=f"process {running.pid} works"), hold_worker(opened):
+            pass
+        running.kill()
+    with hold_worker(opened), opened.begin() as conn:
+        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
+    opened.close()
