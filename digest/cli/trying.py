@@ -54,6 +54,7 @@ def _look_up(ctx: click.Context, query: Query, days: int) -> Digest:
     from digest.pipeline import open_client  # noqa: PLC0415 - the same
     from digest.pipeline.looking_up import look_up  # noqa: PLC0415 - the same
     from digest.store import Gate, create_standalone, open_store  # noqa: PLC0415 - the same
+    from digest.store.gate import PASSER_BY  # noqa: PLC0415 - the same
 
     config = open_config_or_defaults(ctx.obj["config_path"])
     clock = choose_clock(config)
@@ -64,7 +65,7 @@ def _look_up(ctx: click.Context, query: Query, days: int) -> Digest:
     except StoreError:
         store = create_standalone(find_state_folder(read_environment()) / "try.db")
     try:
-        client = open_client(config, Gate(store, clock, f"try:{os.getpid()}", patience=30.0), clock)
+        client = open_client(config, Gate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0), clock)
         try:
             return look_up(client, clock, query, days=days)
         finally:

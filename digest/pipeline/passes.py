@@ -19,6 +19,7 @@ from digest.pipeline.roster import RosterReport, sync_roster
 from digest.store import deliveries as outbox
 from digest.store import hold_worker
 from digest.store import runs as run_store
+from digest.store.gate import adopt_gate
 
 if TYPE_CHECKING:
     from digest.pipeline.recording import PollReport
@@ -79,3 +80,4 @@ def recover(site: Site) -> None:
         run_store.abandon_running(conn, site.clock.now())
         if site.store.dialect == "sqlite":
             outbox.adopt_orphans(conn, site.clock.now())
+            adopt_gate(conn, site.clock)

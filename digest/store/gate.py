@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 NAME = "arxiv"
 """The row's name: all of arXiv's interfaces share one pace."""
 
+PASSER_BY = "try:"
+"""How holders are called that ask once and keep no worker's lock."""
+
 BUDGET = 0.3
 """Seconds a grant's round trip to the database may take; a slower one is stale and is not used."""
 
@@ -214,10 +217,13 @@ def is_held(conn: Connection) -> bool:
 def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING) -> None:
     """Free the gate of a process known to be dead: for one that knows itself alone, at its start.
 
-    Its last request may have lived until a moment ago, so the spacing starts now.
+    Its last request may have lived until a moment ago, so the spacing starts now. A passer-by (see
+    `PASSER_BY`) is not the one known to be dead, and keeps what it holds.
     """
     now = _now(clock)
-    free = update(gate).where(gate.c.name == NAME, gate.c.lease_until > now)
+    free = update(gate).where(
+        gate.c.name == NAME, gate.c.lease_until > now, gate.c.holder.not_like(f"{PASSER_BY}%")
+    )
     conn.execute(free.values(lease_until=now, next_at=later(gate.c.next_at, now + spacing)))
 
 

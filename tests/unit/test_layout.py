@@ -75,7 +75,7 @@ def test_help_loads_nothing_of_the_network_the_database_or_the_web(arguments: li
 
 
 def test_the_command_and_the_module_are_one() -> None:
-    done = subprocess.run(  # noqa: S603 - this interpreter
+    done = subprocess.run(
         [sys.executable, "-m", "digest", "--version"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("digest ")

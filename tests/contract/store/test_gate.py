@@ -241,3 +241,14 @@ def test_a_standalone_gate_that_cannot_be_kept_says_where(tmp_path: Path) -> Non
     (tmp_path / "state").write_text("a file where a folder should be")
     with pytest.raises(StoreError, match="state"):
         create_standalone(tmp_path / "state" / "pace.db")
+
+
+def test_a_dead_workers_gate_is_freed_at_the_next_start_and_a_passer_bys_is_not(store: Store) -> None:
+    clock = ManualClock(NOW)
+    for holder, is_freed in (("host:1:dead", True), (f"{gate_module.PASSER_BY}17", False)):
+        Gate(store, clock, holder, spacing=0.0).acquire()
+        with store.begin() as conn:
+            gate_module.adopt_gate(conn, clock, spacing=0.0)
+            lease_until = conn.execute(select(gate_table.c.lease_until)).scalar_one()
+        assert (lease_until <= clock.now().timestamp()) == is_freed
+        clock.advance(timedelta(hours=1))
