@@ -31,7 +31,8 @@ def command() -> None:
 def show(ctx: click.Context, *, as_json: bool, as_markdown: bool) -> None:
     """Show every setting, and where its value comes from.
 
-    That is the default, a line of the file, or a variable. Secrets are never shown, only whether they are set. Without a file, defaults and environment count.
+    That is the default, a line of the file, or a variable. Secrets are never shown, only whether they
+    are set. Without a file, defaults and environment count.
     """
     from digest import config as configuration  # noqa: PLC0415 - loaded by the command that needs it
 
@@ -151,10 +152,10 @@ def _check_templates(config: Config) -> Iterator[str]:
     try:
         problems = Renderer([config.templates]).check()
     except DigestError as error:
-        yield f"{config.templates}: {error.message}"
+        yield error.message
         return
     for problem in problems:
-        yield f"{config.templates}: {problem.message}" + (f"\n      {problem.hint}" if problem.hint else "")
+        yield problem.message + (f"\n      {problem.hint}" if problem.hint else "")
 
 
 def _print(config: Config | None, problems: list[str], warnings: list[str]) -> None:

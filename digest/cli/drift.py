@@ -32,7 +32,8 @@ def describe_drift(config: Config, conn: Connection) -> str:
     )
     if not changes:
         return ""
-    return f"digest.toml is ahead of the last run; `digest run` takes over: {', '.join(changes)}."
+    how = "`digest run`, or a SIGHUP to `digest serve`, takes over"
+    return f"digest.toml is ahead of the last run; {how}: {', '.join(changes)}."
 
 
 def _compare(what: str, stored: Mapping[str, object], written: Mapping[str, object]) -> list[str]:

@@ -31,7 +31,7 @@ def command() -> None:
 @json_option
 @click.pass_context
 def list_feeds(ctx: click.Context, *, as_json: bool) -> None:
-    """List the feeds: those with a secret address, and those that are files."""
+    """List the feeds, those served and those written as files."""
     from digest.store import feeds as feed_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
 

@@ -128,7 +128,7 @@ def check(text: str, *, as_json: bool) -> None:
     click.echo(f"read as         {print_tree(query.tree)}")
     click.echo(f"arXiv is asked  {to_arxiv(query)}")
     _print_notes(query)
-    click.echo(f"see papers      digest try {_quote(query.text)}")
+    click.echo(f"see papers      digest try {_quote(' '.join(query.text.split()))}")
 
 
 def _print_notes(query: Query) -> None:
@@ -158,9 +158,9 @@ def _quote(text: str) -> str:
 @json_option
 @click.pass_context
 def history(ctx: click.Context, name: str, limit: int, papers: int, *, as_json: bool) -> None:
-    """Show what came into NAME (+), changed (~) and left (−), poll by poll.
+    """Show what came into NAME (+), changed (~) or left (−) it.
 
-    This is the saved query's seen feed: everything it brought, whoever was told.
+    This is the saved query's seen feed, poll by poll: everything it brought, whoever was told.
     """
     from digest.store import papers as paper_store  # noqa: PLC0415 - the same
     from digest.store import queries as query_store  # noqa: PLC0415 - the same

@@ -122,7 +122,8 @@ def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
     """Say how far arXiv has been looked at: by one harvest, or by every saved query."""
     keys = polled_keys(conn, source)
     coverages = [assess_coverage(run_store.recent_polls(conn, source, [key], now), now) for key in keys]
-    checked = [coverage.checked_at for coverage in coverages if coverage.checked_at is not None]
+    last_runs = [run for key in keys for run in run_store.last_runs(conn, source, 1, query_key=key)]
+    checked = [run.finished_at for run in last_runs if run.finished_at is not None]
     since = mailing_moment(latest_mailing(now))
     runs = [
         run for run in run_store.last_runs(conn, source, limit=10 * (len(keys) + 1)) if run.started_at >= since

@@ -1,0 +1,167 @@
+"""An installation that has lived through a fortnight: lived through once, and copied for each test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from digest.clock import ManualClock
+from digest.config import load_config
+from digest.demo.arxiv import DemoArxiv
+from digest.demo.library import Library, make_library
+from digest.demo.mail import MailSink
+from digest.demo.slack import SlackReceiver
+from digest.pipeline import open_site, run_pass
+from digest.store import Store, open_store
+from digest.store import subscriptions as subscription_store
+
+FIRST_LOOK = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
+MORNINGS = [datetime(2026, 11, day, 8, 5, tzinfo=UTC) for day in (10, 11, 12, 13, 16, 17, 18, 19, 20)]
+"""Just after 09:00 in Berlin: the mailing of the evening before is there, and all digests are due."""
+
+PAUSED_SINCE = MORNINGS[5]
+NOW = datetime(2026, 11, 20, 8, 20, tzinfo=UTC)
+"""A quarter of an hour later, and ten minutes before arXiv is worth another request."""
+
+CONFIG = """\
+[arxiv]
+contact = "ops@digest.example"
+api_url = "{arxiv}/api/query"
+oai_url = "{arxiv}/oai"
+rss_url = "{arxiv}/rss"
+
+[mail]
+from = "digest@digest.example"
+smtp = "{smtp}"
+
+[slack]
+url = "{slack}"
+
+[web]
+base_url = "http://127.0.0.1:8000"
+
+[defaults]
+when = "weekdays at 09:00 Europe/Berlin"
+kinds = ["new", "cross-list", "replacement", "withdrawal"]
+
+[queries]
+perf = "cat:cs.PF"
+gpu = "ti:GPU OR abs:GPU"
+follow = 'au:"Ingrith Solvane"'
+broken = "ti:(gpu OR"
+
+[[subscriptions]]
+name = "perf-team"
+queries = ["perf", "gpu", "follow"]
+to = ["slack:#papers", "feed"]
+
+[[subscriptions]]
+name = "gpu-mail"
+queries = ["gpu"]
+to = "mailto:reader@digest.example"
+when = "daily at 07:30 Europe/Berlin"
+
+[[subscriptions]]
+name = "old-mail"
+queries = ["follow", "gpu"]
+to = "mailto:old@digest.example"
+
+[[subscriptions]]
+name = "perf-mail"
+queries = ["perf"]
+to = "mailto:second@digest.example"
+
+[[subscriptions]]
+name = "gpu-static"
+queries = ["gpu", "broken"]
+to = "file:feeds/gpu.atom"
+"""
+
+
+@dataclass
+class World:
+    """An arXiv, a mailbox and a Slack that are alive, and the folder of an installation beside them."""
+
+    folder: Path
+    clock: ManualClock
+    arxiv: DemoArxiv
+    mail: MailSink
+    slack: SlackReceiver
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"DIGEST_TEST_CLOCK": self.arxiv.clock_url, "DIGEST_SLACK_TOKEN": self.slack.token}
+
+    def write_config(self) -> Path:
+        text = CONFIG.format(arxiv=self.arxiv.url, smtp=self.mail.url, slack=self.slack.url)
+        path = self.folder / "digest.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def edit_config(self, before: str, after: str) -> None:
+        path = self.folder / "digest.toml"
+        text = path.read_text(encoding="utf-8")
+        assert before in text
+        path.write_text(text.replace(before, after), encoding="utf-8")
+
+    def open_store(self) -> Store:
+        return open_store(f"sqlite:///{self.folder / 'digest.db'}")
+
+
+@cache
+def library() -> Library:
+    return make_library()
+
+
+@contextmanager
+def surrounded(folder: Path, now: datetime) -> Iterator[World]:
+    """Start everything outside of an installation, and configure one to use it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    clock = ManualClock(now)
+    with (
+        DemoArxiv(library().papers, clock) as arxiv,
+        MailSink() as mail,
+        SlackReceiver(clock, channels=("papers",)) as slack,
+    ):
+        world = World(folder, clock, arxiv, mail, slack)
+        world.write_config()
+        mail.script.reply("RCPT", "550 5.1.1 no such user", times=99, match="old@digest.example")
+        yield world
+
+
+def live_through(folder: Path) -> None:
+    """Live through the fortnight, in about two seconds; its database and feed are left in the folder."""
+    with surrounded(folder, FIRST_LOOK) as world:
+        config = load_config(folder / "digest.toml", world.environ)
+        site = open_site(config, world.clock, owner="test", jitter=lambda: 0.5)
+        try:
+            for moment in (FIRST_LOOK, *MORNINGS):
+                world.clock.set(moment)
+                run_pass(site)
+                if moment == PAUSED_SINCE:
+                    with site.store.begin() as conn:
+                        (due,) = subscription_store.load_subscriptions(conn, names=["perf-mail"])
+                        subscription_store.pause(conn, due.id, datetime(2026, 11, 29, 23, 0, tzinfo=UTC))
+        finally:
+            site.close()
+
+
+def run_process(*arguments: str, environ: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the real command line, as a process of its own."""
+    root = Path(__file__).parents[3]
+    return subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-m", "digest", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(root), **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

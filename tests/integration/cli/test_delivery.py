@@ -1,0 +1,150 @@
+"""The outbox: list, show, retry, drop."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+LIST = """\
+ID  STATE     TO                         SUBSCRIPTION  SLOT        WHEN (Berlin)
+10  dead      mailto:old@digest.example  old-mail      2026-11-20  Fri 20 Nov 09:05  the mail server answered 550 at RCPT TO: 5.1.1 no such user…
+9   sent 2/2  slack:#papers              perf-team     2026-11-20  Fri 20 Nov 09:05
+8   sent 1/2  slack:#papers              perf-team     2026-11-20  Fri 20 Nov 09:05
+… 7 older ones: --limit 10
+"""  # noqa: E501 - a screen as it is seen
+
+
+@pytest.mark.usefixtures("world")
+def test_the_list_shows_the_newest_first_and_how_many_more_there_are(digest: Shell) -> None:
+    assert digest("delivery", "list", "--limit", "3").out == LIST
+
+
+@pytest.mark.usefixtures("world")
+def test_the_list_can_be_had_by_state(digest: Shell) -> None:
+    lines = digest("delivery", "list", "--state", "dead", "--state", "held").lines[1:]
+    assert [line.split()[0] for line in lines] == ["10", "3"]
+    assert digest("delivery", "list", "--state", "held", "--state", "unknown").out == (
+        "No delivery is held or unknown.\n"
+    )
+    assert digest("delivery", "list", "--state", "held", "--json").json == []
+    assert "'lost' is not one of" in digest("delivery", "list", "--state", "lost", expect=2).err
+
+
+@pytest.mark.usefixtures("world")
+def test_the_list_as_json_holds_what_programs_need(digest: Shell) -> None:
+    newest, *others = digest("delivery", "list", "--json").json
+    assert len(others) == 9
+    assert (newest["id"], newest["state"], newest["to"]) == (10, "dead", "mailto:old@digest.example")
+    assert newest["ended_at"] == "2026-11-20T08:05:00+00:00"
+
+
+@pytest.mark.usefixtures("empty")
+def test_an_empty_outbox_says_what_fills_it(digest: Shell) -> None:
+    digest("migrate")
+    assert digest("delivery", "list").out == "No deliveries yet: `digest run` sends what is due.\n"
+
+
+@pytest.mark.usefixtures("world")
+def test_showing_a_mail_tells_its_tries_its_answer_and_its_first_lines(digest: Shell) -> None:
+    lines = digest("delivery", "show", "7").lines
+    assert lines[0] == "delivery  7, part 1 of 1"
+    assert lines[1] == "state     sent (Fri 20 Nov 09:05)"
+    assert lines[2] == "to        mailto:reader@digest.example"
+    assert lines[3] == "of        gpu-mail, 2026-11-20, planned Fri 20 Nov 09:05"
+    assert any(line.startswith("try 1     Fri 20 Nov 09:05  sent after 0 s  250 2.0.0 OK") for line in lines)
+    assert "  To: reader@digest.example" in lines
+    assert any(line.startswith("  Subject: 4 papers: ") for line in lines)
+    assert "  gpu-mail · Friday 20 November 2026" in lines
+
+
+@pytest.mark.usefixtures("world")
+def test_showing_a_slack_message_tells_its_words_and_what_slack_calls_the_channel(digest: Shell) -> None:
+    lines = digest("delivery", "show", "9").lines
+    assert lines[0] == "delivery  9, part 2 of 2"
+    assert lines[2] == "to        slack:#papers (C000PAPERS there)"
+    assert any("Counting cache misses with a stopwatch" in line for line in lines)
+
+
+@pytest.mark.usefixtures("world")
+def test_showing_a_dead_delivery_says_why_and_what_can_be_done(digest: Shell) -> None:
+    said = digest("delivery", "show", "10")
+    assert "trouble   the mail server answered 550 at RCPT TO: 5.1.1 no such user" in said.out
+    assert "digest delivery retry 10; or never: digest delivery drop 10" in said.out
+    assert digest("delivery", "show", "10", "--json").json["tries"][0]["outcome"] == "dead"
+
+
+def test_no_secret_address_of_a_message_is_printed(world: World, digest: Shell) -> None:
+    for mail in world.mail.mails:
+        assert b"/u/" in mail.raw
+    store = world.open_store()
+    with store.begin() as conn:  # a mail so short that its last lines are seen
+        (body,) = conn.exec_driver_sql("SELECT body FROM deliveries WHERE id = 5").one()
+        text = body.decode()
+        assert "http://127.0.0.1:8000/d/" in text
+        links = (
+            "http://127.0.0.1:8000/d/abcdefghijklmnopqrstuv\nleave http://127.0.0.1:8000/u/abcdefghijklmnopqrstuv."
+        )
+        head, _, _ = text.partition("\r\n\r\n" if "\r\n\r\n" in text else "\n\n")
+        plain = [line for line in head.splitlines() if not line.lower().startswith(("content-", "mime-", " "))]
+        conn.exec_driver_sql(
+            "UPDATE deliveries SET body = ? WHERE id = 5", (("\r\n".join(plain) + "\r\n\r\n" + links).encode(),)
+        )
+    store.close()
+    for id_ in range(1, 11):
+        said = digest("delivery", "show", str(id_)).out
+        assert "abcdefghijklmnopqrstuv" not in said
+        assert "/u/" not in said.replace("/u/***", "")
+    assert "leave http://127.0.0.1:8000/u/***." in digest("delivery", "show", "5").out
+
+
+def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: Shell) -> None:
+    world.mail.script.clear()
+    said = digest("delivery", "retry", "3", "10", "3")
+    assert said.out == (
+        "Deliveries 3, 10 will be sent by the next `digest run`, or at once where `digest serve` runs.\n"
+    )
+    before = len(world.mail.mails)
+    digest("run")
+    assert [mail.recipients for mail in world.mail.mails[before:]] == [("old@digest.example",)] * 2
+    assert digest("delivery", "list", "--state", "dead").out == "No delivery is dead.\n"
+    assert "try 2     Fri 20 Nov 09:20  sent" in digest("delivery", "show", "10").out
+
+
+def test_a_dropped_delivery_is_never_sent_and_needs_nobody_any_more(world: World, digest: Shell) -> None:
+    assert digest("delivery", "drop", "3", "10").out == "Deliveries 3, 10 will not be sent.\n"
+    assert "old@digest.example are dead" not in digest("status").out
+    before = len(world.mail.mails)
+    digest("run")
+    assert len(world.mail.mails) == before
+    assert "trouble   dropped by the operator" in digest("delivery", "show", "10").out
+
+
+@pytest.mark.usefixtures("world")
+def test_one_that_cannot_be_moved_leaves_all_of_them_as_they_were(digest: Shell) -> None:
+    for command, word in (("retry", "tried again"), ("drop", "dropped")):
+        said = digest("delivery", command, "10", "7", expect=2)
+        assert f"delivery 7 is sent and can't be {word}; nothing was changed" in said.err
+        assert "there is no delivery 999" in digest("delivery", command, "3", "999", expect=2).err
+    assert [line.split()[0] for line in digest("delivery", "list", "--state", "dead").lines[1:]] == ["10", "3"]
+
+
+def test_a_delivery_that_waits_says_when_it_is_tried_and_that_its_message_is_yet_to_be_made(
+    world: World, digest: Shell
+) -> None:
+    world.mail.script.reply("RCPT", "451 4.3.0 try later", times=9, match="reader@digest.example")
+    world.clock.set(datetime(2026, 11, 23, 8, 5, tzinfo=UTC))
+    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised")
+    digest("run", expect=4)
+    (line,) = digest("delivery", "list", "--state", "ready").lines[1:]
+    assert "next Mon 23 Nov 09:" in line
+    store = world.open_store()
+    with store.begin() as conn:
+        conn.exec_driver_sql("UPDATE deliveries SET body = NULL, media_type = NULL WHERE id = 10")
+        conn.exec_driver_sql("UPDATE deliveries SET body = NULL, attempts = 0 WHERE state = 'ready'")
+    store.close()
+    assert "message   it is made when it is first sent" in digest("delivery", "show", line.split()[0]).out
+    assert "message   not kept: it is made anew or was pruned" in digest("delivery", "show", "10").out

@@ -1,0 +1,101 @@
+"""What holds for every command that looks or edits."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from digest.store import hold_worker
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World, run_process
+
+LOOKING = [
+    ["status"],
+    ["query", "list"],
+    ["query", "history", "perf"],
+    ["query", "explain", "perf", "2611.15012"],
+    ["subscription", "list"],
+    ["subscription", "show", "perf-team"],
+    ["feed", "list"],
+    ["feed", "url", "perf-team"],
+    ["delivery", "list"],
+    ["delivery", "show", "10"],
+]
+
+EDITING = [
+    ["subscription", "pause", "gpu-mail"],
+    ["subscription", "resume", "perf-mail"],
+    ["subscription", "leave", "gpu-mail", "reader@digest.example"],
+    ["feed", "rotate", "perf-team"],
+    ["feed", "revoke", "perf-team"],
+    ["delivery", "retry", "10"],
+    ["delivery", "drop", "10"],
+]
+
+
+def read_all(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with sqlite3.connect(path) as conn:
+        names = [name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = {name: conn.execute(f"SELECT * FROM {name}").fetchall() for name in names}
+    conn.close()
+    return rows
+
+
+@pytest.mark.parametrize("command", LOOKING, ids=" ".join)
+def test_looking_changes_nothing_and_speaks_json(world: World, digest: Shell, command: list[str]) -> None:
+    before = read_all(world.folder / "digest.db")
+    digest(*command)
+    assert digest(*command, "--json").json
+    assert read_all(world.folder / "digest.db") == before
+
+
+@pytest.mark.parametrize("command", [*LOOKING, *EDITING], ids=" ".join)
+def test_without_a_database_each_says_what_makes_it_and_makes_none(
+    empty: World, digest: Shell, command: list[str]
+) -> None:
+    said = digest(*command, expect=3)
+    assert "there is no database" in said.err
+    assert "`digest run`" in said.err
+    assert not list(empty.folder.glob("digest.db*"))
+
+
+def test_looking_and_editing_work_beside_a_running_worker(world: World, digest: Shell) -> None:
+    store = world.open_store()
+    with hold_worker(store):
+        for command in [*LOOKING, *EDITING[:-1]]:
+            digest(*command)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["query", "list"], ["subscription", "list"], ["feed", "list"], ["delivery", "list"], ["status"]],
+    ids=" ".join,
+)
+def test_an_installation_without_anything_says_what_to_do_next(
+    empty: World, digest: Shell, command: list[str]
+) -> None:
+    config = (empty.folder / "digest.toml").read_text(encoding="utf-8")
+    (empty.folder / "digest.toml").write_text(config[: config.index("[queries]")], encoding="utf-8")
+    digest("migrate")
+    said = digest(*command)
+    assert "`digest run`" in said.out
+    assert digest(*command, "--json").code == 0
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_a_configuration_each_says_how_to_write_one(digest: Shell) -> None:
+    for command in [*LOOKING, *EDITING]:
+        assert "Write one with: digest init" in digest(*command, expect=3).err
+
+
+def test_commands_are_real_processes_too(world: World) -> None:
+    done = run_process("query", "history", "pref", environ=world.environ, cwd=world.folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: there is no saved query 'pref'\nhint:  Did you mean 'perf'?\n"
+    done = run_process("status", environ=world.environ, cwd=world.folder)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout

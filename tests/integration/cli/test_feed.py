@@ -1,0 +1,114 @@
+"""Feeds and their secret addresses, against the real web shell."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from digest.clock import RemoteClock
+from digest.config import load_config
+from digest.pipeline import open_site
+from digest.web import WebServer, create_app
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+LIST = """\
+SUBSCRIPTION  FEED                 STATE    QUERIES
+gpu-static    file:feeds/gpu.atom  written  gpu broken
+perf-team     feed                 open     perf gpu follow
+"""
+
+
+def fetch(world: World, *addresses: str) -> list[httpx.Response]:
+    """Ask a server started now for each address."""
+    config = load_config(world.folder / "digest.toml", world.environ)
+    site = open_site(config, RemoteClock(world.arxiv.clock_url), owner="web", jitter=lambda: 0.5)
+    server = WebServer(create_app(site), "127.0.0.1", 0)
+    server.start()
+    try:
+        with httpx.Client(base_url=server.url) as http:
+            return [http.get(urlsplit(address).path) for address in addresses]
+    finally:
+        server.stop()
+        site.close()
+
+
+@pytest.mark.usefixtures("world")
+def test_the_list_shows_feeds_but_no_secret(digest: Shell) -> None:
+    assert digest("feed", "list").out == LIST
+    assert digest("feed", "list", "--json").json[1] == {
+        "subscription": "perf-team",
+        "feed": "feed",
+        "is_open": True,
+        "address_number": 1,
+        "queries": ["perf", "gpu", "follow"],
+    }
+
+
+def test_the_address_printed_is_the_one_the_server_answers_at(world: World, digest: Shell) -> None:
+    atom = digest("feed", "url", "perf-team").out.strip()
+    addresses = digest("feed", "url", "perf-team", "--json").json
+    assert addresses["atom"] == atom
+    assert atom.startswith("http://127.0.0.1:8000/f/")
+    answers = fetch(world, atom, addresses["json"])
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert "Tail latency" in answers[0].text
+    assert len(answers[1].json()["items"]) == 11
+
+
+def test_a_rotated_feed_answers_at_its_new_address_alone(world: World, digest: Shell) -> None:
+    old = digest("feed", "url", "perf-team").out.strip()
+    new = digest("feed", "rotate", "perf-team").out.strip()
+    assert new != old
+    assert digest("feed", "url", "perf-team").out.strip() == new
+    assert "open, address no. 2" in digest("feed", "list").out
+    assert [answer.status_code for answer in fetch(world, old, new)] == [410, 200]
+
+
+def test_a_revoked_feed_answers_nowhere_until_it_gets_another_address(world: World, digest: Shell) -> None:
+    old = digest("feed", "url", "perf-team").out.strip()
+    assert "digest feed rotate perf-team" in digest("feed", "revoke", "perf-team").out
+    digest("feed", "revoke", "perf-team")
+    assert "revoked; another address: digest feed rotate perf-team" in digest("feed", "list").out
+    assert "was revoked" in digest("feed", "url", "perf-team", expect=2).err
+    assert fetch(world, old)[0].status_code == 410
+    new = digest("feed", "rotate", "perf-team").out.strip()
+    assert [answer.status_code for answer in fetch(world, old, new)] == [410, 200]
+
+
+def test_without_a_public_address_there_is_none_to_print_and_none_is_made_void(
+    world: World, digest: Shell
+) -> None:
+    before = digest("feed", "url", "perf-team").out
+    world.edit_config('base_url = "http', '# base_url = "http')
+    for command in ("url", "rotate"):
+        said = digest("feed", command, "perf-team", expect=3)
+        assert "nothing says where `digest serve` can be reached" in said.err
+        assert 'base_url = "https://…"' in said.err
+    assert "needs base_url under [web]" in digest("feed", "list").out
+    world.edit_config('# base_url = "http', 'base_url = "http')
+    assert digest("feed", "url", "perf-team").out == before
+
+
+@pytest.mark.usefixtures("world")
+def test_a_subscription_without_a_feed_is_told_how_to_get_one(digest: Shell) -> None:
+    said = digest("feed", "url", "gpu-mail", expect=2)
+    assert "the subscription gpu-mail has no feed with an address" in said.err
+    assert 'Add "feed" to its `to`' in said.err
+    assert "Did you mean 'perf-team'?" in digest("feed", "rotate", "perf-taem", expect=2).err
+
+
+def test_a_feed_file_not_yet_written_says_what_writes_it(world: World, digest: Shell) -> None:
+    (world.folder / "feeds" / "gpu.atom").unlink()
+    assert "not written yet: `digest run`" in digest("feed", "list").out
+
+
+def test_an_installation_without_feeds_says_how_to_get_one(world: World, digest: Shell) -> None:
+    path = world.folder / "digest.toml"
+    text = path.read_text(encoding="utf-8").replace(', "feed"]', "]")
+    path.write_text(text[: text.rindex("[[subscriptions]]")], encoding="utf-8")
+    digest("run")
+    assert digest("feed", "list").out.startswith('No feeds yet: write to = "feed"')
+    assert digest("feed", "list", "--json").json == []

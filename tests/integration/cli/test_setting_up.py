@@ -1,0 +1,214 @@
+"""From nothing to a configuration that runs: init, config, migrate."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from digest.config import load_config, settings_table_markdown
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World, run_process
+
+
+def test_a_query_and_an_address_make_a_configuration_that_runs_without_an_edit(
+    world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where arXiv is found on this machine comes from the environment."""
+    for path in world.folder.glob("digest.*"):
+        path.unlink()
+    monkeypatch.delenv("DIGEST_SLACK_TOKEN")
+    for name in ("api", "oai", "rss"):
+        monkeypatch.setenv(f"DIGEST_ARXIV_{name.upper()}_URL", getattr(world.arxiv, f"{name}_url"))
+    said = digest("init", "--query", "cat:cs.PF", "--mail", "You@Example.org", "--smtp", world.mail.url)
+    assert said.lines == [
+        "Wrote digest.toml: 1 saved query, to mailto:you@example.org, on announcement.",
+        "  then   digest config check    is all well?",
+        "         digest run             look at arXiv, and send the first digest",
+    ]
+    assert run_process("config", "check", environ={}, cwd=world.folder).returncode == 0
+    done = run_process("run", environ={}, cwd=world.folder)
+    assert done.returncode == 0, done.stderr
+    assert "1 digest planned, 1 message sent (mailto 1)." in done.stdout
+    (mail,) = world.mail.mails
+    assert mail.recipients == ("you@example.org",)
+    done = run_process("status", environ={}, cwd=world.folder)
+    assert "ATTENTION" not in done.stdout
+    assert "you@example…" in done.stdout
+
+
+def test_a_mail_server_nobody_named_is_told_with_its_line(fresh: Path, digest: Shell) -> None:
+    said = digest("init", "--query", "cat:cs.PF", "--mail", "you@example.org")
+    (line,) = (line for line in said.lines if line.startswith("  to do"))
+    number = int(line.split()[3].rstrip(":"))
+    written = (fresh / "digest.toml").read_text(encoding="utf-8").splitlines()
+    assert written[number - 1] == '# smtp = "smtp://localhost:25"'
+    assert "smtp://localhost:25" in line
+
+
+@pytest.mark.usefixtures("fresh")
+def test_what_init_cannot_know_is_told_with_the_place_to_fill_it_in(digest: Shell) -> None:
+    said = digest("init", "--slack", "papers", "sub.toml")
+    assert said.lines[0] == "Wrote sub.toml. It lacks something yet:"
+    assert said.lines[1].startswith("  to do  sub.toml, line 10: arxiv.contact: is empty.")
+    assert said.lines[2] == "  then   digest --config sub.toml config check    is all well?"
+    said = digest("init", "--slack", "papers", "--contact", "ops@example.org")
+    assert said.lines[0] == "Wrote digest.toml: 1 saved query, to slack:#papers, on announcement."
+    assert "DIGEST_SLACK_TOKEN" in said.lines[1]
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_a_destination_digests_are_printed_where_they_are_made(digest: Shell) -> None:
+    said = digest("init", "--contact", "ops@example.org")
+    assert "to this terminal" in said.lines[0]
+
+
+def test_init_never_writes_over_a_file_unless_forced(fresh: Path, digest: Shell) -> None:
+    path = fresh / "digest.toml"
+    path.write_text("mine", encoding="utf-8")
+    said = digest("init", "--mail", "you@example.org", expect=2)
+    assert "digest.toml is there already, and was left as it is" in said.err
+    assert path.read_text(encoding="utf-8") == "mine"
+    digest("init", "--mail", "you@example.org", "--force")
+    assert load_config(path, {}).arxiv.contact == "you@example.org"
+
+
+def test_init_writes_nothing_for_a_query_that_cannot_be_read(fresh: Path, digest: Shell) -> None:
+    said = digest("init", "--query", "gpu=ti:(gpu", expect=2)
+    assert said.err.splitlines()[:3] == ["error: This parenthesis is never closed", "ti:(gpu", "^"]
+    assert not (fresh / "digest.toml").exists()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_init_remarks_on_a_query_that_may_be_a_slip(digest: Shell) -> None:
+    said = digest("init", "--query", "cat:cs.PFF", "--contact", "ops@example.org")
+    assert "note: cat:cs.PFF: 'cs.PFF' is no category of arXiv; did you mean cs.PF?" in said.err
+
+
+@pytest.mark.usefixtures("fresh")
+def test_init_refuses_a_wrong_address_and_a_folder_that_is_not_there(digest: Shell) -> None:
+    assert "is not an e-mail address" in digest("init", "--mail", "nobody", expect=2).err
+    assert "can't be written: No such file or directory" in digest("init", "no/digest.toml", expect=2).err
+
+
+def test_the_configuration_is_shown_with_origins_and_without_secrets(
+    world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIGEST_MAIL_FROM_NAME", "The digest")
+    monkeypatch.setenv("DIGEST_WEB_SECRET", "let nobody see this")
+    said = digest("config", "show")
+    rows = {line.split()[0]: line for line in said.lines}
+    assert rows["mail.from_name"].split("  ")[-1].strip() == "DIGEST_MAIL_FROM_NAME"
+    assert rows["queries.perf"].endswith("digest.toml:22")
+    assert "set (from DIGEST_WEB_SECRET)" in rows["web.secret"]
+    text = digest("config", "show", "--json").out
+    for secret in ("let nobody see this", world.slack.token):
+        assert secret not in said.out + text
+    assert json.loads(text)["path"] == "digest.toml"
+
+
+@pytest.mark.usefixtures("fresh")
+def test_the_configuration_can_be_shown_without_a_file(digest: Shell) -> None:
+    assert "sqlite:///" in digest("config", "show").out
+    said = digest("--config", "other.toml", "config", "show", expect=3)
+    assert "there is no other.toml" in said.err
+
+
+def test_the_readme_table_is_printed_as_it_is_generated(digest: Shell) -> None:
+    assert digest("config", "show", "--markdown").out == settings_table_markdown()
+
+
+def test_the_path_is_the_one_that_counts(fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert digest("config", "path").out == f"{fresh / 'digest.toml'}\n"
+    monkeypatch.setenv("DIGEST_CONFIG", "elsewhere/digest.toml")
+    assert digest("config", "path").out == f"{fresh / 'elsewhere' / 'digest.toml'}\n"
+    assert digest("--config", "/etc/d.toml", "config", "path").out == "/etc/d.toml\n"
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_sound_configuration_is_said_to_be_sound(digest: Shell) -> None:
+    digest("init", "--contact", "ops@example.org")
+    assert digest("config", "check").out == "digest.toml is sound: 1 saved query, 1 subscription.\n"
+
+
+def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: Shell) -> None:
+    said = digest("config", "check", expect=3)
+    assert said.err.splitlines() == [
+        "error: digest.toml:25: queries.broken: OR has nothing behind it",
+        "      ti:(gpu OR",
+        "              ^",
+        '      AND, OR, ANDNOT and NOT stand before words or groups; to look for the word, quote it: "or".',
+    ]
+    world.edit_config('kinds = ["new", "cross-list", "replacement", "withdrawal"]', 'caps = 3\nkinds = ["gone"]')
+    said = digest("config", "check", expect=3)
+    for problem in (
+        "there is no such setting",
+        "'gone' is no kind of announcement",
+        "queries.broken: OR has nothing",
+    ):
+        assert problem in said.err
+    assert len(digest("config", "check", "--json", expect=3).json["problems"]) == 2
+
+
+def test_a_check_warns_of_what_is_allowed_and_looks_like_a_slip(world: World, digest: Shell) -> None:
+    world.edit_config('broken = "ti:(gpu OR"', 'broken = "cat:cs.PFF"')
+    world.edit_config('["gpu", "broken"]', '["gpu"]')
+    said = digest("config", "check")
+    assert "warning: digest.toml:25: queries.broken: no subscription follows it" in said.err
+    assert "warning: digest.toml:25: queries.broken: 'cs.PFF' is no category of arXiv" in said.err
+    assert digest("config", "check", "--json").json["problems"] == []
+
+
+def test_a_check_renders_the_operators_own_templates(world: World, digest: Shell) -> None:
+    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
+    world.edit_config("[arxiv]", 'templates = "mine"\n[arxiv]')
+    own = world.folder / "mine" / "email"
+    own.mkdir(parents=True)
+    (own / "subject.txt").write_text("{{ no_such_thing }}", encoding="utf-8")
+    said = digest("config", "check", expect=3)
+    assert "mine/email/subject.txt, line 1: 'no_such_thing' is undefined" in said.err
+
+
+def test_a_check_of_no_file_says_how_to_write_one(fresh: Path, digest: Shell) -> None:
+    assert "Write one with: digest init" in digest("config", "check", expect=3).err
+    (fresh / "digest.toml").write_text("queries = [", encoding="utf-8")
+    assert "digest.toml, line 1" in digest("config", "check", expect=3).err
+
+
+def test_migrating_makes_a_database_only_its_owner_can_read_and_says_what_it_did(
+    empty: World, digest: Shell
+) -> None:
+    path = empty.folder / "digest.db"
+    said = digest("migrate")
+    assert said.out.startswith(f"{path}: made, at revision ")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert digest("migrate").out.endswith("already, nothing to do.\n")
+    report = digest("migrate", "--json").json
+    assert report["before"] == report["after"]
+    assert report["store"] == str(path)
+
+
+def test_an_older_database_is_refused_until_it_is_migrated(world: World, digest: Shell) -> None:
+    from digest.store.engine import connect  # noqa: PLC0415 - this test alone
+    from digest.store.migrating import downgrade, head_revision  # noqa: PLC0415 - the same
+
+    store = connect(f"sqlite:///{world.folder / 'digest.db'}")
+    downgrade(store, "0001")
+    store.close()
+    for command in (["status"], ["query", "list"], ["run"]):
+        said = digest(*command, expect=3)
+        assert "is at revision 0001, this release needs" in said.err
+        assert "digest migrate" in said.err
+    assert digest("migrate").out.endswith(f": revision 0001 → {head_revision()}.\n")
+    digest("status")
+
+
+def test_a_newer_database_is_refused_by_every_command(world: World, digest: Shell) -> None:
+    store = world.open_store()
+    with store.begin() as conn:
+        conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    store.close()
+    for command in (["status"], ["migrate"], ["delivery", "retry", "10"]):
+        assert "newer than this release" in digest(*command, expect=3).err

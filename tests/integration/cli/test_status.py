@@ -1,0 +1,204 @@
+"""One screen: what works, what does not, what comes next."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from digest.messages import DeliveryState
+from digest.store import hold_worker
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import NOW, World
+
+SCREEN = """\
+ATTENTION  2 deliveries to old@digest.example are dead: the mail server answered 550 at RCPT TO: 5.1.1 no such user
+arXiv      mailing of Thu 19 Nov: complete Fri 03:05 ET, 442 looked at, 298 new · harvest, breaker closed
+           next mailing Sun 22 Nov 20:00 ET = Mon 02:00 Berlin (none on Fri, Sat) · 1 request in 24 h
+
+SUBSCRIPTION  TO                   QUERIES          LAST                              NEXT              30 DAYS
+gpu-mail      reader@digest.…      gpu              Fri 20 Nov 09:05   4 papers ✓     Sat 21 Nov 07:30  ▁▁▁▃█   5
+gpu-static    file:feeds/gpu.atom  gpu broken       read when fetched                                   ▁▁▁▃█   5
+old-mail      old@digest.…         follow gpu       Fri 20 Nov 09:05   5 papers dead  Mon 23 Nov 09:00  ▁▁▁▃█   6
+perf-mail     second@digest.…      perf             paused until Mon 30 Nov; 7 papers wait              ▁▁▁▂█   8
+perf-team     slack:#papers, feed  perf gpu follow  Fri 20 Nov 09:05   9 papers ✓     Mon 23 Nov 09:00  ▁▁▁▃█  12
+
+Outbox     ready 0 · unknown 0 · held 0 · dead 2 · oldest due: none
+"""
+
+
+def attention(digest: Shell) -> list[str]:
+    return [line for line in digest("status").lines if line.startswith("ATTENTION")]
+
+
+@pytest.mark.usefixtures("world")
+def test_one_screen_shows_what_needs_somebody_intake_subscriptions_outbox_and_system(digest: Shell) -> None:
+    said = digest("status")
+    first, second, *rest = said.lines
+    expected_first, *expected_rest = SCREEN.splitlines()
+    assert first.startswith(expected_first)
+    assert first.endswith("  → digest delivery show 10")
+    assert second == (
+        "ATTENTION  saved query broken can't be read: OR has nothing behind it"
+        "  → digest query list; mend it in digest.toml"
+    )
+    assert rest[:-1] == expected_rest
+    assert rest[-1].startswith("System     sqlite, ")
+    assert rest[-1].endswith(" MB, 508 papers · next look at arXiv from Fri 03:30 ET · times: Berlin")
+    assert max(map(len, rest)) <= 120
+
+
+@pytest.mark.usefixtures("world")
+def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
+    facts = digest("status", "--json").json
+    assert facts["now"] == "2026-11-20T08:20:00+00:00"
+    assert facts["attention"][0]["do"] == "digest delivery show 10"
+    assert facts["arxiv"]["is_complete"] is True
+    assert facts["arxiv"]["looked_at"] == 442
+    assert facts["arxiv"]["next_mailing"] == "2026-11-23T01:00:00+00:00"
+    assert facts["outbox"] == {"dead": 2, "sent": 8}
+    lines = {line["name"]: line for line in facts["subscriptions"]}
+    assert lines["perf-mail"]["state"] == "paused"
+    assert lines["perf-mail"]["papers_waiting"] == 7
+    assert lines["gpu-mail"]["papers_by_day"] == {"2026-11-11": 1, "2026-11-20": 4}
+
+
+def test_where_nothing_was_run_yet_it_says_so_and_makes_no_database(empty: World, digest: Shell) -> None:
+    said = digest("status", expect=3)
+    assert "there is no database at" in said.err
+    assert "digest run" in said.err
+    assert not (empty.folder / "digest.db").exists()
+
+
+@pytest.mark.usefixtures("empty")
+def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(digest: Shell) -> None:
+    digest("migrate")
+    said = digest("status")
+    assert said.lines[0] == "ATTENTION  arXiv has not been looked at completely yet  → digest run"
+    assert (
+        "arXiv      not looked at yet: `digest run` takes the first look · harvest, breaker closed" in said.lines
+    )
+    assert "takes over: query perf (new), query gpu (new), query follow (new), query broken (new)," in said.out
+
+
+def test_an_edit_of_the_file_is_told_until_a_run_takes_it_over(world: World, digest: Shell) -> None:
+    world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.PF OR cat:cs.AR"')
+    world.edit_config('broken = "ti:(gpu OR"', 'fresh = "ti:gpu"')
+    world.edit_config('"broken"', '"fresh"')
+    drift = "query fresh (new), query perf (edited), query broken (gone), subscription gpu-static (edited)."
+    for command in (["status"], ["query", "list"], ["subscription", "list"]):
+        assert digest(*command).out.count(f"takes over: {drift}") == 1
+    digest("run")
+    assert "takes over" not in digest("status").out
+
+
+def test_a_pause_that_is_over_shows_the_next_turn_again(world: World, digest: Shell) -> None:
+    world.clock.set(datetime(2026, 11, 30, 0, 5, tzinfo=UTC))
+    (line,) = (line for line in digest("status").lines if line.startswith("perf-mail"))
+    assert "paused" not in line
+    assert "7 papers wait" in line
+
+
+def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: World, digest: Shell) -> None:
+    world.mail.script.reply("RCPT", "451 4.3.0 try later", times=9, match="reader@digest.example")
+    world.clock.set(datetime(2026, 11, 23, 8, 40, tzinfo=UTC))
+    world.arxiv.replace("2611.15012", comment="now with a second half")
+    world.clock.set(datetime(2026, 11, 24, 8, 40, tzinfo=UTC))
+    digest("run", expect=4)  # the delivery to old@ dies again
+    (line,) = (line for line in attention(digest) if "reader@" in line)
+    assert line.startswith("ATTENTION  1 delivery to reader@digest.example has failed so far: ")
+    assert "451" in line
+    assert "tried again by itself; see digest delivery show" in line
+    assert "ready 1 ·" in digest("status").out
+
+
+def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, digest: Shell) -> None:
+    world.arxiv.faults.add("403", times=9)
+    said = digest("run", "--now", expect=4)
+    assert "403" in said.err
+    lines = attention(digest)
+    assert any(line.startswith("ATTENTION  arXiv is left alone for ") for line in lines)
+    assert any("the last look at arXiv failed: " in line and "digest run tries again" in line for line in lines)
+    assert "breaker open for " in digest("status").out
+
+
+def test_days_without_a_complete_look_need_attention(world: World, digest: Shell) -> None:
+    world.clock.set(NOW + timedelta(days=4))
+    lines = attention(digest)
+    assert any(
+        line.startswith("ATTENTION  the last complete look at arXiv was 4 days ago  → digest run, from cron")
+        for line in lines
+    )
+    assert "mailing of Mon 23 Nov: not complete yet, last looked Fri 03:05 ET" in digest("status").out
+
+
+def test_a_delivery_nobody_sends_needs_attention_after_a_day_without_a_worker(world: World, digest: Shell) -> None:
+    digest("delivery", "retry", "10")
+    assert not any("has been due" in line for line in attention(digest))
+    world.clock.set(NOW + timedelta(hours=27))
+    assert (
+        "ATTENTION  a delivery has been due for 27 h  → digest run, from cron; or keep digest serve running"
+        in (attention(digest))
+    )
+
+
+def test_many_stuck_deliveries_are_told_by_destination_and_no_more_than_five(world: World, digest: Shell) -> None:
+    store = world.open_store()
+    with store.begin() as conn:
+        for number in range(7):
+            columns = (
+                "digest_id, part, parts, not_before, attempts, token, owner, name, remote_address,"
+                " remote_id, created_at, priority"
+            )
+            conn.exec_driver_sql(
+                f"INSERT INTO deliveries (destination, state, idempotency_key, last_error, {columns})"
+                f" SELECT 'mailto:r{number}@digest.example', 'held', 'key-{number}', 'nobody can tell', {columns}"
+                " FROM deliveries WHERE id = 10"
+            )
+    store.close()
+    held = [line for line in attention(digest) if "held" in line]
+    assert len(held) == 6
+    assert held[0].startswith("ATTENTION  1 delivery to r6@digest.example is held: nobody can tell  → ")
+    assert held[-1] == "ATTENTION  2 more deliveries are held  → digest delivery list --state held"
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells who holds a lock")
+def test_the_process_at_work_is_named_and_not_disturbed(world: World, digest: Shell) -> None:
+    store = world.open_store()
+    with hold_worker(store):
+        assert f"System     process {os.getpid()} at work since " in digest("status").out
+        assert digest("status", "--json").json["worker"]["pid"] == os.getpid()
+        assert "already" in digest("run").out
+    assert "at work" not in digest("status").out
+    store.close()
+
+
+@pytest.mark.usefixtures("world")
+def test_a_subscription_that_everybody_left_goes_to_nobody(digest: Shell) -> None:
+    digest("subscription", "leave", "gpu-mail", "reader@digest.example")
+    (line,) = (line for line in digest("status").lines if line.startswith("gpu-mail"))
+    assert line.split()[1:4] == ["nobody", "any", "more"]
+
+
+def test_searching_query_by_query_counts_as_complete_only_where_every_query_is(
+    world: World, digest: Shell
+) -> None:
+    world.edit_config("[arxiv]", '[arxiv]\nsource = "query"')
+    lines = attention(digest)
+    assert "ATTENTION  arXiv has not been looked at completely yet for 3 of 3 saved queries  → digest run" in lines
+    digest("run")
+    said = digest("status").out
+    assert "mailing of Thu 19 Nov: complete Fri 03:20 ET" in said
+    assert "· query, breaker closed" in said
+
+
+def test_the_states_of_a_delivery_all_have_words_or_are_their_own(world: World, digest: Shell) -> None:
+    store = world.open_store()
+    for state in DeliveryState:
+        with store.begin() as conn:
+            conn.exec_driver_sql("UPDATE deliveries SET state = ? WHERE id = 10", (str(state),))
+        (line,) = (line for line in digest("status").lines if line.startswith("old-mail"))
+        assert "5 papers " in line, state
+    store.close()

@@ -1,0 +1,196 @@
+"""Subscriptions: who gets what; pausing, and the word of people who leave or return."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+LIST = """\
+SUBSCRIPTION  TO                            QUERIES          WHEN                             NEXT (Berlin)
+gpu-mail      mailto:reader@digest.example  gpu              daily at 07:30 Europe/Berlin     Sat 21 Nov 07:30
+gpu-static    file:feeds/gpu.atom           gpu broken       weekdays at 09:00 Europe/Berlin  read when fetched
+old-mail      mailto:old@digest.example     follow gpu       weekdays at 09:00 Europe/Berlin  Mon 23 Nov 09:00
+perf-mail     mailto:second@digest.example  perf             weekdays at 09:00 Europe/Berlin  paused until Mon 30 Nov; 7 papers wait
+perf-team     slack:#papers, feed           perf gpu follow  weekdays at 09:00 Europe/Berlin  Mon 23 Nov 09:00
+"""  # noqa: E501 - a screen as it is seen
+
+SHOW = """\
+name         perf-team
+queries      perf    cat:cs.PF
+             gpu     ti:GPU OR abs:GPU
+             follow  au:"Ingrith Solvane"
+to           slack:#papers
+             feed
+when         weekdays at 09:00 Europe/Berlin
+next         Mon 23 Nov 09:00
+kinds        new, cross-list, replacement, withdrawal
+quiet days   skip
+cap          40 papers
+30 days      12 papers
+digests      Fri 20 Nov 09:05  9 papers, 2026-11-20
+             Wed 18 Nov 09:05  1 paper, 2026-11-18
+             Fri 13 Nov 09:05  1 paper, 2026-11-13
+             Wed 11 Nov 09:05  1 paper, 2026-11-11
+"""
+
+SECOND = "second@digest.example"
+
+
+def mails_to(world: World, address: str) -> int:
+    return sum(address in mail.recipients for mail in world.mail.mails)
+
+
+@pytest.mark.usefixtures("world")
+def test_the_list_shows_who_gets_what_where_and_when(digest: Shell) -> None:
+    assert digest("subscription", "list").out == LIST
+
+
+@pytest.mark.usefixtures("world")
+def test_the_list_as_json_names_every_setting(digest: Shell) -> None:
+    lines = {line["name"]: line for line in digest("subscription", "list", "--json").json}
+    assert lines["perf-mail"]["paused_until"] == "2026-11-29T23:00:00+00:00"
+    assert lines["gpu-mail"]["when"] == "daily at 07:30 Europe/Berlin"
+    assert lines["gpu-mail"]["kinds"] == ["new", "cross-list", "replacement", "withdrawal"]
+
+
+@pytest.mark.usefixtures("world")
+def test_showing_one_lists_its_queries_destinations_and_last_digests(digest: Shell) -> None:
+    assert digest("subscription", "show", "perf-team").out == SHOW
+    said = digest("subscription", "show", "perf-team", "--json").json
+    assert [one["to"] for one in said["destinations"]] == ["slack:#papers", "feed"]
+    assert said["digests"][0] == {
+        "slot": "2026-11-20",
+        "occasion": "scheduled",
+        "planned_at": "2026-11-20T08:05:00+00:00",
+        "papers": 9,
+        "shown": 9,
+    }
+
+
+def test_a_paused_subscription_collects_and_tells_all_of_it_when_resumed(world: World, digest: Shell) -> None:
+    assert digest("subscription", "pause", "old-mail").lines == [
+        "old-mail is paused; what matches meanwhile waits for its next digest.",
+        "To go on sooner: digest subscription resume old-mail",
+    ]
+    assert (
+        digest("subscription", "resume", "perf-mail").out
+        == "perf-mail goes on. Its next digest: Mon 23 Nov 09:00.\n"
+    )
+    before = mails_to(world, SECOND)
+    world.clock.set(datetime(2026, 11, 23, 8, 5, tzinfo=UTC))
+    digest("run")
+    assert mails_to(world, SECOND) == before + 1
+    (line,) = (line for line in digest("subscription", "list").lines if line.startswith("perf-mail"))
+    assert line.endswith("Tue 24 Nov 09:00")
+
+
+def test_a_pause_ends_on_its_day_at_the_usual_time_and_not_before(world: World, digest: Shell) -> None:
+    said = digest("subscription", "pause", "perf-mail", "--until", "2026-11-25")
+    assert said.lines[0].startswith("perf-mail is paused until Wed 25 Nov;")
+    before = mails_to(world, SECOND)
+    for moment, expected in (("24 08:05", 0), ("25 07:30", 0), ("25 08:05", 1)):
+        world.clock.set(datetime.strptime(f"2026-11-{moment}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC))
+        digest("run")
+        assert mails_to(world, SECOND) == before + expected, moment
+
+
+@pytest.mark.usefixtures("world")
+def test_resuming_what_is_not_paused_changes_nothing(digest: Shell) -> None:
+    assert digest("subscription", "resume", "gpu-mail").out == "gpu-mail is not paused: nothing to do.\n"
+
+
+@pytest.mark.usefixtures("world")
+def test_a_pause_needs_a_day_to_come(digest: Shell) -> None:
+    said = digest("subscription", "pause", "gpu-mail", "--until", "2026-11-20", expect=2)
+    assert "2026-11-20 has begun" in said.err
+    assert (
+        "'tomorrow' is no date" in digest("subscription", "pause", "gpu-mail", "--until", "tomorrow", expect=2).err
+    )
+    assert "paused" not in "".join(
+        line for line in digest("subscription", "list").lines if line.startswith("gpu-mail")
+    )
+
+
+@pytest.mark.usefixtures("world")
+def test_feeds_alone_cannot_be_paused(digest: Shell) -> None:
+    said = digest("subscription", "pause", "gpu-static", expect=2)
+    assert "gpu-static sends nothing that could be paused" in said.err
+
+
+def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_return(
+    world: World, digest: Shell
+) -> None:
+    digest("subscription", "resume", "perf-mail")
+    said = digest("subscription", "leave", "perf-mail", "Second@Digest.Example")
+    assert (
+        said.lines[0] == "mailto:second@digest.example is not sent perf-mail any more, whatever digest.toml says."
+    )
+    assert said.lines[1].endswith("digest subscription return perf-mail Second@Digest.Example")
+    assert "already: nothing to do" in digest("subscription", "leave", "perf-mail", SECOND).out
+    before = mails_to(world, SECOND)
+    world.clock.set(datetime(2026, 11, 23, 8, 5, tzinfo=UTC))
+    digest("run")
+    assert mails_to(world, SECOND) == before
+    assert (
+        "mailto:second@digest.example   left since Fri 20 Nov 09:20: operator"
+        in digest("subscription", "show", "perf-mail").out
+    )
+
+    said = digest("subscription", "return", "perf-mail", SECOND)
+    assert said.out == "mailto:second@digest.example is sent perf-mail again. Its next digest: Tue 24 Nov 09:00.\n"
+    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised")
+    world.clock.set(datetime(2026, 11, 24, 8, 5, tzinfo=UTC))
+    digest("run", expect=4)  # old@ is told too, and dies again
+    assert mails_to(world, SECOND) == before + 1
+    assert "1 paper:" in str(world.mail.mails[-1].message["Subject"])
+
+
+@pytest.mark.usefixtures("world")
+def test_leaving_everything_is_taken_back_as_a_whole(digest: Shell) -> None:
+    digest("subscription", "leave", "perf-team", "slack:#papers", "--everything")
+    said = digest("subscription", "return", "perf-team", "slack:#papers", expect=2)
+    assert "slack:#papers left everything, not perf-team alone" in said.err
+    said = digest("subscription", "return", "perf-team", "slack:#papers", "--everything")
+    assert said.out == "slack:#papers is sent everything again. Its next digest: Mon 23 Nov 09:00.\n"
+
+
+@pytest.mark.usefixtures("world")
+def test_returning_takes_a_leave_to_take_back(digest: Shell) -> None:
+    said = digest("subscription", "return", "gpu-mail", "reader@digest.example", expect=2)
+    assert "mailto:reader@digest.example has not left gpu-mail" in said.err
+
+
+@pytest.mark.usefixtures("world")
+def test_an_address_the_subscription_never_had_is_answered_with_the_nearest(digest: Shell) -> None:
+    said = digest("subscription", "leave", "gpu-mail", "readr@digest.example", expect=2)
+    assert "gpu-mail is not sent to mailto:readr@digest.example" in said.err
+    assert "Did you mean 'mailto:reader@digest.example'?" in said.err
+    assert "names no way out" in digest("subscription", "leave", "gpu-mail", "reader", expect=3).err
+
+
+def test_names_are_known_new_ended_or_nearly_known(world: World, digest: Shell) -> None:
+    world.edit_config('name = "gpu-mail"', 'name = "gpu-post"')
+    assert "`digest run` takes it over" in digest("subscription", "show", "gpu-post", expect=2).err
+    digest("run")
+    assert "subscription gpu-mail has ended" in digest("subscription", "show", "gpu-mail", expect=2).err
+    assert "Did you mean 'gpu-post'?" in digest("subscription", "pause", "gpu-pots", expect=2).err
+
+
+def test_an_at_once_subscription_that_goes_on_is_due_at_once_where_something_waits(
+    world: World, digest: Shell
+) -> None:
+    world.edit_config("daily at 07:30 Europe/Berlin", "at once")
+    digest("run")
+    assert "as papers come" in digest("subscription", "list").out
+    digest("subscription", "pause", "gpu-mail")
+    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised")
+    digest("run", "--now")
+    before = mails_to(world, "reader@digest.example")
+    said = digest("subscription", "resume", "gpu-mail")
+    assert said.out == "gpu-mail goes on. What waited goes out with the next `digest run`.\n"
+    digest("run")
+    assert mails_to(world, "reader@digest.example") == before + 1

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.cli.wording import BARS, choose_zone, count, cut, draw_sparkline, name_zone, write_moment
+from digest.config import load_config
+from digest.config.settings import Config
+
+MOMENT = datetime(2026, 11, 20, 8, 5, tzinfo=UTC)
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def configure(tmp_path_factory: pytest.TempPathFactory, default: str, *whens: str) -> Config:
+    lines = [
+        "[arxiv]",
+        'contact = "ops@example.org"',
+        "[defaults]",
+        f'when = "{default}"',
+        "[queries]",
+        'q = "cat:cs.PF"',
+    ]
+    for number, when in enumerate(whens):
+        lines += ["[[subscriptions]]", f'name = "s{number}"', 'queries = ["q"]', 'to = "feed"', f'when = "{when}"']
+    path = tmp_path_factory.mktemp("config") / "digest.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return load_config(path, {})
+
+
+@pytest.mark.parametrize(
+    ("default", "whens", "zone"),
+    [
+        ("daily at 09:00 Europe/Berlin", ["daily at 09:00 Asia/Tokyo"], "Europe/Berlin"),
+        ("on announcement", ["daily at 09:00 Asia/Tokyo", "at once", "mondays at 09:00 Asia/Tokyo"], "Asia/Tokyo"),
+        ("at once", ["daily at 09:00 Asia/Tokyo", "daily at 09:00 UTC"], ""),
+        ("on announcement", [], ""),
+    ],
+)
+def test_a_screen_shows_the_zone_of_the_defaults_or_the_one_all_subscriptions_share_or_the_machines(
+    tmp_path_factory: pytest.TempPathFactory, default: str, whens: list[str], zone: str
+) -> None:
+    chosen = choose_zone(configure(tmp_path_factory, default, *whens))
+    assert chosen == (ZoneInfo(zone) if zone else None)
+
+
+def test_a_moment_is_written_in_the_zone_asked_for() -> None:
+    assert write_moment(MOMENT, BERLIN) == "Fri 20 Nov 09:05"
+    assert write_moment(MOMENT, ZoneInfo("America/Sao_Paulo")) == "Fri 20 Nov 05:05"
+    assert write_moment(None, BERLIN) == "–"
+
+
+def test_a_zone_goes_by_its_place_and_the_machines_by_what_it_calls_itself() -> None:
+    assert name_zone(BERLIN, MOMENT) == "Berlin"
+    assert name_zone(ZoneInfo("America/Argentina/Buenos_Aires"), MOMENT) == "Buenos Aires"
+    assert name_zone(None, MOMENT) == MOMENT.astimezone().tzname()
+
+
+def test_one_is_singular() -> None:
+    assert [count(0, "paper"), count(1, "paper"), count(1_200, "paper")] == ["0 papers", "1 paper", "1,200 papers"]
+    assert count(2, "saved query", "saved queries") == "2 saved queries"
+
+
+@given(st.text(max_size=80), st.integers(5, 60))
+def test_a_cut_text_is_never_wider_and_shows_that_it_was_cut(text: str, width: int) -> None:
+    shown = cut(text, width)
+    folded = " ".join(text.split())
+    assert len(shown) <= width
+    assert shown == folded or (shown.endswith("…") and folded.startswith(shown[:-1]))
+
+
+def test_a_text_is_cut_between_words_where_one_ends_near() -> None:
+    assert cut("no such user here at all", 17) == "no such user…"
+    assert cut("no such user here at all", 18) == "no such user here…"
+    assert cut("incomprehensibilities", 10) == "incompreh…"
+
+
+def test_thirty_days_are_drawn_as_five_bars_and_no_paper_is_too_few_to_be_seen() -> None:
+    assert draw_sparkline((0,) * 30) == "▁▁▁▁▁"
+    assert draw_sparkline((0,) * 29 + (1,)) == "▁▁▁▁█"
+    assert draw_sparkline((1, *(0,) * 23, *(100,) * 6)) == "▂▁▁▁█"
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=30, max_size=30))
+def test_the_highest_bar_is_the_highest_week_and_every_bar_is_one(days: list[int]) -> None:
+    weeks = [sum(days[start : start + 6]) for start in range(0, 30, 6)]
+    bars = [BARS.index(bar) for bar in draw_sparkline(tuple(days))]
+    assert len(bars) == 5
+    assert all((bar > 0) == (week > 0) for bar, week in zip(bars, weeks, strict=True))
+    assert sorted(range(5), key=lambda n: (weeks[n], n)) == sorted(range(5), key=lambda n: (bars[n], weeks[n], n))
