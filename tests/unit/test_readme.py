@@ -1,0 +1,86 @@
+"""The README keeps its word: every command, option, setting, link and example in it is real."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from digest.cli import cli
+from digest.config import load_config, settings_table_markdown
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+FENCES = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+QUOTED = re.findall(r"`(digest [^`]+)`", README)
+TYPED = re.findall(r"^(?:    .*?|.*&& )?\.venv/bin/(digest .+)$", README, re.MULTILINE)
+COMMANDS = sorted({*QUOTED, *TYPED})
+
+
+def find_command(words: list[str]) -> tuple[click.Command, list[str]]:
+    """Return the command that words call, and the words left for it, once each option before it is known."""
+    command: click.Command = cli
+    context = click.Context(cli, info_name="digest")
+    rest = words
+    while isinstance(command, click.Group) and rest:
+        _, rest, _ = command.make_parser(context).parse_args(list(rest))
+        child = command.get_command(context, rest[0])
+        assert child is not None, f"there is no command {rest[0]!r} in {words}"
+        context = click.Context(child, parent=context, info_name=rest[0])
+        command, rest = child, rest[1:]
+    return command, rest
+
+
+def test_it_names_many_commands() -> None:
+    assert len(COMMANDS) > 12
+    assert 'digest init --query "cat:cs.PF AND abs:GPU" --mail you@example.org' in COMMANDS
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_each_command_exists_and_takes_the_options_and_arguments_shown(line: str) -> None:
+    command, rest = find_command(shlex.split(line)[1:])
+    if isinstance(command, click.Group):
+        return
+    context = click.Context(command)
+    _, left_over, _ = command.make_parser(context).parse_args(list(rest))
+    assert left_over == []
+
+
+def test_each_verb_beside_a_command_belongs_to_it() -> None:
+    rows = re.findall(r"^\| `digest (\w+) [^|]*` \| (.*) \|$", README, re.MULTILINE)
+    verbs = [(group, verb) for group, text in rows for verb in re.findall(r"`(\w+)`", text)]
+    assert ("subscription", "pause") in verbs
+    for group, verb in verbs:
+        find_command([group, verb])
+
+
+def test_the_table_of_settings_is_the_one_that_the_command_prints() -> None:
+    written = re.search(r"<!-- settings: .*? -->\n(.*?)<!-- /settings -->", README, re.DOTALL)
+    assert written is not None
+    assert written[1] == settings_table_markdown(), "write it anew with: digest config show --markdown"
+
+
+def test_its_whole_configuration_can_be_used_as_it_stands(tmp_path: Path) -> None:
+    (text,) = (text for language, text in FENCES if language == "toml")
+    path = tmp_path / "digest.toml"
+    path.write_text(text, encoding="utf-8")
+    config = load_config(path, {"DIGEST_SLACK_TOKEN": "xoxb-made-up"})
+    assert config.warnings == ()
+    assert [subscription.name for subscription in config.subscriptions] == ["perf-team", "gpu-mail", "gpu-static"]
+
+
+def test_two_lines_run_all_of_it_and_all_of_its_tests() -> None:
+    lines = [text for language, text in FENCES if language == "sh"]
+    assert [text.count("\n") for text in lines] == [1, 1]
+    assert lines[0].endswith("digest demo\n")
+    assert "pytest" in lines[1]
+
+
+def test_every_picture_and_file_it_points_to_is_there() -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+    assert len(targets) >= 2
+    assert [target for target in targets if not (ROOT / target).is_file()] == []
