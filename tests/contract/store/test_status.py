@@ -1,0 +1,41 @@
+"""The facts of the status screen are had from either database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest.clock import ManualClock
+from digest.config import load_config
+from digest.pipeline.status import load_status
+from digest.store import runs
+from tests.contract.store.made import DAY, MAIL, NOW, store_digest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from digest.store import Store
+
+
+def test_an_empty_store_has_a_screen_that_says_what_is_missing(store: Store, tmp_path: Path) -> None:
+    status = load_status(load_config(None, {}, folder=tmp_path), store, ManualClock(NOW))
+    assert [trouble.what for trouble in status.troubles] == ["arXiv has not been looked at completely yet"]
+    assert status.intake.mailing is None
+    assert status.subscriptions == ()
+    assert status.dialect == store.dialect
+    assert status.size > 0
+
+
+def test_what_was_stored_is_on_the_screen(store: Store, tmp_path: Path) -> None:
+    store_digest(store, MAIL)
+    with store.begin() as conn:
+        run = runs.start_run(conn, source="harvest", at=NOW)
+        runs.finish_run(
+            conn, run, outcome="failed", at=NOW, pages=0, papers=0, new=0, changed=0, failure="no answer"
+        )
+    status = load_status(load_config(None, {}, folder=tmp_path), store, ManualClock(NOW + 3 * DAY))
+    told = {trouble.what: trouble.remedy for trouble in status.troubles}
+    assert told["the last look at arXiv failed: no answer"] == "digest run tries again"
+    assert any(what.startswith("a delivery has been due for ") for what in told)
+    (line,) = status.subscriptions
+    assert (line.name, line.destinations) == ("team", (MAIL,))
+    assert status.outbox.counts
