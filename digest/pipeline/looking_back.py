@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from digest.arxiv.search import walk_search
-from digest.pipeline.polling import horizon_of
+from digest.pipeline.horizons import horizon_of
 from digest.pipeline.recording import PollReport, RecordedRun
 from digest.planning.firstlook import FIRST_LOOK_PAPERS
 from digest.planning.polls import Source

@@ -104,7 +104,11 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         }
         chosen = {key: ids for key, ids in chosen.items() if ids}
         match_store.save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
-        at_once = [stored.id for stored in live if stored.subscription.cadence.kind is CadenceKind.AT_ONCE]
+        at_once = [
+            stored.id
+            for stored in live
+            if stored.subscription.cadence.kind is CadenceKind.AT_ONCE and stored.subscription.has_digests
+        ]
         subscription_store.make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)
         match_store.set_matched_mark(conn, changes[-1].id, expected=mark)
     report.changes += len(changes)
@@ -126,11 +130,11 @@ def _give_first_looks(site: Site, report: MatchReport) -> None:
         with site.store.begin() as conn:
             latest = paper_store.latest_changes(conn)
             matching = [change for change in latest if queries and matches(queries[0], change.paper)]
-            already = match_store.seen_changes(
-                conn, first_look.subscription_id, [change.id for change in matching]
+            already = match_store.seen_papers(
+                conn, first_look.subscription_id, [change.paper_key for change in matching]
             )
             chosen = choose_first_look(
-                [change for change in matching if change.id not in already], first_look.days, at
+                [change for change in matching if change.paper_key not in already], first_look.days, at
             )
             run_id = match_store.begin_match_run(
                 conn, from_change=0, to_change=match_store.matched_mark(conn), at=at, occasion="first look"

@@ -15,7 +15,7 @@ from digest.errors import DigestError
 from digest.messages import Occasion
 from digest.pipeline.links import make_links, remember_tokens
 from digest.pipeline.matching_step import readable
-from digest.planning import assess_coverage, latest_slot, next_due, plan_deliveries, plan_digest
+from digest.planning import assess_coverage, join_coverages, latest_slot, next_due, plan_deliveries, plan_digest
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
@@ -25,13 +25,15 @@ from digest.store.queries import active_revisions
 from digest.subscriptions import CadenceKind, QuietDays
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Connection
 
+    from digest.matching import ActiveRevision
     from digest.messages import Coverage, Digest
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
+    from digest.subscriptions import Subscription
 
 BATCH = 500
 """Due subscriptions read at once."""
@@ -115,7 +117,7 @@ def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: t
             slot = f"run:{rows[-1].match_run_id}" if rows else due.last_slot
         else:
             slot = latest_slot(cadence, due.next_due_at, now).name
-        if rows or _speaks_on_quiet_days(due.subscription.quiet_days, coverage):
+        if rows or _speaks_on_quiet_days(due.subscription, coverage):
             _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.SCHEDULED)
         else:
             report.quiet.append(due.subscription.name)
@@ -128,10 +130,12 @@ def _is_waiting(kind: CadenceKind, coverage: Coverage, late: timedelta, patience
     return kind is CadenceKind.ANNOUNCEMENT or late < patience
 
 
-def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:
-    if quiet_days is QuietDays.HEARTBEAT:
+def _speaks_on_quiet_days(subscription: Subscription, coverage: Coverage) -> bool:
+    if subscription.cadence.kind is CadenceKind.AT_ONCE:
+        return False  # without turns there is none to be quiet; its first look may have told all there was
+    if subscription.quiet_days is QuietDays.HEARTBEAT:
         return True
-    return quiet_days is QuietDays.NOTE and coverage.is_complete
+    return subscription.quiet_days is QuietDays.NOTE and coverage.is_complete
 
 
 def _freeze(
@@ -183,13 +187,17 @@ def _freeze(
 
 def load_coverage(conn: Connection, site: Site, due: DueSubscription) -> Coverage:
     """Say what has been looked at on behalf of one subscription."""
-    now, source = site.clock.now(), site.config.arxiv.source
-    keys = [""] if source == "harvest" else [revision.canonical for revision in due.revisions]
-    return assess_coverage(run_store.recent_polls(conn, source, keys, now), now)
+    return _join_looks(conn, site, due.revisions)
 
 
 def load_intake(conn: Connection, site: Site) -> Coverage:
     """Say what has been looked at on behalf of all saved queries together."""
+    return _join_looks(conn, site, active_revisions(conn))
+
+
+def _join_looks(conn: Connection, site: Site, revisions: Iterable[ActiveRevision]) -> Coverage:
+    """One harvest looks for all saved queries; searches look for one each, and each of them must have."""
     now, source = site.clock.now(), site.config.arxiv.source
-    keys = [""] if source == "harvest" else [revision.canonical for revision in active_revisions(conn)]
-    return assess_coverage(run_store.recent_polls(conn, source, keys, now), now)
+    keys = {revision.canonical for revision in revisions if revision.canonical} if source == "query" else set()
+    looks = [run_store.recent_polls(conn, source, [key], now) for key in sorted(keys) or [""]]
+    return join_coverages([assess_coverage(polls, now) for polls in looks])

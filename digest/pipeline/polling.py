@@ -11,28 +11,22 @@ from typing import TYPE_CHECKING
 
 from digest.arxiv.harvest import walk_records
 from digest.arxiv.search import walk_search
-from digest.comparing import Horizon
+from digest.pipeline.horizons import load_horizons
 from digest.pipeline.recording import PollReport, RecordedRun
 from digest.planning.polls import (
-    EDIT_MARGIN,
-    QUERY_LOOKBACK,
     Source,
     describe_pause,
     harvest_from,
     is_poll_due,
+    search_until,
 )
-from digest.query import matches, parse_query, to_arxiv
+from digest.query import parse_query, to_arxiv
 from digest.store import cursors as cursor_store
 from digest.store import queries as query_store
 from digest.store import runs as run_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from digest.papers import Paper
     from digest.pipeline.site import Site
-    from digest.query import Query
-    from digest.store.cursors import Cursor
 
 
 PAGE = 200
@@ -56,6 +50,7 @@ def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
 def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
     now = site.clock.now()
     with site.store.read() as conn:
+        horizons = load_horizons(conn)
         cursor = cursor_store.load_cursor(conn, Source.HARVEST)
         last_failure = run_store.last_failure(conn, Source.HARVEST)
     if not (even_if_not_due or is_poll_due(cursor.last_complete_at, last_failure, now)):
@@ -65,10 +60,9 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     report.was_due, report.is_bootstrap = True, not cursor.is_bootstrapped
     site.progress.begin("poll", f"everything arXiv announced since {from_date:%a %-d %b}")
     run = RecordedRun(site, report, Source.HARVEST, "", is_bootstrap=not cursor.is_bootstrapped)
-    horizon = horizon_of(cursor)
     with run.recording(window_from=from_date):
         for page in walk_records(site.client, from_date):
-            run.store_page(page, lambda _: horizon)
+            run.store_page(page, horizons.judge_harvested)
     site.progress.end("poll", run.summary())
 
 
@@ -76,16 +70,15 @@ def _poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     """Ask once per distinct saved query, those asked before first.
 
     A query asked for the first time shows old papers, and among them ones that are news to the queries
-    before it; so the others look first, and what their look failed to bring stays news (see
-    `_horizon_for_newcomer`).
+    before it; so the others look first, and what their look failed to bring stays news.
     """
     now = site.clock.now()
     with site.store.read() as conn:
+        horizons = load_horizons(conn)
         revisions = {revision.canonical: revision for revision in query_store.active_revisions(conn)}
         cursors = {text: cursor_store.load_cursor(conn, Source.QUERY, text) for text in revisions}
         failures = {text: run_store.last_failure(conn, Source.QUERY, text) for text in revisions}
-    watched = [(parse_query(text), cursors[text]) for text in revisions if cursors[text].is_bootstrapped]
-    order = sorted(revisions, key=lambda text: (not cursors[text].is_bootstrapped, text))
+    order = sorted(revisions, key=lambda text: (horizons.is_newcomer(text), text))
     due = [
         text
         for text in order
@@ -96,34 +89,12 @@ def _poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         report.why_not = describe_pause(oldest, max(filter(None, failures.values()), default=None), now)
     for text in due:
         report.was_due = True
-        query, cursor = parse_query(text), cursors[text]
         site.progress.begin("poll", f"{revisions[text].name}: {revisions[text].text}")
-        run = RecordedRun(site, report, Source.QUERY, text, is_bootstrap=not cursor.is_bootstrapped)
-        own = horizon_of(cursor)
-        with run.recording(window_from=(now - QUERY_LOOKBACK).date()):
-            for page in walk_search(site.client, to_arxiv(query), until=now - QUERY_LOOKBACK, size=PAGE):
-                run.store_page(page, partial(_horizon_for_newcomer, own=own, watched=watched))
+        run = RecordedRun(site, report, Source.QUERY, text, is_bootstrap=horizons.is_newcomer(text))
+        until = search_until(cursors[text].last_complete_at, now)
+        with run.recording(window_from=until.date()):
+            for page in walk_search(site.client, to_arxiv(parse_query(text)), until=until, size=PAGE):
+                run.store_page(page, partial(horizons.judge_found, text))
         site.progress.end("poll", run.summary())
         if run.stops_all:
             return
-
-
-def horizon_of(cursor: Cursor) -> Horizon:
-    """Return what a source had announced before Digest first looked, from its cursor."""
-    since = cursor.bootstrapped_at - EDIT_MARGIN if cursor.bootstrapped_at else None
-    return Horizon(
-        is_bootstrap=not cursor.is_bootstrapped,
-        mark=(cursor.mark_month, cursor.mark_number),
-        since=since,
-    )
-
-
-def _horizon_for_newcomer(paper: Paper, own: Horizon, watched: Sequence[tuple[Query, Cursor]]) -> Horizon:
-    """Return the horizon a paper is judged by: that of a query asked before, where one watches it already."""
-    if not own.is_bootstrap:
-        return own
-    for query, cursor in watched:
-        horizon = horizon_of(cursor)
-        if horizon.since and paper.updated >= horizon.since and matches(query, paper):
-            return horizon
-    return own

@@ -100,7 +100,9 @@ class RecordedRun:
     def recording(self, *, window_from: date) -> Iterator[None]:
         """Keep the run's start and its end; an error of arXiv is kept too, and does not go further."""
         started = self._site.clock.now()
-        self._mark = (started.year * 100 + started.month, 0) if self._source is Source.HARVEST else (0, 0)
+        # Ids of the month before still come out on its last evening, so a look that met none counts from the
+        # month it looked back to.
+        self._mark = (window_from.year * 100 + window_from.month, 0) if self._source is Source.HARVEST else (0, 0)
         with self._site.store.begin() as conn:
             self._id = run_store.start_run(
                 conn,
@@ -147,7 +149,7 @@ class RecordedRun:
         report = self._report
         self._pages += 1
         self._papers += len(papers)
-        self._new += sum(change.known is None for change in changes)
+        self._new += sum(change.kind is Kind.NEW for change in changes)
         self._changed += sum(change.known is not None for change in changes)
         if self._source is Source.HARVEST:
             self._mark = max([self._mark, *(paper.id.announcement_order for paper in papers)])

@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING
 from digest.errors import QueryError
 from digest.planning import next_due
 from digest.query import parse_query
+from digest.store import matches as match_store
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
+from digest.store import subscriptions as subscription_store
 from digest.store.syncing import sync_subscriptions
 from digest.subscriptions import DestinationKind, Origin
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
     from digest.pipeline.site import Site
 
 
@@ -52,6 +58,7 @@ def sync_roster(site: Site) -> RosterReport:
             now,
             lambda subscription: next_due(subscription.cadence, now),
         )
+        _make_due_what_waits(conn, now)
         for subscription in site.config.subscriptions:
             for destination in subscription.destinations:
                 if destination.kind is DestinationKind.MAIL:
@@ -62,3 +69,10 @@ def sync_roster(site: Site) -> RosterReport:
         ended=(*queries.ended, *subscriptions.ended),
         unreadable=tuple(unreadable),
     )
+
+
+def _make_due_what_waits(conn: Connection, now: datetime) -> None:
+    """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns."""
+    subscription_store.end_pauses(conn, now)
+    waiting = subscription_store.load_subscriptions(conn, match_store.undue_subscriptions(conn))
+    subscription_store.make_due(conn, [due.id for due in waiting if due.subscription.has_digests], now)

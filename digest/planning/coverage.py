@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ class PollSummary:
         finished_at: when its last page was stored (UTC).
         is_complete: every page came and was stored.
         papers: how many papers it compared.
-        new: how many of them were never stored before.
+        new: how many of them were announced for the first time.
         failure: why it is not complete, "" where it is.
     """
 
@@ -44,9 +44,9 @@ class PollSummary:
 def assess_coverage(polls: Sequence[PollSummary], now: datetime, *, matched: int = 0) -> Coverage:
     """Say what has been looked at of the last mailing before `now`.
 
-    A mailing counts as complete when a complete poll started after it and either met papers never
-    seen before or started late enough for the interface to show the mailing; an early look that found
-    nothing new proves nothing.
+    A mailing counts as complete when a complete poll started after it and either met papers announced
+    for the first time or started late enough for the interface to show the mailing; an early look that
+    found nothing new proves nothing, even if it met old papers that were never stored.
 
     Args:
         polls: finished polls since that mailing and the last one before it, in any order; those of
@@ -67,6 +67,23 @@ def assess_coverage(polls: Sequence[PollSummary], now: datetime, *, matched: int
         checked_at=last.finished_at if last else None,
         source=last.source if last else "harvest",
         failure="" if proofs or last is None else last.failure,
+    )
+
+
+def join_coverages(coverages: Sequence[Coverage]) -> Coverage:
+    """Say what has been looked at by several polls that only together are one look: complete if all were.
+
+    Args:
+        coverages: at least one, all of the same mailing.
+    """
+    failed = [coverage.failure for coverage in coverages if coverage.failure]
+    checked = [coverage.checked_at for coverage in coverages if coverage.checked_at is not None]
+    return replace(
+        coverages[0],
+        is_complete=all(coverage.is_complete for coverage in coverages),
+        looked_at=sum(coverage.looked_at for coverage in coverages),
+        checked_at=max(checked, default=None),
+        failure=failed[0] if failed else "",
     )
 
 

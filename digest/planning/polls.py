@@ -82,6 +82,14 @@ def describe_pause(last_complete: datetime | None, last_failure: datetime | None
     )
 
 
+def search_until(last_complete: datetime | None, now: datetime) -> datetime:
+    """Return how old a paper's present version may be (UTC) for the next query poll to want it.
+
+    Counted from the last complete look, so that what came out while nobody looked is met, too.
+    """
+    return min(last_complete or now, now) - QUERY_LOOKBACK
+
+
 def harvest_from(complete_from: date | None, now: datetime) -> date:
     """Return the OAI-PMH `from` date of the next harvest.
 

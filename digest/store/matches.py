@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, insert, select, update
+from sqlalchemy import Select, exists, insert, select, update
 
 from digest.errors import StoreBusy
 from digest.messages import Occasion
@@ -161,6 +161,24 @@ def pending_matches(conn: Connection, subscription_id: int, plan_after: int = 0)
     """Return the matches of a subscription in no digest yet, oldest first, of match runs after `plan_after`."""
     found = _rows_of(subscription_id).where(matches.c.digest_id.is_(None), matches.c.match_run_id > plan_after)
     return [_read_row(row) for row in conn.execute(found.order_by(matches.c.match_run_id))]
+
+
+def undue_subscriptions(conn: Connection) -> list[int]:
+    """Return the active subscriptions with matches in no digest that wait for no turn, in order."""
+    found = (
+        select(subscriptions.c.id)
+        .where(
+            subscriptions.c.state == SubscriptionState.ACTIVE,
+            subscriptions.c.next_due_at.is_(None),
+            exists().where(
+                matches.c.subscription_id == subscriptions.c.id,
+                matches.c.digest_id.is_(None),
+                matches.c.match_run_id > subscriptions.c.plan_after,
+            ),
+        )
+        .order_by(subscriptions.c.id)
+    )
+    return list(conn.execute(found).scalars())
 
 
 def feed_matches(conn: Connection, subscription_id: int, *, since: datetime, at_least: int) -> list[MatchRow]:

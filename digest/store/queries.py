@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, bindparam, func, insert, select, update
@@ -15,7 +16,7 @@ from digest.store.packing import count_packed, unpack
 from digest.store.schema import match_runs, query_matches, query_revisions, saved_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
@@ -67,7 +68,7 @@ class Watch:
     Attributes:
         canonical: as printed.
         since: since when it is asked without a break (UTC).
-        earlier: what these saved queries asked before, the latest first.
+        earlier: what these saved queries asked before, up to an interruption, the latest first.
     """
 
     canonical: str
@@ -152,10 +153,18 @@ def list_watches(conn: Connection) -> list[Watch]:
         Watch(
             canonical=text,
             since=min(present.created_at for present, *_ in histories),
-            earlier=tuple(row.canonical for _, *past in histories for row in past if not row.problem),
+            earlier=tuple(row.canonical for history in histories for row in _before(history) if not row.problem),
         )
         for text, histories in sorted(asking.items())
     ]
+
+
+def _before(history: Sequence[Row[Any]]) -> Iterator[Row[Any]]:
+    """Yield the revisions that led to the present one by edits alone; a query that came back starts anew."""
+    for later, earlier in pairwise(history):
+        if earlier.ended_at != later.created_at:
+            return
+        yield earlier
 
 
 def list_problems(conn: Connection) -> list[tuple[str, str]]:

@@ -98,15 +98,12 @@ def set_next_due(
 
 
 def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
-    """Make live subscriptions due at a moment, unless they are due before; return how many moved.
-
-    A paused one keeps its turn until its pause is over.
-    """
+    """Make active subscriptions due at a moment, unless they are due before; return how many moved."""
     moved = 0
     for chunk in in_chunks(ids):
         bring_forward = update(subscriptions).where(
             subscriptions.c.id.in_(chunk),
-            subscriptions.c.state.in_(_LIVE),
+            subscriptions.c.state == SubscriptionState.ACTIVE,
             or_(subscriptions.c.next_due_at.is_(None), subscriptions.c.next_due_at > at),
         )
         moved += conn.execute(bring_forward.values(next_due_at=at)).rowcount
@@ -118,14 +115,16 @@ def pause(conn: Connection, subscription_id: int, until: datetime | None) -> boo
     return _change(conn, subscription_id, _LIVE, {"state": SubscriptionState.PAUSED, "paused_until": until})
 
 
-def resume(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> bool:
-    """Let a paused subscription go on; False where it is not paused.
+def end_pauses(conn: Connection, now: datetime) -> int:
+    """Let subscriptions go on whose pause is over; return how many."""
+    is_over = (subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
+    wake = update(subscriptions).where(*is_over)
+    return conn.execute(wake.values(state=SubscriptionState.ACTIVE, paused_until=None)).rowcount
 
-    Where only an event makes it due (None), a turn it was made due for during the pause is kept.
-    """
-    values: dict[str, Any] = {"state": SubscriptionState.ACTIVE, "paused_until": None}
-    if next_due_at is not None:
-        values["next_due_at"] = next_due_at
+
+def resume(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> bool:
+    """Let a paused subscription go on; False where it is not paused."""
+    values = {"state": SubscriptionState.ACTIVE, "paused_until": None, "next_due_at": next_due_at}
     return _change(conn, subscription_id, (SubscriptionState.PAUSED,), values)
 
 

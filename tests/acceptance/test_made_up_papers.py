@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email import message_from_bytes, policy
 
 import feedparser
@@ -12,31 +12,10 @@ import pytest
 
 from digest.announcements import Kind
 from digest.clock import ManualClock
-from digest.demo.archive import DemoPaper, plan_mailing
+from digest.demo.archive import plan_mailing
 from digest.demo.arxiv import DemoArxiv
-from digest.papers import Author
-from digest.pipeline import PassReport
+from tests.acceptance.made import ALL_KINDS, START, later, made_up, told
 from tests.acceptance.worlds import Installation
-
-START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)
-"""A Monday noon."""
-
-ALL_KINDS = 'kinds = ["new", "cross-list", "replacement", "withdrawal"]'
-
-
-def made_up(number: int, submitted: datetime, *, announced: datetime | None = None, **fields: object) -> DemoPaper:
-    defaults: dict[str, object] = {
-        "title": f"Made-up paper {number}",
-        "abstract": "We measure tail latency.",
-        "authors": (Author(r"P{\i}nar Made-Up", ("Somewhere",)), Author("Bo Sample")),
-        "categories": ("cs.PF",),
-    }
-    return DemoPaper(
-        id=f"2603.{number:05d}",
-        announced=announced or plan_mailing(submitted),
-        submitted=(submitted,),
-        **(defaults | fields),  # type: ignore[arg-type]  # fields of DemoPaper, each of its own type
-    )
 
 
 @pytest.fixture
@@ -52,18 +31,6 @@ def clock(arxiv: DemoArxiv) -> ManualClock:
     moving = arxiv._clock
     assert isinstance(moving, ManualClock)
     return moving
-
-
-def told(report: PassReport) -> list[tuple[str, str, Kind]]:
-    return [
-        (digest.slot, str(entry.paper.id), entry.kind)
-        for digest in report.plan.digests
-        for entry in digest.entries
-    ]
-
-
-def later(clock: ManualClock, day: int, hour: int = 12) -> None:
-    clock.set(START.replace(day=day, hour=hour))
 
 
 @pytest.mark.parametrize("source", ["harvest", "query"])

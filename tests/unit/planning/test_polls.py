@@ -7,7 +7,14 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.planning.polls import harvest_from, is_poll_due, latest_poll_time, next_poll_time
+from digest.planning.polls import (
+    QUERY_LOOKBACK,
+    harvest_from,
+    is_poll_due,
+    latest_poll_time,
+    next_poll_time,
+    search_until,
+)
 
 MOMENTS = st.datetimes(min_value=datetime(2026, 1, 1), max_value=datetime(2028, 1, 1)).map(  # noqa: DTZ001 - made aware at once
     lambda moment: moment.replace(tzinfo=UTC)
@@ -38,6 +45,12 @@ def test_the_first_harvest_looks_back_ten_days_and_later_ones_overlap_three() ->
     now = utc("2026-11-20T12:00")
     assert harvest_from(None, now) == date(2026, 11, 10)
     assert harvest_from(date(2026, 11, 19), now) == date(2026, 11, 16)
+
+
+def test_after_an_outage_a_search_looks_back_from_the_last_complete_one() -> None:
+    now = utc("2026-11-20T12:00")
+    assert search_until(None, now) == now - QUERY_LOOKBACK
+    assert search_until(now - timedelta(days=50), now) == now - timedelta(days=50) - QUERY_LOOKBACK
 
 
 @given(MOMENTS, st.integers(0, 60))

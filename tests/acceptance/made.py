@@ -1,0 +1,65 @@
+"""What the stories on made-up papers share: their papers, their days, and what was told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from digest.demo.archive import DemoPaper, plan_mailing
+from digest.papers import Author
+
+if TYPE_CHECKING:
+    from digest.announcements import Kind
+    from digest.clock import ManualClock
+    from digest.pipeline import PassReport
+    from tests.acceptance.worlds import Installation
+
+START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)
+"""A Monday noon."""
+
+ALL_KINDS = 'kinds = ["new", "cross-list", "replacement", "withdrawal"]'
+
+
+def made_up(number: int, submitted: datetime, *, announced: datetime | None = None, **fields: object) -> DemoPaper:
+    """Make a paper up; ids have the month of March 2026 unless `id` says otherwise."""
+    defaults: dict[str, object] = {
+        "id": f"2603.{number:05d}",
+        "title": f"Made-up paper {number}",
+        "abstract": "We measure tail latency.",
+        "authors": (Author(r"P{\i}nar Made-Up", ("Somewhere",)), Author("Bo Sample")),
+        "categories": ("cs.PF",),
+    }
+    return DemoPaper(
+        announced=announced or plan_mailing(submitted),
+        submitted=(submitted,),
+        **(defaults | fields),  # type: ignore[arg-type]  # fields of DemoPaper, each of its own type
+    )
+
+
+def told(report: PassReport) -> list[tuple[str, str, Kind]]:
+    """Return slot, id and kind of all that a pass planned."""
+    return [
+        (digest.slot, str(entry.paper.id), entry.kind)
+        for digest in report.plan.digests
+        for entry in digest.entries
+    ]
+
+
+def told_ids(report: PassReport) -> list[str]:
+    """Return the ids a pass planned, in order."""
+    return [id_ for _, id_, _ in told(report)]
+
+
+def later(clock: ManualClock, day: int, hour: int = 12) -> None:
+    """Put the clock to a day of March 2026."""
+    clock.set(START.replace(day=day, hour=hour))
+
+
+def edit(here: Installation, *changes: tuple[str, str]) -> None:
+    """Replace words in an installation's file."""
+    path = here.folder / "digest.toml"
+    text = path.read_text()
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    path.write_text(text)
