@@ -34,7 +34,8 @@ def plan_feed(
 ) -> Feed:
     """Make a feed from committed matches; the same rows always make the same feed.
 
-    An entry's id names the paper without version, so a replacement never shows up as another entry.
+    An entry's id names the paper without version, so a replacement never shows up as another entry. The
+    feed's own id names the subscription by its key, which a new name does not change.
 
     Args:
         due: the subscription.
@@ -52,7 +53,7 @@ def plan_feed(
     subscription = due.subscription
     title = subscription.title or subscription.name
     return Feed(
-        id=f"tag:{tag}:subscription:{subscription.name}",
+        id=f"tag:{tag}:subscription:{due.id}",
         title=title,
         updated=max((entry.updated for entry in entries), default=due.created_at),
         self_url=self_url,
