@@ -20,7 +20,13 @@ _LABEL = 11
 _WIDEST_WHAT = 120
 _WIDEST_TO, _WIDEST_QUERIES = 32, 24
 _SHOWN_OUTBOX = ("ready", "unknown", "held", "dead")
-_MARKS = {"sent": "✓", "suppressed": "not sent", "ready": "waiting", "unknown": "in doubt", "claimed": "under way"}
+_MARKS = {
+    "sent": "✓",
+    "suppressed": "not sent",
+    "ready": "not sent yet",
+    "unknown": "in doubt",
+    "claimed": "under way",
+}
 _MEGABYTE = 1_000_000
 
 

@@ -77,7 +77,7 @@ def _find_stuck(conn: Connection) -> Iterator[Trouble]:
     for state, remedy in (
         (DeliveryState.DEAD, "digest delivery show {}"),
         (DeliveryState.HELD, "digest delivery show {}"),
-        (DeliveryState.READY, "tried again by itself; see digest delivery show {}"),
+        (DeliveryState.READY, "digest run tries again; see digest delivery show {}"),
     ):
         stored = outbox_store.list_deliveries(conn, (state,), limit=_LOOKED_AT)
         failing = [one.delivery for one in stored if one.delivery.last_error or state is not DeliveryState.READY]

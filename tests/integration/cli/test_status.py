@@ -110,7 +110,7 @@ def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: Wo
     (line,) = (line for line in attention(digest) if "reader@" in line)
     assert line.startswith("ATTENTION  1 delivery to reader@digest.example has failed so far: ")
     assert "451" in line
-    assert "tried again by itself; see digest delivery show" in line
+    assert "→ digest run tries again; see digest delivery show" in line
     assert "ready 1 ·" in digest("status").out
 
 
