@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from digest.announcements import EASTERN, has_mailing, latest_mailing, mailing_moment, next_mailing
 from digest.pipeline.attention import find_troubles, polled_keys
-from digest.planning import assess_coverage
+from digest.planning import assess_coverage, join_coverages
 from digest.planning.polls import next_poll_time
 from digest.store import overview
 from digest.store import runs as run_store
@@ -120,8 +120,9 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
 
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
     """Say how far arXiv has been looked at: by one harvest, or by every saved query."""
-    keys = polled_keys(conn, source)
-    coverages = [assess_coverage(run_store.recent_polls(conn, source, [key], now), now) for key in keys]
+    keys = polled_keys(conn, source) or [""]
+    looks = [run_store.recent_polls(conn, source, [key], now) for key in keys]
+    coverage = join_coverages([assess_coverage(polls, now) for polls in looks])
     last_runs = [run for key in keys for run in run_store.last_runs(conn, source, 1, query_key=key)]
     checked = [run.finished_at for run in last_runs if run.finished_at is not None]
     since = mailing_moment(latest_mailing(now))
@@ -131,9 +132,9 @@ def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
     return Intake(
         source=source,
         mailing=latest_mailing(now) if checked else None,
-        is_complete=bool(coverages) and all(coverage.is_complete for coverage in coverages),
+        is_complete=coverage.is_complete,
         checked_at=max(checked, default=None),
-        looked_at=sum(coverage.looked_at for coverage in coverages),
+        looked_at=coverage.looked_at,
         new=sum(run.new for run in runs if not run.is_bootstrap),
     )
 

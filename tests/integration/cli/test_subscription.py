@@ -194,3 +194,18 @@ def test_an_at_once_subscription_that_goes_on_is_due_at_once_where_something_wai
     assert said.out == "gpu-mail goes on. What waited goes out with the next `digest run`.\n"
     digest("run")
     assert mails_to(world, "reader@digest.example") == before + 1
+
+
+def test_an_at_once_subscription_goes_on_by_itself_when_its_pause_is_over(world: World, digest: Shell) -> None:
+    world.edit_config("daily at 07:30 Europe/Berlin", "at once")
+    digest("run")
+    digest("subscription", "pause", "gpu-mail", "--until", "2026-11-21")
+    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised")
+    digest("run", "--now")
+    before = mails_to(world, "reader@digest.example")
+    world.clock.set(datetime(2026, 11, 21, 8, 5, tzinfo=UTC))
+    digest("run")
+    assert mails_to(world, "reader@digest.example") == before + 1
+    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised again")
+    digest("run", "--now")
+    assert mails_to(world, "reader@digest.example") == before + 2
