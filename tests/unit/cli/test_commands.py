@@ -29,7 +29,9 @@ def test_each_command_explains_itself_and_each_of_its_options(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_cli([*path, "--help"]) == 0
-    assert capsys.readouterr().out.startswith("Usage: digest")
+    shown = capsys.readouterr().out
+    assert shown.startswith("Usage: digest")
+    assert "\\b" not in shown, "click's mark for lines that stay as they are must be a backspace"
     command = COMMANDS[path]
     assert command.help
     options = [one for one in command.params if isinstance(one, click.Option)]
