@@ -13,7 +13,7 @@ from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING
 
-from digest.errors import DeliveryError, DigestError, StoreError
+from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.messages import DeliveryState
 from digest.pipeline.links import make_links
 from digest.pipeline.settling import settle_unknown
@@ -123,7 +123,14 @@ def _deliver_one(site: Site, report: DeliverReport, delivery: Delivery) -> None:
     except StoreError:
         raise  # the database is away, which says nothing about the delivery: its claim lapses
     except DigestError as error:
-        _mark_failure(site, report, delivery, DeliveryError(error.message, permanent=True, hint=error.hint))
+        # What is configured wrongly concerns more than this delivery, and is the operator's to mend.
+        failure = DeliveryError(
+            error.message,
+            permanent=True,
+            whole_transport=isinstance(error, ConfigurationError),
+            hint=error.hint,
+        )
+        _mark_failure(site, report, delivery, failure)
         return
     with site.store.begin() as conn:
         intent = outbox.begin_sending(conn, delivery, message, site.clock.now())

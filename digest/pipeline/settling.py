@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.errors import ConfigurationError, DeliveryError
+from digest.planning.retries import Step, decide_unknown
 from digest.store import deliveries as outbox
 from digest.subscriptions import DestinationKind
 
@@ -22,8 +23,8 @@ def settle_unknown(site: Site) -> int:
     """Settle every ambiguous delivery whose settling time is over; return how many were settled.
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
-    again under the same Message-ID, or are held, as `mail.on_ambiguous` says. Whatever cannot be told
-    is held for the operator.
+    again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. Whatever cannot be
+    told is held for the operator.
     """
     now = site.clock.now()
     with site.store.begin() as conn:
@@ -36,23 +37,28 @@ def settle_unknown(site: Site) -> int:
 def _settle(site: Site, unknown: UnknownDelivery) -> None:
     delivery, now = unknown.delivery, site.clock.now()
     receipt: Receipt | None = None
+    is_missing = may_repeat = False
     try:
         receipt = site.transport(delivery.destination.kind).find(
             unknown.message, delivery.destination, unknown.sending_at - CLOCK_MARGIN
         )
-        resend, reason = receipt is None, "it never arrived; sent again"
+        is_missing, reason = receipt is None, "it never arrived"
     except DeliveryError as error:
         if not error.permanent:
             return  # the other side is away: asked again on a later pass
-        resend = delivery.destination.kind is DestinationKind.MAIL and site.config.mail.on_ambiguous == "resend"
+        is_mail = delivery.destination.kind is DestinationKind.MAIL
+        may_repeat = is_mail and site.config.mail.on_ambiguous == "resend"
         reason = f"nobody can tell whether it arrived: {error.message}"
     except ConfigurationError as error:
         # The way out is configured no more: one such delivery must not stop all others.
-        resend, reason = False, f"nobody can tell whether it arrived: {error.message}"
+        reason = f"nobody can tell whether it arrived: {error.message}"
+    next_step = decide_unknown(
+        is_missing=is_missing, may_repeat=may_repeat, attempts=delivery.attempts, repeats=unknown.repeats
+    )
     with site.store.begin() as conn:
         if receipt is not None:
             outbox.settle_sent(conn, delivery.id, receipt, now)
-        elif resend:
-            outbox.settle_ready(conn, delivery.id, now, reason)
+        elif next_step is Step.RETRY:
+            outbox.settle_ready(conn, delivery.id, now, f"{reason}; sent again", is_repeat=not is_missing)
         else:
             outbox.settle_held(conn, delivery.id, now, reason)

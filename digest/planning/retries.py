@@ -25,6 +25,9 @@ SETTLING = {
 """How long an ambiguous message is left alone: Slack's history lags a little behind what was posted, and
 a mail server may need minutes to say what it took."""
 
+MAX_REPEATS = 1
+"""So often a mail whose fate nobody knows is sent again by itself: each time may be a copy too many."""
+
 
 class Step(StrEnum):
     """What to do with a delivery whose sending failed."""
@@ -64,7 +67,8 @@ def decide_failure(
             do not come back at once.
     """
     if error.ambiguous:
-        return NextStep(Step.ASK, now + SETTLING.get(kind, timedelta(0)))
+        again = _pause(attempts - 1, jitter) if attempts > 1 else timedelta(0)
+        return NextStep(Step.ASK, now + SETTLING.get(kind, timedelta(0)) + again)
     if error.permanent and error.whole_transport:
         return NextStep(Step.HOLD, now)
     if error.permanent:
@@ -73,5 +77,23 @@ def decide_failure(
         return NextStep(Step.GIVE_UP, now)
     if error.retry_after is not None:
         return NextStep(Step.RETRY, now + timedelta(seconds=error.retry_after + jitter))
-    ceiling = min(FIRST_PAUSE * 2 ** min(attempts - 1, 16), LONGEST_PAUSE)
-    return NextStep(Step.RETRY, now + FIRST_PAUSE / 2 + (ceiling - FIRST_PAUSE / 2) * jitter)
+    return NextStep(Step.RETRY, now + _pause(attempts, jitter))
+
+
+def decide_unknown(*, is_missing: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
+    """Decide what follows for a message that was not found to have arrived: `RETRY` or `HOLD`.
+
+    Args:
+        is_missing: the other side says that it never came.
+        may_repeat: where nobody can tell, a second copy is the lesser harm.
+        attempts: how often the network was touched for this delivery.
+        repeats: how often it was sent again already although it may have arrived.
+    """
+    if is_missing:
+        return Step.RETRY if attempts < MAX_ATTEMPTS else Step.HOLD
+    return Step.RETRY if may_repeat and repeats < MAX_REPEATS else Step.HOLD
+
+
+def _pause(attempts: int, jitter: float) -> timedelta:
+    ceiling: timedelta = min(FIRST_PAUSE * 2 ** min(attempts - 1, 16), LONGEST_PAUSE)
+    return FIRST_PAUSE / 2 + (ceiling - FIRST_PAUSE / 2) * jitter

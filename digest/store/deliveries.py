@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import case, insert, select, update
+from sqlalchemy import case, func, insert, select, update
 
 from digest.messages import DeliveryState, Message
 from digest.store.claiming import (
@@ -29,7 +29,7 @@ from digest.store.claiming import (
 )
 from digest.store.destinations import block_destination, known_address, remember_address
 from digest.store.dialect import database_clock
-from digest.store.outbox_steps import Step, is_behind, is_claim, is_in, take_step
+from digest.store.outbox_steps import REPEATED, Step, is_behind, is_claim, is_in, take_step
 from digest.store.outbox_views import (
     Attempt,
     StoredDelivery,
@@ -102,11 +102,13 @@ class UnknownDelivery:
         delivery: in state `unknown`.
         message: the bytes that may have been taken.
         sending_at: when the doubtful attempt began (UTC).
+        repeats: how often it was sent again already although it may have arrived.
     """
 
     delivery: Delivery
     message: Message
     sending_at: datetime
+    repeats: int = 0
 
 
 def begin_sending(
@@ -223,11 +225,13 @@ def take_unknown(conn: Connection, now: datetime, *, limit: int = 100) -> list[U
     )
     take = update(deliveries).where(deliveries.c.id.in_(select(picked.c.id)))
     rows = conn.execute(take.values(not_before=now + SETTLING_PAUSE).returning(deliveries)).all()
+    repeats = _count_repeats(conn, [row.id for row in rows])
     return [
         UnknownDelivery(
             delivery=delivery,
             message=Message(row.media_type, row.body, row.idempotency_key, row.name),
             sending_at=row.sending_at,
+            repeats=repeats.get(row.id, 0),
         )
         for row, delivery in zip(rows, read_deliveries(conn, rows), strict=True)
     ]
@@ -238,9 +242,12 @@ def settle_sent(conn: Connection, delivery_id: int, receipt: Receipt, now: datet
     return _step_to_sent(conn, is_in(_DOUBTFUL), delivery_id, receipt, now)
 
 
-def settle_ready(conn: Connection, delivery_id: int, now: datetime, reason: str) -> bool:
-    """Send an unknown delivery again: it had not arrived, or a second copy is the lesser harm."""
-    step = Step(DeliveryState.READY, now, reason, {"not_before": now})
+def settle_ready(
+    conn: Connection, delivery_id: int, now: datetime, reason: str, *, is_repeat: bool = False
+) -> bool:
+    """Send an unknown delivery again: it had not arrived, or (`is_repeat`) a second copy is the lesser harm."""
+    outcome = REPEATED if is_repeat else DeliveryState.READY
+    step = Step(DeliveryState.READY, now, reason, {"not_before": now}, outcome)
     return take_step(conn, is_in(_DOUBTFUL), delivery_id, step)
 
 
@@ -277,6 +284,15 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
     require_delivery(conn, delivery_id)
     step = Step(DeliveryState.SUPPRESSED, now, "dropped by the operator")
     return take_step(conn, is_in(_OPEN), delivery_id, step)
+
+
+def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
+    counted = (
+        select(attempts.c.delivery_id, func.count().label("repeats"))
+        .where(attempts.c.delivery_id.in_(delivery_ids), attempts.c.outcome == REPEATED)
+        .group_by(attempts.c.delivery_id)
+    )
+    return {row.delivery_id: row.repeats for row in conn.execute(counted)}
 
 
 def _step_to_sent(

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _UNDECIDED = (DeliveryState.SENDING, DeliveryState.UNKNOWN)
 """Outcomes of an attempt that a later answer settles."""
 
+REPEATED = "repeated"
+"""Outcome of an attempt that may have arrived and was followed by another all the same."""
+
 _ENDS_PARTS_BEHIND = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 """A reader gets a digest from its first part on, or not at all."""
 
@@ -34,12 +37,14 @@ class Step:
         now: the moment (UTC).
         said: what went wrong, or what the other side answered; "" for nothing.
         values: other columns that change.
+        outcome: how its attempt is remembered; "" for the state it led to.
     """
 
     to: DeliveryState
     now: datetime
     said: str = ""
     values: dict[str, Any] = field(default_factory=dict)
+    outcome: str = ""
 
 
 def take_step(conn: Connection, which: ColumnElement[bool], delivery_id: int, step: Step) -> bool:
@@ -58,7 +63,7 @@ def take_step(conn: Connection, which: ColumnElement[bool], delivery_id: int, st
         return False
     undecided = and_(attempts.c.delivery_id == delivery_id, attempts.c.outcome.in_(_UNDECIDED))
     close = update(attempts).where(undecided)
-    conn.execute(close.values(ended_at=step.now, outcome=step.to, detail=step.said))
+    conn.execute(close.values(ended_at=step.now, outcome=step.outcome or step.to, detail=step.said))
     if step.to in _ENDS_PARTS_BEHIND and row.part + 1 < row.parts:
         waiting = deliveries.c.state.in_((DeliveryState.READY, DeliveryState.HELD))
         reason = f"part {row.part + 1} was not sent: {step.said}"

@@ -47,7 +47,8 @@ class Attempt:
         number: from 1.
         started_at: when the intent was recorded (UTC).
         ended_at: when an answer was (UTC); None while none is.
-        outcome: the state it led to; `sending` while it lasts.
+        outcome: the state it led to; `sending` while it lasts, `repeated` where it may have arrived and
+            the same was sent again.
         detail: what the other side said.
     """
 

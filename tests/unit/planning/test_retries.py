@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.errors import DeliveryError
-from digest.planning.retries import LONGEST_PAUSE, MAX_ATTEMPTS, Step, decide_failure
+from digest.planning.retries import LONGEST_PAUSE, MAX_ATTEMPTS, Step, decide_failure, decide_unknown
 from digest.subscriptions import DestinationKind
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -50,6 +50,29 @@ def test_the_other_sides_wish_wins_over_our_own_pause() -> None:
 
 def test_an_ambiguous_message_is_asked_about_only_after_it_has_settled() -> None:
     assert decide(ambiguous=True) == (Step.ASK, 15.0)
+
+
+def test_one_that_is_ambiguous_again_and_again_is_asked_about_ever_later() -> None:
+    waits = [decide(attempts=attempts, ambiguous=True)[1] for attempts in range(1, 8)]
+    assert waits == sorted(set(waits))
+
+
+def test_what_never_came_goes_out_again_a_bounded_number_of_times() -> None:
+    def follow(attempts: int) -> Step:
+        return decide_unknown(is_missing=True, may_repeat=False, attempts=attempts, repeats=0)
+
+    assert (follow(1), follow(MAX_ATTEMPTS)) == (Step.RETRY, Step.HOLD)
+
+
+@pytest.mark.parametrize(
+    ("may_repeat", "repeats", "step"), [(True, 0, Step.RETRY), (True, 1, Step.HOLD), (False, 0, Step.HOLD)]
+)
+def test_what_may_have_come_is_repeated_once_where_that_is_the_lesser_harm(
+    may_repeat: bool,  # noqa: FBT001 - pytest passes it by name
+    repeats: int,
+    step: Step,
+) -> None:
+    assert decide_unknown(is_missing=False, may_repeat=may_repeat, attempts=1, repeats=repeats) is step
 
 
 def test_after_enough_attempts_or_two_days_it_is_given_up() -> None:

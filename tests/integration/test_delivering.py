@@ -1,0 +1,98 @@
+"""What becomes of messages when the other side misbehaves for long, with real servers and a clock that is set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from digest.clock import ManualClock
+from digest.messages import DeliveryState
+from digest.pipeline import run_pass
+from digest.planning.retries import MAX_ATTEMPTS
+from digest.store import deliveries as outbox
+from digest.store.outbox_views import Attempt, StoredDelivery
+from tests.integration.web.world import World, live_in
+
+FOR_EVER = 1_000
+READER = ("mailto:reader@example.org",)
+CHANNEL = ("slack:#papers",)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with live_in(tmp_path) as world:
+        yield world
+
+
+def pass_by(world: World, times: int, pause: timedelta = timedelta(minutes=20)) -> None:
+    """Make so many passes, with a pause after each."""
+    assert isinstance(world.clock, ManualClock)
+    for _ in range(times):
+        site = world.open()
+        try:
+            run_pass(site)
+        finally:
+            site.close()
+        world.clock.set(world.clock.now() + pause)
+
+
+def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
+    """Return the only delivery, with its attempts."""
+    site = world.open()
+    try:
+        with site.store.read() as conn:
+            (stored,) = outbox.list_deliveries(conn)
+            return outbox.load_delivery(conn, stored.delivery.id)
+    finally:
+        site.close()
+
+
+def test_a_mail_of_unknown_fate_is_sent_again_once_as_it_was_and_then_held(world: World) -> None:
+    world.write_config(to=READER)
+    world.mail.script.drop("END", times=FOR_EVER)
+    pass_by(world, 6)
+    assert len(world.mail.mails) == 2
+    assert len({mail.raw for mail in world.mail.mails}) == 1
+    stored, tries = look(world)
+    assert stored.delivery.state is DeliveryState.HELD
+    assert [one.outcome for one in tries] == ["repeated", "held"]
+
+
+def test_a_refusal_in_between_does_not_use_up_the_one_repetition(world: World) -> None:
+    world.write_config(to=READER)
+    world.mail.script.reply("RCPT", "451 4.7.1 greylisted")
+    world.mail.script.drop("END")
+    pass_by(world, 4)
+    stored, tries = look(world)
+    assert stored.delivery.state is DeliveryState.SENT
+    assert [one.outcome for one in tries] == ["ready", "repeated", "sent"]
+    assert len(world.mail.mails) == 2
+
+
+def test_a_post_that_never_arrives_is_tried_ever_more_seldom_and_then_held(world: World) -> None:
+    world.write_config(to=CHANNEL)
+    world.slack.faults.add("internal_error", times=FOR_EVER, path="chat.post")
+    pass_by(world, 12, timedelta(minutes=5))
+    assert look(world)[0].delivery.attempts < 12
+    pass_by(world, MAX_ATTEMPTS, timedelta(hours=7))
+    stored, tries = look(world)
+    assert (stored.delivery.state, stored.delivery.attempts) == (DeliveryState.HELD, MAX_ATTEMPTS)
+    assert len(tries) == MAX_ATTEMPTS
+    assert world.slack.messages == ()
+
+
+def test_what_is_configured_wrongly_is_held_until_the_operator_mends_it(world: World) -> None:
+    world.write_config(to=CHANNEL)
+    token = world.environ.pop("DIGEST_SLACK_TOKEN")
+    pass_by(world, 1)
+    stored, _ = look(world)
+    assert stored.delivery.state is DeliveryState.HELD
+    assert "DIGEST_SLACK_TOKEN" in stored.delivery.last_error
+    world.environ["DIGEST_SLACK_TOKEN"] = token
+    assert world.run("delivery", "retry", str(stored.delivery.id)).returncode == 0
+    pass_by(world, 1)
+    assert look(world)[0].delivery.state is DeliveryState.SENT
+    assert len(world.slack.messages) == 1
