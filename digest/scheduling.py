@@ -243,11 +243,11 @@ class Schedule:
             log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
         for kind, papers in polled.kinds.items():
             self.metrics.count_papers(str(kind), papers)
-        self._match()
+        self._match(first_looks=not polled.is_cut_short)
 
-    def _match(self) -> None:
+    def _match(self, *, first_looks: bool = True) -> None:
         with self.metrics.time_verb(Verb.MATCH):
-            matched = match(self._site)
+            matched = match(self._site, first_looks=first_looks)
         if matched.changes or matched.first_looks:
             papers, looks = len(matched.papers), matched.first_looks
             log_event(Verb.MATCH, "complete", changes=matched.changes, papers=papers, first_looks=looks)
@@ -289,10 +289,13 @@ class Schedule:
         with self._site.store.read() as conn:
             newest = feed_store.newest_match_run(conn)
         if newest != self._published_run:
-            written = publish_feeds(self._site)
-            self._published_run = newest
-            if written:
-                log_event(Verb.RENDER, "published", files=written)
+            feeds = publish_feeds(self._site)
+            for failure in feeds.failures:
+                log_event(Verb.RENDER, "failed", level=logging.WARNING, why=failure)
+            if not feeds.failures:
+                self._published_run = newest
+            if feeds.written:
+                log_event(Verb.RENDER, "published", files=feeds.written)
 
     def _reload(self, load: Callable[[], Config]) -> None:
         site = self._site

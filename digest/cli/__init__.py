@@ -74,13 +74,13 @@ class _LazyGroup(click.Group):
 @click.option("-v", "--verbose", is_flag=True, help="Log what happens, line by line, on standard error.")
 @click.pass_context
 def cli(ctx: click.Context, config_path: str | None, *, verbose: bool) -> None:
-    r"""Watch arXiv for saved queries and tell people once, calmly and at the right moment.
+    """Watch arXiv for saved queries and tell people once, calmly and at the right moment.
 
     \b
     digest demo                            everything at work, on made-up papers
     digest try "cat:cs.PF AND abs:GPU"     the real arXiv, sends nothing
     digest init                            your own
-    """
+    """  # noqa: D301 - click reads the backspace, which must be one
     ctx.obj = {"config_path": config_path, "verbose": verbose}
 
 

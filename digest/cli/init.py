@@ -41,14 +41,14 @@ def command(
     path: Path | None,
     force: bool,
 ) -> None:
-    r"""Write a commented FILE to start from: digest.toml where none is named. Never writes over one.
+    """Write a commented FILE to start from: digest.toml where none is named. Never writes over one.
 
     \b
     digest init --query "cat:cs.PF AND abs:GPU" --mail you@example.org
     digest init --query 'gpu=abs:GPU' --query 'perf=cat:cs.PF' --slack papers --contact you@example.org
 
     Without --mail and --slack, digests are printed where `digest run` runs.
-    """
+    """  # noqa: D301 - click reads the backspace, which must be one
     from digest.config import find_config, read_environment, starter_text  # noqa: PLC0415 - loaded when needed
 
     target = path or find_config(ctx.obj["config_path"], read_environment())

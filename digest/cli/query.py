@@ -103,11 +103,11 @@ def _query_as_json(query: StoredQuery, followers: list[str], papers: int) -> dic
 @click.argument("text", metavar="QUERY")
 @json_option
 def check(text: str, *, as_json: bool) -> None:
-    r"""Say how QUERY is read, and what arXiv would be asked.
+    """Say how QUERY is read, and what arXiv would be asked.
 
     \b
     digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
-    """
+    """  # noqa: D301 - click reads the backspace, which must be one
     from digest.query import parse_query, to_arxiv  # noqa: PLC0415 - the same
     from digest.query.printing import print_tree  # noqa: PLC0415 - the same
 
@@ -253,14 +253,14 @@ def _poll_as_json(poll: QueryHistory, changes: Mapping[int, StoredChange]) -> di
 @json_option
 @click.pass_context
 def explain(ctx: click.Context, query_text: str, paper_id: str, *, as_json: bool) -> None:
-    r"""Say why PAPER matches QUERY, or why not.
+    """Say why PAPER matches QUERY, or why not.
 
     PAPER is one that is stored; QUERY a saved query's name, or a query.
 
     \b
     digest query explain perf 2611.15012
     digest query explain 'cat:cs.PF AND abs:GPU' https://arxiv.org/abs/2611.15012
-    """
+    """  # noqa: D301 - click reads the backspace, which must be one
     from digest.cli.explaining import explain_match  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.read() as conn:

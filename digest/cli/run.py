@@ -33,7 +33,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
             if as_json:
                 print_json({"busy": busy.message})
             else:
-                click.echo(f"{busy.message} Nothing was done here.")
+                click.echo(f"{busy.message.rstrip('.')}. Nothing was done here.")
             return
     if as_json:
         print_json(_as_json(report))
@@ -41,34 +41,54 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
         _tell(report)
     if report.is_troubled:
         raise OutsideError(
-            "; ".join([*report.poll.failures, *report.plan.failures, *report.deliver.dead, *report.deliver.held]),
+            "; ".join(report.troubles),
             hint="What failed is kept and tried again by the next run; see digest status.",
         )
 
 
 def _tell(report: PassReport) -> None:
+    _tell_roster(report)
+    _tell_poll(report)
+    _tell_deliveries(report)
+
+
+def _tell_roster(report: PassReport) -> None:
     for name, problem in report.roster.unreadable:
         click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
-    if not report.poll.was_due:
+    for ended, added in report.roster.lookalikes:
+        click.echo(f'{ended} has ended and {added} is new; if it is the same renamed, write was = "{ended}".')
+    for destination, new, old in report.roster.kept_away:
+        click.echo(f"{destination} left {old}, which {new} looks like, and is left alone (subscription return).")
+
+
+def _tell_poll(report: PassReport) -> None:
+    if report.poll.failures:
+        click.echo("arXiv could not be looked at; what was announced meanwhile follows with the next look.")
+    elif not report.poll.was_due:
         click.echo(f"arXiv: {report.poll.why_not or 'nothing to ask'} (`digest run --now` asks all the same).")
-    elif report.poll.is_bootstrap and not report.poll.failures:
-        click.echo(f"First look at arXiv: {report.poll.papers:,} papers known from here on; none of them is news.")
+    elif report.poll.is_bootstrap:
+        click.echo("This was the first look at arXiv: what it found is known from here on and is no news.")
+
+
+def _tell_deliveries(report: PassReport) -> None:
     sent = report.deliver.total
     if sent:
         ways = ", ".join(f"{kind} {count}" for kind, count in sorted(report.deliver.sent.items()))
-        click.echo(
-            f"{_count(len(report.plan.digests), 'digest')} planned, {_count(sent, 'message')} sent ({ways})."
-        )
+        digests = _count(len(report.plan.digests), "digest")
+        click.echo(f"{digests} planned, {_count(sent, 'message')} sent ({ways}).")
     else:
-        click.echo("Nothing new to send." if not report.plan.digests else "Nothing was sent.")
+        is_quiet = not (report.plan.digests or report.troubles or report.waiting)
+        click.echo("Nothing new to send." if is_quiet else "Nothing was sent.")
     for line in report.deliver.retries:
         click.echo(f"will be tried again: {line}")
     for line in report.deliver.unknown:
         click.echo(f"fate unknown, will be asked about: {line}")
     if report.deliver.suppressed:
         click.echo(f"{report.deliver.suppressed} not sent: the reader has left.")
-    if report.feeds:
-        click.echo(f"{_count(report.feeds, 'feed file')} written.")
+    if report.feeds.written:
+        click.echo(f"{_count(report.feeds.written, 'feed file')} written.")
+    if report.waiting:
+        click.echo(f"{_count(report.waiting, 'message')} waiting for the next try (digest delivery list).")
 
 
 def _count(number: int, noun: str) -> str:
@@ -119,5 +139,6 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "dead": report.deliver.dead,
             "suppressed": report.deliver.suppressed,
         },
-        "feeds": report.feeds,
+        "feeds": {"written": report.feeds.written, "failures": report.feeds.failures},
+        "waiting": report.waiting,
     }

@@ -19,6 +19,7 @@ from digest.demo.arxiv import DemoArxiv
 from digest.demo.library import make_library
 from digest.demo.mail import MailSink
 from digest.demo.slack import SlackReceiver
+from digest.errors import ConfigurationError
 from digest.messages import Links
 from digest.pipeline import Silent, open_site, run_pass
 
@@ -130,7 +131,12 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
         width: columns of the terminal.
         color: whether the terminal shows colours.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{folder} can't be made: {error.strerror}", hint="Name another place with --folder."
+        ) from error
     for left_over in folder.glob("digest.db*"):
         left_over.unlink()
     library = make_library()

@@ -206,7 +206,7 @@ def _mark_failure(
         now=now,
         jitter=site.jitter(),
     )
-    reason = f"{error.message} {error.hint}".strip()
+    reason = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
     line = f"{delivery.destination}: {error.message}"
 
     def mark(conn: Connection) -> None:

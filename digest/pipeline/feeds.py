@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from digest.errors import DigestError
 from digest.pipeline.links import make_links
 from digest.pipeline.matching_step import readable
 from digest.planning.feeds import FEED_DAYS, FEED_ENTRIES, plan_feed
@@ -39,9 +41,17 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
     )
 
 
-def publish_feeds(site: Site) -> int:
-    """Write every feed that is a file, where its content has changed; return how many were written."""
-    written = 0
+@dataclass
+class FeedReport:
+    """Which feed files were written because their content changed, and which could not be."""
+
+    written: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def publish_feeds(site: Site) -> FeedReport:
+    """Write every feed that is a file, where its content has changed; one that can't be stops no other."""
+    report = FeedReport()
     with site.store.read() as conn:
         for due in subscription_store.load_subscriptions(conn):
             for destination in due.subscription.destinations:
@@ -49,8 +59,11 @@ def publish_feeds(site: Site) -> int:
                     feed = load_feed(conn, site, due)
                     is_json = destination.address.endswith(".json")
                     body = site.renderer.render_json_feed(feed) if is_json else site.renderer.render_atom(feed)
-                    written += write_if_changed(site.config.folder / destination.address, body)
-    return written
+                    try:
+                        report.written += write_if_changed(site.config.folder / destination.address, body)
+                    except DigestError as error:
+                        report.failures.append(error.message)
+    return report
 
 
 def feed_urls(conn: Connection, site: Site) -> dict[str, str]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from digest.announcements import Kind
 from digest.errors import QueryError
 from digest.matching import match_changes, select_for_subscription
 from digest.planning import choose_first_look
+from digest.planning.polls import Source
 from digest.query import matches, parse_query
+from digest.store import cursors as cursor_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
@@ -36,7 +39,7 @@ class MatchReport:
 
     Attributes:
         changes: changes held against the saved queries.
-        by_query: papers that entered or changed, by saved query's name.
+        by_query: news that entered or changed, by saved query's name.
         papers: distinct papers chosen for any subscription.
         first_looks: subscriptions that were given a first look.
     """
@@ -53,18 +56,27 @@ class MatchReport:
         if not self.changes:
             return "nothing new to match"
         names = " · ".join(f"{name} {count}" for name, count in self.by_query.items() if count)
+        if not names:
+            return "nothing new for any saved query"
         together = sum(self.by_query.values())
         twice = together - len(self.papers)
         overlap = f" ({twice} matched twice, shown once)" if twice > 0 else ""
-        return f"{names or 'no saved query'} = {len(self.papers)} paper{'s' * (len(self.papers) != 1)}{overlap}"
+        return f"{names} = {len(self.papers)} paper{'s' * (len(self.papers) != 1)}{overlap}"
 
 
-def match(site: Site) -> MatchReport:
-    """Match what has been found since the last pass, then give new saved queries their first look."""
+def match(site: Site, *, first_looks: bool = True) -> MatchReport:
+    """Match what has been found since the last pass, then give new saved queries their first look.
+
+    Args:
+        site: the installation.
+        first_looks: False while arXiv could not be asked: a first look that shows nothing for want of
+            papers would be the only one, so it stays owed.
+    """
     report = MatchReport()
     while _match_batch(site, report):
         site.progress.update(f"{report.changes:,} changes")
-    _give_first_looks(site, report)
+    if first_looks:
+        _give_first_looks(site, report)
     return report
 
 
@@ -115,10 +127,18 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     names = {revision.id: revision.name for revision, _ in revisions}
     for revision_id, outcome in outcomes.items():
         name = names[revision_id]
-        report.by_query[name] = report.by_query.get(name, 0) + len(outcome.new) + len(outcome.changed)
+        news = [id_ for id_ in (*outcome.new, *outcome.changed) if kind_of[id_] is not Kind.KNOWN]
+        report.by_query[name] = report.by_query.get(name, 0) + len(news)
     keys = {change.id: change.paper_key for change in changes}
     report.papers.update(keys[id_] for ids in chosen.values() for id_ in ids)
     return True
+
+
+def _has_looked(site: Site, first_look: match_store.FirstLook) -> bool:
+    source = Source(site.config.arxiv.source)
+    with site.store.read() as conn:
+        key = first_look.revision.canonical if source is Source.QUERY else ""
+        return cursor_store.load_cursor(conn, source, key).last_complete_at is not None
 
 
 def _give_first_looks(site: Site, report: MatchReport) -> None:
@@ -126,6 +146,8 @@ def _give_first_looks(site: Site, report: MatchReport) -> None:
     with site.store.read() as conn:
         pending = match_store.pending_first_looks(conn)
     for first_look in pending:
+        if not _has_looked(site, first_look):
+            continue  # an empty first look would be the only one: it stays owed until arXiv was read
         queries = [query for _, query in readable([first_look.revision])]
         with site.store.begin() as conn:
             latest = paper_store.latest_changes(conn)

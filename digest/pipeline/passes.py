@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from digest.messages import DeliveryState
 from digest.pipeline.delivering import DeliverReport, deliver
-from digest.pipeline.feeds import publish_feeds
+from digest.pipeline.feeds import FeedReport, publish_feeds
 from digest.pipeline.looking_back import look_back
 from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.planning_step import PlanReport, plan
 from digest.pipeline.polling import poll
 from digest.pipeline.roster import RosterReport, sync_roster
 from digest.store import deliveries as outbox
-from digest.store import hold_worker
+from digest.store import hold_worker, overview
 from digest.store import runs as run_store
 from digest.store.gate import adopt_gate
 
@@ -28,19 +29,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What one pass did, verb by verb."""
+    """What one pass did, verb by verb; `waiting` counts messages that wait for their next try."""
 
     roster: RosterReport
     poll: PollReport
     match: MatchReport
     plan: PlanReport
     deliver: DeliverReport
-    feeds: int
+    feeds: FeedReport
+    waiting: int = 0
 
     @property
     def is_troubled(self) -> bool:
         """Whether the outside world failed somewhere; what failed is tried again by the next pass."""
-        return bool(self.poll.failures or self.plan.failures or self.deliver.dead or self.deliver.held)
+        return bool(self.troubles)
+
+    @property
+    def troubles(self) -> list[str]:
+        """What failed, one sentence each, in the order it happened."""
+        sent = self.deliver
+        return [
+            *self.poll.failures,
+            *self.plan.failures,
+            *sent.retries,
+            *sent.held,
+            *sent.dead,
+            *self.feeds.failures,
+        ]
 
 
 def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = timedelta(0)) -> PassReport:
@@ -64,14 +79,16 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
             tell("compare", "")
             site.progress.end("compare", polled.describe_changes())
         tell("match", "")
-        matched = match(site)
+        matched = match(site, first_looks=not polled.is_cut_short)
         site.progress.end("match", matched.describe())
         planned = plan(site, patience=patience)
         tell("deliver", "")
         delivered = deliver(site)
         feeds = publish_feeds(site)
-        site.progress.end("deliver", delivered.describe(feeds))
-    return PassReport(roster, polled, matched, planned, delivered, feeds)
+        site.progress.end("deliver", delivered.describe(feeds.written))
+        with site.store.read() as conn:
+            waiting = overview.load_outbox(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
+    return PassReport(roster, polled, matched, planned, delivered, feeds, waiting)
 
 
 def recover(site: Site) -> None:

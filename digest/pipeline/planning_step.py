@@ -15,6 +15,7 @@ from digest.errors import DigestError
 from digest.messages import Occasion
 from digest.pipeline.links import make_links, remember_tokens
 from digest.pipeline.matching_step import readable
+from digest.pipeline.roster import make_due_what_waits
 from digest.planning import assess_coverage, join_coverages, latest_slot, next_due, plan_deliveries, plan_digest
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
@@ -67,6 +68,8 @@ def plan(site: Site, *, patience: timedelta = timedelta(0)) -> PlanReport:
     """
     report = PlanReport()
     now = site.clock.now()
+    with site.store.begin() as conn:
+        make_due_what_waits(conn, now)
     with site.store.read() as conn:
         first_looks = subscription_store.load_subscriptions(conn, ids=match_store.unplanned_first_looks(conn))
     for due in first_looks:

@@ -51,6 +51,7 @@ class PollReport:
         kinds: changes found, by kind.
         quarantined: entries set aside because they could not be read.
         failures: what went wrong, one sentence each.
+        is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
     """
 
     was_due: bool = False
@@ -62,6 +63,7 @@ class PollReport:
     kinds: dict[Kind, int] = field(default_factory=dict)
     quarantined: int = 0
     failures: list[str] = field(default_factory=list)
+    is_cut_short: bool = False
 
     def describe_changes(self) -> str:
         """Say how many changes of each kind, in the order a digest shows them."""
@@ -117,6 +119,7 @@ class RecordedRun:
         except ArxivError as error:
             self.failure = error
             self._report.failures.append(error.message)
+            self._report.is_cut_short = self._report.is_cut_short or self.stops_all
             self._finish("failed", failure=error.message)
         else:
             self._finish("complete" if self._papers else "empty", move_to=started)

@@ -17,9 +17,10 @@ from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
 from digest.store.syncing import sync_subscriptions
-from digest.subscriptions import DestinationKind, Origin
+from digest.subscriptions import DestinationKind, Origin, SubscriptionState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -29,12 +30,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RosterReport:
-    """What reading the file changed: names of saved queries and subscriptions, and queries that can't be read."""
+    """What reading the file changed.
+
+    Attributes:
+        added, edited, ended: names of saved queries and subscriptions.
+        unreadable: saved queries that can't be read, each with what is wrong.
+        lookalikes: (ended, new) subscriptions that share a destination and may be one, renamed.
+        kept_away: (destination, new subscription, the one left): who left keeps being left alone.
+    """
 
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
     unreadable: tuple[tuple[str, str], ...] = ()
+    lookalikes: tuple[tuple[str, str], ...] = ()
+    kept_away: tuple[tuple[str, str, str], ...] = ()
 
 
 def sync_roster(site: Site) -> RosterReport:
@@ -58,7 +68,9 @@ def sync_roster(site: Site) -> RosterReport:
             now,
             lambda subscription: next_due(subscription.cadence, now),
         )
-        _make_due_what_waits(conn, now)
+        make_due_what_waits(conn, now)
+        lookalikes = _find_lookalikes(conn, subscriptions.ended, subscriptions.added)
+        kept_away = _keep_leavers_away(conn, subscriptions.added, now)
         for subscription in site.config.subscriptions:
             for destination in subscription.destinations:
                 if destination.kind is DestinationKind.MAIL:
@@ -68,10 +80,33 @@ def sync_roster(site: Site) -> RosterReport:
         edited=(*queries.edited, *subscriptions.edited),
         ended=(*queries.ended, *subscriptions.ended),
         unreadable=tuple(unreadable),
+        lookalikes=lookalikes,
+        kept_away=kept_away,
     )
 
 
-def _make_due_what_waits(conn: Connection, now: datetime) -> None:
+def _find_lookalikes(conn: Connection, ended: Sequence[str], added: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    stored = subscription_store.load_subscriptions(conn, names=(*ended, *added), include_ended=True)
+    queries = {due.subscription.name: set(due.subscription.queries) for due in stored}
+    return tuple((old, new) for old in ended for new in added if queries.get(old, set()) & queries.get(new, set()))
+
+
+def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:
+    """Let leaving hold where a subscription comes back under another name, with the same saved queries."""
+    kept_away = []
+    for new in subscription_store.load_subscriptions(conn, names=added) if added else ():
+        for destination in new.subscription.destinations:
+            left = subscriber_store.load_departures(conn, destination) - {new.subscription.name}
+            for old in subscription_store.load_subscriptions(conn, names=left, include_ended=True) if left else ():
+                is_gone = old.state == SubscriptionState.ENDED
+                if is_gone and set(old.subscription.queries) == set(new.subscription.queries):
+                    how = f"left {old.subscription.name}, which this looks like"
+                    subscriber_store.leave(conn, destination, new.subscription.name, how=how, at=now)
+                    kept_away.append((str(destination), new.subscription.name, old.subscription.name))
+    return tuple(kept_away)
+
+
+def make_due_what_waits(conn: Connection, now: datetime) -> None:
     """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns."""
     subscription_store.end_pauses(conn, now)
     waiting = subscription_store.load_subscriptions(conn, match_store.undue_subscriptions(conn))

@@ -57,13 +57,16 @@ def describe_coverage(coverage: Coverage) -> CoverageView:
         sentence = "no mailing has been looked at yet"
         return CoverageView(CoverageState.NONE, sentence, sentence)
     by_search = ", by search" if coverage.source == "query" else ""
-    figures = f"{coverage.looked_at:,} looked at, {coverage.matched:,} matched"
+    # A first look shows papers from before the look it reports: figures that do not belong together stay out.
+    belongs = coverage.looked_at >= coverage.matched
+    figures = f", {coverage.looked_at:,} looked at, {coverage.matched:,} matched" if belongs else ""
     mailing = f"mailing of {write_day(coverage.mailing)}{by_search}"
     if coverage.is_complete:
-        sentence = f"{mailing}: complete, {figures}{_when(coverage)}"
-        return CoverageView(CoverageState.COMPLETE, sentence, f"mailing complete: {figures}")
-    sentence = f"{mailing}: still incomplete, {figures}{_when(coverage)}; the rest follows"
-    return CoverageView(CoverageState.INCOMPLETE, sentence, f"mailing incomplete: {figures}, the rest follows")
+        sentence = f"{mailing}: complete{figures}{_when(coverage)}"
+        return CoverageView(CoverageState.COMPLETE, sentence, f"mailing complete{figures.replace(',', ':', 1)}")
+    sentence = f"{mailing}: still incomplete{figures}{_when(coverage)}; the rest follows"
+    brief = f"mailing incomplete{figures.replace(',', ':', 1)}; the rest follows"
+    return CoverageView(CoverageState.INCOMPLETE, sentence, brief)
 
 
 def write_headline(digest: Digest) -> str:

@@ -214,16 +214,22 @@ def is_held(conn: Connection) -> bool:
     return conn.execute(held).first() is not None
 
 
-def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING) -> None:
+def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passers_by: bool = False) -> None:
     """Free the gate of a process known to be dead: for one that knows itself alone, at its start.
 
     Its last request may have lived until a moment ago, so the spacing starts now. A passer-by (see
     `PASSER_BY`) is not the one known to be dead, and keeps what it holds.
+
+    Args:
+        conn: a writing transaction.
+        clock: tells the time where it is simulated.
+        spacing: seconds between requests.
+        passers_by: free what a passer-by left as well, where it is known that none is about.
     """
     now = _now(clock)
-    free = update(gate).where(
-        gate.c.name == NAME, gate.c.lease_until > now, gate.c.holder.not_like(f"{PASSER_BY}%")
-    )
+    free = update(gate).where(gate.c.name == NAME, gate.c.lease_until > now)
+    if not passers_by:
+        free = free.where(gate.c.holder.not_like(f"{PASSER_BY}%"))
     conn.execute(free.values(lease_until=now, next_at=later(gate.c.next_at, now + spacing)))
 
 

@@ -219,3 +219,45 @@ def test_who_left_gets_nothing_more_whatever_the_file_says(
     report = here.run()
     assert here.mail.mails == ()
     assert report.deliver.sent == {"slack": 1}
+
+
+def test_who_left_stays_away_when_the_subscription_comes_back_under_another_name(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv)
+    here.run()
+    here.command("subscription", "leave", "perf-team", "mailto:reader@example.org")
+    text = (here.folder / "digest.toml").read_text()
+    (here.folder / "digest.toml").write_text(text.replace('name = "perf-team"', 'name = "renamed"'))
+    later(clock, 3)
+    report = here.run()
+    assert report.roster.lookalikes == (("perf-team", "renamed"),)
+    assert report.roster.kept_away == (("mailto:reader@example.org", "renamed", "perf-team"),)
+    assert len(here.mail.mails) == 1
+
+
+@pytest.mark.parametrize("kind", ["429", "reset"])
+def test_a_first_look_stays_owed_until_arxiv_could_be_read(
+    kind: str, arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv)
+    arxiv.faults.add(kind, times=3)
+    assert here.run().plan.digests == []
+    arxiv.faults.clear()
+    clock.advance(timedelta(minutes=2))
+    here.run()
+    clock.advance(timedelta(hours=3))
+    first = here.run().plan.digests or here.reports[1].plan.digests
+    assert [str(digest.occasion) for digest in first] == ["first look"]
+    assert len(first[0].entries) >= 15
+
+
+def test_a_feed_file_that_cannot_be_written_stops_nothing_and_is_told(
+    arxiv: DemoArxiv, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv)
+    (here.folder / "feeds").write_text("a file where a folder should be")
+    report = here.run()
+    assert report.deliver.sent["mailto"] == 1
+    assert len(report.feeds.failures) == 1
+    assert report.troubles == report.feeds.failures

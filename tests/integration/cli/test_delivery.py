@@ -11,7 +11,7 @@ from tests.integration.cli.lively import World
 
 LIST = """\
 ID  STATE     TO                         SUBSCRIPTION  SLOT        WHEN (Berlin)
-10  dead      mailto:old@digest.example  old-mail      2026-11-20  Fri 20 Nov 09:05  the mail server answered 550 at RCPT TO: 5.1.1 no such user…
+10  dead      mailto:old@digest.example  old-mail      2026-11-20  Fri 20 Nov 09:05  the mail server answered 550 at RCPT TO: 5.1.1 no such…
 9   sent 2/2  slack:#papers              perf-team     2026-11-20  Fri 20 Nov 09:05
 8   sent 1/2  slack:#papers              perf-team     2026-11-20  Fri 20 Nov 09:05
 … 7 older ones: --limit 10
