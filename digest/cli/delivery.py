@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 LISTING = "digest delivery list"
 _STATES = ("ready", "claimed", "sending", "sent", "unknown", "held", "dead", "suppressed", "superseded")
+_ID = click.IntRange(1, 2**63 - 1)
+"""What a database takes for an id."""
+
 _WIDEST_ADDRESS = 40
 _WIDEST_ERROR = 60
 
@@ -121,7 +124,7 @@ def _as_json(one: StoredDelivery) -> dict[str, object]:
 
 
 @command.command()
-@click.argument("delivery_id", metavar="ID", type=int)
+@click.argument("delivery_id", metavar="ID", type=_ID)
 @json_option
 @click.pass_context
 def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
@@ -206,7 +209,7 @@ def _print_glance(one: StoredDelivery, glance: Sequence[str]) -> None:
 
 
 @command.command()
-@click.argument("delivery_ids", metavar="ID…", type=int, nargs=-1, required=True)
+@click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
 @click.pass_context
 def retry(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """Send ID… with the next run, though dead, held, or in doubt."""
@@ -222,7 +225,7 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
 
 
 @command.command()
-@click.argument("delivery_ids", metavar="ID…", type=int, nargs=-1, required=True)
+@click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
 @click.pass_context
 def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """Never send ID…, and let nobody be asked about them again."""

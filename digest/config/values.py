@@ -27,6 +27,8 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((datetime, date, time), "a date or time"),
 )
 _MOST_DAYS = 365
+_MOST_PAPERS = 100_000
+"""A mailing has about a thousand; databases keep the figure in 32 bits."""
 
 
 def describe_type(value: object) -> str:
@@ -118,8 +120,10 @@ def read_cap(value: object) -> int | None:
     """Read how many papers a digest shows; None for all."""
     if value == UNLIMITED:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigurationError(f'must be a whole number from 1, or "{UNLIMITED}" for all papers')
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAPERS:
+        raise ConfigurationError(
+            f'must be a whole number from 1 to {_MOST_PAPERS:,}, or "{UNLIMITED}" for all papers'
+        )
     return value
 
 
