@@ -5,7 +5,6 @@ Exit codes: 0 done · 1 something of ours failed · 2 usage · 3 configuration �
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 
 import click
@@ -99,8 +98,9 @@ def run_cli(args: list[str] | None = None) -> int:
     except DigestError as error:
         show_error(error)
         return error.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone; nothing is left to say to them
+    except SystemExit:
+        # With standalone mode off, click and rich leave by themselves for one reason only: whoever read our
+        # output has gone. That is no failure of ours, and nothing is left to say.
         return 0
     return result if isinstance(result, int) else 0
 

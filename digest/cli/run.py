@@ -42,7 +42,9 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
     if report.is_troubled:
         raise OutsideError(
             "; ".join(report.troubles),
-            hint="What failed is kept and tried again by the next run; see digest status.",
+            hint="What is dead or held waits for you: see digest status. All else is tried again by the next run."
+            if report.deliver.dead or report.deliver.held
+            else "What failed is kept and tried again by the next run; see digest status.",
         )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -96,3 +99,29 @@ def test_what_is_configured_wrongly_is_held_until_the_operator_mends_it(world: W
     pass_by(world, 1)
     assert look(world)[0].delivery.state is DeliveryState.SENT
     assert len(world.slack.messages) == 1
+
+
+def test_a_run_promises_no_second_try_of_what_was_given_up(world: World) -> None:
+    world.write_config(to=READER)
+    world.mail.script.reply("RCPT", "550 5.1.1 no such user")
+    done = world.run("run")
+    assert done.returncode == 4
+    assert "550 at RCPT TO: 5.1.1 no such user" in done.stderr
+    assert "What is dead or held waits for you" in done.stderr
+
+
+def test_output_that_nobody_reads_to_its_end_is_no_failure(world: World) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as nobody:
+        done = subprocess.run(
+            [sys.executable, "-m", "digest", "config", "show"],
+            cwd=world.folder,
+            env=world.environment(),
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
