@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Double
+from sqlalchemy import Double, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -62,6 +62,15 @@ def _postgresql_later(element: later, compiler: SQLCompiler, **options: Any) -> 
 def insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
     return sqlite.insert(table) if conn.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def take_turn(conn: Connection, key: int) -> None:
+    """Let one transaction at a time go on from here: those that name the same key wait for its end.
+
+    On SQLite whoever writes has its turn already.
+    """
+    if conn.dialect.name == "postgresql":
+        conn.execute(select(func.pg_advisory_xact_lock(key)))
 
 
 def in_chunks(values: Iterable[T]) -> Iterator[list[T]]:

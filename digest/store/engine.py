@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
+from sqlite3 import OperationalError
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, create_engine, event, make_url
@@ -28,6 +29,9 @@ _READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly"
 _SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": 2}
 """What every SQLite connection must report after it was asked to: `synchronous` 2 is FULL, without which
 a power cut loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
+
+_MODE_ATTEMPTS = 5
+"""So many processes may start on a new file at the same moment before one is told that it is locked."""
 
 
 class Store:
@@ -184,13 +188,26 @@ def _set_sqlite_modes(connection: SqliteConnection, _: object) -> None:
     """Take transactions into our own hands, and make sure of the modes that durability rests on."""
     connection.isolation_level = None
     for name, wanted in _SQLITE_MODES.items():
-        connection.execute(f"PRAGMA {name}={wanted}").close()
+        _set_mode(connection, f"PRAGMA {name}={wanted}")
         (found,) = connection.execute(f"PRAGMA {name}").fetchone()
         if found != wanted:
             raise StoreError(
                 f"SQLite keeps {name} at {found!r} where {wanted!r} is needed",
                 hint="Keep the database on a local disk: network file systems can't share its journal.",
             )
+
+
+def _set_mode(connection: SqliteConnection, statement: str) -> None:
+    """Set a mode, waiting for others who do: where the journal's is switched SQLite itself does not wait."""
+    for _ in range(_MODE_ATTEMPTS):
+        try:
+            connection.execute(statement).close()
+        except OperationalError:
+            connection.execute("BEGIN IMMEDIATE").close()  # here it does, as long as busy_timeout says
+            connection.execute("ROLLBACK").close()
+        else:
+            return
+    connection.execute(statement).close()
 
 
 def _begin_sqlite(conn: Connection) -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Text, column, inspect, select, table, text
+from sqlalchemy import Text, column, inspect, select, table
 from sqlalchemy.exc import DBAPIError
 
 from digest.errors import SchemaMismatch, StoreError
+from digest.store.dialect import take_turn
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -85,7 +86,7 @@ def upgrade(store: Store) -> MigrationReport:
         StoreError: the tables can't be built.
     """
     with store.begin() as conn:
-        _lock(conn)
+        take_turn(conn, _LOCK_KEY)
         before = current_revision(conn)
         if before and before not in known_revisions():
             check_revision(before, store.url_masked)
@@ -102,13 +103,8 @@ def upgrade(store: Store) -> MigrationReport:
 def downgrade(store: Store, revision: str) -> None:
     """Take a database back to an earlier revision ("base" for no tables), with what only later ones know lost."""
     with store.begin() as conn:
-        _lock(conn)
+        take_turn(conn, _LOCK_KEY)
         _run(conn, "downgrade", revision)
-
-
-def _lock(conn: Connection) -> None:
-    if conn.dialect.name == "postgresql":
-        conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
 
 
 def _run(conn: Connection, direction: str, revision: str) -> None:

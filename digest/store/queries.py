@@ -11,6 +11,7 @@ from sqlalchemy import Select, bindparam, func, insert, select, update
 from digest.errors import UnknownName
 from digest.matching import ActiveRevision
 from digest.messages import DayCount
+from digest.store.dialect import take_turn
 from digest.store.marks import MATCHED, STORED, load_mark
 from digest.store.packing import count_packed, unpack
 from digest.store.schema import match_runs, query_matches, query_revisions, saved_queries
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 ACTIVE, ENDED = "active", "ended"
 """States of a saved query."""
+
+_SYNCING = 20_260_302
+"""Names the turn of whoever brings the store in line with a file; any number that nobody else uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ def sync_queries(
         origin: `Origin` as text.
         at: the moment (UTC).
     """
+    take_turn(conn, _SYNCING)  # replicas that start together read the same file
     stored = {row.name: row for row in conn.execute(_current().where(saved_queries.c.origin == origin))}
     live = {name for name, row in stored.items() if row.state == ACTIVE}
     added = [name for name in queries if name not in live]
