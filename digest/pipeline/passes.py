@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from digest.pipeline.site import Site
 
 
+ORPHANS_SETTLE = timedelta(minutes=1)
+"""How long a message a dead process may have sent is left alone: the other side may still be taking it."""
+
+
 @dataclass(frozen=True, slots=True)
 class PassReport:
     """What one pass did, verb by verb; `waiting` counts messages that wait for their next try."""
@@ -96,5 +100,5 @@ def recover(site: Site) -> None:
     with site.store.begin() as conn:
         run_store.abandon_running(conn, site.clock.now())
         if site.store.dialect == "sqlite":
-            outbox.adopt_orphans(conn, site.clock.now())
+            outbox.adopt_orphans(conn, site.clock.now(), settle=ORPHANS_SETTLE)
             adopt_gate(conn, site.clock)
