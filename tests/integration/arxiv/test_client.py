@@ -14,7 +14,7 @@ import pytest
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog, ShortPage
 from digest.arxiv.exchange import Asked, Line
 from digest.arxiv.oai import TokenExpired, UnknownPaper
-from digest.clock import ManualClock, monotonic
+from digest.clock import ManualClock, SystemClock, monotonic
 from digest.errors import (
     ArxivError,
     ArxivFaulted,
@@ -341,7 +341,14 @@ def test_the_gate_is_released_when_the_operator_interrupts(
     arxiv.script(Reply(way=Way.SILENT))
     main = threading.main_thread().ident
     assert main is not None
-    interrupt = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+
+    def interrupt_once_asked() -> None:
+        while not arxiv.seen:
+            SystemClock().sleep(0.01)
+        SystemClock().sleep(0.2)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    interrupt = threading.Thread(target=interrupt_once_asked)
     interrupt.start()
     with pytest.raises(KeyboardInterrupt):
         client.search("a", size=1)
