@@ -70,11 +70,12 @@ def open_client(
 ) -> ArxivClient:
     """Return the client for the configured addresses; it says who asks and how to reach them."""
     arxiv = config.arxiv
-    contact = f"; mailto:{arxiv.contact}" if arxiv.contact else ""
-    home = f"+{config.web.base_url}" if config.web.base_url else "+https://digest.example"
+    home = f"+{config.web.base_url}" if config.web.base_url else ""
+    contact = f"mailto:{arxiv.contact}" if "@" in arxiv.contact else arxiv.contact
+    who = "; ".join(filter(None, (home, contact))) or "no contact given"
     return ArxivClient(
         ArxivAddresses(arxiv.api_url, arxiv.oai_url, arxiv.rss_url),
-        f"preprint-digest/{__version__} ({home}{contact})",
+        f"preprint-digest/{__version__} ({who})",
         gate,
         clock,
         on_request=on_request,
