@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import signal
 import socket
-import threading
 import zlib
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
@@ -14,7 +12,7 @@ import pytest
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog, ShortPage
 from digest.arxiv.exchange import Asked, Line
 from digest.arxiv.oai import TokenExpired, UnknownPaper
-from digest.clock import ManualClock, SystemClock, monotonic
+from digest.clock import ManualClock, monotonic
 from digest.errors import (
     ArxivError,
     ArxivFaulted,
@@ -333,29 +331,6 @@ def test_a_refused_connection_is_one_plain_sentence(
     assert_says_what_was_asked(caught.value, "papers 0-0 of 'a'")
     assert gate.outcomes == [FAILED] * 3
     assert (requests[0].status, requests[0].size, requests[0].sha256) == (None, 0, "")
-
-
-def test_the_gate_is_released_when_the_operator_interrupts(
-    arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate, requests: list[RequestLog]
-) -> None:
-    arxiv.script(Reply(way=Way.SILENT))
-    main = threading.main_thread().ident
-    assert main is not None
-
-    def interrupt_once_asked() -> None:
-        while not arxiv.seen:
-            SystemClock().sleep(0.01)
-        SystemClock().sleep(0.2)
-        signal.pthread_kill(main, signal.SIGINT)
-
-    interrupt = threading.Thread(target=interrupt_once_asked)
-    interrupt.start()
-    with pytest.raises(KeyboardInterrupt):
-        client.search("a", size=1)
-    interrupt.join()
-    assert gate.open is None
-    assert gate.outcomes == [FAILED]
-    assert requests[0].detail == "KeyboardInterrupt"
 
 
 def test_without_leave_nothing_is_asked(arxiv: ScriptedArxiv) -> None:
