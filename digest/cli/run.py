@@ -8,7 +8,7 @@ import click
 
 from digest.cli.opening import opened
 from digest.cli.telling import Lines, json_option, print_json
-from digest.errors import OutsideError, StoreBusy
+from digest.errors import AnotherWorker, OutsideError
 
 if TYPE_CHECKING:
     from digest.pipeline import PassReport
@@ -29,7 +29,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
     with opened(ctx, progress=Lines(quiet=as_json)) as site:
         try:
             report = run_pass(site, poll_anyway=poll_anyway)
-        except StoreBusy as busy:
+        except AnotherWorker as busy:
             if as_json:
                 print_json({"busy": busy.message})
             else:

@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from digest.errors import StoreBusy, StoreError
+from digest.errors import AnotherWorker, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ def hold_worker(store: Store) -> Iterator[None]:
     On PostgreSQL any number of processes may work, and nothing is held.
 
     Raises:
-        StoreBusy: another process is the worker; its number is named.
+        AnotherWorker: another process is the worker; its number is named.
         StoreError: the lock's file can't be written.
     """
     if store.path is None:
@@ -56,7 +56,7 @@ def _take_lock(handle: int, lock: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
-        raise StoreBusy(
+        raise AnotherWorker(
             f"process {holder} works on this database already (it holds {lock})",
             hint="Let it finish, or stop it; commands that read or edit work beside it.",
         ) from None

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from digest.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
+from digest.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreBusy, StoreError
 from digest.store import engine, hold_worker, migrate, migrating, open_store
 from digest.store.schema import installation, marks
 
@@ -191,15 +191,19 @@ def test_a_writer_who_waits_too_long_is_told_who_is_to_blame(
 ) -> None:
     monkeypatch.setitem(engine._SQLITE_MODES, "busy_timeout", 20)
     opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
-    with opened.begin(), pytest.raises(StoreBusy, match="held by another process"), opened.begin():
+    with opened.begin(), pytest.raises(StoreBusy, match="held by another process") as busy, opened.begin():
         pass
+    assert not isinstance(busy.value, AnotherWorker)  # a run that meets only this has something to tell
     opened.close()
 
 
 def test_one_worker_to_one_sqlite_file_and_the_second_is_told_its_number(tmp_path: Path) -> None:
     opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
     with hold_worker(opened):
-        with pytest.raises(StoreBusy, match=f"process {os.getpid()} works on this database"), hold_worker(opened):
+        with (
+            pytest.raises(AnotherWorker, match=f"process {os.getpid()} works on this database"),
+            hold_worker(opened),
+        ):
             pass
         with opened.begin() as conn:
             conn.execute(update(marks).values(value=1))
