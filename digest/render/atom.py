@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _ATOM = "http://www.w3.org/2005/Atom"
 # The default namespace has no prefix, which lxml asks to be written so and its stubs do not know.
-_NAMESPACES: dict[str, str] = {None: _ATOM}  # type: ignore[dict-item]
+_NAMESPACES: dict[str, str] = {None: _ATOM}  # type: ignore[dict-item]  # see above
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _CATEGORY_SCHEME = "http://arxiv.org/schemas/atom"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, and_, delete, func, insert, select, true, update
 
+from digest.consent import SubscriberState
 from digest.store import dialect
 from digest.store.destinations import destination_key
 from digest.store.schema import (
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
 
 EVERYTHING = ""
 """In place of a subscription's name: all of them, for good."""
-
-
-class SubscriberState(StrEnum):
-    """Only `CONFIRMED` is written to."""
-
-    PENDING = "pending"
-    CONFIRMED = "confirmed"
-    LEFT = "left"
 
 
 class DestinationState(StrEnum):
