@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, and_, delete, func, insert, select, true, update
 
-from digest.consent import SubscriberState
+from digest.consent import EVERYTHING, SubscriberState
 from digest.store import dialect
 from digest.store.destinations import destination_key
 from digest.store.schema import (
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection
-
-EVERYTHING = ""
-"""In place of a subscription's name: all of them, for good."""
 
 
 class DestinationState(StrEnum):

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from digest.consent import EVERYTHING
 from digest.store.feeds import FeedPlace, load_feed_places, newest_match_run
-from digest.store.subscribers import EVERYTHING, leave, load_departures
+from digest.store.subscribers import leave, load_departures
 from digest.store.subscriptions import bump_feed_generation, end, revoke_feed
 from tests.contract.store.made import (
     FEED,

@@ -1,0 +1,55 @@
+"""`digest try`: one look at arXiv that stores and sends nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from digest.clock import ManualClock
+from digest.demo.arxiv import DemoArxiv
+from digest.demo.library import make_library
+
+ROOT = Path(__file__).parents[3]
+QUERY = "cat:cs.PF AND abs:GPU"
+
+
+def call_try(folder: Path, url: str, *more: str) -> subprocess.CompletedProcess[str]:
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "DIGEST_ARXIV_API_URL": f"{url}/api/query",
+        "DIGEST_ARXIV_CONTACT": "ops@example.org",
+    }
+    return subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-m", "digest", "try", QUERY, *more],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_where_arxiv_cannot_be_reached_it_says_so_in_one_line_and_points_at_the_demo(tmp_path: Path) -> None:
+    done = call_try(tmp_path, "http://127.0.0.1:1")
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert (done.returncode, len(errors), done.stdout) == (4, 1, "")
+    assert "arXiv can't be reached from here" in errors[0]
+    assert "digest demo" in done.stderr
+
+
+def test_it_shows_the_papers_and_ends_in_toml_to_paste_and_leaves_no_database(tmp_path: Path) -> None:
+    clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
+    with DemoArxiv(make_library().papers, clock) as arxiv:
+        done = call_try(tmp_path, arxiv.url)
+    assert done.returncode == 0, done.stderr
+    assert "Tail latency below 10⁻³ s" in done.stdout
+    pasted = tomllib.loads(done.stdout[done.stdout.index("\n[queries]\n") :])
+    assert pasted["queries"] == {"mine": QUERY}
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
