@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from digest.errors import UsageError
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import date, datetime
 
 _NEW_STYLE = re.compile(r"(?P<yymm>\d{2}(?:0[1-9]|1[0-2]))\.(?P<number>\d{4,5})", re.ASCII)
 _OLD_STYLE = re.compile(
@@ -208,6 +208,8 @@ class Paper:
         submitter: only OAI-PMH tells; "" otherwise.
         is_withdrawn: arXiv marks it withdrawn (OAI), or this version's comment says so.
         versions: the history as far as the source tells it (OAI: all; Atom: none).
+        datestamp: UTC day on which arXiv last touched what it holds on the paper, from the OAI-PMH header;
+            None where the source does not say. It tells of arXiv's handling, not of the paper.
     """
 
     id: ArxivId
@@ -226,6 +228,7 @@ class Paper:
     submitter: str = ""
     is_withdrawn: bool = False
     versions: tuple[Version, ...] = field(default=(), repr=False)
+    datestamp: date | None = None
 
     @property
     def primary_category(self) -> str:

@@ -52,6 +52,8 @@ class AtomPage:
         per_page: how many papers a page was asked to have.
         title: the feed's title, which repeats the query as arXiv understood it.
         quarantined: entries that could not be read.
+        response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None where the
+            feed does not say.
     """
 
     papers: tuple[Paper, ...]
@@ -60,6 +62,7 @@ class AtomPage:
     per_page: int
     title: str
     quarantined: tuple[Quarantined, ...] = ()
+    response_date: datetime | None = None
 
     @property
     def entries(self) -> int:
@@ -98,6 +101,7 @@ def parse_atom(body: bytes) -> AtomPage:
         per_page=_read_count(feed, "itemsPerPage"),
         title=fold_line(read_text(feed.find(_ATOM + "title"))),
         quarantined=tuple(quarantined),
+        response_date=_read_response_date(feed),
     )
 
 
@@ -137,6 +141,13 @@ def _read_count(feed: etree._Element, name: str) -> int:
     if not _COUNT.fullmatch(text):
         raise ArxivUnreadable(f"the feed does not say its {name}", hint=TRY_AGAIN)
     return int(text)
+
+
+def _read_response_date(feed: etree._Element) -> datetime | None:
+    try:
+        return read_iso_date(feed.findtext(_ATOM + "updated") or "")
+    except ValueError:
+        return None
 
 
 def _read_paper(entry: etree._Element) -> Paper:

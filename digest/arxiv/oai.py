@@ -15,6 +15,7 @@ from digest.arxiv.documents import TRY_AGAIN, Document, MalformedEntry, Quaranti
 from digest.arxiv.texts import (
     fold_line,
     fold_paragraphs,
+    read_day,
     read_iso_date,
     read_rfc_date,
     says_withdrawn,
@@ -24,7 +25,7 @@ from digest.errors import ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadab
 from digest.papers import ArxivId, Paper, Version
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import date, datetime
 
     from lxml import etree
 
@@ -92,7 +93,7 @@ def parse_oai(body: bytes) -> OaiPage:
             if _is_deleted(entry):
                 deleted.append(_read_identifier(entry))
             else:
-                papers.append(_read_paper(_find_metadata(entry)))
+                papers.append(_read_paper(_find_metadata(entry), _read_datestamp(entry)))
         except MalformedEntry as error:
             quarantined.append(quarantine(position, entry, error))
     root = document.root
@@ -156,6 +157,13 @@ def _read_identifier(entry: etree._Element) -> str:
     return fold_line(entry.findtext(f"{_OAI}header/{_OAI}identifier") or "")
 
 
+def _read_datestamp(entry: etree._Element) -> date:
+    try:
+        return read_day(entry.findtext(f"{_OAI}header/{_OAI}datestamp") or "")
+    except ValueError as error:
+        raise MalformedEntry(f"its datestamp cannot be read: {error}") from error
+
+
 def _find_metadata(entry: etree._Element) -> etree._Element:
     other: str | None = None
     for child in entry.iterfind(f"{_OAI}metadata/*"):
@@ -167,7 +175,7 @@ def _find_metadata(entry: etree._Element) -> etree._Element:
     raise MalformedEntry(f"{_read_identifier(entry)[:80] or 'it'} comes without metadata")
 
 
-def _read_paper(raw: etree._Element) -> Paper:
+def _read_paper(raw: etree._Element, datestamp: date) -> Paper:
     fields: dict[str, str] = {}
     versions: list[Version] = []
     for child in raw:
@@ -196,6 +204,7 @@ def _read_paper(raw: etree._Element) -> Paper:
         submitter=read_name(fields.get("submitter", "")),
         is_withdrawn=versions[-1].is_withdrawal or says_withdrawn(comment),
         versions=tuple(versions),
+        datestamp=datestamp,
     )
 
 

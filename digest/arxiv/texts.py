@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Final
 
 _UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
@@ -37,6 +37,8 @@ _RFC_DATE = re.compile(
     r"(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})\s+(?:GMT|UTC?|(?P<sign>[+-])(?P<zone>\d{4}))",
     re.ASCII,
 )
+
+_DATESTAMP = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}:\d{2}Z)?", re.ASCII)
 
 
 def clean(text: str) -> str:
@@ -85,6 +87,18 @@ def read_iso_date(text: str) -> datetime:
     """
     moment = datetime.fromisoformat(text.strip())
     return _to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def read_day(text: str) -> date:
+    """Read a UTC day as OAI-PMH writes datestamps, whether or not a time of that day follows.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _DATESTAMP.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text.strip()[:40]!r} is no day")
+    return date(int(match[1]), int(match[2]), int(match[3]))
 
 
 def read_rfc_date(text: str) -> datetime:

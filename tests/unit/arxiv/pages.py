@@ -128,13 +128,15 @@ def raw_paper(
     )
 
 
-def oai_entry(metadata: str | None = None, *, id_: str = "2611.00001", status: str = "") -> str:
+def oai_entry(
+    metadata: str | None = None, *, id_: str = "2611.00001", status: str = "", datestamp: str = "2026-11-20"
+) -> str:
     """Return an entry of a list, without metadata where a status is given."""
     mark = f' status="{status}"' if status else ""
     held = "" if status else f"<metadata>{raw_paper(id_) if metadata is None else metadata}</metadata>"
     return (
         f"<record><header{mark}><identifier>oai:arXiv.org:{id_}</identifier>"
-        f"<datestamp>2026-11-20</datestamp></header>{held}</record>"
+        f"<datestamp>{datestamp}</datestamp></header>{held}</record>"
     )
 
 

@@ -49,11 +49,18 @@ def test_the_header_says_how_many_papers_there_are_and_which_these_are() -> None
     page = parse_atom(atom_feed(atom_entry(), total=5073, start=60, per_page=15))
     assert (page.total, page.start, page.per_page, page.entries) == (5073, 60, 15, 1)
     assert page.title == "arXiv Query: search_query=cat:cs.PF&id_list=&start=0"
+    assert page.response_date == datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def test_a_page_need_not_say_when_it_was_made() -> None:
+    body = atom_feed(atom_entry()).replace(b"2026-11-20T00:00:00Z", b"lately")
+    assert parse_atom(body).response_date is None
 
 
 def test_the_legacy_format_gives_the_same_kind_of_page() -> None:
     page = parse_atom(legacy_feed())
     assert (page.total, page.start, page.per_page) == (21, 20, 20)
+    assert page.response_date == datetime(2020, 8, 27, 4, tzinfo=UTC)
     (paper,) = page.papers
     assert (str(paper.id), paper.version) == ("hep-th/0007001", 3)
     assert paper.title == "A long title that goes on and on"

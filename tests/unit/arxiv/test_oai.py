@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -53,7 +53,21 @@ def test_an_entry_is_read_with_every_field_and_its_whole_history() -> None:
         license="http://creativecommons.org/licenses/by/4.0/",
         submitter="Ada One",
         versions=history,
+        datestamp=date(2026, 11, 20),
     )
+
+
+@pytest.mark.parametrize("datestamp", ["2026-11-20", " 2026-11-20\n", "2026-11-20T23:59:59Z"])
+def test_a_paper_comes_with_the_day_arxiv_last_touched_it(datestamp: str) -> None:
+    (paper,) = parse_oai(oai_page(oai_entry(datestamp=datestamp))).papers
+    assert paper.datestamp == date(2026, 11, 20)
+
+
+@pytest.mark.parametrize("datestamp", ["", "20261120", "2026-13-01", "2026-W47-5", "2026-11-20T23:59:59+05:00"])
+def test_a_paper_without_such_a_day_is_put_aside(datestamp: str) -> None:
+    page = parse_oai(oai_page(oai_entry(), oai_entry(datestamp=datestamp)))
+    assert page.records == 2
+    assert ["datestamp" in put_aside.error for put_aside in page.quarantined] == [True]
 
 
 def test_accents_in_names_are_resolved_and_texts_stay_in_tex() -> None:
