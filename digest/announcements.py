@@ -2,18 +2,34 @@
 
 arXiv announces in mailings at 20:00 US Eastern time on Sunday to Thursday evenings
 (https://info.arxiv.org/help/availability.html). A mailing goes by the Eastern date of its evening.
-Holidays are data, published by arXiv for each year; a deferred mailing is announced with the next.
+Holidays are data, published by arXiv for each year; a deferred mailing is announced with the next, and
+that is learnt from the ids: nothing here takes the calendar for the truth.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
+from statistics import median_high
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 EASTERN = ZoneInfo("America/New_York")
 MAILING_TIME = time(20, 0)
 """When a mailing goes out, Eastern time."""
+
+DEADLINE = time(14, 0)
+"""What is submitted until then goes into the evening's mailing, Eastern time."""
+
+ALARM_TIME = time(6, 0)
+"""Eastern time of the next morning by which a mailing that is not there is late."""
+
+_FRIDAY = 4
+_NEIGHBOURS = 20
+"""Papers on either side that have a say in which mailing brought one: held ones are outvoted."""
 
 _NO_MAILING_WEEKDAYS = frozenset({4, 5})  # Friday and Saturday, Monday being 0
 
@@ -75,3 +91,60 @@ def next_mailing(moment: datetime) -> date:
     while not (has_mailing(day) and mailing_moment(day) > moment):
         day += timedelta(days=1)
     return day
+
+
+def alarm_moment(mailing: date) -> datetime:
+    """Return when a mailing that has not been seen yet counts as late, in UTC."""
+    morning = datetime.combine(mailing + timedelta(days=1), ALARM_TIME, tzinfo=EASTERN)
+    return morning.astimezone(UTC)
+
+
+def mailings_between(after: datetime, until: datetime) -> Iterator[date]:
+    """Yield the Eastern dates of the mailings expected after one moment and until another, in order."""
+    day, last = after.astimezone(EASTERN).date(), until.astimezone(EASTERN).date()
+    while day <= last:
+        if has_mailing(day) and after < mailing_moment(day) <= until:
+            yield day
+        day += timedelta(days=1)
+
+
+def earliest_mailing(submitted: datetime) -> date:
+    """Return the Eastern date of the first mailing that can bring a paper submitted at a moment.
+
+    Source: the table of https://info.arxiv.org/help/availability.html. Moderation may hold a paper back
+    for days or months after that.
+    """
+    local = submitted.astimezone(EASTERN)
+    deadline = local.date() + timedelta(days=local.time() > DEADLINE)
+    while deadline.weekday() > _FRIDAY:
+        deadline += timedelta(days=1)
+    evening = deadline + timedelta(days=2) if deadline.weekday() == _FRIDAY else deadline
+    while not has_mailing(evening):
+        evening += timedelta(days=1)
+    return evening
+
+
+def estimate_mailings(submitted: Sequence[datetime], candidates: Sequence[date]) -> list[date]:
+    """Tell which of several mailings brought each of some papers, from the order of their ids.
+
+    Ids grow from mailing to mailing, and within one most papers were submitted just before it; the few
+    that were held back stand between neighbours that were not.
+
+    Args:
+        submitted: when the first versions were submitted (UTC), in the order of the papers' ids.
+        candidates: Eastern dates of the mailings that may have brought them, at least one, in order.
+
+    Returns:
+        A candidate for each paper; never an earlier one behind a later one.
+    """
+    last = len(candidates) - 1
+    own = [
+        next((n for n, day in enumerate(candidates) if day >= earliest), last)
+        for earliest in map(earliest_mailing, submitted)
+    ]
+    reached, estimates = 0, []
+    for number in range(len(own)):
+        around = own[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS + 1]
+        reached = max(reached, median_high(around))
+        estimates.append(candidates[reached])
+    return estimates

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from digest import tex
@@ -16,18 +17,34 @@ from digest.announcements import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from digest.papers import ArxivId, Paper
 
 
+LAG = timedelta(days=3)
+"""How far behind a replica of arXiv's is taken to be at most: a text that comes back sooner may be its past."""
+
+INDEX_LAG = timedelta(days=2)
+"""How far arXiv's search may be behind its harvest: hours mostly, a day at times."""
+
+
 @dataclass(frozen=True, slots=True)
 class KnownPaper:
-    """A paper as stored: its key, the row of its latest text, and the paper itself."""
+    """A paper as stored.
+
+    Attributes:
+        key: its key.
+        version_id: the row of its latest text.
+        paper: the paper itself, with the `datestamp` of the harvest that last changed it.
+        as_of: arXiv's own time of the answer that last changed it (UTC); None where that was not kept.
+        earlier: `content_hash` of the other texts it had.
+    """
 
     key: int
     version_id: int
     paper: Paper
+    as_of: datetime | None = None
+    earlier: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +114,28 @@ _ONLY_HARVEST_TELLS = ("report_no", "license", "submitter", "versions")
 
 
 def compare_papers(
-    papers: Iterable[Paper], known: Mapping[ArxivId, KnownPaper], horizon: Horizon
+    papers: Iterable[Paper],
+    known: Mapping[ArxivId, KnownPaper],
+    horizon: Horizon,
+    as_of: datetime | None = None,
 ) -> tuple[Change, ...]:
     """Hold papers against what is stored; return one change for each that differs, in id order.
 
-    A paper that occurs twice (pages overlap) counts once, at its highest version.
+    A paper that occurs twice (pages overlap) counts once, at its highest version. What shows an older
+    state than the stored one (see `is_outdated`) is no change.
+
+    Args:
+        papers: of one page.
+        known: those of them that are stored.
+        horizon: what was announced before Digest first looked.
+        as_of: arXiv's own time of the page (UTC); None where it tells none.
     """
     latest: dict[ArxivId, Paper] = {}
     for paper in papers:
         seen = latest.get(paper.id)
         if seen is None or paper.version >= seen.version:
             latest[paper.id] = paper
-    changes = (_compare_one(latest[id_], known.get(id_), horizon) for id_ in sorted(latest))
+    changes = (_compare_one(latest[id_], known.get(id_), horizon, as_of) for id_ in sorted(latest))
     return tuple(change for change in changes if change is not None)
 
 
@@ -123,15 +150,49 @@ def content_hash(paper: Paper) -> str:
     return hashlib.sha256(json.dumps(visible, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _compare_one(paper: Paper, known: KnownPaper | None, horizon: Horizon) -> Change | None:
+def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool:
+    """Whether a paper as it came shows an older state than the stored one.
+
+    arXiv answers from replicas and caches, some of them hours behind, with today's date on the answer.
+    What tells: the version; the harvest's datestamp of each paper; the time of the answer; and, on one and
+    the same day, a text that was stored before and left behind. The search tells no datestamp and follows
+    the harvest with some delay, so for that long it is not asked about a version the harvest has told.
+
+    Args:
+        paper: as it came.
+        known: as it is stored.
+        as_of: see `compare_papers`.
+    """
+    stored = known.paper
+    if paper.version != stored.version:
+        return paper.version < stored.version
+    if known.as_of is not None and as_of is not None and as_of < known.as_of:
+        return True
+    if paper.datestamp is not None and stored.datestamp is not None and paper.datestamp != stored.datestamp:
+        return paper.datestamp < stored.datestamp
+    told = as_of or known.as_of
+    if paper.datestamp is None and stored.datestamp is not None and told is not None:
+        return told - datetime.combine(stored.datestamp, time(), tzinfo=UTC) < INDEX_LAG
+    if told is None or known.as_of is None or told - known.as_of >= LAG:
+        return False
+    return _lost_categories_only(paper, stored) or content_hash(_fill_from_stored(paper, stored)) in known.earlier
+
+
+def _lost_categories_only(paper: Paper, stored: Paper) -> bool:
+    """Whether all that differs is a cross-list missing: arXiv adds them daily and hardly ever takes one back."""
+    lost = set(stored.categories) - set(paper.categories)
+    return bool(lost) and find_differences(stored, _fill_from_stored(paper, stored)) == ("categories",)
+
+
+def _compare_one(
+    paper: Paper, known: KnownPaper | None, horizon: Horizon, as_of: datetime | None
+) -> Change | None:
     if known is None:
         return Change(_classify_unseen(paper, horizon), paper)
-    if paper.version < known.paper.version:
-        return None  # a stale replica or page; what is stored is newer
     merged = _fill_from_stored(paper, known.paper)
     fields = find_differences(known.paper, merged)
     kind = _classify_seen(merged, known.paper, fields)
-    if kind is None:
+    if kind is None or is_outdated(paper, known, as_of):
         return None
     return Change(Kind.KNOWN if horizon.is_bootstrap and kind is Kind.METADATA else kind, merged, known, fields)
 
@@ -184,6 +245,8 @@ def _fill_from_stored(paper: Paper, stored: Paper) -> Paper:
     same_names = [a.name for a in paper.authors] == [a.name for a in stored.authors]
     if same_names and not any(a.affiliations for a in paper.authors):
         missing["authors"] = stored.authors
-    if stored.is_withdrawn and paper.version == stored.version:
+    if paper.datestamp is None:
+        missing["datestamp"] = stored.datestamp
+    if stored.is_withdrawn and paper.version == stored.version and paper.datestamp is None:
         missing["is_withdrawn"] = True  # the search API has no mark for it
     return replace(paper, **missing) if missing else paper

@@ -21,7 +21,8 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
     │   └── ArxivUnreadable      the body is not what was asked for
     │       ├── ArxivTruncated   it breaks off, or is not well-formed
     │       ├── ArxivHostile     it carries a DTD, an entity, or too many bytes
-    │       └── ArxivShort       fewer entries than the counts say, or none
+    │       ├── ArxivShort       fewer entries than the counts say, or none
+    │       └── ArxivDoubtful    all of it came, but it contradicts what was seen before
     └── DeliveryError            a message could not be handed over
 """
 
@@ -162,6 +163,10 @@ class ArxivHostile(ArxivUnreadable):
 
 class ArxivShort(ArxivUnreadable):
     """Fewer entries came than the answer's own counts promise."""
+
+
+class ArxivDoubtful(ArxivUnreadable):
+    """All of the answer came, but it contradicts what arXiv had shown before."""
 
 
 class DeliveryError(OutsideError):

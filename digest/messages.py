@@ -33,6 +33,9 @@ class Coverage:
         checked_at: when the looking ended (UTC).
         source: "harvest" or "query".
         failure: what went wrong with the last look, "" where nothing did.
+        new: papers that mailing is known to have brought; 0 where that is not known.
+        is_settled: complete, and seen to have come to its end: a mailing may come in parts.
+        is_awaited: arXiv was looked at, and nothing of that mailing was there.
     """
 
     mailing: date | None
@@ -42,6 +45,9 @@ class Coverage:
     checked_at: datetime | None
     source: str
     failure: str = ""
+    new: int = 0
+    is_settled: bool = False
+    is_awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

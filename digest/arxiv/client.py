@@ -125,6 +125,8 @@ class ArxivClient:
         self._clock = clock
         self._on_request = on_request
         self._line = Line(user_agent, deadline=deadline)
+        self.requests = 0
+        """How many requests were made so far, retries among them."""
 
     def close(self) -> None:
         """Hang up."""
@@ -241,6 +243,7 @@ class ArxivClient:
         check: Callable[[Fetched[PageT]], None] | None,
     ) -> Fetched[PageT]:
         grant = self._gate.acquire()
+        self.requests += 1
         trial = Trial(asked, self._clock.now(), monotonic())
         try:
             answer = self._line.ask(asked)

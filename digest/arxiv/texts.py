@@ -49,14 +49,18 @@ def clean(text: str) -> str:
 
 def fold_line(text: str) -> str:
     """Return text as one line: cleaned, each run of white space one blank, none at the ends."""
-    return " ".join(clean(text).split())
+    cleaned = clean(text)
+    # Most texts come folded already: among printable characters the blank is the only white space.
+    if text.isprintable() and "  " not in cleaned and cleaned[:1] != " " != cleaned[-1:]:
+        return cleaned
+    return " ".join(cleaned.split())
 
 
 def fold_paragraphs(text: str) -> str:
     r"""Return text cleaned and folded, its paragraphs separated by one "\n"."""
     cleaned = clean(text).strip()
     if "\n" not in cleaned:
-        return " ".join(cleaned.split())
+        return fold_line(cleaned)
     paragraphs = (" ".join(part.split()) for part in _PARAGRAPH.split(cleaned))
     return "\n".join(part for part in paragraphs if part)
 
@@ -75,6 +79,8 @@ def says_withdrawn(comment: str) -> bool:
 
     Conservative: a comment that speaks of another version, or of the paper it replaces, does not count.
     """
+    if comment.isascii() and "withdrawn" not in comment.lower():
+        return False
     found = _WITHDRAWN.search(comment)
     return found is not None and _NOT_THIS_VERSION.search(comment[: found.start()]) is None
 
@@ -110,9 +116,18 @@ def read_rfc_date(text: str) -> datetime:
     match = _RFC_DATE.fullmatch(text.strip())
     if match is None or match["month"] not in _MONTHS:
         raise ValueError(f"{text.strip()[:40]!r} is no date")
-    zone = UTC if match["zone"] is None else _read_zone(match["sign"], match["zone"])
-    day, hour, minute, second = (int(match[name]) for name in ("day", "hour", "minute", "second"))
-    return _to_utc(datetime(int(match["year"]), _MONTHS[match["month"]], day, hour, minute, second, tzinfo=zone))
+    day, month, year, hour, minute, second, sign, zone = match.groups()
+    return _to_utc(
+        datetime(
+            int(year),
+            _MONTHS[month],
+            int(day),
+            int(hour),
+            int(minute),
+            int(second),
+            tzinfo=UTC if zone is None else _read_zone(sign, zone),
+        )
+    )
 
 
 def _read_zone(sign: str, digits: str) -> timezone:
@@ -121,6 +136,8 @@ def _read_zone(sign: str, digits: str) -> timezone:
 
 
 def _to_utc(moment: datetime) -> datetime:
+    if moment.tzinfo is UTC:
+        return moment
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:

@@ -124,13 +124,14 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
 def _describe(site: Site, web: WebServer | None) -> str:
     """Say where it listens and what comes next."""
     from digest.announcements import EASTERN  # noqa: PLC0415 - the same
-    from digest.planning.polls import next_poll_time  # noqa: PLC0415 - the same
+    from digest.pipeline.status import find_next_look  # noqa: PLC0415 - the same
     from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
 
     with site.store.read() as conn:
         live = subscription_store.load_subscriptions(conn)
+        next_poll_at = find_next_look(conn, site.config.arxiv.source, site.clock.now())
     turns = [(due.next_due_at, due.subscription.name) for due in live if due.next_due_at is not None]
-    next_look = f"{next_poll_time(site.clock.now()).astimezone(EASTERN):%a %H:%M} ET"
+    next_look = f"{next_poll_at.astimezone(EASTERN):%a %H:%M} ET"
     next_digest = f"{min(turns)[1]} {min(turns)[0]:%a %-d %b %H:%M} UTC" if turns else "none is due"
     place = f"Serving at {web.url}" if web is not None else "Working, listening nowhere"
     return f"{place} · next look at arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"

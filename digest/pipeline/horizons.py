@@ -7,8 +7,10 @@ news, whichever look brings them.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from digest.comparing import Horizon
 from digest.planning.polls import EDIT_MARGIN, Source
@@ -17,6 +19,8 @@ from digest.store import cursors as cursor_store
 from digest.store import queries as query_store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
     from sqlalchemy import Connection
 
     from digest.papers import Paper
@@ -53,20 +57,21 @@ class Horizons:
         """Whether a canonical query is searched for the first time since it is wanted."""
         return self.own[text].is_bootstrap
 
-    def judge_harvested(self, paper: Paper) -> Horizon:
-        """Return the horizon of a paper that the harvest brought."""
-        return self._judge(self.harvest, paper)
+    def write_harvest_judge(self) -> str:
+        """Write down what the harvest judges news by."""
+        return write_judge(self.harvest, self.watched)
 
-    def judge_found(self, text: str, paper: Paper) -> Horizon:
-        """Return the horizon of a paper that the search for a canonical query brought."""
-        return self._judge(self.own[text], paper)
+    def write_search_judge(self, text: str) -> str:
+        """Write down what the search for a canonical query judges news by."""
+        return write_judge(self.own[text], self.watched)
 
-    def _judge(self, own: Horizon, paper: Paper) -> Horizon:
-        if own.is_bootstrap:
-            for query, horizon in self.watched:
-                if horizon.since and paper.updated >= horizon.since and matches(query, paper):
-                    return horizon
-        return own
+    def write_joint_judge(self, texts: Collection[str]) -> str:
+        """Write down what one search for several queries judges news by: theirs of whom a paper is known to match.
+
+        Queries that nobody watched for yet bring old papers only.
+        """
+        own = [(parse_query(text), self.own[text]) for text in sorted(texts) if not self.is_newcomer(text)]
+        return write_judge(Horizon(is_bootstrap=True), [*own, *self.watched])
 
 
 def load_horizons(conn: Connection) -> Horizons:
@@ -93,3 +98,35 @@ def load_horizons(conn: Connection) -> Horizons:
 def _has_gone_on(cursor: Cursor, watch: Watch) -> bool:
     """Whether a source has looked since a query is wanted; looks from before an interruption do not count."""
     return cursor.last_complete_at is not None and cursor.last_complete_at >= watch.since
+
+
+def write_judge(own: Horizon, watched: Iterable[tuple[Query, Horizon]] = ()) -> str:
+    """Write down what a look judges news by, so that its pages can be judged alike another day."""
+    asked = [[query.canonical, _freeze(horizon)] for query, horizon in watched] if own.is_bootstrap else []
+    return json.dumps({"own": _freeze(own), "watched": asked})
+
+
+def read_judge(text: str) -> Callable[[Paper], Horizon]:
+    """Return what `write_judge` wrote down, as the horizon of each paper."""
+    kept = json.loads(text)
+    own = _thaw(kept["own"])
+    watched = tuple((parse_query(query), _thaw(horizon)) for query, horizon in kept["watched"])
+    return lambda paper: judge_paper(own, watched, paper)
+
+
+def judge_paper(own: Horizon, watched: Iterable[tuple[Query, Horizon]], paper: Paper) -> Horizon:
+    """Return the horizon that counts for one paper: its look's own, or that of whoever already waited for it."""
+    if own.is_bootstrap:
+        for query, horizon in watched:
+            if horizon.since and paper.updated >= horizon.since and matches(query, paper):
+                return horizon
+    return own
+
+
+def _freeze(horizon: Horizon) -> list[Any]:
+    return [horizon.is_bootstrap, *horizon.mark, horizon.since.isoformat() if horizon.since else None]
+
+
+def _thaw(kept: list[Any]) -> Horizon:
+    is_bootstrap, month, number, since = kept
+    return Horizon(is_bootstrap, (month, number), datetime.fromisoformat(since) if since else None)

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from digest.arxiv.search import walk_search
-from digest.pipeline.horizons import horizon_of
+from digest.pipeline.horizons import horizon_of, write_judge
 from digest.pipeline.recording import PollReport, RecordedRun
 from digest.planning.firstlook import FIRST_LOOK_PAPERS
 from digest.planning.polls import Source
@@ -44,7 +44,7 @@ def look_back(site: Site, report: PollReport) -> None:
         asked = {
             text for text in pending if cursor_store.load_cursor(conn, Source.FIRST_LOOK, text).last_complete_at
         }
-    horizon = horizon_of(cursor)
+    judge = write_judge(horizon_of(cursor))
     queries = {text: parse_query(text) for text in pending if text not in asked}
     thin = [
         text
@@ -53,10 +53,10 @@ def look_back(site: Site, report: PollReport) -> None:
     ]
     for text in thin[:REQUESTS_A_PASS]:
         site.progress.begin("poll", f"{pending[text].revision.name}: its newest papers, for a first look")
-        run = RecordedRun(site, report, Source.FIRST_LOOK, text, is_bootstrap=False)
+        run = RecordedRun(site, report, Source.FIRST_LOOK, text, judge=judge)
         with run.recording(window_from=(site.clock.now() - timedelta(days=pending[text].days)).date()):
             for page in islice(walk_search(site.client, to_arxiv(queries[text]), until=BEGINNING, size=PAPERS), 1):
-                run.store_page(page, lambda _: horizon)
+                run.store_page(page)
         site.progress.end("poll", run.summary())
         if run.stops_all:
             return

@@ -13,24 +13,22 @@ from typing import TYPE_CHECKING
 
 from digest.errors import DigestError
 from digest.messages import Occasion
+from digest.pipeline.covering import load_coverage
 from digest.pipeline.links import make_links, remember_tokens
 from digest.pipeline.matching_step import readable
 from digest.pipeline.roster import make_due_what_waits
-from digest.planning import assess_coverage, join_coverages, latest_slot, next_due, plan_deliveries, plan_digest
+from digest.planning import latest_slot, next_due, plan_deliveries, plan_digest
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
-from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
-from digest.store.queries import active_revisions
 from digest.subscriptions import CadenceKind, QuietDays
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
-    from digest.matching import ActiveRevision
     from digest.messages import Coverage, Digest
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
@@ -112,8 +110,8 @@ def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: t
     assert due.next_due_at is not None  # noqa: S101 - due_subscriptions returns nothing else
     with site.store.begin() as conn:
         rows = match_store.pending_matches(conn, due.id, due.plan_after)
-        coverage = load_coverage(conn, site, due)
-        if _is_waiting(cadence.kind, coverage, now - due.next_due_at, patience):
+        coverage = _load_coverage(conn, site, due)
+        if _is_waiting(cadence.kind, coverage, now - due.next_due_at, patience, has_papers=bool(rows)):
             report.waiting.append(due.subscription.name)
             return
         if cadence.kind is CadenceKind.AT_ONCE:
@@ -127,8 +125,11 @@ def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: t
         subscription_store.set_next_due(conn, due.id, next_due(cadence, now), last_slot=slot)
 
 
-def _is_waiting(kind: CadenceKind, coverage: Coverage, late: timedelta, patience: timedelta) -> bool:
-    if coverage.is_complete or kind is CadenceKind.AT_ONCE:
+def _is_waiting(
+    kind: CadenceKind, coverage: Coverage, late: timedelta, patience: timedelta, *, has_papers: bool
+) -> bool:
+    """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end."""
+    if kind is CadenceKind.AT_ONCE or (coverage.is_complete if has_papers else coverage.is_settled):
         return False
     return kind is CadenceKind.ANNOUNCEMENT or late < patience
 
@@ -138,7 +139,7 @@ def _speaks_on_quiet_days(subscription: Subscription, coverage: Coverage) -> boo
         return False  # without turns there is none to be quiet; its first look may have told all there was
     if subscription.quiet_days is QuietDays.HEARTBEAT:
         return True
-    return subscription.quiet_days is QuietDays.NOTE and coverage.is_complete
+    return subscription.quiet_days is QuietDays.NOTE and coverage.is_settled
 
 
 def _freeze(
@@ -158,7 +159,7 @@ def _freeze(
         list(changes),
         {revision.name: query for revision, query in readable(due.revisions)},
         match_store.seen_versions(conn, due.id, [change.paper_key for change in changes]),
-        load_coverage(conn, site, due),
+        _load_coverage(conn, site, due),
         slot=slot,
         occasion=occasion,
         now=now,
@@ -188,19 +189,7 @@ def _freeze(
     report.deliveries += len(deliveries)
 
 
-def load_coverage(conn: Connection, site: Site, due: DueSubscription) -> Coverage:
+def _load_coverage(conn: Connection, site: Site, due: DueSubscription) -> Coverage:
     """Say what has been looked at on behalf of one subscription."""
-    return _join_looks(conn, site, due.revisions)
-
-
-def load_intake(conn: Connection, site: Site) -> Coverage:
-    """Say what has been looked at on behalf of all saved queries together."""
-    return _join_looks(conn, site, active_revisions(conn))
-
-
-def _join_looks(conn: Connection, site: Site, revisions: Iterable[ActiveRevision]) -> Coverage:
-    """One harvest looks for all saved queries; searches look for one each, and each of them must have."""
-    now, source = site.clock.now(), site.config.arxiv.source
-    keys = {revision.canonical for revision in revisions if revision.canonical} if source == "query" else set()
-    looks = [run_store.recent_polls(conn, source, [key], now) for key in sorted(keys) or [""]]
-    return join_coverages([assess_coverage(polls, now) for polls in looks])
+    queries = [revision.canonical for revision in due.revisions if revision.canonical]
+    return load_coverage(conn, site.config.arxiv.source, queries, site.clock.now())

@@ -6,31 +6,38 @@ they prove. The cursor moves only when a run is complete, so a run that dies is 
 
 from __future__ import annotations
 
-from functools import partial
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from digest.arxiv.harvest import walk_records
-from digest.arxiv.search import walk_search
+from digest.arxiv.oai import TokenExpired
+from digest.papers import ArxivId
 from digest.pipeline.horizons import load_horizons
 from digest.pipeline.recording import PollReport, RecordedRun
+from digest.pipeline.searching import poll_queries, stand_in_for_harvest
 from digest.planning.polls import (
+    BOOTSTRAP_DAYS,
+    HARVEST_OVERLAPS,
+    LEAST_OVERLAP,
     Source,
+    choose_reach,
     describe_pause,
     harvest_from,
     is_poll_due,
-    search_until,
 )
-from digest.query import parse_query, to_arxiv
 from digest.store import cursors as cursor_store
-from digest.store import queries as query_store
 from digest.store import runs as run_store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.arxiv.client import Fetched
+    from digest.arxiv.oai import OaiPage
     from digest.pipeline.site import Site
-
-
-PAGE = 200
-"""Papers asked for at once; arXiv drops pages of thousands more often than small ones."""
+    from digest.store.runs import PollRun
 
 
 def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
@@ -43,7 +50,7 @@ def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
     if site.config.arxiv.source == "harvest":
         _poll_harvest(site, report, even_if_not_due=even_if_not_due)
     else:
-        _poll_queries(site, report, even_if_not_due=even_if_not_due)
+        poll_queries(site, report, even_if_not_due=even_if_not_due)
     return report
 
 
@@ -52,49 +59,57 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     with site.store.read() as conn:
         horizons = load_horizons(conn)
         cursor = cursor_store.load_cursor(conn, Source.HARVEST)
-        last_failure = run_store.last_failure(conn, Source.HARVEST)
-    if not (even_if_not_due or is_poll_due(cursor.last_complete_at, last_failure, now)):
-        report.why_not = describe_pause(cursor.last_complete_at, last_failure, now)
+        last = run_store.last_looks(conn, Source.HARVEST)
+        reaching = {days: run_store.last_reaching(conn, Source.HARVEST, days) for days, _ in HARVEST_OVERLAPS}
+        broken_off = None if cursor.is_bootstrapped else _find_broken_off(conn, now)
+    if not (even_if_not_due or is_poll_due(last, now)):
+        report.why_not = describe_pause(last, now)
         return
-    from_date = harvest_from(cursor.complete_from, now)
-    report.was_due, report.is_bootstrap = True, not cursor.is_bootstrapped
-    site.progress.begin("poll", f"everything arXiv announced since {from_date:%a %-d %b}")
-    run = RecordedRun(site, report, Source.HARVEST, "", is_bootstrap=not cursor.is_bootstrapped)
-    with run.recording(window_from=from_date):
-        for page in walk_records(site.client, from_date):
-            run.store_page(page, horizons.judge_harvested)
+    is_bootstrap = not cursor.is_bootstrapped
+    overlap = BOOTSTRAP_DAYS if is_bootstrap else choose_reach(HARVEST_OVERLAPS, LEAST_OVERLAP, reaching, now)
+    from_date = harvest_from(cursor.complete_from, now, overlap)
+    report.was_due, report.is_bootstrap = True, is_bootstrap
+    run = RecordedRun(
+        site,
+        report,
+        Source.HARVEST,
+        judge=horizons.write_harvest_judge(),
+        is_bootstrap=is_bootstrap,
+        lookback=overlap,
+    )
+    if broken_off is not None:
+        from_date = broken_off.window_from or from_date
+        site.progress.begin("poll", f"the first look since {from_date:%a %-d %b}, where it was broken off")
+    else:
+        site.progress.begin("poll", f"everything arXiv announced since {from_date:%a %-d %b}")
+    resumed = ArxivId.parse(broken_off.highest_id) if broken_off and broken_off.highest_id else None
+    with run.recording(window_from=from_date, resumed=resumed):
+        for page in _walk(site, from_date, broken_off):
+            run.store_page(page)
     site.progress.end("poll", run.summary())
+    if run.failure is not None and not is_bootstrap:
+        stand_in_for_harvest(site, report, run.failure, last, horizons)
 
 
-def _poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
-    """Ask once per distinct saved query, those asked before first.
-
-    A query asked for the first time shows old papers, and among them ones that are news to the queries
-    before it; so the others look first, and what their look failed to bring stays news.
-    """
-    now = site.clock.now()
-    with site.store.read() as conn:
-        horizons = load_horizons(conn)
-        revisions = {revision.canonical: revision for revision in query_store.active_revisions(conn)}
-        cursors = {text: cursor_store.load_cursor(conn, Source.QUERY, text) for text in revisions}
-        failures = {text: run_store.last_failure(conn, Source.QUERY, text) for text in revisions}
-    order = sorted(revisions, key=lambda text: (horizons.is_newcomer(text), text))
-    due = [
-        text
-        for text in order
-        if even_if_not_due or is_poll_due(cursors[text].last_complete_at, failures[text], now)
-    ]
-    if not due and order:
-        oldest = min((cursors[text].last_complete_at for text in order), key=lambda at: at or now)
-        report.why_not = describe_pause(oldest, max(filter(None, failures.values()), default=None), now)
-    for text in due:
-        report.was_due = True
-        site.progress.begin("poll", f"{revisions[text].name}: {revisions[text].text}")
-        run = RecordedRun(site, report, Source.QUERY, text, is_bootstrap=horizons.is_newcomer(text))
-        until = search_until(cursors[text].last_complete_at, now)
-        with run.recording(window_from=until.date()):
-            for page in walk_search(site.client, to_arxiv(parse_query(text)), until=until, size=PAGE):
-                run.store_page(page, partial(horizons.judge_found, text))
-        site.progress.end("poll", run.summary())
-        if run.stops_all:
+def _walk(site: Site, from_date: date, broken_off: PollRun | None) -> Iterator[Fetched[OaiPage]]:
+    """Go through the harvest, from the page after the last one stored where a first look was broken off."""
+    if broken_off is not None:
+        try:
+            yield from walk_records(site.client, from_date, token=broken_off.next_token)
+        except TokenExpired:
+            site.progress.update("the list has changed since; it is read from its beginning")
+        else:
             return
+    yield from walk_records(site.client, from_date)
+
+
+def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
+    """Return the first look that was broken off, while its tokens are good: they end at midnight UTC.
+
+    Only a first look is gone on with: what shifts between two of its pages is met by the looks after it.
+    """
+    runs = run_store.last_runs(conn, Source.HARVEST, 1)
+    if not runs or runs[0].is_complete or not runs[0].next_token:
+        return None
+    same_day = runs[0].started_at.astimezone(UTC).date() == now.astimezone(UTC).date()
+    return runs[0] if same_day else None

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from digest.announcements import Kind
+from digest.announcements import Kind, estimate_mailings, latest_mailing, mailings_between
+from digest.arxiv.atom import AtomPage
+from digest.arxiv.oai import OaiPage
 from digest.comparing import compare_papers
-from digest.errors import ArxivError, ArxivRejected
+from digest.errors import ArxivDoubtful, ArxivError, ArxivRejected
+from digest.pipeline.horizons import read_judge
+from digest.planning.doubts import Walked, doubt_harvest, doubt_search
 from digest.planning.polls import Source
 from digest.store import cursors as cursor_store
+from digest.store import mailings as mailing_store
 from digest.store import pages as page_store
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
@@ -19,12 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import date, datetime
 
-    from digest.arxiv.atom import AtomPage
+    from sqlalchemy import Connection
+
     from digest.arxiv.client import Fetched
-    from digest.arxiv.oai import OaiPage
     from digest.comparing import Change, Horizon, KnownPaper
     from digest.papers import ArxivId, Paper
     from digest.pipeline.site import Site
+    from digest.store.cursors import Cursor
 
 
 _KIND_WORDS = {
@@ -52,6 +59,8 @@ class PollReport:
         quarantined: entries set aside because they could not be read.
         failures: what went wrong, one sentence each.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
+        requests: made to arXiv.
+        mailings: how many papers announced for the first time each mailing brought, by Eastern date.
     """
 
     was_due: bool = False
@@ -64,6 +73,13 @@ class PollReport:
     quarantined: int = 0
     failures: list[str] = field(default_factory=list)
     is_cut_short: bool = False
+    requests: int = 0
+    mailings: Counter[date] = field(default_factory=Counter)
+
+    @property
+    def caught_up(self) -> list[date]:
+        """The mailings that came out while nobody looked, and the last one, in order; [] in everyday life."""
+        return sorted(self.mailings) if len(self.mailings) > 1 else []
 
     def describe_changes(self) -> str:
         """Say how many changes of each kind, in the order a digest shows them."""
@@ -79,19 +95,42 @@ class RecordedRun:
         report: is added to.
         source: where the papers come from.
         query_key: the canonical query; "" for a harvest.
+        judge: what it judges news by, as `write_judge` wrote it.
         is_bootstrap: whether this is the source's very first look.
+        lookback: days it reaches back.
     """
 
     def __init__(
-        self, site: Site, report: PollReport, source: Source, query_key: str, *, is_bootstrap: bool
+        self,
+        site: Site,
+        report: PollReport,
+        source: Source,
+        query_key: str = "",
+        *,
+        judge: str,
+        is_bootstrap: bool = False,
+        lookback: int = 0,
     ) -> None:
         self._site, self._report, self._source, self._query_key = site, report, source, query_key
-        self._is_bootstrap = is_bootstrap
+        self._is_bootstrap, self._lookback = is_bootstrap, lookback
+        self._judge_text, self._judge = judge, read_judge(judge)
         self._id = 0
-        self._pages = self._papers = self._new = self._changed = 0
-        self._mark = (0, 0)
+        self._pages = self._papers = self._new = self._changed = self._quarantined = 0
+        self._highest: ArxivId | None = None
+        self._total: int | None = None
         self._token: int | None = None
+        self._asked = site.client.requests
         self.failure: ArxivError | None = None
+
+    @property
+    def id(self) -> int:
+        """Its number in the ledger; 0 before it began."""
+        return self._id
+
+    @property
+    def papers(self) -> int:
+        """How many papers it has compared."""
+        return self._papers
 
     @property
     def stops_all(self) -> bool:
@@ -99,13 +138,20 @@ class RecordedRun:
         return self.failure is not None and not isinstance(self.failure, ArxivRejected)
 
     @contextmanager
-    def recording(self, *, window_from: date) -> Iterator[None]:
-        """Keep the run's start and its end; an error of arXiv is kept too, and does not go further."""
-        started = self._site.clock.now()
-        # Ids of the month before still come out on its last evening, so a look that met none counts from the
-        # month it looked back to.
-        self._mark = (window_from.year * 100 + window_from.month, 0) if self._source is Source.HARVEST else (0, 0)
-        with self._site.store.begin() as conn:
+    def recording(self, *, window_from: date, resumed: ArxivId | None = None) -> Iterator[None]:
+        """Keep the run's start and its end; an error of arXiv is kept too, and does not go further.
+
+        Args:
+            window_from: the first UTC day asked for.
+            resumed: newest paper of the run that this one goes on with.
+        """
+        site, started = self._site, self._site.clock.now()
+        self._highest = resumed
+        with site.store.begin() as conn:
+            newest = mailing_store.find_newest(conn)
+            cursor = cursor_store.load_cursor(conn, self._source, self._query_key)
+            before = run_store.last_runs(conn, self._source, 1, query_key=self._query_key)
+            last_total = run_store.last_total(conn, self._source, self._query_key)
             self._id = run_store.start_run(
                 conn,
                 source=self._source,
@@ -113,32 +159,50 @@ class RecordedRun:
                 window_from=window_from,
                 at=started,
                 is_bootstrap=self._is_bootstrap,
+                mailing=latest_mailing(started),
+                lookback=self._lookback,
+                horizon=self._judge_text,
             )
         try:
             yield
+            walked = self._describe(window_from)
+            last_empty = before[0].finished_at if before and not before[0].papers else None
+            if self._source is Source.HARVEST:
+                self._doubt(doubt_harvest(walked, newest, last_empty))
+            elif self._source in (Source.QUERY, Source.FALLBACK):
+                self._doubt(doubt_search(walked, last_total, last_empty))
         except ArxivError as error:
             self.failure = error
             self._report.failures.append(error.message)
             self._report.is_cut_short = self._report.is_cut_short or self.stops_all
-            self._finish("failed", failure=error.message)
+            self._fail(error.message)
         else:
-            self._finish("complete" if self._papers else "empty", move_to=started)
+            self._complete(started, cursor, window_from)
             self._report.runs += 1
 
-    def store_page(
-        self, page: Fetched[AtomPage] | Fetched[OaiPage], horizon_of: Callable[[Paper], Horizon]
-    ) -> None:
+    def store_page(self, page: Fetched[AtomPage] | Fetched[OaiPage]) -> None:
         """Commit one page: raw bytes, papers, versions, changes, what was set aside, and the counts."""
         site, at = self._site, page.fetched_at
-        papers = page.page.papers
+        papers, quarantined = page.page.papers, page.page.quarantined
         with site.store.begin() as conn:
             known = paper_store.load_known(conn, [paper.id for paper in papers])
-            changes = _compare_by_horizon(papers, known, horizon_of)
-            paper_store.save_changes(conn, changes, run_id=self._id, at=at)
+            changes = _compare_by_horizon(papers, known, self._judge, page.page.response_date)
+            paper_store.save_changes(conn, changes, run_id=self._id, at=at, as_of=page.page.response_date)
             page_store.save_page(conn, self._id, number=self._pages, url=page.url, at=at, body=page.body)
-            page_store.quarantine_entries(conn, self._id, self._pages, page.page.quarantined, at)
+            page_store.quarantine_entries(conn, self._id, self._pages, quarantined, at)
+            self._count(papers, changes, len(quarantined))
+            run_store.note_page(
+                conn,
+                self._id,
+                papers=self._papers,
+                new=self._new,
+                changed=self._changed,
+                highest_id=str(self._highest or ""),
+                next_token=(page.page.token or "") if isinstance(page.page, OaiPage) else "",
+            )
+        if isinstance(page.page, AtomPage):
+            self._total = page.page.total
         self._token = page.grant.token if page.grant else None
-        self._count(papers, changes, len(page.page.quarantined))
         site.progress.update(f"{self._papers:,} papers on {self._pages} page{'s' * (self._pages != 1)}")
 
     def summary(self) -> str:
@@ -148,51 +212,94 @@ class RecordedRun:
         pages = f"{self._pages} page{'s' * (self._pages != 1)}"
         return f"{self._papers:,} papers on {pages}, complete" if self._papers else "complete: nothing there"
 
+    def _describe(self, window_from: date) -> Walked:
+        highest = self._highest.announcement_order if self._highest else (0, 0)
+        return Walked(window_from, self._papers, self._quarantined, highest, self._site.clock.now())
+
+    def _doubt(self, reason: str) -> None:
+        if reason:
+            raise ArxivDoubtful(reason, hint="What came is kept; the next look asks again.")
+
     def _count(self, papers: tuple[Paper, ...], changes: tuple[Change, ...], quarantined: int) -> None:
         report = self._report
         self._pages += 1
         self._papers += len(papers)
+        self._quarantined += quarantined
         self._new += sum(change.kind is Kind.NEW for change in changes)
         self._changed += sum(change.known is not None for change in changes)
-        if self._source is Source.HARVEST:
-            self._mark = max([self._mark, *(paper.id.announcement_order for paper in papers)])
+        recent = [paper.id for paper in papers if not paper.id.archive]
+        self._highest = max([*recent, *filter(None, [self._highest])], default=None)
         report.pages += 1
         report.papers += len(papers)
         report.quarantined += quarantined
         for change in changes:
             report.kinds[change.kind] = report.kinds.get(change.kind, 0) + 1
 
-    def _finish(self, outcome: str, *, failure: str = "", move_to: datetime | None = None) -> None:
-        site = self._site
-        with site.store.begin() as conn:
-            run_store.finish_run(
+    def _fail(self, failure: str) -> None:
+        with self._site.store.begin() as conn:
+            self._finish(conn, "partial" if self._pages else "failed", failure)
+
+    def _complete(self, started: datetime, before: Cursor, window_from: date) -> None:
+        # Ids of the month before still come out on its last evening, so a look that met none counts from the
+        # month it looked back to.
+        mark = (0, 0)
+        if self._source is Source.HARVEST:
+            highest = self._highest.announcement_order if self._highest else mark
+            mark = max(highest, (window_from.year * 100 + window_from.month, 0))
+        with self._site.store.begin() as conn:
+            self._finish(conn, "complete" if self._papers else "empty")
+            if self._source in (Source.HARVEST, Source.QUERY):
+                self._report.mailings |= _assign_mailings(conn, before.last_complete_at or started, started)
+            cursor_store.move_cursor(
                 conn,
-                self._id,
-                outcome=outcome,
-                at=site.clock.now(),
-                pages=self._pages,
-                papers=self._papers,
-                new=self._new,
-                changed=self._changed,
-                failure=failure,
+                source=self._source,
+                query_key=self._query_key,
+                run_id=self._id,
+                started_at=started,
+                mark=mark,
+                gate_token=self._token,
             )
-            if move_to is not None:
-                cursor_store.move_cursor(
-                    conn,
-                    source=self._source,
-                    query_key=self._query_key,
-                    run_id=self._id,
-                    started_at=move_to,
-                    mark=self._mark,
-                    gate_token=self._token,
-                )
+
+    def _finish(self, conn: Connection, outcome: str, failure: str = "") -> None:
+        requests = self._site.client.requests - self._asked
+        self._report.requests += requests
+        run_store.finish_run(
+            conn,
+            self._id,
+            outcome=outcome,
+            at=self._site.clock.now(),
+            pages=self._pages,
+            papers=self._papers,
+            new=self._new,
+            changed=self._changed,
+            total=self._total,
+            highest_id=str(self._highest or ""),
+            failure=failure,
+            requests=requests,
+        )
+
+
+def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Counter[date]:
+    """Keep which mailing brought each new paper since the last complete look; return how many each brought."""
+    announced = mailing_store.find_unassigned(conn)
+    candidates = list(mailings_between(since, until)) or [latest_mailing(until)]
+    mailings = estimate_mailings([paper.published for paper in announced], candidates)
+    mailing_store.assign_mailings(
+        conn, {paper.key: mailing for paper, mailing in zip(announced, mailings, strict=True)}
+    )
+    return Counter(mailings)
 
 
 def _compare_by_horizon(
-    papers: tuple[Paper, ...], known: Mapping[ArxivId, KnownPaper], horizon_of: Callable[[Paper], Horizon]
+    papers: tuple[Paper, ...],
+    known: Mapping[ArxivId, KnownPaper],
+    judge: Callable[[Paper], Horizon],
+    as_of: datetime | None,
 ) -> tuple[Change, ...]:
     """Compare papers judged by the same horizon together, so that a paper met twice still counts once."""
     groups: dict[Horizon, list[Paper]] = {}
     for paper in papers:
-        groups.setdefault(horizon_of(paper), []).append(paper)
-    return tuple(change for horizon, group in groups.items() for change in compare_papers(group, known, horizon))
+        groups.setdefault(judge(paper), []).append(paper)
+    return tuple(
+        change for horizon, group in groups.items() for change in compare_papers(group, known, horizon, as_of)
+    )

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.announcements import EASTERN, has_mailing, latest_mailing, mailing_moment, next_mailing
+from digest.announcements import EASTERN, has_mailing, latest_mailing, next_mailing
 from digest.pipeline.attention import find_troubles, polled_keys
-from digest.planning import assess_coverage, join_coverages
-from digest.planning.polls import next_poll_time
+from digest.pipeline.covering import load_whole_coverage
 from digest.store import overview
 from digest.store import runs as run_store
 from digest.store.gate import load_breaker
@@ -41,7 +40,8 @@ class Intake:
         is_complete: all of it has been looked at, for every saved query.
         checked_at: when the last look ended (UTC); None before the first.
         looked_at: papers compared since that mailing.
-        new: papers among them that were never met before; none in a source's very first look.
+        new: papers that mailing is known to have brought; 0 where that is not known.
+        is_awaited: nothing of the mailing was there yet.
     """
 
     source: str
@@ -50,6 +50,7 @@ class Intake:
     checked_at: datetime | None
     looked_at: int
     new: int
+    is_awaited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             breaker=breaker,
             next_mailing=next_mailing(now),
             no_mailing=_find_gap(now),
-            next_poll_at=next_poll_time(now),
+            next_poll_at=find_next_look(conn, config.arxiv.source, now),
             requests=overview.count_requests(conn, now - timedelta(hours=24)),
             subscriptions=tuple(overview.load_subscription_lines(conn, now, span=SPAN)),
             outbox=outbox,
@@ -121,22 +122,24 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
     """Say how far arXiv has been looked at: by one harvest, or by every saved query."""
     keys = polled_keys(conn, source) or [""]
-    looks = [run_store.recent_polls(conn, source, [key], now) for key in keys]
-    coverage = join_coverages([assess_coverage(polls, now) for polls in looks])
+    coverage = load_whole_coverage(conn, source, now)
     last_runs = [run for key in keys for run in run_store.last_runs(conn, source, 1, query_key=key)]
     checked = [run.finished_at for run in last_runs if run.finished_at is not None]
-    since = mailing_moment(latest_mailing(now))
-    runs = [
-        run for run in run_store.last_runs(conn, source, limit=10 * (len(keys) + 1)) if run.started_at >= since
-    ]
     return Intake(
         source=source,
         mailing=latest_mailing(now) if checked else None,
         is_complete=coverage.is_complete,
         checked_at=max(checked, default=None),
         looked_at=coverage.looked_at,
-        new=sum(run.new for run in runs if not run.is_bootstrap),
+        new=coverage.new,
+        is_awaited=coverage.is_awaited,
     )
+
+
+def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
+    """Return from when on the next look at arXiv is worth a request (UTC); now where one is due."""
+    looks = (run_store.last_looks(conn, source, key) for key in polled_keys(conn, source))
+    return max(now, min((look.next_at or now for look in looks), default=now))
 
 
 def _find_gap(now: datetime) -> tuple[date, ...]:

@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.announcements import latest_mailing, mailing_moment
+from digest.announcements import alarm_moment, latest_mailing, mailing_moment
 from digest.messages import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date, datetime
+    from datetime import datetime
 
-_VISIBLE_AFTER = {"harvest": timedelta(hours=2, minutes=30), "query": timedelta(hours=4)}
-"""When a mailing can be expected in each interface: OAI-PMH towards 22:30 Eastern, the search API about
-midnight (https://info.arxiv.org/help/oa/index.html, https://info.arxiv.org/help/api/user-manual.html)."""
+SEARCH_VISIBLE_AFTER = timedelta(hours=4)
+"""When a mailing can be expected in arXiv's search: about midnight Eastern time
+(https://info.arxiv.org/help/api/user-manual.html)."""
+
+SETTLED_AFTER = timedelta(minutes=30)
+"""Two looks at least so far apart that end at the same newest paper: the mailing has come to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +26,15 @@ class PollSummary:
     """A finished poll, as far as coverage cares.
 
     Attributes:
-        source: "harvest" or "query".
+        source: "harvest", "query" or "gaps".
         started_at: when its first request was made (UTC).
         finished_at: when its last page was stored (UTC).
-        is_complete: every page came and was stored.
+        is_complete: every page came and was stored; for a gap check, every missing id was asked for.
         papers: how many papers it compared.
         new: how many of them were announced for the first time.
         failure: why it is not complete, "" where it is.
+        highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
+        is_bootstrap: it was the source's first look: everything it met is known from before.
     """
 
     source: str
@@ -39,34 +44,57 @@ class PollSummary:
     papers: int
     new: int
     failure: str = ""
+    highest: tuple[int, int] = (0, 0)
+    is_bootstrap: bool = False
 
 
-def assess_coverage(polls: Sequence[PollSummary], now: datetime, *, matched: int = 0) -> Coverage:
+def assess_coverage(
+    polls: Sequence[PollSummary],
+    now: datetime,
+    *,
+    checks: Sequence[PollSummary] = (),
+    matched: int = 0,
+    new: int = 0,
+) -> Coverage:
     """Say what has been looked at of the last mailing before `now`.
 
-    A mailing counts as complete when a complete poll started after it and either met papers announced
-    for the first time or started late enough for the interface to show the mailing; an early look that
-    found nothing new proves nothing, even if it met old papers that were never stored.
+    A harvest shows a mailing when its newest paper is newer than before the mailing. The mailing is
+    complete when two complete harvests at least half an hour apart end at the same newest paper, or when
+    after one of them no id below its newest is missing without arXiv having been asked for it. A search
+    tells too little of the rest of arXiv for that: it counts when it is made late enough.
 
     Args:
-        polls: finished polls since that mailing and the last one before it, in any order; those of
-            one query for `source = "query"`.
+        polls: finished polls since the mailing before that one, in any order; those of one query for
+            `source = "query"`.
         now: the moment of planning (UTC).
+        checks: finished gap checks of the same time.
         matched: papers of the digest.
+        new: papers that mailing is known to have brought.
     """
     mailing = latest_mailing(now)
     sent = mailing_moment(mailing)
     since = sorted((poll for poll in polls if poll.started_at >= sent), key=lambda poll: poll.finished_at)
-    proofs = [poll for poll in since if poll.is_complete and _shows_mailing(poll, mailing)]
     last = max(polls, key=lambda poll: poll.finished_at, default=None)
+    source = last.source if last else "harvest"
+    if source == "query":
+        is_complete = any(poll.is_complete and poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in since)
+        is_settled, is_awaited = is_complete, False
+    else:
+        arrived = _showing(polls, since)
+        is_settled = _is_settled(arrived)
+        is_complete = _is_complete(arrived, checks, is_settled=is_settled)
+        is_awaited = not arrived and any(poll.is_complete for poll in since)
     return Coverage(
         mailing=mailing,
-        is_complete=bool(proofs),
+        is_complete=is_complete,
         looked_at=max((poll.papers for poll in since), default=0),
         matched=matched,
         checked_at=last.finished_at if last else None,
-        source=last.source if last else "harvest",
-        failure="" if proofs or last is None else last.failure,
+        source=source,
+        failure="" if is_complete or last is None else last.failure,
+        new=new,
+        is_settled=is_complete and is_settled,
+        is_awaited=is_awaited,
     )
 
 
@@ -81,12 +109,36 @@ def join_coverages(coverages: Sequence[Coverage]) -> Coverage:
     return replace(
         coverages[0],
         is_complete=all(coverage.is_complete for coverage in coverages),
+        is_settled=all(coverage.is_settled for coverage in coverages),
+        is_awaited=any(coverage.is_awaited for coverage in coverages),
         looked_at=sum(coverage.looked_at for coverage in coverages),
         checked_at=max(checked, default=None),
         failure=failed[0] if failed else "",
     )
 
 
-def _shows_mailing(poll: PollSummary, mailing: date) -> bool:
-    found_news = poll.source == "harvest" and poll.new > 0
-    return found_news or poll.started_at >= mailing_moment(mailing) + _VISIBLE_AFTER.get(poll.source, timedelta())
+def is_late(coverage: Coverage, now: datetime) -> bool:
+    """Whether a mailing was expected, arXiv was looked at, and by the next morning nothing of it was there."""
+    return coverage.is_awaited and coverage.mailing is not None and now >= alarm_moment(coverage.mailing)
+
+
+def _showing(polls: Sequence[PollSummary], since: Sequence[PollSummary]) -> list[PollSummary]:
+    """Return the complete harvests since a mailing that went further than any before it."""
+    before = max((poll.highest for poll in polls if poll not in since), default=(0, 0))
+    return [poll for poll in since if poll.is_complete and poll.highest > before]
+
+
+def _is_settled(arrived: Sequence[PollSummary]) -> bool:
+    newest = max((poll.highest for poll in arrived), default=(0, 0))
+    ends = [poll.finished_at for poll in arrived if poll.highest == newest]
+    return bool(ends) and max(ends) - min(ends) >= SETTLED_AFTER
+
+
+def _is_complete(arrived: Sequence[PollSummary], checks: Sequence[PollSummary], *, is_settled: bool) -> bool:
+    """Whether nothing can be missing: see `assess_coverage`. A check that left ids unasked speaks against it."""
+    if not arrived:
+        return False
+    newest = max(poll.highest for poll in arrived)
+    first = min(poll.finished_at for poll in arrived if poll.highest == newest)
+    made = sorted((check for check in checks if check.started_at >= first), key=lambda check: check.finished_at)
+    return made[-1].is_complete if made else is_settled

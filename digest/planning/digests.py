@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from digest import signing
 from digest.announcements import Kind
-from digest.messages import Coverage, Digest, DigestEntry, Occasion
+from digest.messages import Digest, DigestEntry, Occasion
 from digest.papers import Field, Reason
 from digest.query import analyse, find_reasons, matches
 from digest.subscriptions import Cadence, CadenceKind, Destination, Subscription
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from digest.comparing import StoredChange
     from digest.matching import ActiveRevision
+    from digest.messages import Coverage
     from digest.query import Query
 
 _KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
@@ -111,15 +112,7 @@ def plan_digest(
         entries=tuple(entries),
         shown=shown,
         queries=tuple(texts),
-        coverage=Coverage(
-            mailing=coverage.mailing,
-            is_complete=coverage.is_complete,
-            looked_at=coverage.looked_at,
-            matched=len(entries),
-            checked_at=coverage.checked_at,
-            source=coverage.source,
-            failure=coverage.failure,
-        ),
+        coverage=replace(coverage, matched=len(entries)),
     )
 
 

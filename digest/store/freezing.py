@@ -130,6 +130,9 @@ def _freeze_coverage(coverage: Coverage) -> dict[str, Any]:
         "checked_at": coverage.checked_at.isoformat() if coverage.checked_at else None,
         "source": coverage.source,
         "failure": coverage.failure,
+        "new": coverage.new,
+        "is_settled": coverage.is_settled,
+        "is_awaited": coverage.is_awaited,
     }
 
 
@@ -143,4 +146,7 @@ def _thaw_coverage(frozen: dict[str, Any]) -> Coverage:
         checked_at=datetime.fromisoformat(checked_at) if checked_at else None,
         source=frozen["source"],
         failure=frozen["failure"],
+        new=frozen.get("new", 0),
+        is_settled=frozen.get("is_settled", frozen["is_complete"]),
+        is_awaited=frozen.get("is_awaited", False),
     )

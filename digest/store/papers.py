@@ -5,6 +5,7 @@ A text that comes back (A, B, A again) is the row it was the first time.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, select, tuple_, update
@@ -37,14 +38,35 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
     known = {}
     for chunk in in_chunks(str(id_) for id_ in ids):
         found = (
-            select(papers_table.c.arxiv_id, versions_table)
+            select(papers_table.c.arxiv_id, papers_table.c.datestamp, papers_table.c.as_of, versions_table)
             .join(versions_table, versions_table.c.id == papers_table.c.latest_version_id)
             .where(papers_table.c.arxiv_id.in_(chunk))
         )
-        for row in conn.execute(found):
-            paper = read_paper(row)
-            known[paper.id] = KnownPaper(key=row.paper_id, version_id=row.id, paper=paper)
+        rows = conn.execute(found).all()
+        earlier = _load_earlier(conn, [row.paper_id for row in rows])
+        for row in rows:
+            paper = replace(read_paper(row), datestamp=row.datestamp)
+            known[paper.id] = KnownPaper(
+                key=row.paper_id,
+                version_id=row.id,
+                paper=paper,
+                as_of=row.as_of,
+                earlier=frozenset(earlier.get(row.paper_id, ())),
+            )
     return known
+
+
+def _load_earlier(conn: Connection, keys: Sequence[int]) -> dict[int, list[str]]:
+    """Return the hashes of all texts but the latest, by paper."""
+    left_behind = (
+        select(versions_table.c.paper_id, versions_table.c.content_hash)
+        .join(papers_table, papers_table.c.id == versions_table.c.paper_id)
+        .where(versions_table.c.paper_id.in_(keys), versions_table.c.id != papers_table.c.latest_version_id)
+    )
+    hashes: dict[int, list[str]] = {}
+    for row in conn.execute(left_behind):
+        hashes.setdefault(row.paper_id, []).append(row.content_hash)
+    return hashes
 
 
 def load_paper(conn: Connection, id_: ArxivId) -> KnownPaper | None:
@@ -66,7 +88,7 @@ def load_versions(conn: Connection, version_ids: Iterable[int]) -> dict[int, Pap
 
 
 def save_changes(
-    conn: Connection, changes: Sequence[Change], *, run_id: int, at: datetime
+    conn: Connection, changes: Sequence[Change], *, run_id: int, at: datetime, as_of: datetime | None = None
 ) -> tuple[StoredChange, ...]:
     """Store findings: papers, the texts that are new, and numbered changes, in a few statements for all.
 
@@ -77,6 +99,7 @@ def save_changes(
         changes: at most one for each paper.
         run_id: the poll run that found them.
         at: when it did (UTC).
+        as_of: arXiv's own time of the answer that told (UTC).
 
     Raises:
         StoreBusy: another process stored one of these papers in the meantime: roll back and look again.
@@ -85,7 +108,7 @@ def save_changes(
         return ()
     keys = _save_papers(conn, changes, run_id, at)
     texts, came_back = _save_texts(conn, changes, keys, run_id, at)
-    _move_latest(conn, changes, keys, texts)
+    _move_latest(conn, changes, keys, texts, as_of)
     first = allocate_changes(conn, len(changes))
     as_stored = load_versions(conn, came_back)
     stored = tuple(
@@ -210,7 +233,11 @@ def _save_texts(
 
 
 def _move_latest(
-    conn: Connection, changes: Sequence[Change], keys: Mapping[ArxivId, int], texts: Mapping[ArxivId, int]
+    conn: Connection,
+    changes: Sequence[Change],
+    keys: Mapping[ArxivId, int],
+    texts: Mapping[ArxivId, int],
+    as_of: datetime | None,
 ) -> None:
     move = (
         update(papers_table)
@@ -222,6 +249,8 @@ def _move_latest(
             latest_version=bindparam("now_version"),
             latest_version_id=bindparam("now_version_id"),
             primary_category=bindparam("now_primary"),
+            datestamp=bindparam("now_datestamp"),
+            as_of=bindparam("now_as_of"),
         )
     )
     rows = [
@@ -231,6 +260,8 @@ def _move_latest(
             "now_version": change.paper.version,
             "now_version_id": texts[change.paper.id],
             "now_primary": change.paper.primary_category,
+            "now_datestamp": change.paper.datestamp,
+            "now_as_of": as_of,
         }
         for change in changes
     ]

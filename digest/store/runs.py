@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 
+from digest.papers import ArxivId
 from digest.planning import PollSummary
+from digest.planning.polls import LastLooks
+from digest.store.cursors import load_cursor
 from digest.store.gate import is_held
 from digest.store.schema import poll_runs
 
@@ -51,6 +55,9 @@ class PollRun:
         is_bootstrap: the source's first look: nothing it found is news.
         mailing: Eastern date of the mailing it was to find; None where none was due.
         failure: why it is not complete, "" where it is.
+        requests: how many requests it took, retries among them.
+        lookback: days it was to reach back behind the last complete look, or behind its own start.
+        next_token: asks for the page after the last one stored; "" where there is none.
     """
 
     id: int
@@ -69,6 +76,9 @@ class PollRun:
     is_bootstrap: bool
     mailing: date | None
     failure: str
+    requests: int = 0
+    lookback: int = 0
+    next_token: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -78,6 +88,10 @@ class PollRun:
 
 ABANDONED = "the process ended before the run did"
 """The failure of a run whose process died: it says nothing of arXiv, so nobody need wait because of it."""
+
+_FAILED = (RunOutcome.FAILED, RunOutcome.PARTIAL)
+_FAILURES_COUNTED = 12
+"""More in a row make no difference to anybody."""
 
 _RECENT = timedelta(days=4)
 """Reaches back over a long weekend without mailings."""
@@ -92,8 +106,10 @@ def start_run(
     window_from: date | None = None,
     is_bootstrap: bool = False,
     mailing: date | None = None,
+    lookback: int = 0,
+    horizon: str = "",
 ) -> int:
-    """Begin a run; return its id."""
+    """Begin a run; return its id. `horizon` is what it judges news by, to be read back by `load_horizon`."""
     begin = insert(poll_runs).values(
         source=source,
         query_key=query_key,
@@ -109,8 +125,22 @@ def start_run(
         mailing=mailing,
         failure="",
         gate_token=0,
+        requests=0,
+        lookback=lookback,
+        next_token="",
+        horizon=horizon,
     )
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
+
+
+def note_page(
+    conn: Connection, run_id: int, *, papers: int, new: int, changed: int, highest_id: str, next_token: str
+) -> None:
+    """Keep how far a run has come, in the transaction that stores its page; figures are sums so far."""
+    note = update(poll_runs).where(poll_runs.c.id == run_id)
+    conn.execute(
+        note.values(papers=papers, new=new, changed=changed, highest_id=highest_id, next_token=next_token)
+    )
 
 
 def finish_run(
@@ -127,6 +157,7 @@ def finish_run(
     highest_id: str = "",
     failure: str = "",
     gate_token: int = 0,
+    requests: int = 0,
 ) -> bool:
     """End a run; return False where it had been given up meanwhile (see `abandon_running`)."""
     finish = (
@@ -143,6 +174,7 @@ def finish_run(
             highest_id=highest_id,
             failure=failure,
             gate_token=gate_token,
+            requests=requests,
         )
     )
     return conn.execute(finish).rowcount == 1
@@ -161,11 +193,27 @@ def last_runs(
 
 
 def recent_polls(conn: Connection, source: str, query_keys: Collection[str], now: datetime) -> list[PollSummary]:
-    """Return the finished runs of a source, for any of these queries, of the last four days."""
+    """Return the finished runs of a source, for any of these queries, of the last four days.
+
+    After a longer pause also those since the last complete one, which tells how far arXiv had come by then.
+    """
+    before = select(func.max(poll_runs.c.finished_at)).where(
+        poll_runs.c.source == source,
+        poll_runs.c.query_key.in_(query_keys),
+        poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
+        poll_runs.c.finished_at < now - _RECENT,
+    )
+    return polls_since(conn, source, conn.execute(before).scalar() or now - _RECENT, query_keys)
+
+
+def polls_since(
+    conn: Connection, source: str, since: datetime, query_keys: Collection[str] = ("",)
+) -> list[PollSummary]:
+    """Return the runs of a source, for any of these queries, that have finished since a moment, oldest first."""
     found = select(poll_runs).where(
         poll_runs.c.source == source,
         poll_runs.c.query_key.in_(query_keys),
-        poll_runs.c.finished_at >= now - _RECENT,
+        poll_runs.c.finished_at >= since,
     )
     runs = [_read_run(row) for row in conn.execute(found.order_by(poll_runs.c.id))]
     return [
@@ -177,16 +225,49 @@ def recent_polls(conn: Connection, source: str, query_keys: Collection[str], now
             papers=run.papers,
             new=run.new,
             failure=run.failure,
+            highest=ArxivId.parse(run.highest_id).announcement_order if run.highest_id else (0, 0),
+            is_bootstrap=run.is_bootstrap,
         )
         for run in runs
         if run.finished_at is not None
     ]
 
 
-def last_failure(conn: Connection, source: str, query_key: str = "") -> datetime | None:
-    """Return when arXiv last failed a source (UTC); None once a later run was well."""
+def last_reaching(conn: Connection, source: str, lookback: int, query_key: str = "") -> datetime | None:
+    """Return when the last complete run started (UTC) that reached back so many days or more."""
+    latest = select(func.max(poll_runs.c.started_at)).where(
+        poll_runs.c.source == source,
+        poll_runs.c.query_key == query_key,
+        poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
+        poll_runs.c.lookback >= lookback,
+    )
+    return conn.execute(latest).scalar()
+
+
+def last_total(conn: Connection, source: str, query_key: str) -> int | None:
+    """Return how many papers arXiv said there were at the last complete look; None where it never did."""
     latest = (
-        select(poll_runs.c.outcome, poll_runs.c.finished_at)
+        select(poll_runs.c.total)
+        .where(
+            poll_runs.c.source == source,
+            poll_runs.c.query_key == query_key,
+            poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
+        )
+        .order_by(poll_runs.c.id.desc())
+        .limit(1)
+    )
+    return conn.execute(latest).scalar()
+
+
+def load_horizon(conn: Connection, run_id: int) -> str:
+    """Return what `start_run` was given as `horizon`."""
+    return str(conn.execute(select(poll_runs.c.horizon).where(poll_runs.c.id == run_id)).scalar_one())
+
+
+def last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
+    """Return when a source was last looked at and with what; runs whose process died say nothing."""
+    ended = (
+        select(poll_runs.c.outcome, poll_runs.c.finished_at, poll_runs.c.new, poll_runs.c.is_bootstrap)
         .where(
             poll_runs.c.source == source,
             poll_runs.c.query_key == query_key,
@@ -194,11 +275,18 @@ def last_failure(conn: Connection, source: str, query_key: str = "") -> datetime
             poll_runs.c.failure != ABANDONED,
         )
         .order_by(poll_runs.c.id.desc())
-        .limit(1)
+        .limit(_FAILURES_COUNTED)
     )
-    row = conn.execute(latest).one_or_none()
-    has_failed = row is not None and row.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL)
-    return row.finished_at if row is not None and has_failed else None
+    rows = conn.execute(ended).all()
+    failed = list(takewhile(lambda row: row.outcome in _FAILED, rows))
+    complete = rows[len(failed)] if len(failed) < len(rows) else None
+    brought_news = complete is not None and complete.new > 0 and not complete.is_bootstrap
+    return LastLooks(
+        complete=load_cursor(conn, source, query_key).last_complete_at,
+        failure=failed[0].finished_at if failed else None,
+        failures=len(failed),
+        news=complete.finished_at if complete is not None and brought_news else None,
+    )
 
 
 def abandon_running(conn: Connection, at: datetime) -> int:
@@ -219,5 +307,5 @@ def abandon_running(conn: Connection, at: datetime) -> int:
 
 def _read_run(row: Row[Any]) -> PollRun:
     values = row._asdict()
-    del values["gate_token"]
+    del values["gate_token"], values["horizon"]
     return PollRun(**{**values, "outcome": RunOutcome(row.outcome)})

@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse
 
 from digest import signing
 from digest.messages import Links
-from digest.pipeline.planning_step import load_intake
+from digest.pipeline.covering import load_whole_coverage
 from digest.render.contexts import HomeContext
 from digest.render.dates import write_day
 from digest.store import digests as digest_store
@@ -27,7 +27,7 @@ def show_home(request: Request) -> Response:
     shell = shell_of(request)
     site = shell.site
     with site.store.read() as conn:
-        coverage = load_intake(conn, site)
+        coverage = load_whole_coverage(conn, site.config.arxiv.source, site.clock.now())
     contact = site.config.arxiv.contact
     context = HomeContext(
         contact=contact if "@" in contact and ":" not in contact else "",

@@ -5,7 +5,7 @@ Keys that grow come first in primary keys, so that inserts stay at the right edg
 
 from digest.store.schema.announced import changes, marks, papers, versions
 from digest.store.schema.columns import Moment, metadata
-from digest.store.schema.polled import cursors, gate, poll_runs, quarantine, raw_pages, requests
+from digest.store.schema.polled import cursors, gaps, gate, listings, poll_runs, quarantine, raw_pages, requests
 from digest.store.schema.told import (
     ACTIVE_DELIVERY,
     UNPLANNED_FIRST_LOOK,
@@ -43,8 +43,10 @@ __all__ = [
     "deliveries",
     "destination_addresses",
     "digests",
+    "gaps",
     "gate",
     "installation",
+    "listings",
     "marks",
     "match_runs",
     "matches",

@@ -19,7 +19,11 @@ papers = Table(
     col.number("latest_version"),
     col.big("latest_version_id", nullable=True),
     col.text("primary_category"),
+    col.day("datestamp"),
+    col.moment("as_of", nullable=True),
+    col.day("mailing"),
     Index(None, "month", "number"),
+    Index(None, "mailing"),
 )
 
 versions = Table(

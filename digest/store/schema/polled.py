@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Index, Table
+from sqlalchemy import Column, Date, Index, Integer, Table
 
 from digest.store.schema import columns as col
 
@@ -26,6 +26,10 @@ poll_runs = Table(
     col.day("mailing"),
     col.text("failure"),
     col.big("gate_token"),
+    col.number("requests"),
+    col.number("lookback"),
+    col.text("next_token"),
+    col.text("horizon"),
     Index(None, "source", "query_key", "id"),
     Index(None, "outcome"),
 )
@@ -67,6 +71,31 @@ quarantine = Table(
     col.text("error"),
     col.blob("snippet"),
     col.moment("seen_at"),
+)
+
+gaps = Table(
+    "gaps",
+    col.metadata,
+    Column("month", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    col.text("state"),
+    col.moment("missed_at"),
+    col.number("asks"),
+    col.moment("asked_at", nullable=True),
+    col.moment("ended_at", nullable=True),
+    col.text("reason"),
+    Index(None, "state"),
+)
+
+listings = Table(
+    "listings",
+    col.metadata,
+    col.key(),
+    col.reference("run_id", "poll_runs.id", index=True),
+    Column("mailing", Date, nullable=False, index=True),
+    col.text("subjects"),
+    col.moment("fetched_at"),
+    col.json("announced"),
 )
 
 requests = Table(

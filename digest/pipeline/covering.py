@@ -1,0 +1,51 @@
+"""What has been looked at, from the ledger of looks: on behalf of some saved queries or of all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest.announcements import latest_mailing
+from digest.planning import assess_coverage, join_coverages
+from digest.planning.polls import Source
+from digest.store import mailings as mailing_store
+from digest.store import runs as run_store
+from digest.store.queries import active_revisions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.messages import Coverage
+
+JOINT = ""
+"""The key of a look that stands for all saved queries at once: a harvest, or one search for all."""
+
+
+def load_coverage(conn: Connection, source: str, queries: Iterable[str], now: datetime) -> Coverage:
+    """Say what has been looked at of the last mailing.
+
+    One harvest looks for all saved queries. A search looks for one, or for all together; each query must
+    have been looked for either way.
+
+    Args:
+        conn: a reading transaction.
+        source: `harvest` or `query`.
+        queries: canonical ones.
+        now: the moment (UTC).
+    """
+    mailing = latest_mailing(now)
+    new = mailing_store.count_announced(conn, mailing, mailing).get(mailing, 0)
+    if source == Source.HARVEST:
+        polls = run_store.recent_polls(conn, source, [JOINT], now)
+        checks = run_store.recent_polls(conn, Source.GAPS, [JOINT], now)
+        return assess_coverage(polls, now, checks=checks, new=new)
+    keys = sorted(set(queries)) or [JOINT]
+    looks = [run_store.recent_polls(conn, source, {key, JOINT}, now) for key in keys]
+    return join_coverages([assess_coverage(polls, now, new=new) for polls in looks])
+
+
+def load_whole_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
+    """Say what has been looked at on behalf of all saved queries in force."""
+    return load_coverage(conn, source, [revision.canonical for revision in active_revisions(conn)], now)
