@@ -36,6 +36,10 @@ CONFIRM_AFTER = timedelta(minutes=35)
 SEARCHED_ONE_BY_ONE = 5
 """Distinct saved queries that arXiv's search is asked for one by one; more are asked for together."""
 
+REQUESTS_A_RUN = 6
+REQUESTS_A_DAY = 30
+"""Requests to arXiv that looks which can wait keep to; a look that is due is made whatever it takes."""
+
 FALLBACK_AFTER = timedelta(hours=3)
 """A harvest that has failed for so long is stood in for by the search."""
 
@@ -138,6 +142,16 @@ def choose_reach(
         if last is None or now - last >= every:
             return days
     return least
+
+
+def spare_requests(made_in_run: int, made_in_day: int) -> int:
+    """Return how many requests what can wait may make now: first looks, checks of gaps, listings.
+
+    Args:
+        made_in_run: requests of the run so far.
+        made_in_day: those of the last 24 hours, the run's among them.
+    """
+    return max(0, min(REQUESTS_A_RUN - made_in_run, REQUESTS_A_DAY - made_in_day))
 
 
 def search_until(last_complete: datetime | None, now: datetime, days: int) -> datetime:
