@@ -185,9 +185,9 @@ class RecordedRun:
         site, at = self._site, page.fetched_at
         papers, quarantined = page.page.papers, page.page.quarantined
         with site.store.begin() as conn:
-            known = paper_store.load_known(conn, [paper.id for paper in papers])
-            changes = _compare_by_horizon(papers, known, self._judge, page.page.response_date)
-            paper_store.save_changes(conn, changes, run_id=self._id, at=at, as_of=page.page.response_date)
+            changes = store_changes(
+                conn, papers, self._judge, run_id=self._id, at=at, as_of=page.page.response_date
+            )
             page_store.save_page(conn, self._id, number=self._pages, url=page.url, at=at, body=page.body)
             page_store.quarantine_entries(conn, self._id, self._pages, quarantined, at)
             self._count(papers, changes, len(quarantined))
@@ -277,6 +277,33 @@ class RecordedRun:
             failure=failure,
             requests=requests,
         )
+
+
+def store_changes(
+    conn: Connection,
+    papers: tuple[Paper, ...],
+    judge: Callable[[Paper], Horizon],
+    *,
+    run_id: int,
+    at: datetime,
+    as_of: datetime | None,
+) -> tuple[Change, ...]:
+    """Hold the papers of one page against what is stored, and store what differs.
+
+    Looks and replays both come through here, so that the same page makes the same changes.
+
+    Args:
+        conn: the transaction that stores the page.
+        papers: as they were read from it.
+        judge: each paper's horizon, as `read_judge` gives it.
+        run_id: the run the page belongs to.
+        at: when it was fetched (UTC).
+        as_of: arXiv's own time of it (UTC).
+    """
+    known = paper_store.load_known(conn, [paper.id for paper in papers])
+    changes = _compare_by_horizon(papers, known, judge, as_of)
+    paper_store.save_changes(conn, changes, run_id=run_id, at=at, as_of=as_of)
+    return changes
 
 
 def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Counter[date]:
