@@ -1,0 +1,223 @@
+"""The arXiv a month is lived beside: what the driver needs of one, and the stand-in with its real papers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from tests.battery.month_faults import plan_faults
+from tests.battery.month_oracle import AGENT
+
+PAPERS = "data/papers_2016-08_09.jsonl.gz"
+OAI_PAGE = 400
+"""Papers on a page: with a tenth of today's papers a look takes as many pages as today's would."""
+
+OAI_LAG = timedelta(hours=2, minutes=30)
+"""How long after a mailing OAI-PMH shows it, as arXiv's manual says."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request of the product as arXiv saw it.
+
+    Attributes:
+        day: the UTC date it was made on.
+        kind: of the fault that spoiled it, "" for none.
+        violation: how it broke the pace, "" where it did not.
+        url: what was asked for.
+    """
+
+    day: str
+    kind: str
+    violation: str
+    url: str
+
+
+class MonthArxiv(Protocol):
+    """An arXiv with simulated time, faults and changes on order."""
+
+    @property
+    def url(self) -> str:
+        """Where it listens: `/api/query`, `/oai`, `/rss` lie below."""
+
+    @property
+    def lag(self) -> timedelta:
+        """How long after a mailing OAI-PMH shows it."""
+
+    def now(self) -> datetime:
+        """Return the simulated moment (UTC)."""
+
+    def set_now(self, moment: datetime) -> None:
+        """Move the clock to a moment."""
+
+    def advance(self, seconds: float) -> object:
+        """Move the clock on."""
+
+    def arm(self, seed: int) -> None:
+        """Let one request in five go wrong from now on."""
+
+    def disarm(self) -> None:
+        """Let nothing go wrong any more."""
+
+    def count_requests(self) -> int:
+        """Return how many requests there were so far, those of the oracle included."""
+
+    def list_asked(self) -> list[Asked]:
+        """Return the product's requests so far."""
+
+    def wait_idle(self) -> None:
+        """Wait until no request is under way: one of a dead process may still be answered."""
+
+    def is_settled(self, paper_id: str) -> bool:
+        """Whether nothing but what the driver orders will still happen to a paper."""
+
+    def cross_list(self, paper_id: str, category: str) -> None:
+        """List a paper in one more category, publicly at once."""
+
+    def edit(self, paper_id: str, journal_ref: str) -> None:
+        """Give a paper a journal reference, publicly at once."""
+
+    def withdraw(self, paper_id: str, *, by_version: bool) -> None:
+        """Withdraw a paper: with a version that the next mailing brings, or by the mark alone at once."""
+
+
+class StandInArxiv:
+    """The large stand-in as a process of its own, on real papers.
+
+    Args:
+        folder: has `standin/` and `data/`.
+        scratch: a folder for what is left of the papers where only a share is wanted.
+        now: when it begins (UTC).
+        share: the part of the papers that is served.
+    """
+
+    lag = OAI_LAG
+
+    def __init__(self, folder: Path, scratch: Path, now: datetime, *, share: float = 1.0) -> None:
+        self._papers = _load_papers(folder / PAPERS, share)
+        served = scratch / "papers.jsonl"
+        served.write_text("".join(f"{json.dumps(paper)}\n" for paper in self._papers.values()), encoding="utf-8")
+        self._settled = {
+            paper_id
+            for paper_id, paper in self._papers.items()
+            if paper["updated"] == paper["published"] and "withdraw" not in (paper["comment"] or "").lower()
+        }
+        options = {"--papers": served, "--now": _write(now), "--port": 0, "--pace": 3.0, "--pace-clock": "sim"}
+        options |= {"--oai-page": OAI_PAGE, "--oai-lag": OAI_LAG / timedelta(hours=1)}
+        self._process = subprocess.Popen(  # noqa: S603 - the path comes from the person running the battery
+            [
+                sys.executable,
+                str(folder / "standin" / "arxiv_standin.py"),
+                *(str(word) for pair in options.items() for word in pair),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert found, line
+        self.url = found[0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(10)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    @property
+    def short_ids(self) -> int:
+        """How many of the ids it serves have lost a zero at their end."""
+        return sum(len(paper_id) == len("1608.0123") for paper_id in self._papers)
+
+    @property
+    def papers(self) -> int:
+        """How many papers it serves in all, public or not yet."""
+        return len(self._papers)
+
+    def now(self) -> datetime:
+        return datetime.fromisoformat(self._control("now")["now"])
+
+    def set_now(self, moment: datetime) -> None:
+        self._control(f"now?to={_write(moment)}", method="POST")
+
+    def advance(self, seconds: float) -> object:
+        return self._control(f"now?advance={seconds}", method="POST")
+
+    def arm(self, seed: int) -> None:
+        self.disarm()
+        planned = plan_faults(random.Random(seed))  # noqa: S311 - the same faults for the same seed
+        self._control("faults", {"seed": seed, "faults": planned}, method="POST")
+
+    def disarm(self) -> None:
+        self._control("faults", method="DELETE")
+
+    def count_requests(self) -> int:
+        return int(self._control("now")["requests"])
+
+    def list_asked(self) -> list[Asked]:
+        return [
+            Asked(entry["now"][:10], entry["fault"] or "", entry["violation"] or "", entry["url"])
+            for entry in self._control("requests")
+            if entry["user_agent"] != AGENT
+        ]
+
+    def wait_idle(self) -> None:
+        first = max(self.count_requests() - 5, 0)
+        while any(entry["end"] is None for entry in self._control(f"requests?since={first}")):
+            time.sleep(0.02)
+
+    def is_settled(self, paper_id: str) -> bool:
+        return paper_id in self._settled
+
+    def cross_list(self, paper_id: str, category: str) -> None:
+        self._change(paper_id, categories=[*self._papers[paper_id]["categories"], category])
+
+    def edit(self, paper_id: str, journal_ref: str) -> None:
+        self._change(paper_id, journal_ref=journal_ref)
+
+    def withdraw(self, paper_id: str, *, by_version: bool) -> None:
+        self._settled.discard(paper_id)
+        changes: dict[str, Any] = {"withdrawn": True}
+        if by_version:
+            version = (self._papers[paper_id].get("version") or 1) + 1
+            changes |= {"version": version, "updated": _write(self.now()), "comment": "Withdrawn by the authors"}
+        self._change(paper_id, **changes)
+
+    def _change(self, paper_id: str, **changes: Any) -> None:  # noqa: ANN401 - fields of a paper, each of its own type
+        paper = self._papers[paper_id]
+        paper |= {"version": paper.get("version") or 1, **changes}
+        self._control("papers", [paper], method="POST")
+
+    def _control(self, path: str, body: object = None, *, method: str = "GET") -> Any:  # noqa: ANN401 - JSON
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}/_control/{path}", data=data, method=method)  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
+            return json.load(answer)
+
+
+def _load_papers(path: Path, share: float) -> dict[str, dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        papers = [json.loads(line) for line in lines]
+    return {
+        paper["id"]: paper
+        for number, paper in enumerate(papers)
+        if int(number * share) != int((number - 1) * share)
+    }
+
+
+def _write(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

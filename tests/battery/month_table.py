@@ -1,0 +1,76 @@
+"""The figures of a month as a table, and its findings in full."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.battery.month_arxiv import Asked
+    from tests.battery.month_installation import Ended
+    from tests.battery.month_life import Tally
+    from tests.battery.month_verdict import Verdict
+
+_SHOWN = 12
+_WIDTH = 34
+
+
+def write_table(tally: Tally, verdict: Verdict, asked: Sequence[Asked], endings: Sequence[Ended]) -> Iterator[str]:
+    """Yield the lines of the table."""
+    counts, faults = verdict.counts, Counter(one.kind for one in asked if one.kind)
+    days = Counter(one.day for one in asked)
+    share = sum(faults.values()) / max(len(asked), 1)
+    late = sorted(verdict.delays)[-1:] or [timedelta(0)]
+    rows = [
+        ("mailings", f"{len(tally.mailings)} ({tally.mailings[0]} to {tally.mailings[-1]})"),
+        ("processes run", f"{len(endings)}, {tally.pairs} times two at once"),
+        ("looks", _list(verdict.looks)),
+        ("kills", str(tally.kills)),
+        ("requests", f"{len(asked):,}; most in a run {max(tally.run_requests)}, in a day {max(days.values())}"),
+        ("faults", f"{sum(faults.values()):,} = {share:.1%} of requests"),
+        ("", _list(faults)),
+        ("pace violations", str(sum(bool(one.violation) for one in asked))),
+        ("fed in", _list(tally.fed)),
+        ("papers known at the first look", f"{counts['known before']:,}"),
+        (
+            "papers announced afterwards",
+            f"{counts['announced']:,}, of them {counts['behind the mark']} behind the mark",
+        ),
+        ("  whose comment says withdrawn", str(counts["unclear"])),
+        ("  stored", f"{counts['stored']:,}"),
+        ("  lost", str(counts["announced"] - counts["stored"])),
+        ("  new twice", str(len(verdict.findings.get("paper new twice", ())))),
+        *(
+            (f"  {kind}", f"{verdict.expected[kind]:,} expected, {verdict.recorded[kind]:,} recorded")
+            for kind in sorted(verdict.expected | verdict.recorded)
+        ),
+        ("changes seen as one with the next", str(counts.get("merged", 0))),
+        ("longest until stored", str(late[0])),
+        ("stored over a day late", str(sum(delay > timedelta(days=1) for delay in verdict.delays))),
+        ("digests", f"{counts['digests']}, of them {counts.get('said complete', 0)} calling a mailing complete"),
+        ("  quiet notes", str(counts.get("quiet notes", 0))),
+        *((name, f"{number:,} papers") for name, number in counts.items() if name.startswith("told to")),
+        ("changes for the next digests", str(counts["waiting"])),
+        (
+            "mails",
+            f"{counts['mails']}, {counts.get('mails sent again', 0)} of them sent again after an unknown fate",
+        ),
+        ("findings", _list({name: len(texts) for name, texts in verdict.findings.items()}) or "none"),
+    ]
+    for name, text in rows:
+        yield f"{name:<{_WIDTH}}{text}"
+
+
+def write_findings(verdict: Verdict) -> Iterator[str]:
+    """Yield every heading with its first findings."""
+    for heading, texts in verdict.findings.items():
+        yield f"\n{heading}: {len(texts)}"
+        yield from (f"  {text}" for text in texts[:_SHOWN])
+        if len(texts) > _SHOWN:
+            yield f"  … and {len(texts) - _SHOWN} more"
+
+
+def _list(counts: Counter[str] | dict[str, int]) -> str:
+    return " · ".join(f"{name} {number}" for name, number in sorted(counts.items()))

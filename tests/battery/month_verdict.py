@@ -1,0 +1,365 @@
+"""Holds what Digest stored and told against what the oracle saw: everything once, nothing lost, nothing false."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import struct
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes, policy
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.battery.month_installation import SUBSCRIBED, Subscribed
+from tests.battery.month_oracle import Oracle, Sighting, State, expect_kind, id_order
+
+if TYPE_CHECKING:
+    from digest.demo.mail import ReceivedMail
+    from tests.battery.month_life import Tally
+
+_EDIT_MARGIN = timedelta(days=7)
+_MOST_TIMES = 2
+"""How often the same mail may come: once more where the mail server's last answer was lost."""
+
+
+@dataclass(frozen=True)
+class StoredChange:
+    """A change as the product keeps it."""
+
+    id: int
+    kind: str
+    state: State
+    found_at: datetime
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A step the oracle saw, and what has to be stored of it; `change` is None where it is not there."""
+
+    paper_id: str
+    kind: str
+    sighting: Sighting
+    before: State | None
+    change: StoredChange | None
+
+
+@dataclass
+class Verdict:
+    """Findings by heading, and what was counted."""
+
+    findings: dict[str, list[str]] = field(default_factory=dict)
+    expected: Counter[str] = field(default_factory=Counter)
+    recorded: Counter[str] = field(default_factory=Counter)
+    counts: dict[str, int] = field(default_factory=dict)
+    looks: Counter[str] = field(default_factory=Counter)
+    delays: list[timedelta] = field(default_factory=list)
+
+    def accuse(self, heading: str, text: str) -> None:
+        """Add a finding."""
+        self.findings.setdefault(heading, []).append(text)
+
+
+@dataclass(frozen=True)
+class Book:
+    """What the product's database says, read without the product's code.
+
+    Attributes:
+        changes: of each paper, oldest first.
+        first_seen: when each paper was stored.
+        looks: begin and end of each complete harvest.
+        outcomes: how many looks ended how.
+        digests: as frozen, oldest first.
+        waiting: subscription and change, for each that waits for the next digest.
+    """
+
+    changes: dict[str, list[StoredChange]]
+    first_seen: dict[str, datetime]
+    looks: list[tuple[datetime, datetime]]
+    outcomes: Counter[str]
+    digests: list[Told]
+    waiting: frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A digest as frozen: `papers` are the ids and kinds of its entries."""
+
+    subscription: str
+    slot: str
+    occasion: str
+    planned_at: datetime
+    mailing: str
+    is_complete: bool
+    papers: tuple[tuple[str, str], ...]
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether it was due; a first look is not."""
+        return self.occasion == "scheduled"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.subscription} {self.slot} planned {self.planned_at:%Y-%m-%d %H:%M}Z on mailing {self.mailing}"
+        )
+
+
+def judge(database: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMail, ...]) -> Verdict:
+    """Return what came out of a month."""
+    verdict, book = Verdict(), _read_book(database)
+    steps = [
+        step for paper_id in sorted(oracle.history) for step in _follow(paper_id, oracle, tally, book, verdict)
+    ]
+    _judge_strangers(oracle, book, verdict)
+    for told in book.digests:
+        _judge_claim(told, steps, book, verdict)
+    for subscribed in SUBSCRIBED:
+        _judge_told(subscribed, steps, book, verdict)
+        if subscribed.address:
+            _judge_mails(subscribed, steps, book, mails, verdict)
+    _count(oracle, tally, book, mails, verdict)
+    return verdict
+
+
+def _follow(paper_id: str, oracle: Oracle, tally: Tally, book: Book, verdict: Verdict) -> Iterator[Expected]:
+    """Walk through what the oracle saw of a paper and what was stored, side by side."""
+    assert tally.bootstrapped_at is not None
+    seen, stored = oracle.history[paper_id], list(book.changes.get(paper_id, ()))
+    is_unclear = paper_id in oracle.unclear
+    if is_unclear:
+        stored = [replace(change, state=replace(change.state, is_withdrawn=False)) for change in stored]
+    is_old, is_behind = paper_id in tally.known_before, id_order(paper_id) <= tally.mark
+    before: State | None = None
+    for number, sighting in enumerate(seen):
+        kind = expect_kind(before, sighting, is_behind=is_behind, oldest=tally.bootstrapped_at - _EDIT_MARGIN)
+        kind = "known" if is_old and number == 0 else kind
+        following = seen[number + 1] if number + 1 < len(seen) else None
+        while stored and stored[0].state not in {later.state for later in seen[number:]}:
+            _accuse_extra(paper_id, stored.pop(0), verdict)
+        change = stored.pop(0) if stored and stored[0].state == sighting.state else None
+        if change is None and following is not None and not _had_a_look(sighting, following, book):
+            verdict.counts["merged"] = verdict.counts.get("merged", 0) + 1
+            continue
+        verdict.expected[kind] += 1
+        if change is None:
+            heading = "paper lost" if number == 0 and following is None else "change missing"
+            verdict.accuse(
+                heading, f"{paper_id}: {kind} seen {sighting.seen_at:%m-%d %H:%M}Z: {_show(sighting.state)}"
+            )
+        else:
+            verdict.recorded[change.kind] += 1
+            if change.kind != kind and not (is_unclear and change.kind == "withdrawal"):
+                words = f"{paper_id}: {kind} was stored as {change.kind} on {change.found_at:%m-%d %H:%M}Z"
+                verdict.accuse("wrong kind", f"{words}: {_show(change.state)}")
+            if change.found_at < sighting.after:
+                verdict.accuse("stored before it was public", f"{paper_id}: {kind}")
+            if kind != "known":
+                verdict.delays.append(max(change.found_at - sighting.seen_at, timedelta(0)))
+        yield Expected(paper_id, kind, sighting, before, change)
+        before = sighting.state
+    for extra in stored:
+        _accuse_extra(paper_id, extra, verdict)
+
+
+def _accuse_extra(paper_id: str, change: StoredChange, verdict: Verdict) -> None:
+    verdict.recorded[change.kind] += 1
+    verdict.accuse(
+        "change recorded that was none",
+        f"{paper_id}: {change.kind} on {change.found_at:%m-%d %H:%M}Z: {_show(change.state)}",
+    )
+
+
+def _had_a_look(sighting: Sighting, following: Sighting, book: Book) -> bool:
+    """Whether a complete look lay wholly in the time in which a state was public."""
+    return any(sighting.seen_at <= begun and ended <= following.after for begun, ended in book.looks)
+
+
+def _judge_strangers(oracle: Oracle, book: Book, verdict: Verdict) -> None:
+    for paper_id in sorted(book.changes.keys() - oracle.history.keys()):
+        verdict.accuse("paper stored that was never announced", paper_id)
+    for paper_id in sorted(oracle.history.keys() & book.changes.keys()):
+        firsts = [change for change in book.changes[paper_id] if change.kind == "new"]
+        if len(firsts) > 1:
+            verdict.accuse("paper new twice", paper_id)
+
+
+def _judge_claim(told: Told, steps: list[Expected], book: Book, verdict: Verdict) -> None:
+    """Hold a digest that calls a mailing complete against what that mailing brought."""
+    if not (told.is_complete and told.is_scheduled):
+        return
+    verdict.counts["said complete"] = verdict.counts.get("said complete", 0) + 1
+    brought = [
+        step
+        for step in steps
+        if step.sighting.comes_by_mailing and step.sighting.mailing.isoformat() <= told.mailing
+    ]
+    missing = [step for step in brought if step.change is None or step.change.found_at > told.planned_at]
+    if missing:
+        words = ", ".join(f"{step.paper_id} ({step.kind})" for step in missing[:4])
+        verdict.accuse("called complete while papers were missing", f"{told}: {len(missing)} missing: {words}")
+    if told.papers:
+        return
+    verdict.counts["quiet notes"] = verdict.counts.get("quiet notes", 0) + 1
+    subscribed = next(one for one in SUBSCRIBED if one.name == told.subscription)
+    earlier = {
+        paper_id
+        for other in book.digests
+        if other.subscription == told.subscription and other.planned_at <= told.planned_at
+        for paper_id, _ in other.papers
+    }
+    matching = [step for step in brought if _is_wanted(subscribed, step) and step.paper_id not in earlier]
+    if matching:
+        words = ", ".join(f"{step.paper_id} ({step.kind})" for step in matching)
+        verdict.accuse("day falsely called quiet", f"{told}: {words}")
+
+
+def _is_wanted(subscribed: Subscribed, step: Expected) -> bool:
+    """Whether a subscription has to be told of a step: of its kinds, and for a cross-list, into its category."""
+    had, has = (not subscribed.category or subscribed.category in state.categories for state in _states(step))
+    if step.kind in ("cross-list", "metadata"):
+        return "cross-list" in subscribed.kinds and has and not had
+    if step.kind == "replacement" and has and not had:
+        return "replacement" in subscribed.kinds
+    return step.kind in subscribed.kinds and (has or (step.kind == "withdrawal" and had))
+
+
+def _states(step: Expected) -> tuple[State, State]:
+    nothing = State(0, frozenset(), is_withdrawn=False, journal_ref="")
+    return step.before or nothing, step.sighting.state
+
+
+def _judge_told(subscribed: Subscribed, steps: list[Expected], book: Book, verdict: Verdict) -> None:
+    """Every paper's news is told in exactly one digest of a subscription."""
+    digests = [told for told in book.digests if told.subscription == subscribed.name and told.is_scheduled]
+    told = Counter(entry for digest in digests for entry in digest.papers)
+    news = Counter(paper_id for digest in digests for paper_id, _ in digest.papers)
+    wanted = Counter(
+        step.paper_id
+        for step in steps
+        if step.change is not None
+        and _is_wanted(subscribed, step)
+        and (subscribed.name, step.change.id) not in book.waiting
+    )
+    verdict.counts[f"told to {subscribed.name}"] = sum(news.values())
+    for (paper_id, kind), times in told.items():
+        if times > 1 and kind == "new":
+            verdict.accuse("told twice", f"{subscribed.name}: {paper_id} as {kind} in {times} digests")
+    for paper_id in sorted(wanted.keys() | news.keys()):
+        if news[paper_id] > wanted[paper_id]:
+            verdict.accuse(
+                "told too often", f"{subscribed.name}: {paper_id} {news[paper_id]}×, {wanted[paper_id]} wanted"
+            )
+        elif wanted[paper_id] and not news[paper_id]:
+            verdict.accuse("never told", f"{subscribed.name}: {paper_id}")
+    fresh = [step.paper_id for step in steps if step.kind == "new" and _is_wanted(subscribed, step)]
+    for paper_id in fresh:
+        kinds = [kind for digest in digests for id_, kind in digest.papers if id_ == paper_id]
+        if kinds and "new" not in kinds and "withdrawal" not in kinds[:1]:
+            verdict.accuse("news told as something else", f"{subscribed.name}: {paper_id} as {', '.join(kinds)}")
+
+
+def _judge_mails(
+    subscribed: Subscribed, steps: list[Expected], book: Book, mails: tuple[ReceivedMail, ...], verdict: Verdict
+) -> None:
+    """No paper comes to a reader in two different mails, unless it changed in between."""
+    came: dict[str, list[bytes]] = {}
+    for mail in mails:
+        if subscribed.address in mail.recipients:
+            came.setdefault(str(mail.message["Message-ID"]), []).append(mail.raw)
+    for name, alike in came.items():
+        verdict.counts["mails sent again"] = verdict.counts.get("mails sent again", 0) + len(alike) - 1
+        if len(alike) > _MOST_TIMES or len(set(alike)) > 1:
+            verdict.accuse("mail sent again wrongly", f"{subscribed.address}: {name} {len(alike)}×")
+    shown = Counter(paper_id for alike in came.values() for paper_id in _read_ids(alike[0]))
+    allowed = Counter(step.paper_id for step in steps if _is_wanted(subscribed, step))
+    looked_back = [told for told in book.digests if told.subscription == subscribed.name and not told.is_scheduled]
+    allowed.update(paper_id for told in looked_back for paper_id, _ in told.papers)
+    for paper_id, times in shown.items():
+        if times > allowed[paper_id]:
+            verdict.accuse("paper mailed twice", f"{subscribed.address}: {paper_id} in {times} mails")
+
+
+def _read_ids(raw: bytes) -> set[str]:
+    part = message_from_bytes(raw, policy=policy.default).get_body(("plain",))
+    return set(re.findall(r"arxiv\.org/abs/(\d{4}\.\d{4,5})", str(part.get_content()))) if part else set()
+
+
+def _count(oracle: Oracle, tally: Tally, book: Book, mails: tuple[ReceivedMail, ...], verdict: Verdict) -> None:
+    announced = oracle.history.keys() - tally.known_before
+    verdict.looks = book.outcomes
+    verdict.counts |= {
+        "known before": len(tally.known_before),
+        "announced": len(announced),
+        "stored": sum(paper_id in book.first_seen for paper_id in announced),
+        "unclear": len(oracle.unclear),
+        "behind the mark": sum(id_order(paper_id) <= tally.mark for paper_id in announced),
+        "waiting": len(book.waiting),
+        "digests": len(book.digests),
+        "mails": len(mails),
+    }
+
+
+def _show(state: State) -> str:
+    mark = " withdrawn" if state.is_withdrawn else ""
+    return f"v{state.version}{mark} {' '.join(sorted(state.categories))} {state.journal_ref}".rstrip()
+
+
+def _read_book(database: Path) -> Book:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as conn:
+        versions = {
+            row[0]: (row[1], State(row[2], frozenset(row[3].split()), bool(row[4]), row[5]))
+            for row in conn.execute(
+                "SELECT versions.id, arxiv_id, version, categories, is_withdrawn, journal_ref"
+                " FROM versions JOIN papers ON papers.id = paper_id"
+            )
+        }
+        changes: dict[str, list[StoredChange]] = {}
+        for key, version, kind, found_at in conn.execute(
+            "SELECT id, version_id, kind, found_at FROM changes ORDER BY id"
+        ):
+            paper_id, state = versions[version]
+            changes.setdefault(paper_id, []).append(StoredChange(key, kind, state, _read_moment(found_at)))
+        first_seen = {
+            paper_id: _read_moment(at)
+            for paper_id, at in conn.execute("SELECT arxiv_id, first_seen_at FROM papers")
+        }
+        ran = list(conn.execute("SELECT source, outcome, started_at, finished_at FROM poll_runs ORDER BY id"))
+        looks = [
+            (_read_moment(begun), _read_moment(ended))
+            for source, outcome, begun, ended in ran
+            if source == "harvest" and outcome in ("complete", "empty")
+        ]
+        outcomes = Counter(f"{source}: {outcome}" for source, outcome, _, _ in ran)
+        digests = [
+            _read_digest(name, content, versions)
+            for name, content in conn.execute(
+                "SELECT name, content FROM digests JOIN subscriptions ON subscriptions.id = subscription_id"
+                " ORDER BY digests.id"
+            )
+        ]
+        rows = conn.execute(
+            "SELECT name, changes FROM matches JOIN subscriptions ON id = subscription_id WHERE digest_id IS NULL"
+        )
+        waiting = frozenset((name, key) for name, blob in rows for (key,) in struct.iter_unpack("<q", blob))
+    return Book(changes, first_seen, looks, outcomes, digests, waiting)
+
+
+def _read_digest(name: str, content: str, versions: dict[int, tuple[str, State]]) -> Told:
+    frozen = json.loads(content)
+    return Told(
+        subscription=name,
+        slot=frozen["slot"],
+        occasion=frozen["occasion"],
+        planned_at=datetime.fromisoformat(frozen["planned_at"]),
+        mailing=frozen["coverage"]["mailing"] or "",
+        is_complete=frozen["coverage"]["is_complete"],
+        papers=tuple((versions[entry["version"]][0], entry["kind"]) for entry in frozen["entries"]),
+    )
+
+
+def _read_moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
