@@ -3,43 +3,52 @@
 Pages of a search move while they are read: papers come in at the top, and the order is not always
 kept. So pages overlap by a few papers, what was seen is given out once, and having seen a paper is
 never a reason to stop: only dates are, and only while they come in order.
+
+A search with more results than arXiv gives out is read in parts, by dates of submission (see `windows`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.client import IDS_LIMIT, WALL, ShortPage
+from digest.arxiv.windows import Window, cut_at
 from digest.errors import ArxivRejected, ArxivShort
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from datetime import datetime
 
     from digest.arxiv.atom import AtomPage
     from digest.arxiv.client import ArxivClient, Fetched
-    from digest.papers import ArxivId, Paper
+    from digest.papers import ArxivId
 
 OVERLAP: Final = 3
 """Papers of a page that are asked for again with the next one."""
 
 SMALLEST_PAGE: Final = 10
 _STEPS_BACK: Final = 3
+_PART: Final = 0.8
+"""How full of what arXiv gives out a part is meant to be, so that a busy week does not spoil it."""
 
 
 class SearchTooWide(ArxivRejected):
-    """A search has more results than arXiv gives out, and what was looked for lies beyond."""
+    """A search has more results than arXiv gives out, and can't be cut into parts that have fewer."""
 
 
 @dataclass(slots=True)
 class _Walk:
-    """Where a walk stands: what it has given out, and whether the order of dates still holds."""
+    """Where the walk through one part stands: what it has met, and whether the order of dates still holds."""
 
+    query: str
     size: int
+    window: Window | None = None
     position: int = 0
     total: int = 0
     is_sorted: bool = True
+    newest: datetime | None = None
     oldest: datetime | None = None
     first_total: int | None = None
     seen: set[ArxivId] = field(default_factory=set)
@@ -51,11 +60,43 @@ class _Walk:
         """How many different entries came, readable or not."""
         return len(self.seen) + len(self.unreadable)
 
+    @property
+    def is_at_end(self) -> bool:
+        """Whether all there is has been met."""
+        return self.position >= self.total or self.found >= self.total
+
+    def has_reached(self, until: datetime) -> bool:
+        """Whether all that is still to come is older."""
+        return self.is_sorted and self.oldest is not None and self.oldest < until
+
+    def is_too_wide(self, until: datetime) -> bool:
+        """Whether arXiv's limit comes before the date that is wanted, as far as can be told by now."""
+        if self.total <= WALL:
+            return False
+        if self.position >= WALL or not self.is_sorted or self.is_wanted_whole(until):
+            return True
+        if self.newest is None or self.oldest is None:
+            return False
+        return self.found * (self.newest - until) > 2 * WALL * (self.newest - self.oldest) > timedelta(0)
+
+    def is_wanted_whole(self, until: datetime) -> bool:
+        """Whether no version of any paper of the part is older than what is wanted."""
+        return self.window is not None and self.window.first + timedelta(minutes=1) > until
+
 
 def walk_search(
-    client: ArxivClient, query: str, *, until: datetime, limit: int | None = None, size: int = 100
+    client: ArxivClient,
+    query: str,
+    *,
+    until: datetime,
+    limit: int | None = None,
+    size: int = 100,
+    asks_twice: bool = False,
 ) -> Iterator[Fetched[AtomPage]]:
     """Fetch the pages of a search by date of the last version, newest first, each paper given out once.
+
+    Where arXiv gives out too few results to get as far as `until`, the search is read in parts, each newest
+    first: what was submitted since then, and what was submitted before and replaced since.
 
     Args:
         client: asks.
@@ -63,30 +104,24 @@ def walk_search(
         until: older papers are not wanted; the last page may hold some.
         limit: about so many papers are enough, in whole pages; None for no such limit.
         size: papers to a page, at least `SMALLEST_PAGE`.
+        asks_twice: an answer that there is nothing is asked for once more before it is believed.
 
     Raises:
-        SearchTooWide: papers beyond arXiv's limit of results would be needed to get that far.
+        SearchTooWide: it can't be cut into parts that arXiv gives out.
         ArxivShort: papers are missing, or the results move too fast to be read.
         ArxivError: as described in `digest.errors`.
     """
-    walk = _Walk(max(size, SMALLEST_PAGE))
-    while True:
-        if walk.position >= WALL:
-            raise SearchTooWide(
-                f"{query[:80]!r} has {walk.total:,} papers, of which arXiv gives out {WALL:,}",
-                hint="Narrow the search, for instance to fewer days.",
-            )
-        start = max(0, walk.position - OVERLAP)
-        fetched = _fetch_page(client, query, start, walk)
-        if not _has_joined(walk, fetched.page, start):
-            continue
-        yield _advance(walk, fetched, start)
-        if walk.position >= walk.total or walk.found >= walk.total:
-            _check_complete(walk, query)
-            return
-        if limit is not None and walk.found >= limit:
-            return
-        if walk.is_sorted and walk.oldest is not None and walk.oldest < until:
+    reader = _Reader(client, query, until, limit, max(size, SMALLEST_PAGE))
+    whole = _Walk(query, reader.size)
+    if (yield from reader.read(whole, asks_twice=asks_twice)):
+        return
+    waiting = cut_at(until, reader.end)
+    while waiting:
+        window = waiting.pop(0)
+        part = _Walk(window.confine(query), reader.size, window)
+        if not (yield from reader.read(part, asks_twice=True)):
+            waiting[:0] = _divide(query, part, until)
+        elif reader.has_enough:
             return
 
 
@@ -102,22 +137,113 @@ def fetch_papers(client: ArxivClient, ids: Sequence[ArxivId]) -> Iterator[Fetche
         yield client.search("", ids=some, size=len(some))
 
 
-def _fetch_page(client: ArxivClient, query: str, start: int, walk: _Walk) -> Fetched[AtomPage]:
-    """Fetch a page, in smaller and smaller ones where none comes; a page cut short is taken as it is."""
-    while True:
-        try:
-            return client.search(query, start=start, size=min(walk.size, WALL - start))
-        except ShortPage as short:
-            if any(paper.id not in walk.seen for paper in short.fetched.page.papers):
-                return short.fetched
-            if walk.size // 2 < SMALLEST_PAGE:
-                raise
-            walk.size //= 2
+class _Reader:
+    """Reads the parts of one search, and gives out each paper once.
+
+    Attributes:
+        size: papers to a page.
+        end: after everything submitted so far.
+    """
+
+    end: datetime
+
+    def __init__(self, client: ArxivClient, query: str, until: datetime, limit: int | None, size: int) -> None:
+        self.size = size
+        self._client, self._query, self._until, self._limit = client, query, until, limit
+        self._total = 0
+        self._given: set[ArxivId] = set()
+        self._set_aside: set[bytes] = set()
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether as many papers were given out as are wanted."""
+        return self._limit is not None and len(self._given) + len(self._set_aside) >= self._limit
+
+    def read(self, walk: _Walk, *, asks_twice: bool) -> Generator[Fetched[AtomPage], None, bool]:
+        """Walk through one part; return False where it is too wide to be walked to its end."""
+        while True:
+            start = max(0, walk.position - OVERLAP)
+            fetched = self._fetch_page(walk, start)
+            if asks_twice and walk.found == fetched.page.total == 0:
+                asks_twice = False
+                continue
+            if not _has_joined(walk, fetched.page, start):
+                continue
+            _advance(walk, fetched.page, start)
+            yield self._give_out(walk, fetched)
+            if walk.is_at_end:
+                _check_complete(walk, self._query)
+                return True
+            if self.has_enough or walk.has_reached(self._until):
+                return True
+            if walk.position >= WALL or (self._limit is None and walk.is_too_wide(self._until)):
+                return False
+
+    def _fetch_page(self, walk: _Walk, start: int) -> Fetched[AtomPage]:
+        """Fetch a page, in smaller and smaller ones where none comes; a page cut short is taken as it is."""
+        while True:
+            try:
+                return self._client.search(walk.query, start=start, size=_fit_page(start, walk.size))
+            except ShortPage as short:
+                if any(paper.id not in walk.seen for paper in short.fetched.page.papers):
+                    return short.fetched
+                if walk.size // 2 < SMALLEST_PAGE:
+                    raise
+                walk.size //= 2
+
+    def _give_out(self, walk: _Walk, fetched: Fetched[AtomPage]) -> Fetched[AtomPage]:
+        """Return a page with what was not given out before, and the total of the whole search."""
+        if walk.window is None:
+            self._total = walk.total
+            self.end = fetched.fetched_at + timedelta(days=1)
+        papers = tuple(paper for paper in fetched.page.papers if paper.id not in self._given)
+        unreadable = tuple(entry for entry in fetched.page.quarantined if entry.snippet not in self._set_aside)
+        self._given.update(paper.id for paper in papers)
+        self._set_aside.update(entry.snippet for entry in unreadable)
+        total = max(self._total, walk.total)
+        page = replace(fetched.page, papers=papers, quarantined=unreadable, total=total)
+        return replace(fetched, page=page)
+
+
+def _divide(query: str, part: _Walk, until: datetime) -> list[Window]:
+    """Cut a part that is too wide: evenly where all of it is wanted, else in halves, as most old papers rest."""
+    window = part.window
+    if window is None:
+        raise AssertionError("the whole search is cut at a date")
+    if not (part.is_sorted or part.is_wanted_whole(until)):
+        raise SearchTooWide(
+            f"{query[:80]!r} has {part.total:,} papers from before {window.last:%Y-%m-%d}, in no order",
+            hint="Nothing was taken for complete: the next poll asks again.",
+        )
+    parts = max(2, round(part.total / (WALL * _PART))) if part.is_wanted_whole(until) else 2
+    windows = window.divide(parts)
+    if len(windows) == 1:
+        raise SearchTooWide(
+            f"{query[:80]!r} has {part.total:,} papers of {window.first:%Y-%m-%d %H:%M}, "
+            f"of which arXiv gives out {WALL:,}",
+            hint="Narrow the search, for instance to fewer categories.",
+        )
+    return windows
+
+
+def _fit_page(start: int, size: int) -> int:
+    """Return how many papers, at most `size`, can be asked for from `start` on.
+
+    arXiv answers with an inner error where the page after, by its own rounding, would lie beyond its limit
+    (https://github.com/arXiv/arxiv-search).
+    """
+    size = min(size, WALL - start)
+    while size > 1 and 1 + round(start / size) > WALL // size:
+        size -= 1
+    return size
 
 
 def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
     """Whether a page follows on those before; if not, the walk is taken back half a page."""
-    if start == 0 or start >= page.total or any(paper.id in walk.seen for paper in page.papers):
+    is_top = start == 0 and (page.entries > 0 or walk.found == 0)
+    if is_top or any(paper.id in walk.seen for paper in page.papers):
+        return True
+    if any(entry.snippet in walk.unreadable for entry in page.quarantined):
         return True
     walk.steps_back += 1
     if walk.steps_back > _STEPS_BACK:
@@ -129,28 +255,25 @@ def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
     return False
 
 
-def _advance(walk: _Walk, fetched: Fetched[AtomPage], start: int) -> Fetched[AtomPage]:
-    """Note what a page brought; return it with only those papers that were not given out before."""
-    page = fetched.page
-    fresh: list[Paper] = []
+def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
+    """Note what a page brought."""
     for paper in page.papers:
         if paper.id not in walk.seen:
             walk.seen.add(paper.id)
             walk.is_sorted = walk.is_sorted and (walk.oldest is None or paper.updated <= walk.oldest)
             walk.oldest = paper.updated
-            fresh.append(paper)
+            walk.newest = walk.newest or paper.updated
     walk.unreadable.update(entry.snippet for entry in page.quarantined)
     walk.total = page.total
     walk.first_total = page.total if walk.first_total is None else walk.first_total
     walk.position = start + page.entries
-    return replace(fetched, page=replace(page, papers=tuple(fresh)))
 
 
 def _check_complete(walk: _Walk, query: str) -> None:
-    """Raise where papers are missing at the end, beyond those that came in at the top meanwhile."""
-    missing = walk.total - walk.found
-    if missing > max(0, walk.total - (walk.first_total or 0)):
+    """Raise where papers are missing at the end of those there were at the beginning."""
+    missing = (walk.first_total or 0) - walk.found
+    if missing > 0:
         raise ArxivShort(
-            f"{query[:80]!r} has {walk.total:,} papers, but {missing:,} of them never came",
+            f"{query[:80]!r} has {walk.first_total:,} papers, but {missing:,} of them never came",
             hint="Nothing was taken for complete: the next poll asks again.",
         )

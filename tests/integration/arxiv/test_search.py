@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.arxiv.client import ShortPage
-from digest.arxiv.search import OVERLAP, SearchTooWide, fetch_papers, walk_search
+from digest.arxiv.search import OVERLAP, fetch_papers, walk_search
 from digest.errors import ArxivShort
 from digest.papers import ArxivId
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
@@ -146,15 +146,36 @@ def test_a_search_that_never_gives_all_it_promises_is_an_error(arxiv: ScriptedAr
         walk(client)
 
 
-def test_nothing_is_asked_for_beyond_the_wall(
-    arxiv: ScriptedArxiv, client: ArxivClient, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fault", [2, 3])
+def test_an_answer_that_suddenly_knows_of_nothing_is_no_end_of_the_search(
+    arxiv: ScriptedArxiv, client: ArxivClient, fault: int
 ) -> None:
-    monkeypatch.setattr("digest.arxiv.search.WALL", 100)
-    Shelf(arxiv, 150)
-    with pytest.raises(SearchTooWide, match="150 papers, of which arXiv gives out 100"):
-        walk(client, size=30)
-    assert starts(arxiv) == [0, 27, 54, 81]
-    assert all(int(seen.params["start"]) + int(seen.params["max_results"]) <= 100 for seen in arxiv.seen)
+    shelf = Shelf(arxiv, 60)
+
+    def answer(seen: Seen) -> Reply:
+        return Reply(atom_feed(total=0)) if len(arxiv.seen) == fault else shelf.answer(seen)
+
+    arxiv.answer = answer
+    assert walk(client) == list(range(1, 61))
+
+
+def test_answers_that_go_on_knowing_of_nothing_are_an_error(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    shelf = Shelf(arxiv, 60)
+    arxiv.answer = lambda seen: Reply(atom_feed(total=0)) if len(arxiv.seen) > 1 else shelf.answer(seen)
+    with pytest.raises(ArxivShort, match="moved"):
+        walk(client)
+
+
+def test_that_there_is_nothing_is_asked_once_more_where_it_would_be_news(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
+    shelf = Shelf(arxiv, 5)
+    arxiv.answer = lambda seen: Reply(atom_feed(total=0)) if len(arxiv.seen) == 1 else shelf.answer(seen)
+    pages = walk_search(client, "cat:cs.PF", until=LONG_AGO, asks_twice=True)
+    assert [len(fetched.page.papers) for fetched in pages] == [5]
+    Shelf(arxiv, 0)
+    assert [fetched.page.total for fetched in walk_search(client, "x", until=LONG_AGO, asks_twice=True)] == [0]
+    assert starts(arxiv) == [0] * 4
 
 
 def test_papers_are_fetched_by_id_a_hundred_at_a_time(arxiv: ScriptedArxiv, client: ArxivClient) -> None:

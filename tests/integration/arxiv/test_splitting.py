@@ -1,0 +1,197 @@
+"""Searches with more results than arXiv gives out are read in parts, and nothing is lost between them."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.arxiv import search
+from digest.arxiv.search import SearchTooWide, walk_search
+from digest.errors import ArxivShort
+from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
+from tests.unit.arxiv.pages import atom_entry, atom_feed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.arxiv.atom import AtomPage
+    from digest.arxiv.client import ArxivClient, Fetched
+
+NOW = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
+WALL = 100
+RANGE = re.compile(r"\(cat:cs\.PF\) AND submittedDate:\[(\d{12}) TO (\d{12})\]")
+
+
+class Library:
+    """An arXiv with papers submitted once and replaced another time, which gives out so many of a search."""
+
+    def __init__(self, arxiv: ScriptedArxiv) -> None:
+        self.papers: list[tuple[int, datetime, datetime]] = []
+        self.is_exclusive = False
+        self.is_shuffled = False
+        self.denied = 0
+        self._arxiv = arxiv
+        arxiv.answer = self.answer
+
+    def add(self, submitted: datetime, updated: datetime | None = None) -> None:
+        """Take in a paper."""
+        self.papers.append((len(self.papers) + 1, submitted, updated or submitted))
+
+    def answer(self, seen: Seen) -> Reply:
+        """Answer a search as arXiv does, its limit and its way of reading a last minute included."""
+        start, size = int(seen.params["start"]), int(seen.params["max_results"])
+        assert 1 + round(start / size) <= WALL // size, "arXiv answers with an inner error"
+        found = sorted(self._select(seen.params["search_query"]), key=lambda paper: paper[2], reverse=True)
+        if self.is_shuffled:
+            random.Random(1).shuffle(found)  # noqa: S311 - a made-up disorder
+        is_part = "submittedDate" in seen.params["search_query"]
+        if is_part and self.denied:
+            self.denied -= 1
+            return Reply(atom_feed(total=0))
+        page = found[start : start + size]
+        entries = (
+            atom_entry(f"2611.{number:05d}v1", published=write(submitted), updated=write(updated))
+            for number, submitted, updated in page
+        )
+        return Reply(atom_feed(*entries, total=len(found), start=start, per_page=size))
+
+    def _select(self, query: str) -> Iterator[tuple[int, datetime, datetime]]:
+        window = RANGE.fullmatch(query)
+        if window is None:
+            yield from self.papers
+            return
+        first, last = read(window[1]), read(window[2]) + timedelta(seconds=0 if self.is_exclusive else 59)
+        yield from (paper for paper in self.papers if first <= paper[1] <= last)
+
+
+def write(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read(minute: str) -> datetime:
+    return datetime.strptime(minute, "%Y%m%d%H%M").replace(tzinfo=UTC)
+
+
+@pytest.fixture
+def library(arxiv: ScriptedArxiv, monkeypatch: pytest.MonkeyPatch) -> Library:
+    monkeypatch.setattr(search, "WALL", WALL)
+    return Library(arxiv)
+
+
+def walk(
+    client: ArxivClient, until: datetime, *, size: int = 20, limit: int | None = None
+) -> list[Fetched[AtomPage]]:
+    return list(walk_search(client, "cat:cs.PF", until=until, size=size, limit=limit))
+
+
+def list_numbers(pages: list[Fetched[AtomPage]]) -> list[int]:
+    return [paper.id.number for fetched in pages for paper in fetched.page.papers]
+
+
+def scatter(library: Library, count: int, days: int, seed: int) -> None:
+    """Submit papers over so many days, many in one go, every third of them replaced later."""
+    dice = random.Random(seed)  # noqa: S311 - made-up papers
+    for number in range(count):
+        submitted = NOW - timedelta(seconds=dice.randrange(60, days * 86_400))
+        if number % 5 == 0:
+            submitted = submitted.replace(hour=13, minute=59, second=dice.randrange(60)) - timedelta(days=1)
+        updated = submitted + dice.random() * (NOW - submitted) if number % 3 == 0 else submitted
+        library.add(submitted, updated.replace(microsecond=0))
+
+
+@pytest.mark.parametrize("is_exclusive", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_search_beyond_the_limit_brings_all_that_is_wanted_once(
+    library: Library, client: ArxivClient, seed: int, *, is_exclusive: bool
+) -> None:
+    library.is_exclusive = is_exclusive
+    dice = random.Random(seed)  # noqa: S311 - made-up papers
+    scatter(library, dice.randrange(150, 900), dice.choice([5, 60, 2000]), seed)
+    until = NOW - timedelta(days=dice.choice([1, 8, 100, 3000]))
+    numbers = list_numbers(walk(client, until, size=dice.choice([10, 20, 50])))
+    assert len(numbers) == len(set(numbers))
+    assert set(numbers) >= {number for number, _, updated in library.papers if updated >= until}
+
+
+def test_pages_of_a_part_tell_the_total_of_the_whole(library: Library, client: ArxivClient) -> None:
+    scatter(library, 300, 30, 1)
+    pages = walk(client, NOW - timedelta(days=40))
+    assert {fetched.page.total for fetched in pages} == {300}
+
+
+def test_a_walk_that_reaches_its_date_before_the_limit_asks_for_no_parts(
+    arxiv: ScriptedArxiv, library: Library, client: ArxivClient
+) -> None:
+    for hours in range(1, 1000):
+        library.add(NOW - timedelta(hours=hours))
+    walk(client, NOW - timedelta(hours=60))
+    assert not any("submittedDate" in seen.params["search_query"] for seen in arxiv.seen)
+
+
+def test_where_the_limit_is_sure_to_come_first_the_search_is_cut_at_once(
+    arxiv: ScriptedArxiv, library: Library, client: ArxivClient
+) -> None:
+    for hours in range(1, 1000):
+        library.add(NOW - timedelta(hours=hours))
+    walk(client, NOW - timedelta(hours=600))
+    whole = [seen for seen in arxiv.seen if "submittedDate" not in seen.params["search_query"]]
+    assert len(whole) == 1
+    assert len(arxiv.seen) < 1 + 600 / (20 - search.OVERLAP) + 12
+
+
+def test_a_part_that_is_said_to_be_empty_is_asked_for_once_more(library: Library, client: ArxivClient) -> None:
+    scatter(library, 300, 30, 1)
+    library.denied = 1
+    assert len(list_numbers(walk(client, NOW - timedelta(days=40)))) == 300
+
+
+def test_a_part_whose_papers_do_not_all_come_is_an_error(library: Library, client: ArxivClient) -> None:
+    scatter(library, 300, 30, 1)
+    library.papers[17] = library.papers[18]
+    with pytest.raises(ArxivShort, match="1 of them never came"):
+        walk(client, NOW - timedelta(days=40))
+
+
+def test_more_papers_of_one_minute_than_arxiv_gives_out_are_an_error(
+    library: Library, client: ArxivClient
+) -> None:
+    for second in range(WALL + 1):
+        library.add(NOW - timedelta(days=1, seconds=second % 30))
+    with pytest.raises(SearchTooWide, match=r"101 papers of 2026-11-19 11:29, of which arXiv gives out 100"):
+        walk(client, NOW - timedelta(days=2))
+
+
+def test_without_any_order_what_is_recent_comes_and_the_rest_is_an_error(
+    library: Library, client: ArxivClient
+) -> None:
+    scatter(library, 500, 400, 1)
+    library.is_shuffled = True
+    until = NOW - timedelta(days=30)
+    came: set[int] = set()
+
+    def keep_walking() -> None:
+        for fetched in walk_search(client, "cat:cs.PF", until=until, size=20):
+            came.update(paper.id.number for paper in fetched.page.papers)
+
+    with pytest.raises(SearchTooWide, match="in no order"):
+        keep_walking()
+    assert came >= {number for number, submitted, _ in library.papers if submitted >= until}
+
+
+def test_where_a_number_is_enough_the_newest_come_first_also_of_a_wide_search(
+    arxiv: ScriptedArxiv, library: Library, client: ArxivClient
+) -> None:
+    for hours in range(1, 1000):
+        library.add(NOW - timedelta(hours=hours))
+    assert list_numbers(walk(client, datetime(1991, 8, 1, tzinfo=UTC), limit=40))[:40] == list(range(1, 41))
+    assert len(arxiv.seen) == 3
+
+
+def test_papers_older_than_arxiv_belong_to_a_part_too(library: Library, client: ArxivClient) -> None:
+    scatter(library, 300, 30, 1)
+    library.add(datetime(1989, 10, 31, tzinfo=UTC), NOW - timedelta(days=1))
+    assert 301 in list_numbers(walk(client, NOW - timedelta(days=40)))
