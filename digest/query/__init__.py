@@ -10,6 +10,7 @@ Fields are `ti abs au co jr cat rn id doi all` and `submittedDate:[… TO …]`;
 
 from digest.query.analysis import AnalysedPaper, analyse
 from digest.query.arxiv_syntax import to_arxiv
+from digest.query.confining import confine_queries
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import parse_query
 from digest.query.queries import Query, matches
@@ -29,6 +30,7 @@ __all__ = [
     "Query",
     "Shape",
     "analyse",
+    "confine_queries",
     "find_reasons",
     "matches",
     "parse_query",
