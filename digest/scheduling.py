@@ -22,6 +22,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from digest.clock import SystemClock, monotonic
 from digest.errors import DigestError, StoreError
 from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_roster
+from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.looking_back import look_back
 from digest.store import feeds as feed_store
 from digest.store import matches as match_store
@@ -236,6 +237,7 @@ class Schedule:
     def _poll(self) -> None:
         with self.metrics.time_verb(Verb.POLL):
             polled = poll(self._site)
+            check_gaps(self._site, polled)
             look_back(self._site, polled)
         if polled.was_due and not polled.failures:
             log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)

@@ -131,7 +131,8 @@ def _describe(site: Site, web: WebServer | None) -> str:
         live = subscription_store.load_subscriptions(conn)
         next_poll_at = find_next_look(conn, site.config.arxiv.source, site.clock.now())
     turns = [(due.next_due_at, due.subscription.name) for due in live if due.next_due_at is not None]
-    next_look = f"{next_poll_at.astimezone(EASTERN):%a %H:%M} ET"
+    is_due = next_poll_at <= site.clock.now()
+    next_look = "at once" if is_due else f"{next_poll_at.astimezone(EASTERN):%a %H:%M} ET"
     next_digest = f"{min(turns)[1]} {min(turns)[0]:%a %-d %b %H:%M} UTC" if turns else "none is due"
     place = f"Serving at {web.url}" if web is not None else "Working, listening nowhere"
     return f"{place} · next look at arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from digest.messages import DeliveryState
 from digest.pipeline.delivering import DeliverReport, deliver
 from digest.pipeline.feeds import FeedReport, publish_feeds
+from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.looking_back import look_back
 from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.planning_step import PlanReport, plan
@@ -78,6 +79,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         recover(site)
         roster = sync_roster(site)
         polled = poll(site, even_if_not_due=poll_anyway)
+        check_gaps(site, polled)
         look_back(site, polled)
         if polled.was_due:
             tell("compare", "")

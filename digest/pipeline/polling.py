@@ -26,6 +26,7 @@ from digest.planning.polls import (
     is_poll_due,
 )
 from digest.store import cursors as cursor_store
+from digest.store import mailings as mailing_store
 from digest.store import runs as run_store
 
 if TYPE_CHECKING:
@@ -61,13 +62,14 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         cursor = cursor_store.load_cursor(conn, Source.HARVEST)
         last = run_store.last_looks(conn, Source.HARVEST)
         reaching = {days: run_store.last_reaching(conn, Source.HARVEST, days) for days, _ in HARVEST_OVERLAPS}
+        newest = mailing_store.find_newest(conn)
         broken_off = None if cursor.is_bootstrapped else _find_broken_off(conn, now)
     if not (even_if_not_due or is_poll_due(last, now)):
         report.why_not = describe_pause(last, now)
         return
     is_bootstrap = not cursor.is_bootstrapped
     overlap = BOOTSTRAP_DAYS if is_bootstrap else choose_reach(HARVEST_OVERLAPS, LEAST_OVERLAP, reaching, now)
-    from_date = harvest_from(cursor.complete_from, now, overlap)
+    from_date = harvest_from(cursor.complete_from, now, overlap, newest[1] if newest else None)
     report.was_due, report.is_bootstrap = True, is_bootstrap
     run = RecordedRun(
         site,

@@ -120,6 +120,7 @@ class RecordedRun:
         self._total: int | None = None
         self._token: int | None = None
         self._asked = site.client.requests
+        self._shortfall = ""
         self.failure: ArxivError | None = None
 
     @property
@@ -177,8 +178,15 @@ class RecordedRun:
             self._report.is_cut_short = self._report.is_cut_short or self.stops_all
             self._fail(error.message)
         else:
+            if self._shortfall:
+                self._fail(self._shortfall)
+                return
             self._complete(started, cursor, window_from)
             self._report.runs += 1
+
+    def note_shortfall(self, reason: str) -> None:
+        """Note that all went well but not all was asked: the run is partial, and nobody's fault."""
+        self._shortfall = reason
 
     def store_page(self, page: Fetched[AtomPage] | Fetched[OaiPage]) -> None:
         """Commit one page: raw bytes, papers, versions, changes, what was set aside, and the counts."""
@@ -210,6 +218,8 @@ class RecordedRun:
         if self.failure is not None:
             return self.failure.message
         pages = f"{self._pages} page{'s' * (self._pages != 1)}"
+        if self._shortfall:
+            return f"{self._papers:,} papers on {pages}; {self._shortfall}"
         return f"{self._papers:,} papers on {pages}, complete" if self._papers else "complete: nothing there"
 
     def _describe(self, window_from: date) -> Walked:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
+"""When a mailing can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
+
 SEARCH_VISIBLE_AFTER = timedelta(hours=4)
 """When a mailing can be expected in arXiv's search: about midnight Eastern time
 (https://info.arxiv.org/help/api/user-manual.html)."""
@@ -80,7 +83,7 @@ def assess_coverage(
         is_complete = any(poll.is_complete and poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in since)
         is_settled, is_awaited = is_complete, False
     else:
-        arrived = _showing(polls, since)
+        arrived = _find_arrived(polls, since, sent)
         is_settled = _is_settled(arrived)
         is_complete = _is_complete(arrived, checks, is_settled=is_settled)
         is_awaited = not arrived and any(poll.is_complete for poll in since)
@@ -122,10 +125,16 @@ def is_late(coverage: Coverage, now: datetime) -> bool:
     return coverage.is_awaited and coverage.mailing is not None and now >= alarm_moment(coverage.mailing)
 
 
-def _showing(polls: Sequence[PollSummary], since: Sequence[PollSummary]) -> list[PollSummary]:
-    """Return the complete harvests since a mailing that went further than any before it."""
-    before = max((poll.highest for poll in polls if poll not in since), default=(0, 0))
-    return [poll for poll in since if poll.is_complete and poll.highest > before]
+def _find_arrived(polls: Sequence[PollSummary], since: Sequence[PollSummary], sent: datetime) -> list[PollSummary]:
+    """Return the complete harvests since a mailing that went further than any before it.
+
+    Where there was none before, nothing tells how far arXiv had come, and only the hour counts.
+    """
+    before = [poll.highest for poll in polls if poll not in since]
+    complete = [poll for poll in since if poll.is_complete]
+    if before:
+        return [poll for poll in complete if poll.highest > max(before)]
+    return [poll for poll in complete if poll.started_at >= sent + HARVEST_VISIBLE_AFTER]
 
 
 def _is_settled(arrived: Sequence[PollSummary]) -> bool:

@@ -1,4 +1,4 @@
-"""Ids that are missing: arXiv numbers papers without holes, so what lies between two stored ones exists, or is void.
+"""Ids that are missing: arXiv numbers papers without holes, so an id between two stored ones exists, or is void.
 
 Source: https://info.arxiv.org/help/arxiv_identifier.html; 999 of 999 consecutive ids of a real page were
 papers. What a harvest lost between two pages, or an index has not filled in yet, is found this way.

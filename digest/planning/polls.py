@@ -162,18 +162,21 @@ def search_until(last_complete: datetime | None, now: datetime, days: int) -> da
     return min(last_complete or now, now) - timedelta(days=days)
 
 
-def harvest_from(complete_from: date | None, now: datetime, overlap: int) -> date:
+def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest: date | None = None) -> date:
     """Return the OAI-PMH `from` date of the next harvest.
 
     Never today: an answer for a day that has only begun may stay cached until midnight UTC. Never later
-    than the last mailing: so there is always something to meet, and meeting nothing tells.
+    than the newest paper known and the last mailing: so there is always something to meet, and not meeting
+    it tells.
 
     Args:
         complete_from: UTC date on which the last complete harvest started; None before the first.
         now: the moment (UTC).
         overlap: days to go back behind it.
+        newest: datestamp of the newest paper stored; None where none is.
     """
     today = now.astimezone(UTC).date()
     if complete_from is None:
         return today - timedelta(days=BOOTSTRAP_DAYS)
-    return min(complete_from - timedelta(days=overlap), today - timedelta(days=1), latest_mailing(now))
+    reach = complete_from - timedelta(days=overlap)
+    return min(reach, today - timedelta(days=1), latest_mailing(now), newest or today)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, exists, func, select, update
+from sqlalchemy import and_, bindparam, case, exists, func, select, update
 
 from digest.papers import ArxivId
 from digest.planning.gaps import FIVE_DIGITS_SINCE, Gap
@@ -101,7 +101,12 @@ def count_gaps(conn: Connection) -> dict[GapState, int]:
 def close_found(conn: Connection, at: datetime) -> int:
     """Note which of the ids that were missing or void are stored by now; return how many."""
     is_stored = exists().where(
-        and_(papers.c.month == gaps.c.month, papers.c.number == gaps.c.number, papers.c.archive == "")
+        and_(
+            papers.c.month == gaps.c.month,
+            papers.c.number == gaps.c.number,
+            papers.c.archive == "",
+            func.length(papers.c.arxiv_id) == case((gaps.c.month >= FIVE_DIGITS_SINCE, 10), else_=9),
+        )
     )
     found = (
         update(gaps)

@@ -51,7 +51,7 @@ def links(world: World) -> LinkMaker:
 def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
     with world.serve() as served:
         assert re.fullmatch(
-            r"Serving at http://127\.0\.0\.1:\d+ · next look at arXiv Fri 00:30 ET"
+            r"Serving at http://127\.0\.0\.1:\d+ · next look at arXiv at once"
             r" · next digest: perf-team Sat 21 Nov 02:00 UTC · Ctrl-C stops",
             served.lines[0],
         )

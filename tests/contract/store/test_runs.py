@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from digest.clock import SystemClock
 from digest.pace import GateOutcome, Outcome
+from digest.planning.polls import LastLooks
 from digest.store import cursors, pages, runs
 from digest.store.gate import Gate
 from digest.store.schema import quarantine, requests
@@ -115,17 +116,47 @@ def test_every_request_is_logged(store: Store) -> None:
     assert [(row.status, row.outcome, row.detail) for row in rows] == [(200, "ok", ""), (None, "failed", "reset")]
 
 
-def test_a_failure_counts_until_a_later_run_is_well(store: Store) -> None:
+def test_failures_count_until_a_later_run_is_well(store: Store) -> None:
     with store.read() as conn:
-        assert runs.last_failure(conn, "harvest") is None
+        assert runs.last_looks(conn, "harvest") == LastLooks()
     finish(store, start(store), "failed", failure="503")
+    finish(store, start(store), "partial", failure="reset")
     start(store)
     with store.read() as conn:
-        assert runs.last_failure(conn, "harvest") == MORNING
-        assert runs.last_failure(conn, "query", "all:a") is None
+        assert runs.last_looks(conn, "harvest") == LastLooks(failure=MORNING, failures=2)
+        assert runs.last_looks(conn, "query", "all:a") == LastLooks()
     finish(store, start(store), "empty")
     with store.read() as conn:
-        assert runs.last_failure(conn, "harvest") is None
+        assert runs.last_looks(conn, "harvest").failure is None
+
+
+def test_a_complete_run_that_brought_news_is_known_as_such_and_a_first_look_is_none(store: Store) -> None:
+    finish(store, start(store, is_bootstrap=True))
+    with store.read() as conn:
+        assert runs.last_looks(conn, "harvest").news is None
+    finish(store, start(store))
+    with store.read() as conn:
+        assert runs.last_looks(conn, "harvest").news == MORNING
+
+
+def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
+    finish(store, start(store, lookback=14, at=NOW - DAY))
+    finish(store, start(store, lookback=3))
+    finish(store, start(store, lookback=14), "failed", failure="503")
+    with store.read() as conn:
+        assert runs.last_reaching(conn, "harvest", 14) == NOW - DAY
+        assert runs.last_reaching(conn, "harvest", 3) == NOW
+        assert runs.last_reaching(conn, "harvest", 35) is None
+
+
+def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
+    run_id = start(store, horizon="[judge]")
+    with store.begin() as conn:
+        runs.note_page(conn, run_id, papers=9, new=4, changed=2, highest_id="2611.14001", next_token="p2")
+    with store.read() as conn:
+        (run,) = runs.last_runs(conn)
+        assert (run.papers, run.new, run.changed, run.highest_id, run.next_token) == (9, 4, 2, "2611.14001", "p2")
+        assert runs.load_horizon(conn, run_id) == "[judge]"
 
 
 def test_a_run_whose_process_died_is_given_up_and_cannot_be_finished_any_more(store: Store) -> None:
@@ -138,7 +169,7 @@ def test_a_run_whose_process_died_is_given_up_and_cannot_be_finished_any_more(st
     with store.read() as conn:
         abandoned = runs.last_runs(conn)[1]
         assert (abandoned.outcome, abandoned.failure) == ("failed", runs.ABANDONED)
-        assert runs.last_failure(conn, "harvest") is None, "it says nothing of arXiv"
+        assert runs.last_looks(conn, "harvest").failure is None, "it says nothing of arXiv"
 
 
 @pytest.mark.parametrize("database", ["postgresql"])
@@ -154,7 +185,8 @@ def test_a_run_is_not_given_up_while_another_replica_may_be_asking(store: Store)
 
 
 def test_recent_polls_are_the_finished_ones_of_these_queries(store: Store) -> None:
-    finish(store, start(store, "query", query_key="all:a", at=NOW - 5 * DAY), at=NOW - 5 * DAY)
+    for days in (9, 6):
+        finish(store, start(store, "query", query_key="all:a", at=NOW - days * DAY), at=NOW - days * DAY)
     finish(store, start(store, "query", query_key="all:a"), at=NOW)
     finish(store, start(store, "query", query_key="all:b"), "failed", at=NOW, failure="503")
     finish(store, start(store, "query", query_key="all:c"), at=NOW)
@@ -162,10 +194,11 @@ def test_recent_polls_are_the_finished_ones_of_these_queries(store: Store) -> No
     with store.read() as conn:
         polls = runs.recent_polls(conn, "query", ["all:a", "all:b"], NOW)
         assert runs.recent_polls(conn, "query", [], NOW) == []
-    assert [(poll.is_complete, poll.papers, poll.failure) for poll in polls] == [
-        (True, 412, ""),
-        (False, 412, "503"),
-    ]
+    assert [(poll.started_at, poll.is_complete, poll.papers, poll.failure) for poll in polls] == [
+        (NOW - 6 * DAY, True, 412, ""),
+        (NOW, True, 412, ""),
+        (NOW, False, 412, "503"),
+    ], "the last complete one before the four days tells how far arXiv had come"
 
 
 def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:

@@ -4,18 +4,37 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from digest.planning import PollSummary, assess_coverage, join_coverages
+from digest.planning.coverage import is_late
 
 MAILING = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Thu 19 Nov."""
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+BEFORE, AFTER = (202611, 14_000), (202611, 15_400)
+"""The newest paper before that mailing, and after it."""
 
 
 def poll(
-    hours: float, *, new: int = 0, papers: int = 412, failure: str = "", source: str = "harvest"
+    hours: float,
+    highest: tuple[int, int] = AFTER,
+    *,
+    papers: int = 412,
+    failure: str = "",
+    source: str = "harvest",
 ) -> PollSummary:
     started = MAILING + timedelta(hours=hours)
-    return PollSummary(source, started, started + timedelta(minutes=1), not failure, papers, new, failure)
+    ended = started + timedelta(minutes=1)
+    return PollSummary(source, started, ended, not failure, papers, 0, failure, highest)
+
+
+def check(hours: float, failure: str = "") -> PollSummary:
+    return poll(hours, (0, 0), source="gaps", failure=failure)
+
+
+EVENING = poll(-2, BEFORE)
 
 
 def test_before_the_first_look_nothing_is_known() -> None:
@@ -23,35 +42,70 @@ def test_before_the_first_look_nothing_is_known() -> None:
     assert (coverage.is_complete, coverage.checked_at, coverage.mailing) == (False, None, date(2026, 11, 19))
 
 
-def test_a_complete_look_after_the_mailing_that_met_new_papers_is_complete() -> None:
-    assert assess_coverage([poll(1, new=3)], NOW).is_complete
+def test_one_look_that_met_the_mailing_does_not_show_that_this_was_all_of_it() -> None:
+    coverage = assess_coverage([EVENING, poll(1)], NOW)
+    assert (coverage.is_complete, coverage.is_awaited) == (False, False)
 
 
-def test_an_early_look_that_met_nothing_new_proves_nothing() -> None:
-    assert not assess_coverage([poll(1)], NOW).is_complete
+def test_two_looks_half_an_hour_apart_that_end_at_the_same_paper_show_it() -> None:
+    coverage = assess_coverage([EVENING, poll(1), poll(1.6)], NOW)
+    assert (coverage.is_complete, coverage.is_settled) == (True, True)
+    assert not assess_coverage([EVENING, poll(1), poll(1.4)], NOW).is_complete
 
 
-def test_a_late_look_that_met_nothing_new_is_a_quiet_day() -> None:
-    assert assess_coverage([poll(3)], NOW).is_complete
+def test_a_clean_gap_check_after_it_shows_it_too_but_not_that_no_second_part_comes() -> None:
+    coverage = assess_coverage([EVENING, poll(1)], NOW, checks=[check(1.1)])
+    assert (coverage.is_complete, coverage.is_settled) == (True, False)
 
 
-def test_a_look_before_the_mailing_says_nothing_of_it() -> None:
-    assert not assess_coverage([poll(-2, new=500)], NOW).is_complete
+def test_ids_that_could_not_be_asked_for_speak_against_any_number_of_looks() -> None:
+    polls, failed = [EVENING, poll(1), poll(1.6)], check(1.7, "12 ids could not be asked for yet")
+    assert not assess_coverage(polls, NOW, checks=[failed]).is_complete
+    assert assess_coverage(polls, NOW, checks=[failed, check(2)]).is_complete
+
+
+def test_a_check_before_the_look_says_nothing_of_it() -> None:
+    assert not assess_coverage([EVENING, poll(1)], NOW, checks=[check(0.9)]).is_complete
+
+
+def test_a_mailing_in_parts_is_complete_again_only_when_its_last_part_is() -> None:
+    more = (AFTER[0], AFTER[1] + 300)
+    polls = [EVENING, poll(1), poll(1.6), poll(3, more)]
+    assert not assess_coverage(polls, NOW, checks=[check(1.7)]).is_complete
+    assert assess_coverage([*polls, poll(3.6, more)], NOW).is_complete
+
+
+def test_a_mailing_that_is_not_there_is_awaited_however_often_one_looks() -> None:
+    coverage = assess_coverage([EVENING, poll(3, BEFORE), poll(8, BEFORE)], NOW, checks=[check(8.1)])
+    assert (coverage.is_complete, coverage.is_awaited) == (False, True)
+
+
+def test_it_is_late_from_six_in_the_morning_eastern_time() -> None:
+    coverage = assess_coverage([EVENING, poll(3, BEFORE)], NOW)
+    assert not is_late(coverage, datetime(2026, 11, 20, 10, 59, tzinfo=UTC))
+    assert is_late(coverage, datetime(2026, 11, 20, 11, 0, tzinfo=UTC))
+    assert not is_late(assess_coverage([EVENING], NOW), NOW), "nobody has looked"
+
+
+def test_a_first_look_counts_from_the_hour_at_which_arxiv_shows_the_mailing() -> None:
+    assert not assess_coverage([poll(1), poll(1.6)], NOW).is_complete
+    assert assess_coverage([poll(3)], NOW, checks=[check(3.1)]).is_complete
 
 
 def test_a_failed_look_is_reported_as_such() -> None:
-    coverage = assess_coverage([poll(3, failure="arXiv can't be reached")], NOW)
+    coverage = assess_coverage([EVENING, poll(3, failure="arXiv can't be reached")], NOW)
     assert (coverage.is_complete, coverage.failure) == (False, "arXiv can't be reached")
 
 
 def test_a_failure_after_a_complete_look_does_not_take_it_back() -> None:
-    coverage = assess_coverage([poll(3, new=9), poll(6, failure="reset")], NOW)
+    polls = [EVENING, poll(3), poll(4), poll(6, failure="reset")]
+    coverage = assess_coverage(polls, NOW)
     assert (coverage.is_complete, coverage.failure) == (True, "")
 
 
-def test_searches_must_be_later_to_count_since_their_index_lags() -> None:
-    assert not assess_coverage([poll(3, new=5, source="query")], NOW).is_complete
-    assert assess_coverage([poll(5, source="query")], NOW).is_complete
+def test_searches_must_be_late_to_count_since_their_index_lags() -> None:
+    assert not assess_coverage([poll(3, source="query")], NOW).is_complete
+    assert assess_coverage([poll(5, source="query")], NOW).is_settled
 
 
 def test_several_looks_are_one_complete_look_only_if_each_of_them_is() -> None:
@@ -61,3 +115,21 @@ def test_several_looks_are_one_complete_look_only_if_each_of_them_is() -> None:
     assert (both.is_complete, both.failure, both.looked_at) == (False, "reset", 9)
     assert both.checked_at == MAILING + timedelta(hours=6, minutes=1)
     assert join_coverages([done, done]).is_complete
+
+
+LOOKS = st.lists(
+    st.tuples(st.floats(-3, 10), st.sampled_from((BEFORE, AFTER, (202611, 15_000))), st.booleans()), max_size=8
+)
+
+
+@given(LOOKS, st.lists(st.tuples(st.floats(-3, 10), st.booleans()), max_size=4))
+def test_a_mailing_is_never_complete_without_a_complete_look_that_met_it(
+    looks: list[tuple[float, tuple[int, int], bool]], checks: list[tuple[float, bool]]
+) -> None:
+    polls = [EVENING, *(poll(at, highest, failure="" if well else "reset") for at, highest, well in looks)]
+    made = [check(at, "" if well else "reset") for at, well in checks]
+    coverage = assess_coverage(polls, NOW, checks=made)
+    met = [poll for poll in polls if poll.is_complete and poll.started_at >= MAILING and poll.highest > BEFORE]
+    assert met or not coverage.is_complete
+    assert coverage.is_complete or not coverage.is_settled
+    assert not (coverage.is_awaited and coverage.is_complete)

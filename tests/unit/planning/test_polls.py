@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.planning.polls import (
-    QUERY_LOOKBACK,
+    CONFIRM_AFTER,
+    HARVEST_OVERLAPS,
+    LEAST_OVERLAP,
+    SEARCH_LOOKBACK,
+    SEARCH_LOOKBACKS,
+    LastLooks,
+    choose_reach,
+    describe_pause,
     harvest_from,
     is_poll_due,
     latest_poll_time,
@@ -26,36 +33,82 @@ def utc(text: str) -> datetime:
 
 
 def test_the_first_look_is_always_due() -> None:
-    assert is_poll_due(None, None, utc("2026-11-20T12:00"))
+    assert is_poll_due(LastLooks(), utc("2026-11-20T12:00"))
 
 
 def test_a_look_is_fresh_until_the_next_moment_worth_a_request() -> None:
-    looked = utc("2026-11-20T03:50")  # 22:50 Eastern time
-    assert not is_poll_due(looked, None, utc("2026-11-20T05:29"))
-    assert is_poll_due(looked, None, utc("2026-11-20T05:31"))
+    last = LastLooks(complete=utc("2026-11-20T03:50"))  # 22:50 Eastern time
+    assert not is_poll_due(last, utc("2026-11-20T05:29"))
+    assert is_poll_due(last, utc("2026-11-20T05:31"))
+    assert describe_pause(last, utc("2026-11-20T04:00")).endswith("from Fri 00:30 ET on")
 
 
-def test_after_a_failure_it_waits_a_little() -> None:
+def test_a_look_that_brought_news_is_soon_followed_by_one_that_confirms_it() -> None:
+    ended = utc("2026-11-20T03:51")
+    last = LastLooks(complete=utc("2026-11-20T03:50"), news=ended)
+    assert not is_poll_due(last, ended + CONFIRM_AFTER - timedelta(minutes=1))
+    assert is_poll_due(last, ended + CONFIRM_AFTER)
+
+
+def test_after_a_failure_it_waits_a_little_and_after_each_further_one_twice_as_long() -> None:
     now = utc("2026-11-20T12:00")
-    assert not is_poll_due(None, now - timedelta(minutes=5), now)
-    assert is_poll_due(None, now - timedelta(minutes=11), now)
+    waits = []
+    for failures in range(1, 8):
+        last = LastLooks(complete=now, failure=now, failures=failures)
+        waits.append(next(m for m in range(200) if is_poll_due(last, now + timedelta(minutes=m))))
+    assert waits == [10, 20, 40, 80, 120, 120, 120]
+    assert describe_pause(LastLooks(failure=now, failures=1), now).startswith("the last look failed")
 
 
-def test_the_first_harvest_looks_back_ten_days_and_later_ones_overlap_three() -> None:
+def test_a_harvest_overlaps_two_weeks_once_a_week_three_days_once_a_day_and_one_day_else() -> None:
     now = utc("2026-11-20T12:00")
-    assert harvest_from(None, now) == date(2026, 11, 10)
-    assert harvest_from(date(2026, 11, 19), now) == date(2026, 11, 16)
+
+    def overlap(fortnight: timedelta | None, three: timedelta | None) -> int:
+        reached = {14: now - fortnight if fortnight else None, 3: now - three if three else None}
+        return choose_reach(HARVEST_OVERLAPS, LEAST_OVERLAP, reached, now)
+
+    assert overlap(None, None) == 14
+    assert overlap(timedelta(days=7), timedelta(hours=1)) == 14
+    assert overlap(timedelta(days=6), timedelta(hours=20)) == 3
+    assert overlap(timedelta(days=6), timedelta(hours=6)) == 1
+
+
+def test_a_search_looks_back_a_hundred_days_monthly_thirty_five_weekly_and_eight_else() -> None:
+    now = utc("2026-11-20T12:00")
+    reached: dict[int, datetime | None] = {100: now - timedelta(days=29), 35: now - timedelta(days=6)}
+    assert choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, reached, now) == 8
+    assert choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, reached | {35: None}, now) == 35
+    assert choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, reached | {100: None}, now) == 100
+
+
+def test_the_first_harvest_looks_back_ten_days_and_later_ones_behind_the_last_complete_one() -> None:
+    now = utc("2026-11-20T12:00")
+    assert harvest_from(None, now, 3) == date(2026, 11, 10)
+    assert harvest_from(date(2026, 11, 19), now, 3) == date(2026, 11, 16)
+    assert harvest_from(date(2026, 10, 6), now, 3) == date(2026, 10, 3), "45 days down"
+
+
+def test_a_harvest_reaches_back_to_the_last_mailing_also_over_a_long_weekend() -> None:
+    monday = utc("2026-11-30T14:00")
+    sunday_before = utc("2026-11-29T14:00")
+    assert harvest_from(date(2026, 11, 29), monday, 1) == date(2026, 11, 28)
+    assert harvest_from(date(2026, 11, 29), sunday_before, 1) == date(2026, 11, 25), "Thanksgiving has none"
+
+
+def test_a_harvest_reaches_back_to_the_newest_paper_known_however_long_arxiv_was_quiet() -> None:
+    new_year = utc("2027-01-04T14:00")
+    assert harvest_from(date(2027, 1, 4), new_year, 1, date(2026, 12, 24)) == date(2026, 12, 24)
 
 
 def test_after_an_outage_a_search_looks_back_from_the_last_complete_one() -> None:
     now = utc("2026-11-20T12:00")
-    assert search_until(None, now) == now - QUERY_LOOKBACK
-    assert search_until(now - timedelta(days=50), now) == now - timedelta(days=50) - QUERY_LOOKBACK
+    assert search_until(None, now, 8) == now - timedelta(days=8)
+    assert search_until(now - timedelta(days=50), now, 35) == now - timedelta(days=85)
 
 
-@given(MOMENTS, st.integers(0, 60))
-def test_a_harvest_never_starts_at_a_day_that_has_only_begun(now: datetime, days: int) -> None:
-    assert harvest_from(now.date() - timedelta(days=days), now) < now.date()
+@given(MOMENTS, st.integers(0, 60), st.sampled_from((1, 3, 14)))
+def test_a_harvest_never_starts_at_a_day_that_has_only_begun(now: datetime, days: int, overlap: int) -> None:
+    assert harvest_from(now.date() - timedelta(days=days), now, overlap) < now.date()
 
 
 @given(MOMENTS)
