@@ -18,6 +18,7 @@ _COMMANDS = {
     "run": ("digest.cli.run", "Do everything that is due, once, and exit: for cron."),
     "serve": ("digest.cli.serve", "Keep polling, planning and delivering, and serve feeds and pages."),
     "status": ("digest.cli.status", "Say in one screen what works, what does not, and what comes next."),
+    "verify": ("digest.cli.verify", "Compare a mailing with the listing arXiv gives of it; ids named."),
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),
     "config": ("digest.cli.config", "Show and check the configuration."),
     "query": ("digest.cli.query", "Saved queries: list, check, history."),

@@ -33,8 +33,16 @@ def choose_clock(config: Config) -> Clock:
 
 
 @contextmanager
-def opened(ctx: click.Context, *, progress: Progress | None = None, create: bool = True) -> Iterator[Site]:
+def opened(
+    ctx: click.Context, *, progress: Progress | None = None, create: bool = True, passer_by: bool = False
+) -> Iterator[Site]:
     """Open the installation the call means, and close it afterwards.
+
+    Args:
+        ctx: the call.
+        progress: is told what happens.
+        create: make the database where there is none.
+        passer_by: only ask arXiv a few things, perhaps beside the worker, which then waits for its turn.
 
     Raises:
         ConfigurationError: as described in `digest.errors`.
@@ -45,6 +53,7 @@ def opened(ctx: click.Context, *, progress: Progress | None = None, create: bool
     import socket  # noqa: PLC0415 - the same
 
     from digest.pipeline import open_site  # noqa: PLC0415 - the same
+    from digest.store.gate import PASSER_BY  # noqa: PLC0415 - the same
     from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
     config = load(ctx)
@@ -52,7 +61,7 @@ def opened(ctx: click.Context, *, progress: Progress | None = None, create: bool
     site = open_site(
         config,
         choose_clock(config),
-        owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
+        owner=f"{PASSER_BY if passer_by else ''}{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
         jitter=random.SystemRandom().random,
         progress=progress,
         create=create,

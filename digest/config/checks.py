@@ -30,6 +30,7 @@ def check_together(
     destinations = [one for subscription in subscriptions for one in subscription.destinations]
     if has_file:
         _check_reachable(reading)
+    _check_witness(reading)
     _check_mail(reading, destinations)
     _check_slack(reading, destinations, webhooks)
     _check_feed_files(reading, subscriptions)
@@ -45,6 +46,13 @@ def _check_reachable(reading: Reading) -> None:
             "is empty",
             "Write your mail address or web page: arXiv is told it with each request, and can warn you "
             "before it has to block you.",
+        )
+
+
+def _check_witness(reading: Reading) -> None:
+    if reading.values["arxiv.witness"] and reading.values["arxiv.source"] != "harvest":
+        reading.warnings.append(
+            'arxiv.witness does nothing with source = "query": a listing names everything, such a store does not'
         )
 
 

@@ -109,4 +109,6 @@ def _write(value: object, setting: Setting | None) -> str:
         return UNLIMITED if setting is not None and setting.read is read_cap else ""
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return write_toml(value)
     return str(value)

@@ -150,3 +150,10 @@ def test_a_test_clock_is_refused_while_anybody_outside_could_be_reached(
 
 def test_a_slack_channel_alone_makes_slacks_address_an_outside_one(refuse: Refuse) -> None:
     assert "slack.url" in refuse(subscribe('"slack:#papers"'), **LOCAL).message
+
+
+def test_a_witness_is_of_no_use_to_a_store_that_holds_what_saved_queries_bring(load: Load) -> None:
+    config = load(DIGEST_ARXIV_WITNESS="true", DIGEST_ARXIV_SOURCE="query")
+    assert config.arxiv.witness
+    assert 'arxiv.witness does nothing with source = "query"' in config.warnings[0]
+    assert load("witness = true\n").warnings == ()
