@@ -19,6 +19,7 @@ _COMMANDS = {
     "serve": ("digest.cli.serve", "Keep polling, planning and delivering, and serve feeds and pages."),
     "status": ("digest.cli.status", "Say in one screen what works, what does not, and what comes next."),
     "verify": ("digest.cli.verify", "Compare a mailing with the listing arXiv gives of it; ids named."),
+    "replay": ("digest.cli.replay", "Read the kept pages again: must make the changes that were recorded."),
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),
     "config": ("digest.cli.config", "Show and check the configuration."),
     "query": ("digest.cli.query", "Saved queries: list, check, history."),

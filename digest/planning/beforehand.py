@@ -96,16 +96,16 @@ def meet_states(
     Returns:
         The states it may be in afterwards; None where what comes of it depends on which it was in.
     """
-    outcomes = []
-    after = []
+    outcomes: set[tuple[object, ...]] = set()
+    after: list[KnownPaper] = []
     for state in states:
-        changes = compare_papers(papers, {state.paper.id: state}, horizon, as_of)
         before = content_hash(state.paper)
-        outcomes += [(change.kind, change.fields, content_hash(change.paper), before) for change in changes] or [None]
+        changes = compare_papers(papers, {state.paper.id: state}, horizon, as_of)
+        outcomes.add(tuple((change.kind, change.fields, content_hash(change.paper), before) for change in changes))
         after += [
             replace(state, paper=change.paper, as_of=as_of, earlier=state.earlier | {before}) for change in changes
         ] or [state]
-    return tuple(dict.fromkeys(after)) if len(set(outcomes)) == 1 else None
+    return tuple(dict.fromkeys(after)) if len(outcomes) == 1 else None
 
 
 def _make_state(past: Past, place: int, datestamp: date | None, as_of: datetime | None) -> KnownPaper:
@@ -114,9 +114,7 @@ def _make_state(past: Past, place: int, datestamp: date | None, as_of: datetime 
     return KnownPaper(key=0, version_id=place, paper=paper, as_of=as_of, earlier=others)
 
 
-def _list_dates(
-    text: PastText, since: datetime, *, came_back: bool
-) -> list[tuple[date | None, datetime]]:
+def _list_dates(text: PastText, since: datetime, *, came_back: bool) -> list[tuple[date | None, datetime]]:
     """Return the dates a state of this text may have had: the extremes, and nothing between them matters."""
     last = since if came_back else text.stored_at
     days: list[date | None] = [last.astimezone(UTC).date(), date.min]

@@ -94,11 +94,16 @@ class Doubt:
 
 def write_figures(papers: int, new: int, changed: int, highest_id: str) -> dict[str, str]:
     """Return a run's figures by name, as text."""
-    return {"papers": f"{papers:,}", "new": f"{new:,}", "changed": f"{changed:,}", "highest": highest_id or NOTHING}
+    return {
+        "papers": f"{papers:,}",
+        "new": f"{new:,}",
+        "changed": f"{changed:,}",
+        "highest": highest_id or NOTHING,
+    }
 
 
 def compare_changes(recorded: Iterable[Found], replayed: Iterable[Found]) -> list[Difference]:
-    """Hold changes against changes; return what differs by run and paper. Each side is in the order it was found."""
+    """Hold changes against changes, each side in the order it was found; return what differs by run and paper."""
     sides: dict[tuple[int, str], tuple[list[Found], list[Found]]] = defaultdict(lambda: ([], []))
     for side, found in enumerate((recorded, replayed)):
         for change in found:
@@ -154,7 +159,7 @@ def weigh_differences(
     papers later follows from that. The missing page itself is a difference beyond doubt.
 
     Args:
-        differences: all of them.
+        differences: all of them; a doubt they have already stays.
         doubts: by paper.
         broken: what is missing of runs, by run.
     """
@@ -180,8 +185,8 @@ def weigh_differences(
 
 
 def _doubt(difference: Difference, doubts: Mapping[str, Doubt], broken: Mapping[int, str]) -> str:
-    if difference.subject is Subject.PAGE:
-        return ""
+    if difference.subject is Subject.PAGE or difference.doubt:
+        return difference.doubt
     if difference.subject in (Subject.COUNT, Subject.SET_ASIDE):
         missing = broken.get(difference.run_id)
         return f"run {difference.run_id}: {missing}" if missing else ""

@@ -129,7 +129,9 @@ def _choose_runs(
 
 def _explain_gone(run: LedgerRun, missing: Sequence[int], oldest: tuple[int, int] | None) -> str:
     if missing and (oldest is None or (run.id, missing[-1]) < oldest):
-        return "its pages are no longer kept" if len(missing) == run.pages else "its first pages are no longer kept"
+        return (
+            "its pages are no longer kept" if len(missing) == run.pages else "its first pages are no longer kept"
+        )
     if run.pages and not run.has_judge:
         return "what it judged news by was not kept"
     return ""
