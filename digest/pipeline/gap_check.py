@@ -16,7 +16,15 @@ from digest.arxiv.oai import UnknownPaper
 from digest.arxiv.search import fetch_papers
 from digest.pipeline.horizons import horizon_of, write_judge
 from digest.pipeline.recording import RecordedRun
-from digest.planning.gaps import asked_one_by_one, choose_due, explain_void, find_missing, is_void
+from digest.planning.gaps import (
+    SPARSE,
+    asked_one_by_one,
+    choose_due,
+    explain_void,
+    find_missing,
+    is_sparse,
+    is_void,
+)
 from digest.planning.polls import Source, spare_requests
 from digest.store import cursors as cursor_store
 from digest.store import gaps as gap_store
@@ -37,9 +45,12 @@ def check_gaps(site: Site, report: PollReport) -> None:
     now = site.clock.now()
     with site.store.begin() as conn:
         cursor = cursor_store.load_cursor(conn, Source.HARVEST)
-        missing = find_missing(gap_store.load_numbers(conn), (cursor.mark_month, cursor.mark_number))
+        stored, mark = gap_store.load_numbers(conn), (cursor.mark_month, cursor.mark_number)
+        missing = list(find_missing(stored, mark))
         gap_store.note_missing(conn, missing, now)
         gap_store.close_found(conn, now)
+        if is_sparse(stored, missing, mark):
+            gap_store.void_gaps(conn, [(gap, SPARSE) for gap in gap_store.load_open(conn)], now)
         due = choose_due(gap_store.load_open(conn), now)
         made_today = overview.count_requests(conn, now - timedelta(hours=24))
     spare = spare_requests(report.requests, made_today)

@@ -6,7 +6,7 @@ they prove. The cursor moves only when a run is complete, so a run that dies is 
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 from digest.arxiv.harvest import walk_records
@@ -19,6 +19,7 @@ from digest.planning.polls import (
     BOOTSTRAP_DAYS,
     HARVEST_OVERLAPS,
     LEAST_OVERLAP,
+    WIDER_BOOTSTRAP_DAYS,
     Source,
     choose_reach,
     describe_pause,
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from digest.arxiv.oai import OaiPage
     from digest.pipeline.site import Site
     from digest.store.runs import PollRun
+
+
+WIDER = timedelta(days=WIDER_BOOTSTRAP_DAYS - BOOTSTRAP_DAYS)
 
 
 def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
@@ -88,6 +92,10 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     with run.recording(window_from=from_date, resumed=resumed):
         for page in _walk(site, from_date, broken_off):
             run.store_page(page)
+        if is_bootstrap and not run.papers:
+            site.progress.update("nothing there; looking further back")
+            for page in walk_records(site.client, run.widen(from_date - WIDER)):
+                run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is not None and not is_bootstrap:
         stand_in_for_harvest(site, report, run.failure, last, horizons)

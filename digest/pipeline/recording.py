@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING
 
 from digest.announcements import Kind, estimate_mailings, latest_mailing, mailings_between
@@ -23,7 +24,7 @@ from digest.store import runs as run_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from datetime import date, datetime
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -121,6 +122,8 @@ class RecordedRun:
         self._token: int | None = None
         self._asked = site.client.requests
         self._shortfall = ""
+        self._window_from = date.min
+        self._was_widened = False
         self.failure: ArxivError | None = None
 
     @property
@@ -147,7 +150,7 @@ class RecordedRun:
             resumed: newest paper of the run that this one goes on with.
         """
         site, started = self._site, self._site.clock.now()
-        self._highest = resumed
+        self._highest, self._window_from = resumed, window_from
         with site.store.begin() as conn:
             newest = mailing_store.find_newest(conn)
             cursor = cursor_store.load_cursor(conn, self._source, self._query_key)
@@ -166,7 +169,7 @@ class RecordedRun:
             )
         try:
             yield
-            walked = self._describe(window_from)
+            walked = self._describe(self._window_from)
             last_empty = before[0].finished_at if before and not before[0].papers else None
             if self._source is Source.HARVEST:
                 self._doubt(doubt_harvest(walked, newest, last_empty))
@@ -181,8 +184,15 @@ class RecordedRun:
             if self._shortfall:
                 self._fail(self._shortfall)
                 return
-            self._complete(started, cursor, window_from)
+            self._complete(started, cursor, self._window_from)
             self._report.runs += 1
+
+    def widen(self, window_from: date) -> date:
+        """Note that nothing was found, and that it is looked for since an earlier day; return that day."""
+        self._window_from, self._was_widened = window_from, True
+        with self._site.store.begin() as conn:
+            run_store.widen_run(conn, self._id, window_from)
+        return window_from
 
     def note_shortfall(self, reason: str) -> None:
         """Note that all went well but not all was asked: the run is partial, and nobody's fault."""
@@ -224,7 +234,10 @@ class RecordedRun:
 
     def _describe(self, window_from: date) -> Walked:
         highest = self._highest.announcement_order if self._highest else (0, 0)
-        return Walked(window_from, self._papers, self._quarantined, highest, self._site.clock.now())
+        ended_at = self._site.clock.now()
+        return Walked(
+            window_from, self._papers, self._quarantined, highest, ended_at, was_widened=self._was_widened
+        )
 
     def _doubt(self, reason: str) -> None:
         if reason:

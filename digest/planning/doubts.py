@@ -25,6 +25,7 @@ class Walked:
         quarantined: how many entries came that nobody could read.
         highest: `ArxivId.announcement_order` of the newest paper, (0, 0) where none came.
         ended_at: when it ended (UTC).
+        was_widened: nothing was found, and then nothing in a much longer span either.
     """
 
     window_from: date
@@ -32,6 +33,7 @@ class Walked:
     quarantined: int
     highest: tuple[int, int]
     ended_at: datetime
+    was_widened: bool = False
 
 
 def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, last_empty: datetime | None) -> str:
@@ -47,7 +49,7 @@ def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, la
         id_, _ = newest
         if walked.highest < id_.announcement_order and not walked.quarantined:
             return f"arXiv showed an older state than before: {id_} is not among what was touched since {since}"
-    if walked.papers or walked.quarantined:
+    if walked.papers or walked.quarantined or walked.was_widened:
         return ""
     if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
         return ""

@@ -22,6 +22,9 @@ ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4)
 FIVE_DIGITS_SINCE = 2015_01
 """The month from which on numbers have five digits, as `YYYYMM`."""
 
+SPARSE_FROM = 1_000
+"""So many missing ids at once that are also most of their span are no gaps: whoever answers numbers otherwise."""
+
 _ALONE = 2
 """So many ids are asked for one by one, of the interface that knows a paper first."""
 
@@ -65,6 +68,12 @@ def find_missing(
                 yield ArxivId(month, number, digits=digits)
 
 
+def is_sparse(stored: Mapping[int, Collection[int]], missing: Sequence[ArxivId], mark: tuple[int, int]) -> bool:
+    """Whether ids are so thinly strewn that a missing one says nothing: an archive in part, or made up."""
+    known = sum((month, number) > mark for month in sorted(stored)[-2:] for number in stored[month])
+    return len(missing) >= SPARSE_FROM and len(missing) > 4 * known
+
+
 def choose_due(gaps: Sequence[Gap], now: datetime) -> list[Gap]:
     """Return the gaps that arXiv is to be asked for now: those never asked for first, then the newest."""
     due = [gap for gap in gaps if gap.asks < len(ASKED_AT) and now - gap.missed_at >= ASKED_AT[gap.asks]]
@@ -79,6 +88,9 @@ def is_void(gap: Gap) -> bool:
 def asked_one_by_one(ids: Sequence[ArxivId], spare: int) -> bool:
     """Whether ids are so few that each is worth a request of its own."""
     return len(ids) <= min(_ALONE, spare)
+
+
+SPARSE = "most numbers around it are missing as well: whoever answers does not number like arXiv"
 
 
 def explain_void(gap: Gap) -> str:

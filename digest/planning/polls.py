@@ -19,6 +19,9 @@ others catch late batches and deferred mailings."""
 BOOTSTRAP_DAYS = 10
 """How far the very first harvest looks back."""
 
+WIDER_BOOTSTRAP_DAYS = 35
+"""How far it looks back where that brings nothing at all, before it is believed that there is nothing."""
+
 HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
 """A harvest starts so many days before the last complete one if none so wide was made for so long, else one
 day: papers that move while pages are read are lost to one run, and met by the next ones."""
