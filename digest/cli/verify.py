@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _SHOWN = 300
+_EMPTY, _UNREAD = "lists nothing", "not read"
 
 
 @click.command()
@@ -122,7 +123,7 @@ def _write_behind(id_: object, listed: int, stored: int) -> str:
 def _list_notes(done: Verification, found: Comparison) -> Iterator[str]:
     for verdict in found.slices:
         note = _describe_slice(done, verdict)
-        if note:
+        if note and (found.is_proof or note not in (_EMPTY, _UNREAD)):
             yield f"{verdict.slice.name}: {note}"
     for category in found.stale:
         yield f"{category}: lists nothing but papers of older mailings as new"
@@ -135,13 +136,13 @@ def _describe_slice(done: Verification, verdict: SliceVerdict) -> str:
     if verdict.state is SliceState.CUT:
         return f"{verdict.lines:,} lines are so many that arXiv may have cut new papers off"
     if verdict.state is SliceState.EMPTY:
-        return "lists nothing"
+        return _EMPTY
     if verdict.state is SliceState.OTHER and verdict.mailing is not None:
         return f"shows the mailing of {verdict.mailing:%a %-d %b}"
     if verdict.state is SliceState.UNREAD:
         failed = [one for one in done.failed if one.slice == verdict.slice]
         why = "".join(f", {one.at.astimezone(EASTERN):%a %H:%M} ET: {one.failure}" for one in failed)
-        return f"not read{why}"
+        return f"{_UNREAD}{why}"
     return ""
 
 

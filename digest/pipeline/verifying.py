@@ -110,16 +110,16 @@ _LOOK_FIRST = "arXiv has not been looked at since that mailing: `digest run` doe
 
 
 def _refuse_other_days(mailing: date, last: date) -> None:
-    if mailing > last:
-        raise UsageError(
-            f"arXiv has not listed the mailing of {_write(mailing)} yet; the last one is that of {_write(last)}",
-            hint="A mailing goes by the Eastern date of its evening, and is listed from midnight on.",
-        )
     if not has_mailing(mailing):
         before = latest_mailing(mailing_moment(mailing))
         raise UsageError(
             f"arXiv sent no mailing on the evening of {_write(mailing)}; the one before is of {_write(before)}",
             hint="A mailing goes by the Eastern date of its evening; there is none on Fridays and Saturdays.",
+        )
+    if mailing > last:
+        raise UsageError(
+            f"arXiv has not listed the mailing of {_write(mailing)} yet; the last one is that of {_write(last)}",
+            hint="A mailing goes by the Eastern date of its evening, and is listed from midnight on.",
         )
 
 
