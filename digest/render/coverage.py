@@ -40,7 +40,7 @@ class CoverageView:
     Attributes:
         state: see `CoverageState`.
         sentence: what was looked at, without capital and full stop: `mailing of Thu 19 Nov: complete, …`.
-        brief: the same where the date stands beside it: `mailing complete: 412 looked at, 9 matched`.
+        brief: the same where the date stands beside it: `mailing complete: 1,412 new, 9 matched`.
     """
 
     state: CoverageState
@@ -57,16 +57,24 @@ def describe_coverage(coverage: Coverage) -> CoverageView:
         sentence = "no mailing has been looked at yet"
         return CoverageView(CoverageState.NONE, sentence, sentence)
     by_search = ", by search" if coverage.source == "query" else ""
-    # A first look shows papers from before the look it reports: figures that do not belong together stay out.
-    belongs = coverage.looked_at >= coverage.matched
-    figures = f", {coverage.looked_at:,} looked at, {coverage.matched:,} matched" if belongs else ""
     mailing = f"mailing of {write_day(coverage.mailing)}{by_search}"
+    if coverage.is_awaited:
+        sentence = f"{mailing}: not out yet{_when(coverage)}; it follows when arXiv shows it"
+        return CoverageView(CoverageState.INCOMPLETE, sentence, "mailing not out yet; it follows")
+    # A first look shows papers from before the look it reports: figures that do not belong together stay out.
+    looked_at = coverage.new or coverage.looked_at
+    belongs = looked_at >= coverage.matched
+    found = f"{looked_at:,} {'new' if coverage.new else 'looked at'}" if belongs else ""
+    matched = f"{coverage.matched:,} matched" if belongs else ""
+    figures = f": {found}, {matched}" if belongs else ""
+    total = f", {found}" if belongs else ""
     if coverage.is_complete:
-        sentence = f"{mailing}: complete{figures}{_when(coverage)}"
-        return CoverageView(CoverageState.COMPLETE, sentence, f"mailing complete{figures.replace(',', ':', 1)}")
-    sentence = f"{mailing}: still incomplete{figures}{_when(coverage)}; the rest follows"
-    brief = f"mailing incomplete{figures.replace(',', ':', 1)}; the rest follows"
-    return CoverageView(CoverageState.INCOMPLETE, sentence, brief)
+        end = f"; {matched}" if belongs else ""
+        sentence = f"{mailing}: complete{total}{_when(coverage)}{end}"
+        return CoverageView(CoverageState.COMPLETE, sentence, f"mailing complete{figures}")
+    end = f"; {matched}, the rest follows" if belongs else "; the rest follows"
+    sentence = f"{mailing}: still incomplete{total}{_when(coverage)}{end}"
+    return CoverageView(CoverageState.INCOMPLETE, sentence, f"mailing incomplete{figures}; the rest follows")
 
 
 def write_headline(digest: Digest) -> str:
@@ -94,6 +102,10 @@ def write_introduction(digest: Digest) -> str:
             return f"A quiet day: everything was looked at, and nothing in it matched {names}."
         case CoverageState.FAILED:
             return "This is not a quiet day: the look failed. It is repeated, and nothing is lost by it."
+        case CoverageState.INCOMPLETE if digest.coverage.is_awaited:
+            return (
+                "arXiv was asked, and its mailing is not out yet. This is not a quiet day: it follows when it is."
+            )
         case CoverageState.INCOMPLETE | CoverageState.NONE:
             return f"Not everything has been looked at yet. What matches {names} comes with the next digest."
 

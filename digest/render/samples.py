@@ -102,10 +102,12 @@ def make_coverage(matched: int, **fields: Any) -> Coverage:  # noqa: ANN401 - th
     coverage = Coverage(
         mailing=date(2026, 11, 19),
         is_complete=True,
-        looked_at=412,
+        looked_at=4_120,
         matched=matched,
         checked_at=EVENING,
         source="harvest",
+        new=1_412,
+        is_settled=True,
     )
     return replace(coverage, **fields)
 
@@ -193,7 +195,10 @@ def quiet_digests() -> dict[str, Digest]:
     """Return digests without papers, by what happened: nothing matched, not all was seen, the look failed."""
     return {
         "quiet": make_digest(()),
-        "incomplete": make_digest((), coverage=make_coverage(0, is_complete=False, looked_at=180)),
+        "incomplete": make_digest((), coverage=make_coverage(0, is_complete=False, is_settled=False, new=180)),
+        "awaited": make_digest(
+            (), coverage=make_coverage(0, is_complete=False, is_settled=False, is_awaited=True, new=0)
+        ),
         "failed": make_digest((), coverage=make_coverage(0, failure="no answer within 240 s", is_complete=False)),
     }
 

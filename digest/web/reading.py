@@ -56,5 +56,6 @@ def _describe(coverage: Coverage) -> str:
         return ""
     mailing = f"mailing of {write_day(coverage.mailing)}"
     if coverage.is_complete:
-        return f"{mailing}: complete, {coverage.looked_at:,} papers looked at"
-    return f"{mailing}: not complete yet"
+        found = f"{coverage.new:,} new papers" if coverage.new else f"{coverage.looked_at:,} papers looked at"
+        return f"{mailing}: complete, {found}"
+    return f"{mailing}: {'not out yet' if coverage.is_awaited else 'not complete yet'}"

@@ -16,15 +16,32 @@ from digest.render.samples import make_coverage, make_digest, make_entry, quiet_
 def test_a_complete_look_says_what_was_looked_at_and_when() -> None:
     view = describe_coverage(make_coverage(9))
     assert view.state is CoverageState.COMPLETE
-    assert view.sentence == "mailing of Thu 19 Nov: complete, 412 looked at, 9 matched, checked 22:47 ET"
-    assert view.brief == "mailing complete: 412 looked at, 9 matched"
+    assert view.sentence == "mailing of Thu 19 Nov: complete, 1,412 new, checked 22:47 ET; 9 matched"
+    assert view.brief == "mailing complete: 1,412 new, 9 matched"
 
 
 def test_an_incomplete_look_says_that_the_rest_follows() -> None:
-    view = describe_coverage(make_coverage(2, is_complete=False, looked_at=1_180))
+    view = describe_coverage(make_coverage(2, is_complete=False, new=1_180))
     assert view.state is CoverageState.INCOMPLETE
     assert view.sentence == (
-        "mailing of Thu 19 Nov: still incomplete, 1,180 looked at, 2 matched, checked 22:47 ET; the rest follows"
+        "mailing of Thu 19 Nov: still incomplete, 1,180 new, checked 22:47 ET; 2 matched, the rest follows"
+    )
+
+
+def test_a_mailing_that_is_not_out_yet_is_awaited_and_no_quiet_day() -> None:
+    view = describe_coverage(make_coverage(0, is_complete=False, is_awaited=True, new=0))
+    assert view.sentence == (
+        "mailing of Thu 19 Nov: not out yet, checked 22:47 ET; it follows when arXiv shows it"
+    )
+
+
+def test_a_first_look_tells_how_many_papers_it_went_through_since_none_of_them_is_new() -> None:
+    assert "complete, 4,120 looked at, checked" in describe_coverage(make_coverage(9, new=0)).sentence
+
+
+def test_figures_that_do_not_belong_together_are_left_out() -> None:
+    assert describe_coverage(make_coverage(9, new=3)).sentence == (
+        "mailing of Thu 19 Nov: complete, checked 22:47 ET"
     )
 
 
@@ -56,7 +73,7 @@ def test_a_look_by_search_says_so() -> None:
 
 def test_a_check_after_midnight_names_its_day() -> None:
     late = make_coverage(1, checked_at=datetime(2026, 11, 20, 6, 10, tzinfo=UTC))
-    assert describe_coverage(late).sentence.endswith("checked Fri 20 Nov 01:10 ET")
+    assert describe_coverage(late).sentence.endswith(", checked Fri 20 Nov 01:10 ET; 1 matched")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +81,7 @@ def test_a_check_after_midnight_names_its_day() -> None:
     [
         ("quiet", "No new papers", "A quiet day"),
         ("incomplete", "Nothing yet", "Not everything has been looked at"),
+        ("awaited", "Nothing yet", "arXiv was asked, and its mailing is not out yet"),
         ("failed", "arXiv could not be read", "This is not a quiet day"),
     ],
 )

@@ -32,7 +32,7 @@ def test_wide_letters_take_two_columns() -> None:
 def test_the_digest_reads_as_a_numbered_list_with_reasons(renderer: Renderer) -> None:
     lines = renderer.render_terminal(sample_digest(), width=107, color=False, limit=None).splitlines()
     assert lines[0].startswith("demo-team · Thu 19 Nov · 6 papers  ")
-    assert lines[0].endswith("  mailing complete: 412 looked at, 6 matched")
+    assert lines[0].endswith("  mailing complete: 1,412 new, 6 matched")
     assert lines[1] == "NEW 3"
     assert lines[2].startswith("  1  Tail latency below 10⁻³ s on shared [GPU]s  ")
     assert lines[2].endswith('  perf, gpu · "GPU" in title')
