@@ -135,15 +135,21 @@ def _describe_slice(done: Verification, verdict: SliceVerdict) -> str:
 
     if verdict.state is SliceState.CUT:
         return f"{verdict.lines:,} lines are so many that arXiv may have cut new papers off"
-    if verdict.state is SliceState.EMPTY:
-        return _EMPTY
     if verdict.state is SliceState.OTHER and verdict.mailing is not None:
         return f"shows the mailing of {verdict.mailing:%a %-d %b}"
     if verdict.state is SliceState.UNREAD:
         failed = [one for one in done.failed if one.slice == verdict.slice]
         why = "".join(f", {one.at.astimezone(EASTERN):%a %H:%M} ET: {one.failure}" for one in failed)
         return f"{_UNREAD}{why}"
-    return ""
+    return _describe_unreadable(verdict)
+
+
+def _describe_unreadable(verdict: SliceVerdict) -> str:
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+
+    if not verdict.unreadable:
+        return _EMPTY if verdict.state == "empty" else ""
+    return f"{count(verdict.unreadable, 'line')} of {verdict.lines:,} can't be read"
 
 
 def _wrap(words: Sequence[str]) -> Iterator[str]:
@@ -183,6 +189,7 @@ def _as_json(done: Verification) -> dict[str, object]:
                 "state": verdict.state,
                 "mailing": verdict.mailing,
                 "lines": verdict.lines,
+                "unreadable": verdict.unreadable,
                 "fetched_at": fetched.get(verdict.slice),
                 "failure": failed.get(verdict.slice, ""),
             }

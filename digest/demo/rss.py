@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime, time
 from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from digest.announcements import EASTERN
 from digest.demo.markup import add_element, write_xml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from digest.demo.archive import DemoPaper
 
@@ -35,10 +36,11 @@ def write_rss(subjects: str, news: Sequence[tuple[DemoPaper, DemoPaper | None]],
     add_element(channel, "link", f"https://rss.arxiv.org/rss/{subjects}")
     add_element(channel, "description", f"{subjects} updates on the arXiv.org e-print archive.")
     add_element(channel, "lastBuildDate", format_datetime(moment))
+    midnight = datetime.combine(moment.astimezone(EASTERN).date(), time(), tzinfo=EASTERN)
     wanted = tuple(subjects.lower().split("+"))
     for paper, before in news:
         if any(_is_in(category, wanted) for category in paper.categories):
-            _add_item(channel, paper, _name_type(paper, before, wanted))
+            _add_item(channel, paper, _name_type(paper, before, wanted), midnight)
     return write_xml(root)
 
 
@@ -54,7 +56,7 @@ def _name_type(paper: DemoPaper, before: DemoPaper | None, wanted: tuple[str, ..
     return "new" if is_home and before is None else "cross"
 
 
-def _add_item(channel: etree._Element, paper: DemoPaper, kind: str) -> None:
+def _add_item(channel: etree._Element, paper: DemoPaper, kind: str, midnight: datetime) -> None:
     item = add_element(channel, "item")
     name = f"{paper.id}v{paper.version}"
     add_element(item, "title", paper.title)
@@ -63,5 +65,6 @@ def _add_item(channel: etree._Element, paper: DemoPaper, kind: str) -> None:
     add_element(item, "guid", f"oai:arXiv.org:{name}", {"isPermaLink": "false"})
     for category in paper.categories:
         add_element(item, "category", category)
+    add_element(item, "pubDate", format_datetime(midnight))
     add_element(item, f"{{{ARXIV}}}announce_type", kind)
     add_element(item, f"{{{DC}}}creator", ", ".join(author.name for author in paper.authors))

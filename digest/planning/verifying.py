@@ -112,12 +112,21 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class SliceVerdict:
-    """What a slice's listing was good for; `mailing` is the one its ids belong to, None without a listing."""
+    """What a slice's listing was good for.
+
+    Attributes:
+        slice: it.
+        state: what for.
+        mailing: Eastern date of the mailing its ids belong to; None without a listing.
+        lines: how long it was.
+        unreadable: how many of the lines nobody could read.
+    """
 
     slice: Slice
     state: SliceState
     mailing: date | None = None
     lines: int = 0
+    unreadable: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +229,7 @@ def compare_listings(
     return Comparison(
         mailing=mailing,
         slices=(
-            *(SliceVerdict(one.listing.slice, one.state, one.mailing, one.listing.lines) for one in judged),
+            *map(_sum_up, judged),
             *(SliceVerdict(one, SliceState.UNREAD) for one in SLICES if one not in read),
         ),
         new=len(new),
@@ -249,6 +258,11 @@ def _judge(listing: SliceListing, stored: Mapping[ArxivId, StoredPaper], wanted:
     if not listing.papers:
         return _Judged(listing, mailing, SliceState.EMPTY)
     return _Judged(listing, mailing, SliceState.CUT if listing.is_cut else SliceState.READ)
+
+
+def _sum_up(one: _Judged) -> SliceVerdict:
+    shown = one.listing
+    return SliceVerdict(shown.slice, one.state, one.mailing, shown.lines, shown.unreadable)
 
 
 def _date_of(paper: StoredPaper, expected: date) -> date:
