@@ -152,12 +152,11 @@ class _Reader:
         self._client, self._query, self._until, self._limit = client, query, until, limit
         self._total = 0
         self._given: set[ArxivId] = set()
-        self._set_aside: set[bytes] = set()
 
     @property
     def has_enough(self) -> bool:
         """Whether as many papers were given out as are wanted."""
-        return self._limit is not None and len(self._given) + len(self._set_aside) >= self._limit
+        return self._limit is not None and len(self._given) >= self._limit
 
     def read(self, walk: _Walk, *, asks_twice: bool) -> Generator[Fetched[AtomPage], None, bool]:
         """Walk through one part; return False where it is too wide to be walked to its end."""
@@ -197,12 +196,8 @@ class _Reader:
             self._total = walk.total
             self.end = fetched.fetched_at + timedelta(days=1)
         papers = tuple(paper for paper in fetched.page.papers if paper.id not in self._given)
-        unreadable = tuple(entry for entry in fetched.page.quarantined if entry.snippet not in self._set_aside)
         self._given.update(paper.id for paper in papers)
-        self._set_aside.update(entry.snippet for entry in unreadable)
-        total = max(self._total, walk.total)
-        page = replace(fetched.page, papers=papers, quarantined=unreadable, total=total)
-        return replace(fetched, page=page)
+        return replace(fetched, page=replace(fetched.page, papers=papers, total=max(self._total, walk.total)))
 
 
 def _divide(query: str, part: _Walk, until: datetime) -> list[Window]:
