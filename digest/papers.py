@@ -22,6 +22,7 @@ _OLD_STYLE = re.compile(
     r"(?P<archive>[a-z]+(?:-[a-z]+)?)(?:\.[A-Za-z-]{2,})?/(?P<yymm>\d{2}(?:0[1-9]|1[0-2]))(?P<number>\d{3})",
     re.ASCII,
 )
+_PLAIN = re.compile(r"(\d{2}(?:0[1-9]|1[0-2]))\.(\d{4,5})(?:v([1-9]\d{0,4}))?", re.ASCII)
 _VERSION = re.compile(r"v([1-9]\d{0,4})\Z", re.ASCII)
 _ADDRESS = re.compile(
     r"(?:https?://)?(?:(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format)/|(?:dx\.)?doi\.org/10\.48550/)"
@@ -66,6 +67,10 @@ class ArxivId:
         Raises:
             UsageError: the text is no arXiv identifier.
         """
+        plain = _PLAIN.fullmatch(text)
+        if plain:  # what arXiv itself sends, by the thousand
+            yymm, number, version = plain.groups()
+            return cls(_read_month(yymm), int(number), "", len(number)), int(version) if version else None
         bare = text.strip().removesuffix(".pdf")
         address = _ADDRESS.fullmatch(bare)
         if address:
@@ -81,11 +86,9 @@ class ArxivId:
                 f"{text.strip()[:80]!r} is not an arXiv identifier",
                 hint="Identifiers look like 2603.10026, 2603.10026v2 or hep-th/9901001.",
             )
-        year = int(match["yymm"][:2])
-        century = 1900 if year >= _FIRST_YEAR_OF_CENTURY else 2000
         return (
             cls(
-                month=(century + year) * 100 + int(match["yymm"][2:]),
+                month=_read_month(match["yymm"]),
                 number=int(match["number"]),
                 archive=match.groupdict().get("archive") or "",
                 digits=len(match["number"]),
@@ -107,6 +110,11 @@ class ArxivId:
         yymm = f"{self.month % 10_000:04d}"
         number = f"{self.number:0{self.digits}d}"
         return f"{self.archive}/{yymm}{number}" if self.archive else f"{yymm}.{number}"
+
+
+def _read_month(yymm: str) -> int:
+    century = 1900 if int(yymm[:2]) >= _FIRST_YEAR_OF_CENTURY else 2000
+    return century * 100 + int(yymm)
 
 
 class Field(StrEnum):

@@ -10,15 +10,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from digest.arxiv.documents import TRY_AGAIN, Document, MalformedEntry, Quarantined, quarantine, read_text
+from digest.arxiv.documents import TRY_AGAIN, Document, read_text
+from digest.arxiv.quarantine import MalformedEntry, Quarantined
 from digest.arxiv.texts import fold_line, fold_paragraphs, read_iso_date, says_withdrawn, split_dois
 from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
 from digest.papers import ArxivId, Author, Paper
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from lxml import etree
+    from xml.etree.ElementTree import Element
 
 _ATOM: Final = "{http://www.w3.org/2005/Atom}"
 _ARXIV: Final = "{http://arxiv.org/schemas/atom}"
@@ -31,8 +31,21 @@ _TERM: Final = _ATOM + "category"
 _PRIMARY: Final = _ARXIV + "primary_category"
 _DOI: Final = _ARXIV + "doi"
 
+_ID: Final = _ATOM + "id"
+_TITLE: Final = _ATOM + "title"
+_SUMMARY: Final = _ATOM + "summary"
+_COMMENT: Final = _ARXIV + "comment"
+_JOURNAL_REF: Final = _ARXIV + "journal_ref"
+_PUBLISHED: Final = _ATOM + "published"
+_UPDATED: Final = _ATOM + "updated"
+_TEXTS: Final = frozenset((_ID, _TITLE, _SUMMARY, _COMMENT, _JOURNAL_REF, _PUBLISHED, _UPDATED))
+
+_Categories = dict[tuple[str, ...], tuple[str, ...]]
+"""What the lists of categories met on a page so far come to: a page repeats the same few."""
+
 _ERROR_ID = re.compile(r"https?://[^/\s]+/api/errors\b")
 _PAPER_ID = re.compile(r"https?://(?:www\.|export\.)?arxiv\.org/abs/")
+_USUAL_ADDRESS: Final = "http://arxiv.org/abs/"
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z]+(?:-[A-Za-z]+)?)?", re.ASCII)
 """An arXiv category or archive. Before November 2025 ACM and MSC classes stood among them."""
@@ -79,20 +92,21 @@ def parse_atom(body: bytes) -> AtomPage:
         ArxivThrottled: the body is "Rate exceeded.".
         ArxivTruncated, ArxivHostile, ArxivUnreadable: the body is no whole Atom page.
     """
-    document = Document(body, roots=(_ATOM + "feed",), parts=(_ATOM + "entry",))
+    document = Document(body, roots={_ATOM + "feed": ()}, entries=(_ATOM + "entry",))
     papers: list[Paper] = []
-    quarantined: list[Quarantined] = []
+    faults: dict[int, str] = {}
     refusal: ArxivError | None = None
+    known: _Categories = {}
     for position, entry in enumerate(document):
         try:
-            papers.append(_read_paper(entry))
+            papers.append(_read_paper(entry, known))
         except MalformedEntry as error:
             refusal = refusal or _read_refusal(entry)
-            quarantined.append(quarantine(position, entry, error))
+            faults[position] = str(error)
     if refusal is not None:
         raise refusal
-    if not papers and len(quarantined) >= _SAME_FAULT:
-        raise ArxivUnreadable(f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN)
+    if not papers and len(faults) >= _SAME_FAULT:
+        raise ArxivUnreadable(f"no entry can be read; the first: {next(iter(faults.values()))}", hint=TRY_AGAIN)
     feed = document.root
     return AtomPage(
         papers=tuple(papers),
@@ -100,7 +114,7 @@ def parse_atom(body: bytes) -> AtomPage:
         start=_read_count(feed, "startIndex"),
         per_page=_read_count(feed, "itemsPerPage"),
         title=fold_line(read_text(feed.find(_ATOM + "title"))),
-        quarantined=tuple(quarantined),
+        quarantined=document.quarantine(faults),
         response_date=_read_response_date(feed),
     )
 
@@ -119,7 +133,7 @@ def check_counts(page: AtomPage, start: int, size: int) -> None:
         )
 
 
-def _read_refusal(entry: etree._Element) -> ArxivError | None:
+def _read_refusal(entry: Element) -> ArxivError | None:
     """Return what an entry that is no paper complains of, None where it just cannot be read."""
     id_ = (entry.findtext(_ATOM + "id") or "").strip()
     if not _ERROR_ID.match(id_) and not _is_unlinked_error(entry):
@@ -130,27 +144,27 @@ def _read_refusal(entry: etree._Element) -> ArxivError | None:
     return ArxivRejected(f"arXiv rejects the request: {message}", hint="Asking again cannot help: mend the query.")
 
 
-def _is_unlinked_error(entry: etree._Element) -> bool:
+def _is_unlinked_error(entry: Element) -> bool:
     # Some error entries point into the manual; they are known by their title and by having no date.
     title = (entry.findtext(_ATOM + "title") or "").strip()
     return title == "Error" and entry.find(_ATOM + "published") is None
 
 
-def _read_count(feed: etree._Element, name: str) -> int:
+def _read_count(feed: Element, name: str) -> int:
     text = (feed.findtext(_SEARCH + name) or "").strip()
     if not _COUNT.fullmatch(text):
         raise ArxivUnreadable(f"the feed does not say its {name}", hint=TRY_AGAIN)
     return int(text)
 
 
-def _read_response_date(feed: etree._Element) -> datetime | None:
+def _read_response_date(feed: Element) -> datetime | None:
     try:
         return read_iso_date(feed.findtext(_ATOM + "updated") or "")
     except ValueError:
         return None
 
 
-def _read_paper(entry: etree._Element) -> Paper:
+def _read_paper(entry: Element, known: _Categories) -> Paper:
     fields: dict[str, str] = {}
     authors: list[Author] = []
     terms: list[str] = []
@@ -158,51 +172,57 @@ def _read_paper(entry: etree._Element) -> Paper:
     for child in entry:
         tag = child.tag
         if tag == _AUTHOR:
-            authors.append(_read_author(child))
+            _add_author(authors, child)
         elif tag == _TERM:
             terms.append(child.get("term", ""))
+        elif tag in _TEXTS:
+            fields.setdefault(tag, read_text(child))
         elif tag == _PRIMARY:
             terms.insert(0, child.get("term", ""))
         elif tag == _DOI:
             dois.append(read_text(child))
-        elif tag not in fields:
-            fields[str(tag)] = read_text(child)
     id_, version = _read_id(fields)
-    comment = fold_line(fields.get(_ARXIV + "comment", ""))
+    comment = fold_line(fields.get(_COMMENT, ""))
     return Paper(
         id=id_,
         version=version,
-        title=_require(fold_line(fields.get(_ATOM + "title", "")), "title"),
-        abstract=fold_paragraphs(fields.get(_ATOM + "summary", "")),
-        authors=tuple(author for author in authors if author.name),
-        categories=_read_categories(terms),
-        published=_read_date(fields, "published"),
-        updated=_read_date(fields, "updated"),
+        title=_require(fold_line(fields.get(_TITLE, "")), "title"),
+        abstract=fold_paragraphs(fields.get(_SUMMARY, "")),
+        authors=tuple(authors),
+        categories=_read_categories(tuple(terms), known),
+        published=_read_date(fields, _PUBLISHED),
+        updated=_read_date(fields, _UPDATED),
         comment=comment,
-        journal_ref=fold_line(fields.get(_ARXIV + "journal_ref", "")),
+        journal_ref=fold_line(fields.get(_JOURNAL_REF, "")),
         dois=split_dois(*dois),
         is_withdrawn=says_withdrawn(comment),
     )
 
 
-def _read_author(author: etree._Element) -> Author:
+def _add_author(authors: list[Author], element: Element) -> None:
     name = ""
-    affiliations: list[str] = []
-    for child in author:
+    affiliations: tuple[str, ...] = ()
+    for child in element:
         if child.tag == _NAME:
-            # arXiv parts "H.-W. One" as "H. -W. One" in this interface only.
-            name = fold_line(read_text(child)).replace(". -", ".-")
+            name = fold_line(read_text(child))
+            if "-" in name:
+                name = name.replace(". -", ".-")
         elif child.tag == _AFFILIATION:
-            affiliations.append(fold_line(read_text(child)))
-    return Author(name, tuple(filter(None, affiliations)))
+            affiliation = fold_line(read_text(child))
+            if affiliation:
+                affiliations += (affiliation,)
+    if name:
+        authors.append(Author(name, affiliations))
 
 
 def _read_id(fields: dict[str, str]) -> tuple[ArxivId, int]:
-    text = fold_line(fields.get(_ATOM + "id", ""))
-    if not _PAPER_ID.match(text):
-        raise MalformedEntry(f"its id is no address of a paper: {text[:80]!r}")
+    text = fields.get(_ID, "")
+    if not text.startswith(_USUAL_ADDRESS):
+        text = fold_line(text)
+        if not _PAPER_ID.match(text):
+            raise MalformedEntry(f"its id is no address of a paper: {text[:80]!r}")
     try:
-        id_, version = ArxivId.parse_versioned(text)
+        id_, version = ArxivId.parse_versioned(text.removeprefix(_USUAL_ADDRESS))
     except UsageError as error:
         raise MalformedEntry(f"its id cannot be read: {error}") from error
     if version is None:
@@ -212,13 +232,16 @@ def _read_id(fields: dict[str, str]) -> tuple[ArxivId, int]:
 
 def _read_date(fields: dict[str, str], name: str) -> datetime:
     try:
-        return read_iso_date(fields.get(_ATOM + name, ""))
+        return read_iso_date(fields.get(name, ""))
     except ValueError as error:
-        raise MalformedEntry(f"its date {name!r} cannot be read: {error}") from error
+        raise MalformedEntry(f"its date {name.removeprefix(_ATOM)!r} cannot be read: {error}") from error
 
 
-def _read_categories(terms: list[str]) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(term.strip() for term in terms if _CATEGORY.fullmatch(term.strip())))
+def _read_categories(terms: tuple[str, ...], known: _Categories) -> tuple[str, ...]:
+    names = known.get(terms)
+    if names is None:
+        names = tuple(dict.fromkeys(term.strip() for term in terms if _CATEGORY.fullmatch(term.strip())))
+        known[terms] = names
     if not names:
         raise MalformedEntry("it has no category")
     return names

@@ -29,6 +29,7 @@ _TOKEN = re.compile(r"\\.|[(),;:]|[^\\(),;:]+|\\", re.DOTALL)
 _ENDER = re.compile(r"[,;]")
 _SUPERSCRIPT = re.compile(r"\$\s*\^\s*(?:\{([^${}]{1,40})\}|([\w*]))\s*\$|\[(\d{1,3}(?:\s*,\s*\d{1,3}){0,9})\]")
 _AND = re.compile(r"(?:(?<=\s)|\A)(?:and|AND|&)(?=\s|\Z)")
+_AND_WORDS = ("and", "AND", "&")
 _BEHALF = re.compile(r"(?:(?<=\s)|\A)(?=(?:for|on behalf of|representing) the\s)", re.IGNORECASE)
 _BEHALF_WORDS = re.compile(r"\A(?:and\s+)?(?:(?:for|on behalf of|representing)\s+)?(?:the\s+)?", re.IGNORECASE)
 _COLLABORATION = re.compile(r"\bcollaborations?\Z", re.IGNORECASE)
@@ -51,6 +52,13 @@ _NUMBERED = re.compile(r"\(\s*(\d{1,3})\s*\)|(?:(?<=[,;\s])|\A)(\d{1,3})\s*[:=]\
 _LETTERED = re.compile(r"\(\s*([A-Za-z]|[*†‡§¶]{1,3})\s*\)")
 _INITIAL = re.compile(r"\.(?=[^\W\d_])")
 _TRAILING_DOT = re.compile(r"(?<=[^\W\d_.]{5})\.\Z")
+_NAME_PART = r"[^\W\d_]++(?:['’-][^\W\d_]++)*+['.]?+(?:-[^\W\d_]{1,3}\.)*+"
+_NAME = rf"{_NAME_PART}(?: {_NAME_PART})*+"
+_PLAIN_LINE = re.compile(rf"{_NAME}(?:, {_NAME})*+")
+_TELLING = frozenset({"and", "et", "others", "for", "behalf", "representing", "collaboration", "collaborations"})
+"""Words that can make more of a line than a list of names, in no case of letters."""
+
+_LONGEST_SUFFIX = 7
 _TEX = re.compile(r"[\\{}$~^`]")
 
 
@@ -82,12 +90,36 @@ def parse_authors(text: str) -> tuple[Author, ...]:
 
     Never raises. A line that follows no custom gives its words as names rather than nothing.
     """
-    line = _close_parentheses(_SUPERSCRIPT.sub(_to_group, fold_line(text).replace(r"\&", "&")))
-    segments, notes = _read_segments(line)
+    line = fold_line(text)
+    return _read_plain_line(line) or _read_line(line)
+
+
+def _read_plain_line(line: str) -> tuple[Author, ...]:
+    """Read what four lines in five are: names and nothing else. Return () for any other line.
+
+    Gives what `_read_line` gives, in a tenth of the time.
+    """
+    if " and " in line:
+        line = line.replace(", and ", ", ").replace(" and ", ", ")
+    line = _INITIAL.sub(". ", line)
+    if not _PLAIN_LINE.fullmatch(line) or not _TELLING.isdisjoint(line.casefold().replace(",", "").split()):
+        return ()
+    names = line.split(", ")
+    for place, name in enumerate(names):
+        if len(name) <= _LONGEST_SUFFIX and _SUFFIX.fullmatch(name):
+            return ()
+        if name[-1] == ".":
+            names[place] = _TRAILING_DOT.sub("", name)
+    return tuple(map(Author, names))
+
+
+def _read_line(line: str) -> tuple[Author, ...]:
+    closed = _close_parentheses(_SUPERSCRIPT.sub(_to_group, line.replace(r"\&", "&")))
+    segments, notes = _read_segments(closed)
     authors = tuple(_join_authors(segments, notes))
     if authors:
         return authors
-    whole = read_name(text)
+    whole = read_name(line)
     return (Author(whole),) if whole else ()
 
 
@@ -97,9 +129,11 @@ def read_name(text: str) -> str:
     if _TEX.search(name):
         name = fold_line(to_plain(name))
     name = name.strip(" ,;:").rstrip("*†‡§¶ ,;")
-    if not _COLLABORATION.search(name):
-        name = _INITIAL.sub(". ", name)
-    return fold_line(_TRAILING_DOT.sub("", name))
+    if "." in name:
+        if not _COLLABORATION.search(name):
+            name = _INITIAL.sub(". ", name)
+        name = _TRAILING_DOT.sub("", name)
+    return fold_line(name)
 
 
 def _to_group(match: re.Match[str]) -> str:
@@ -178,8 +212,8 @@ def _split_tokens(line: str) -> Iterator[_Token]:
 
 def _split_names(text: str) -> Iterator[_Token]:
     """Split what stands between two marks at each "and", and before "for the …"."""
-    for number, part in enumerate(_BEHALF.split(text)):
-        names = [part] if number else _AND.split(part)
+    for number, part in enumerate(_BEHALF.split(text) if "the" in text.lower() else (text,)):
+        names = [part] if number or not any(word in part for word in _AND_WORDS) else _AND.split(part)
         for place, name in enumerate(names):
             if place or number:
                 yield _Token(_Kind.END, "and", 0)
@@ -195,7 +229,7 @@ def _read_notes(text: str) -> dict[str, str]:
     """Read "(1) CERN, (2) DESY" into what each mark stands for."""
     pattern = _NUMBERED if _NUMBERED.match(text) else _LETTERED
     marks = list(pattern.finditer(text))
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    ends = [*(mark.start() for mark in marks), len(text)][1:]
     notes = {}
     for mark, end in zip(marks, ends, strict=True):
         meaning = _read_affiliation(text[mark.end() : end])

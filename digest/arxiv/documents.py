@@ -9,59 +9,48 @@ bytes to values, and the one that needs the least memory.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-from xml.etree.ElementTree import ParseError, XMLPullParser  # noqa: S405 - no body with a document type gets here
-from xml.parsers import expat  # noqa: S407 - the same
+from typing import TYPE_CHECKING, cast
+from xml.etree.ElementTree import ParseError, XMLPullParser
+from xml.parsers import expat
 
+from digest.arxiv.quarantine import quote_entries
 from digest.errors import ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from xml.etree.ElementTree import Element  # noqa: S405 - the same
+    from xml.etree.ElementTree import Element
+
+    from digest.arxiv.quarantine import Quarantined
 
 BODY_LIMIT = 25_000_000
 """Bytes. The largest page arXiv is known to send, 2,500 papers with versions, has about 6 million."""
 
-SNIPPET_LIMIT = 8_192
-"""Bytes kept of a malformed entry: enough to see what is wrong with it."""
+MOST_ELEMENTS = 1_500_000
+"""What a page at the limit may have if it lists nothing but authors; arXiv's pages have 60,000."""
 
 DEEPEST = 200
-"""So many elements may be open at once where a piece ends. arXiv nests five deep."""
+"""So many elements may be open where a piece ends. arXiv nests five deep."""
 
-MOST_HELD = 250_000
-"""So many elements may come without an entry among them that can be let go of; a paper by 3,000 has 10,000."""
+_MOST_BESIDE = 1_000
+"""So many elements may stand beside the entries. arXiv has ten there."""
 
 _PIECE = 16_384
-"""Bytes given to the parser at a time: small enough for the processor's cache, which halves the time."""
+"""Bytes given to the parser at a time: what comes of them stays in the processor's cache."""
 
 _MARK_OF_ORDER = b"\xef\xbb\xbf"
 _RATE_EXCEEDED = b"rate exceeded"
 _PROLOG = re.compile(rb"(?:\s++|<\?.*?\?>|<!--.*?-->)*+", re.DOTALL)
-_DECLARED_ENCODING = re.compile(rb"""\A<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']""")
+_DECLARED = re.compile(rb"<\?xml\s")
+_DECLARATION = re.compile(
+    rb"""<\?xml \s+ version \s*=\s* (?:"1\.[0-9]+"|'1\.[0-9]+')
+    (?: \s+ encoding \s*=\s* (?: "(?P<double>[\w.-]+)" | '(?P<single>[\w.-]+)' ) )?
+    (?: \s+ standalone \s*=\s* (?:"(?:yes|no)"|'(?:yes|no)') )? \s* \?>""",
+    re.VERBOSE,
+)
 _READABLE_ENCODINGS = frozenset({b"utf-8", b"utf8", b"us-ascii", b"ascii"})
 _SHOWN = 60
 
 TRY_AGAIN = "Nothing was stored from it and nothing is lost: the next poll asks again."
-
-
-@dataclass(frozen=True, slots=True)
-class Quarantined:
-    """A malformed entry among good ones.
-
-    Attributes:
-        position: which entry of its page it was, from 0.
-        snippet: its XML as it came, at most `SNIPPET_LIMIT` bytes of it.
-        error: what is wrong with it.
-    """
-
-    position: int
-    snippet: bytes
-    error: str
-
-
-class MalformedEntry(ValueError):
-    """One entry of a page cannot be read; its page may be fine."""
 
 
 def check_body(body: bytes) -> None:
@@ -89,16 +78,32 @@ def check_body(body: bytes) -> None:
 
 
 def _check_prolog(body: bytes) -> None:
-    declared = _DECLARED_ENCODING.match(body.removeprefix(_MARK_OF_ORDER).lstrip()[:256])
-    if declared and declared[1].strip().lower() not in _READABLE_ENCODINGS:
-        raise ArxivUnreadable("the body declares another encoding than UTF-8", hint=TRY_AGAIN)
-    start = len(_MARK_OF_ORDER) if body.startswith(_MARK_OF_ORDER) else 0
+    start = _find_start(body)
     prolog = _PROLOG.match(body, start)
     after = body[prolog.end() if prolog else start :][:64].lower()
     if after.startswith((b"<!doctype html", b"<html")):
         raise ArxivUnreadable("a web page came instead of XML", hint=TRY_AGAIN)
     if after.startswith(b"<!doctype"):
         raise ArxivHostile("the body has a document type, which arXiv never sends", hint=TRY_AGAIN)
+
+
+def _find_start(body: bytes) -> int:
+    """Return where a body goes on behind its mark of order and its declaration, which is judged here.
+
+    Raises:
+        ArxivTruncated: the declaration is damaged.
+        ArxivUnreadable: it declares another encoding than UTF-8.
+    """
+    start = len(_MARK_OF_ORDER) if body.startswith(_MARK_OF_ORDER) else 0
+    if not _DECLARED.match(body, start):
+        return start
+    declaration = _DECLARATION.match(body, start)
+    if declaration is None:
+        raise ArxivTruncated("the XML begins with a damaged declaration", hint=TRY_AGAIN)
+    encoding = declaration["double"] or declaration["single"]
+    if encoding and encoding.lower() not in _READABLE_ENCODINGS:
+        raise ArxivUnreadable("the body declares another encoding than UTF-8", hint=TRY_AGAIN)
+    return declaration.end()
 
 
 class Document:
@@ -122,10 +127,9 @@ class Document:
         self._body = body
         self._roots = roots
         self._names = frozenset(entries)
-        self._started = 0
-        self._given = 0
         self._root: Element | None = None
         self._is_read = False
+        self._elements = self._entries = self._given = 0
 
     @property
     def root(self) -> Element:
@@ -136,25 +140,81 @@ class Document:
 
     def __iter__(self) -> Iterator[Element]:
         check_body(self._body)
-        body = memoryview(self._body)
-        parser = XMLPullParser(events=("start",))
-        start, size, held = 0, _PIECE, 0
         try:
-            while start < len(body):
-                parser.feed(body[start : start + size])
-                start += size
-                come = self._note_started(parser)
-                # A tag that does not end is read from its beginning with each piece: let those grow with it.
-                size = _PIECE if come else size * 2
-                given = self._given
-                yield from self._take_entries(is_last=False)
-                held = come if self._given > given else held + come
-                self._check_shape(held)
-            parser.close()
-            self._note_started(parser)
+            yield from self._parse(memoryview(self._body)[_find_start(self._body) :])
         except ParseError as error:
-            raise ArxivTruncated(f"the XML breaks off or is damaged: {error.msg}", hint=TRY_AGAIN) from error
-        yield from self._take_entries(is_last=True)
-        if self._given != self._started:
+            reason = expat.ErrorString(error.code)
+            raise ArxivTruncated(f"the XML breaks off or is damaged: {reason}", hint=TRY_AGAIN) from error
+        if self._given != self._entries:
             raise ArxivUnreadable("an entry stands where none belongs", hint=TRY_AGAIN)
         self._is_read = True
+
+    def quarantine(self, faults: Mapping[int, str]) -> tuple[Quarantined, ...]:
+        """Keep malformed entries, found under their positions, with what is wrong with them."""
+        return quote_entries(self._body, self._names, faults) if faults else ()
+
+    def _parse(self, body: memoryview) -> Iterator[Element]:
+        parser: XMLPullParser[Element] = XMLPullParser(events=("start",))
+        parser.feed(b"\n")  # from here on nothing is a declaration any more
+        start, size = 0, _PIECE
+        while start < len(body):
+            parser.feed(body[start : start + size])
+            start += size
+            # A tag is read from its beginning until it ends: while none does, pieces grow with it.
+            size = _PIECE if self._note(parser) else size * 2
+            yield from self._take_entries(is_end=False)
+            self._check_depth()
+        parser.close()
+        self._note(parser)
+        yield from self._take_entries(is_end=True)
+
+    def _note(self, parser: XMLPullParser[Element]) -> int:
+        """Count the elements that have begun, and judge the root when it has; return how many they are."""
+        begun = [element for _, element in cast("Iterator[tuple[str, Element]]", parser.read_events())]
+        if self._root is None and begun:
+            self._root = begun[0]
+            if self._root.tag not in self._roots:
+                shown = self._root.tag[:_SHOWN]
+                raise ArxivUnreadable(f"the XML is something else: its root element is {shown}", hint=TRY_AGAIN)
+        names = [element.tag for element in begun]
+        self._elements += len(names)
+        self._entries += sum(names.count(name) for name in self._names)
+        if self._elements > MOST_ELEMENTS:
+            raise ArxivHostile(f"the body has more than {MOST_ELEMENTS:,} elements", hint=TRY_AGAIN)
+        return len(names)
+
+    def _take_entries(self, *, is_end: bool) -> Iterator[Element]:
+        """Give out the entries that are complete: all but the last, unless this is the end."""
+        root = self._root
+        if root is None:
+            return
+        holders = self._roots[root.tag]
+        lists = [child for child in root if child.tag in holders] if holders else [root]
+        if len(lists) > 1:
+            raise ArxivUnreadable("there is more than one list of entries", hint=TRY_AGAIN)
+        for holder in lists:
+            children = holder[:] if is_end else holder[:-1]
+            beside = []
+            for child in children:
+                if child.tag in self._names:
+                    self._given += 1
+                    yield child
+                else:
+                    beside.append(child)
+            holder[: len(children)] = beside
+            if len(beside) > _MOST_BESIDE:
+                raise ArxivHostile("the body has more beside its entries than any page has", hint=TRY_AGAIN)
+
+    def _check_depth(self) -> None:
+        element, depth = self._root, 0
+        while element is not None and len(element):
+            element, depth = element[-1], depth + 1
+            if depth > DEEPEST:
+                raise ArxivTruncated(f"the XML is damaged: more than {DEEPEST} elements are open", hint=TRY_AGAIN)
+
+
+def read_text(element: Element | None) -> str:
+    """Return the text of an element and everything in it, "" for none."""
+    if element is None:
+        return ""
+    return "".join(element.itertext()) if len(element) else element.text or ""

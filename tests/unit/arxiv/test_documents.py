@@ -5,7 +5,9 @@ import tracemalloc
 
 import pytest
 
-from digest.arxiv.documents import BODY_LIMIT, SNIPPET_LIMIT, Document, check_body
+from digest.arxiv import documents
+from digest.arxiv.documents import BODY_LIMIT, Document, check_body
+from digest.arxiv.quarantine import SNIPPET_LIMIT
 from digest.errors import (
     ArxivError,
     ArxivHostile,
@@ -16,11 +18,11 @@ from digest.errors import (
 
 
 def read(body: bytes) -> list[str]:
-    return [part.text or "" for part in Document(body, roots=("r",), parts=("p",))]
+    return [part.text or "" for part in Document(body, roots={"r": ()}, entries=("p",))]
 
 
 def test_parts_come_in_order_and_everything_else_stays_in_the_root() -> None:
-    document = Document(b"<r><a>1</a><p>x</p><b>2</b><p>y</p><c>3</c></r>", roots=("r",), parts=("p",))
+    document = Document(b"<r><a>1</a><p>x</p><b>2</b><p>y</p><c>3</c></r>", roots={"r": ()}, entries=("p",))
     assert [part.text for part in document] == ["x", "y"]
     assert [(child.tag, child.text) for child in document.root if child.tag != "p"] == [
         ("a", "1"),
@@ -31,7 +33,7 @@ def test_parts_come_in_order_and_everything_else_stays_in_the_root() -> None:
 
 def test_the_root_is_not_given_out_before_the_document_was_read_to_its_end() -> None:
     with pytest.raises(RuntimeError, match="not been read"):
-        _ = Document(b"<r/>", roots=("r",), parts=("p",)).root
+        _ = Document(b"<r/>", roots={"r": ()}, entries=("p",)).root
 
 
 @pytest.mark.parametrize(
@@ -115,10 +117,93 @@ def test_a_prolog_of_a_million_comments_takes_no_time() -> None:
         check_body(body)
 
 
-def test_memory_holds_one_part_at_a_time() -> None:
+def test_an_entry_that_stands_where_none_belongs_is_no_entry_and_no_page_either() -> None:
+    for body in (b"<r><p>x</p><a><p>y</p></a></r>", b"<r><p>x<p>y</p></p></r>", b"<r><a><p/></a></r>"):
+        with pytest.raises(ArxivUnreadable, match="where none belongs"):
+            read(body)
+
+
+def test_entries_may_be_held_by_a_child_of_the_root_and_then_by_one_alone() -> None:
+    def read_held(body: bytes) -> list[str]:
+        document = Document(body, roots={"r": ("list", "other")}, entries=("p",))
+        return [entry.text or "" for entry in document]
+
+    assert read_held(b"<r><a/><list><p>x</p><b/><p>y</p></list><c/></r>") == ["x", "y"]
+    for body in (b"<r><list><p>x</p></list><list/></r>", b"<r><other/><list><p>x</p></list></r>"):
+        with pytest.raises(ArxivUnreadable, match="more than one list"):
+            read_held(body)
+    with pytest.raises(ArxivUnreadable, match="where none belongs"):
+        read_held(b"<r><p>x</p><list><p>y</p></list></r>")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<r>" + b"<a/>" * 20_000 + b"</r>",
+        b"<r>" + b"<p/><a/>" * 5_000 + b"</r>",
+        b"<r>" + b"<p><a/><a/></p>" * 7_000 + b"</r>",
+    ],
+    ids=["beside", "between", "within"],
+)
+def test_more_elements_than_any_page_has_are_not_kept(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MOST_ELEMENTS", 20_000)
+    with pytest.raises(ArxivHostile):
+        read(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"<?xml version='1.0' encoding='utf8'?><r><p>\xc3\xb6</p></r>", ["\u00f6"]),
+        (b"<?xml version='1.0' encoding='ascii'?><r><p>x</p></r>", ["x"]),
+        (b"\xef\xbb\xbf<?xml version='1.0' standalone = 'yes' ?><r><p>x</p></r>", ["x"]),
+        (b'<?xml version="1.1"?>\n<!-- <?xml ?> --><r><p>x</p></r>', ["x"]),
+    ],
+)
+def test_a_declaration_may_say_what_is_true_in_other_words(body: bytes, expected: list[str]) -> None:
+    assert read(body) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<?xml version='1.0'?><?xml version='1.0' encoding='utf-7'?><r/>",
+        b"<?xml version='1.0' " + b" " * 999 + b"encoding='utf-7'?><r/>",
+        b"<?xml encoding='UTF-8'?><r/>",
+        b"<?xml version='1.0' encoding='UTF-8' version='1.0'?><r/>",
+        b" <?xml version='1.0'?><r/>",
+        b"<?xml version='1.0'><r/>",
+    ],
+)
+def test_a_damaged_or_second_declaration_is_no_way_around_the_encoding(body: bytes) -> None:
+    with pytest.raises(ArxivUnreadable):
+        read(body)
+
+
+def test_a_tag_of_many_megabytes_is_a_tag() -> None:
+    assert read(b"<r><p a='" + b"x" * 20_000_000 + b"'>x</p></r>") == ["x"]
+
+
+def test_an_entry_put_aside_is_kept_as_the_very_bytes_that_came() -> None:
+    body = (
+        b"<?xml version='1.0' encoding='utf8'?><n:r xmlns:n='urn:n'><!-- > --><n:p/>\n<n:p a='&gt;>'>&#246;</n:p>"
+        b"<n:p>\xc3\xb6<![CDATA[</n:p>]]></n:p\n> <n:p a='>'/></n:r>"
+    )
+    document = Document(body, roots={"{urn:n}r": ()}, entries=("{urn:n}p",))
+    assert len(list(document)) == 4
+    kept = document.quarantine({3: "d", 1: "b", 2: "c", 0: "a"})
+    assert [(entry.position, entry.snippet, entry.error) for entry in kept] == [
+        (0, b"<n:p/>", "a"),
+        (1, b"<n:p a='&gt;>'>&#246;</n:p>", "b"),
+        (2, b"<n:p>\xc3\xb6<![CDATA[</n:p>]]></n:p\n>", "c"),
+        (3, b"<n:p a='>'/>", "d"),
+    ]
+
+
+def test_memory_holds_a_handful_of_entries_at_a_time() -> None:
     body = b"<r>" + (b"<p>" + b"<i>word</i>" * 50 + b"</p>") * 4_000 + b"</r>"
     tracemalloc.start()
-    count = sum(1 for _ in Document(body, roots=("r",), parts=("p",)))
+    count = sum(1 for _ in Document(body, roots={"r": ()}, entries=("p",)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == 4_000
