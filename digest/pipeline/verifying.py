@@ -139,14 +139,15 @@ def _read_missing(site: Site, mailing: date, kept: Sequence[KeptListing], errors
             errors.append(failure)
             if not isinstance(failure, ArxivRejected):
                 break
-        elif not is_listing_day(site.clock.now()) and not _is_listed(site, mailing):
+        elif not is_listing_day(site.clock.now()) and not _lists_anything(site, mailing, one):
             break
     return asked
 
 
-def _is_listed(site: Site, mailing: date) -> bool:
+def _lists_anything(site: Site, mailing: date, slice_: Slice) -> bool:
     with site.store.read() as conn:
-        return any(one.listing.papers for one in listing_store.load_listings(conn, mailing))
+        kept = listing_store.load_listings(conn, mailing)
+    return any(one.listing.papers for one in kept if one.listing.slice == slice_)
 
 
 def _conclude(site: Site, mailing: date, last: date, errors: Sequence[ArxivError], asked: int) -> Verification:
