@@ -22,6 +22,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from digest.clock import SystemClock, monotonic
 from digest.errors import DigestError, StoreError
 from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_roster
+from digest.pipeline.attention import describe_late_mailing
 from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.looking_back import look_back
 from digest.store import feeds as feed_store
@@ -243,9 +244,22 @@ class Schedule:
             log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)
         for failure in polled.failures:
             log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
+        if polled.caught_up:
+            first, last = polled.caught_up[0].isoformat(), polled.caught_up[-1].isoformat()
+            log_event(Verb.POLL, "caught up", first=first, last=last, mailings=len(polled.caught_up))
+        self._tell_late()
         for kind, papers in polled.kinds.items():
             self.metrics.count_papers(str(kind), papers)
         self._match(first_looks=not polled.is_cut_short)
+
+    def _tell_late(self) -> None:
+        with self._site.store.read() as conn:
+            late = describe_late_mailing(conn, self._site.config.arxiv.source, self._site.clock.now())
+        self.metrics.set_late(is_late=bool(late))
+        if self._told.get("late") != late:
+            self._told["late"] = late
+            if late:
+                log_event(Verb.POLL, "late", level=logging.WARNING, why=late)
 
     def _match(self, *, first_looks: bool = True) -> None:
         with self.metrics.time_verb(Verb.MATCH):

@@ -20,6 +20,7 @@ _COMMANDS = {
     "status": ("digest.cli.status", "Say in one screen what works, what does not, and what comes next."),
     "verify": ("digest.cli.verify", "Compare a mailing with the listing arXiv gives of it; ids named."),
     "replay": ("digest.cli.replay", "Read the kept pages again: must make the changes that were recorded."),
+    "coverage": ("digest.cli.coverage", "Say what was looked at, mailing by mailing, and what is missing."),
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),
     "config": ("digest.cli.config", "Show and check the configuration."),
     "query": ("digest.cli.query", "Saved queries: list, check, history."),

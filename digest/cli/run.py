@@ -12,6 +12,10 @@ from digest.errors import AnotherWorker, OutsideError
 
 if TYPE_CHECKING:
     from digest.pipeline import PassReport
+    from digest.pipeline.recording import PollReport
+
+_NAMED = 8
+"""Mailings named one by one at most."""
 
 
 @click.command()
@@ -68,8 +72,21 @@ def _tell_poll(report: PassReport) -> None:
         click.echo("arXiv could not be looked at; what was announced meanwhile follows with the next look.")
     elif not report.poll.was_due:
         click.echo(f"arXiv: {report.poll.why_not or 'nothing to ask'} (`digest run --now` asks all the same).")
+    elif report.poll.caught_up:
+        click.echo(f"Caught up with {_describe_mailings(report.poll)}.")
     elif report.poll.is_bootstrap:
         click.echo("This was the first look at arXiv: what it found is known from here on and is no news.")
+
+    if report.late:
+        click.echo(f"{report.late[0].upper()}{report.late[1:]}. Nobody gets an empty digest for it.", err=True)
+
+
+def _describe_mailings(poll: PollReport) -> str:
+    """Name the mailings that one look brought, each with how many papers; estimated from the order of ids."""
+    brought = [f"{day:%a %-d %b} ({poll.mailings[day]:,} new)" for day in poll.caught_up]
+    if len(brought) > _NAMED:
+        brought[2:-1] = [f"… {len(brought) - 3} more …"]
+    return f"the mailings of {', '.join(brought[:-1])} and {brought[-1]}"
 
 
 def _tell_deliveries(report: PassReport) -> None:
@@ -113,6 +130,9 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "papers": report.poll.papers,
             "changes": {str(kind): count for kind, count in report.poll.kinds.items()},
             "quarantined": report.poll.quarantined,
+            "requests": report.poll.requests,
+            "mailings": {day.isoformat(): new for day, new in sorted(report.poll.mailings.items())},
+            "late": report.late,
             "failures": report.poll.failures,
         },
         "match": {"changes": report.match.changes, "by_query": report.match.by_query},

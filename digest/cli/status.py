@@ -73,7 +73,7 @@ def _print_lines(label: str, lines: Sequence[str]) -> None:
 
 def _describe_arxiv(here: Installation, status: Status) -> list[str]:
     from digest.announcements import mailing_moment  # noqa: PLC0415 - the same
-    from digest.cli.wording import count, name_zone  # noqa: PLC0415 - the same
+    from digest.cli.wording import count, describe_guarantee, name_zone  # noqa: PLC0415 - the same
 
     moment = mailing_moment(status.next_mailing)
     breaker = (
@@ -85,6 +85,7 @@ def _describe_arxiv(here: Installation, status: Status) -> list[str]:
     return [
         f"{_describe_intake(status)} · {status.intake.source}, {breaker}",
         f"{coming} · {count(status.requests, 'request')} in 24 h",
+        f"{status.intake.source}: {describe_guarantee(status.intake.source)}",
     ]
 
 
@@ -97,9 +98,10 @@ def _describe_intake(status: Status) -> str:
     checked = f"{intake.checked_at.astimezone(EASTERN):%a %H:%M} ET"
     mailing = f"mailing of {intake.mailing:%a %-d %b}"
     if not intake.is_complete:
-        return f"{mailing}: not complete yet, last looked {checked}"
-    new = f", {intake.new:,} new" if intake.new else ""
-    return f"{mailing}: complete {checked}, {intake.looked_at:,} looked at{new}"
+        state = "not out yet" if intake.is_awaited else "not complete yet"
+        return f"{mailing}: {state}, last looked {checked}"
+    found = f"{intake.new:,} new" if intake.new else f"{intake.looked_at:,} looked at"
+    return f"{mailing}: complete {checked}, {found}"
 
 
 def _print_subscriptions(here: Installation, status: Status, drift: str) -> None:

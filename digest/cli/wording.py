@@ -54,6 +54,16 @@ def cut(text: str, width: int) -> str:
     return (whole if len(whole) > width * 2 // 3 else head).rstrip(" ,;:.") + "…"
 
 
+def describe_guarantee(source: str) -> str:
+    """Say what a source promises, and what it does not."""
+    if source == "harvest":
+        return "every paper arXiv announces, however late after submission; ids are checked for holes"
+    return (
+        "what arXiv's search shows of each saved query, 8 days back nightly, 35 weekly, 100 monthly; about"
+        " 6 papers in 10,000 come later still, and arXiv's index must be complete"
+    )
+
+
 def draw_sparkline(counts: tuple[int, ...]) -> str:
     """Draw up to 30 days as five bars of six days each."""
     weeks = [sum(counts[start : start + 6]) for start in range(0, len(counts), 6)]

@@ -7,8 +7,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.messages import DeliveryState
+from digest.pipeline.covering import load_whole_coverage
+from digest.planning.coverage import is_late
 from digest.store import cursors as cursor_store
 from digest.store import deliveries as outbox_store
+from digest.store import mailings as mailing_store
 from digest.store import overview
 from digest.store import queries as query_store
 from digest.store import runs as run_store
@@ -136,7 +139,24 @@ def _find_intake_troubles(conn: Connection, source: str, now: datetime, breaker:
     elif complete and now - min(complete) > STALE_POLL:
         age = write_age(now - min(complete))
         yield Trouble(f"the last complete look at arXiv was {age} ago", "digest run, from cron; or digest serve")
+    yield from _find_late_mailing(conn, source, now)
     yield from _find_failed_look(conn, source, keys)
+
+
+def _find_late_mailing(conn: Connection, source: str, now: datetime) -> Iterator[Trouble]:
+    late = describe_late_mailing(conn, source, now)
+    if late:
+        yield Trouble(late, "nothing: looks go on, and nobody gets an empty digest; arXiv may have deferred it")
+
+
+def describe_late_mailing(conn: Connection, source: str, now: datetime) -> str:
+    """Say that a mailing was expected and nothing of it is there by the next morning; "" where all is well."""
+    coverage = load_whole_coverage(conn, source, now)
+    if not is_late(coverage, now) or coverage.mailing is None:
+        return ""
+    newest = mailing_store.find_newest(conn)
+    still = f": the newest paper is still {newest[0]}" if newest else ""
+    return f"the mailing of {coverage.mailing:%a %-d %b} is late{still}"
 
 
 def _find_failed_look(conn: Connection, source: str, keys: Iterable[str]) -> Iterator[Trouble]:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.messages import DeliveryState
+from digest.pipeline.attention import describe_late_mailing
 from digest.pipeline.delivering import DeliverReport, deliver
 from digest.pipeline.feeds import FeedReport, publish_feeds
 from digest.pipeline.gap_check import check_gaps
@@ -34,7 +35,11 @@ ORPHANS_SETTLE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What one pass did, verb by verb; `waiting` counts messages that wait for their next try."""
+    """What one pass did, verb by verb.
+
+    `waiting` counts messages that wait for their next try; `late` says that a mailing has not come out
+    by the morning, "" where all is well.
+    """
 
     roster: RosterReport
     poll: PollReport
@@ -43,6 +48,7 @@ class PassReport:
     deliver: DeliverReport
     feeds: FeedReport
     waiting: int = 0
+    late: str = ""
 
     @property
     def is_troubled(self) -> bool:
@@ -94,7 +100,8 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         site.progress.end("deliver", delivered.describe(feeds.written))
         with site.store.read() as conn:
             waiting = overview.load_outbox(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
-    return PassReport(roster, polled, matched, planned, delivered, feeds, waiting)
+            late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
+    return PassReport(roster, polled, matched, planned, delivered, feeds, waiting, late)
 
 
 def recover(site: Site) -> None:

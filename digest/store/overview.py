@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Breaker",
     "Outbox",
+    "RequestLine",
+    "SetAside",
     "SubscriptionLine",
     "count_papers",
     "count_quarantined",
     "count_requests",
+    "list_quarantined",
+    "list_requests",
     "load_breaker",
     "load_outbox",
     "load_subscription_lines",
@@ -124,6 +128,47 @@ def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta)
 def count_requests(conn: Connection, since: datetime) -> int:
     """Return how many requests to arXiv were made since a moment."""
     return int(conn.execute(select(func.count()).where(requests.c.at >= since)).scalar_one())
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLine:
+    """A request to arXiv as it went; see `digest.arxiv.trials.RequestLog` for the fields."""
+
+    at: datetime
+    method: str
+    url: str
+    status: int | None
+    milliseconds: int
+    size: int
+    sha256: str
+    outcome: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """An entry of arXiv's pages that could not be read: where it stood, why, and its first bytes."""
+
+    run_id: int
+    page: int
+    position: int
+    error: str
+    snippet: bytes
+    seen_at: datetime
+
+
+def list_requests(conn: Connection, limit: int) -> list[RequestLine]:
+    """Return the latest requests to arXiv, newest first."""
+    latest = select(requests).order_by(requests.c.id.desc()).limit(limit)
+    names = RequestLine.__dataclass_fields__
+    return [RequestLine(*(getattr(row, name) for name in names)) for row in conn.execute(latest)]
+
+
+def list_quarantined(conn: Connection, limit: int) -> list[SetAside]:
+    """Return the entries set aside last, newest first."""
+    latest = select(quarantine).order_by(quarantine.c.id.desc()).limit(limit)
+    names = SetAside.__dataclass_fields__
+    return [SetAside(*(getattr(row, name) for name in names)) for row in conn.execute(latest)]
 
 
 def count_papers(conn: Connection) -> int:

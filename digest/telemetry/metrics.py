@@ -47,6 +47,11 @@ class Metrics:
             "When the last complete look at arXiv ended.",
             registry=registry,
         )
+        self._late = prometheus.Gauge(
+            "digest_mailing_late",
+            "1 while a mailing of arXiv's that was expected is not there by the next morning.",
+            registry=registry,
+        )
         self._ready = prometheus.Gauge("digest_ready", "1 while this process is ready.", registry=registry)
 
     @contextmanager
@@ -83,6 +88,10 @@ class Metrics:
     def set_last_poll(self, at: datetime) -> None:
         """Say when the last complete look at arXiv ended."""
         self._last_poll.set(at.timestamp())
+
+    def set_late(self, *, is_late: bool) -> None:
+        """Say whether an expected mailing has not come out by the next morning."""
+        self._late.set(is_late)
 
     def set_ready(self, *, is_ready: bool) -> None:
         """Say whether this process is ready."""

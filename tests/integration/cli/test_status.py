@@ -15,8 +15,9 @@ from tests.integration.cli.lively import NOW, World
 
 SCREEN = """\
 ATTENTION  2 deliveries to old@digest.example are dead: the mail server answered 550 at RCPT TO: 5.1.1 no such user
-arXiv      mailing of Thu 19 Nov: complete Fri 03:05 ET, 442 looked at, 298 new · harvest, breaker closed
+arXiv      mailing of Thu 19 Nov: complete Fri 03:05 ET, 298 new · harvest, breaker closed
            next mailing Sun 22 Nov 20:00 ET = Mon 02:00 Berlin (none on Fri, Sat) · 1 request in 24 h
+           harvest: every paper arXiv announces, however late after submission; ids are checked for holes
 
 SUBSCRIPTION  TO                   QUERIES          LAST                              NEXT              30 DAYS
 gpu-mail      reader@digest.…      gpu              Fri 20 Nov 09:05   4 papers ✓     Sat 21 Nov 07:30  ▁▁▁▃█   5

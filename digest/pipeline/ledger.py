@@ -1,0 +1,60 @@
+"""What `digest coverage` shows: mailings, looks, missing ids, requests, and entries that were set aside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from digest.pipeline.attention import polled_keys
+from digest.pipeline.covering import JOINT
+from digest.planning.ledger import MailingLine, assess_mailings
+from digest.planning.polls import REQUESTS_A_DAY, Source
+from digest.store import gaps as gap_store
+from digest.store import mailings as mailing_store
+from digest.store import overview
+from digest.store import runs as run_store
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.store.gaps import GapState
+
+_MARGIN = timedelta(days=5)
+"""Looks from so long before the first mailing shown tell how far arXiv had come by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What has been checked of the last days.
+
+    Attributes:
+        source: `harvest` or `query`.
+        mailings: a line for each the calendar expected, the newest first.
+        gaps: missing ids by what became of them.
+        requests: made to arXiv within 24 hours.
+        allowed: how many of them what can wait may use up.
+    """
+
+    source: str
+    mailings: tuple[MailingLine, ...]
+    gaps: dict[GapState, int]
+    requests: int
+    allowed: int = REQUESTS_A_DAY
+
+
+def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
+    """Say what was checked of the mailings of the last days."""
+    since = now - timedelta(days=days) - _MARGIN
+    keys = polled_keys(conn, source) or [JOINT]
+    sources = [run_store.polls_since(conn, source, since, {key, JOINT}) for key in keys]
+    checks = run_store.polls_since(conn, Source.GAPS, since)
+    counts = mailing_store.count_announced(conn, since.date(), now.date())
+    return Ledger(
+        source=source,
+        mailings=tuple(assess_mailings(sources, checks, counts, days=days, now=now)),
+        gaps=gap_store.count_gaps(conn),
+        requests=overview.count_requests(conn, now - timedelta(hours=24)),
+    )

@@ -1,0 +1,73 @@
+"""The ledger tells for each mailing what became of it, and never a better story than the looks do."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+from digest.announcements import mailing_moment
+from digest.planning import PollSummary
+from digest.planning.ledger import MailingLine, MailingState, assess_mailings
+
+NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
+"""Fri 20 Nov, 10:00 Eastern time."""
+THU, WED, TUE, MON = (date(2026, 11, day) for day in (19, 18, 17, 16))
+
+
+def look(mailing: date, hours: float, highest: int, *, failure: str = "") -> PollSummary:
+    started = mailing_moment(mailing) + timedelta(hours=hours)
+    ended = started + timedelta(minutes=1)
+    return PollSummary("harvest", started, ended, not failure, 400, 0, failure, (202611, highest))
+
+
+def night(mailing: date, highest: int) -> list[PollSummary]:
+    return [look(mailing, 2.8, highest), look(mailing, 3.5, highest)]
+
+
+def assess(*looks: PollSummary, counts: dict[date, int] | None = None, days: int = 3) -> list[MailingLine]:
+    return assess_mailings([looks], [], counts or {}, days=days, now=NOW)
+
+
+def states(*looks: PollSummary, counts: dict[date, int] | None = None) -> list[MailingState]:
+    return [line.state for line in assess(*looks, counts=counts)]
+
+
+def test_each_mailing_that_was_looked_at_to_its_end_is_complete() -> None:
+    looks = [*night(MON, 10), *night(TUE, 20), *night(WED, 30), *night(THU, 40)]
+    lines = assess(*looks, counts={THU: 10, WED: 10})
+    assert [(line.mailing, line.state, line.new, line.looks) for line in lines] == [
+        (THU, "complete", 10, 2),
+        (WED, "complete", 10, 2),
+        (TUE, "complete", 0, 2),
+    ]
+
+
+def test_evenings_without_a_mailing_have_no_line() -> None:
+    mailings = [line.mailing for line in assess_mailings([[]], [], {}, days=8, now=NOW)]
+    assert mailings == [THU, WED, TUE, MON, date(2026, 11, 15), date(2026, 11, 12)]
+
+
+def test_mailings_nobody_looked_at_are_caught_up_with_by_a_later_complete_look() -> None:
+    looks = [*night(MON, 10), *night(THU, 40)]
+    assert states(*looks, counts={TUE: 9, WED: 9}) == ["complete", "caught up", "caught up"]
+
+
+def test_before_that_they_are_not_looked_at() -> None:
+    assert states(*night(MON, 10)) == ["not looked at", "not looked at", "not looked at"]
+
+
+def test_a_mailing_that_did_not_come_was_deferred_once_the_next_one_is_there() -> None:
+    looks = [*night(MON, 10), *night(TUE, 20), *night(WED, 20), *night(THU, 40)]
+    assert states(*looks)[:2] == ["complete", "deferred"]
+
+
+def test_a_mailing_that_is_not_there_by_the_morning_is_late() -> None:
+    assert states(*night(TUE, 20), *night(WED, 30), *night(THU, 30))[0] is MailingState.LATE
+
+
+def test_failed_looks_are_counted_and_the_last_failure_is_named() -> None:
+    (thursday, *_) = assess(*night(WED, 30), look(THU, 3, 0, failure="503"), look(THU, 4, 0, failure="reset"))
+    assert (thursday.state, thursday.looks, thursday.failed, thursday.failure) == ("incomplete", 0, 2, "reset")
+
+
+def test_before_the_first_look_nothing_is_claimed() -> None:
+    assert states(*night(THU, 40))[1:] == [MailingState.BEFORE, MailingState.BEFORE]
