@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 import httpx
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
+from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.exchange import Asked, Line
 from digest.arxiv.oai import OaiPage, parse_oai
 from digest.arxiv.rss import Listing, parse_rss
@@ -78,13 +79,13 @@ class Fetched(Generic[PageT]):
     grant: Grant | None = None
 
 
-class ShortPage(ArxivShort):
-    """A page with fewer entries than its own total promises, after all retries.
+class ShortPage(ArxivShort, Generic[PageT]):
+    """A page with fewer entries than its own total, or its list, promises, after all retries.
 
     `fetched` is that page: what it holds is good, and what it lacks is not known.
     """
 
-    def __init__(self, error: ArxivShort, fetched: Fetched[AtomPage]) -> None:
+    def __init__(self, error: ArxivShort, fetched: Fetched[PageT]) -> None:
         super().__init__(error.message, hint=error.hint, request=error.request)
         self.fetched = fetched
 
@@ -177,12 +178,20 @@ class ArxivClient:
             _write_request(self._addresses.api_url, parameters, name, _API_SECONDS), parse_atom, check
         )
 
-    def list_records(self, *, from_date: date | None = None, token: str | None = None) -> Fetched[OaiPage]:
+    def list_records(
+        self, *, from_date: date | None = None, token: str | None = None, expected: int = 0
+    ) -> Fetched[OaiPage]:
         """Fetch one page of the harvest: everything touched since the start of a UTC day, or a token's page.
+
+        Args:
+            from_date: the day.
+            token: of the page before.
+            expected: entries a page of this list has, unless it is the last one.
 
         Raises:
             UsageError: neither a day nor a token is given, or both are.
             TokenExpired: the list has to be asked for from its beginning.
+            ShortPage: entries are missing, after all retries.
             ArxivError: as described in `digest.errors`; it names what was asked.
         """
         if (from_date is None) == (token is None):
@@ -194,7 +203,18 @@ class ArxivClient:
         else:
             parameters["resumptionToken"] = token or ""
             name = f"the harvest's page {token}"
-        return self._fetch(_write_request(self._addresses.oai_url, parameters, name, _OAI_SECONDS), parse_oai)
+
+        def check(fetched: Fetched[OaiPage]) -> None:
+            page = fetched.page
+            if page.token is not None and page.records < expected:
+                error = ArxivShort(
+                    f"a page with {page.records:,} entries stands before others with {expected:,}", hint=TRY_AGAIN
+                )
+                raise ShortPage(error, fetched)
+
+        return self._fetch(
+            _write_request(self._addresses.oai_url, parameters, name, _OAI_SECONDS), parse_oai, check
+        )
 
     def get_record(self, id_: ArxivId) -> Fetched[OaiPage]:
         """Fetch one paper in its latest version, with its history.

@@ -1,9 +1,14 @@
-"""Walks through a harvest: everything arXiv touched since a day, page by page, to the end."""
+"""Walks through a harvest: everything arXiv touched since a day, page by page, to the end.
+
+Source: https://info.arxiv.org/help/oa/index.html; the list has no total, so only the pages' own sizes and
+the token on each tell whether something is missing.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from digest.arxiv.client import ShortPage
 from digest.arxiv.oai import OaiPage, TokenExpired
 from digest.errors import ArxivFaulted
 
@@ -29,10 +34,20 @@ def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> It
         ArxivFaulted: arXiv leads round in a circle.
         ArxivError: as described in `digest.errors`.
     """
+    sizes: list[int] = []
+    yield from _walk_once(client, from_date, token, sizes)
+    if sizes.index(max(sizes)) > 0:
+        # The pages before the first full one came short, and nothing told so then.
+        yield from _walk_once(client, from_date, "", sizes)
+
+
+def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int]) -> Iterator[Fetched[OaiPage]]:
+    """Fetch a list once; `sizes` gets the entries of each page, and those known already say what to expect."""
     used = {token}
-    fetched = client.list_records(token=token) if token else client.list_records(from_date=from_date)
+    fetched = _fetch(client, from_date, token, max(sizes, default=0))
     if token and fetched.page.is_no_records_match:
         raise _expired(from_date, token)
+    sizes.append(fetched.page.records)
     yield fetched
     while fetched.page.token is not None:
         token = fetched.page.token
@@ -42,10 +57,23 @@ def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> It
                 hint="The next poll starts it again.",
             )
         used.add(token)
-        fetched = client.list_records(token=token)
+        fetched = _fetch(client, from_date, token, max(sizes))
         if fetched.page.is_no_records_match:
             raise _expired(from_date, token)
+        sizes.append(fetched.page.records)
         yield fetched
+
+
+def _fetch(client: ArxivClient, from_date: date, token: str, expected: int) -> Fetched[OaiPage]:
+    """Fetch a page; where it stays short however often it is asked for, arXiv itself leaves something out.
+
+    All pages of a list but the last have the same number of entries.
+    """
+    try:
+        return client.list_records(token=token or None, from_date=None if token else from_date, expected=expected)
+    except ShortPage as short:
+        fetched: Fetched[OaiPage] = short.fetched
+        return fetched
 
 
 def _expired(from_date: date, token: str) -> TokenExpired:

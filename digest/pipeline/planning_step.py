@@ -97,9 +97,8 @@ def _attempt(site: Site, report: PlanReport, due: DueSubscription, step: Callabl
 
 def _plan_first_look(site: Site, report: PlanReport, due: DueSubscription) -> None:
     with site.store.begin() as conn:
-        rows = match_store.pending_matches(conn, due.id, due.plan_after)
-        if due.last_slot:  # the news of a subscription that has had its turn keeps waiting for the next one
-            rows = [row for row in rows if row.occasion == Occasion.FIRST_LOOK]
+        pending = match_store.pending_matches(conn, due.id, due.plan_after)
+        rows = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]  # news waits for its own turn
         if rows:
             slot = f"run:{rows[-1].match_run_id}"
             _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)

@@ -22,12 +22,35 @@ LAST = Reply(oai_page(oai_entry(id_="2611.00003"), token=""))
 
 
 def test_tokens_are_followed_to_the_end(arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate) -> None:
-    middle = Reply(oai_page(oai_entry(id_="2611.00004"), token="c"))
+    middle = Reply(oai_page(oai_entry(id_="2611.00004"), oai_entry(id_="2611.00005"), token="c"))
     arxiv.script(FIRST, middle, LAST)
     pages = list(walk_records(client, DAY))
-    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [[1, 2], [4], [3]]
+    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [[1, 2], [4, 5], [3]]
     assert [seen.params.get("resumptionToken") for seen in arxiv.seen] == [None, "a%26b", "c"]
     assert gate.granted == 3
+
+
+def test_a_page_that_is_shorter_than_others_before_it_is_asked_for_again(
+    arxiv: ScriptedArxiv, client: ArxivClient
+) -> None:
+    short = Reply(oai_page(oai_entry(id_="2611.00004"), token="c"))
+    whole = Reply(oai_page(oai_entry(id_="2611.00004"), oai_entry(id_="2611.00005"), token="c"))
+    arxiv.script(FIRST, short, whole, LAST)
+    pages = list(walk_records(client, DAY))
+    assert [len(fetched.page.papers) for fetched in pages] == [2, 2, 1]
+
+
+def test_a_page_that_stays_short_is_taken_as_it_is(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    short = Reply(oai_page(oai_entry(id_="2611.00004"), token="c"))
+    arxiv.script(FIRST, short, short, short, LAST)
+    assert [len(fetched.page.papers) for fetched in walk_records(client, DAY)] == [2, 1, 1]
+
+
+def test_a_list_whose_first_pages_were_short_is_read_once_more(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    short = Reply(oai_page(oai_entry(), token="a%26b"))
+    arxiv.script(short, Reply(oai_page(oai_entry(id_="2611.00004"), oai_entry(id_="2611.00005"))), FIRST, LAST)
+    pages = list(walk_records(client, DAY))
+    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [[1], [4, 5], [1, 2], [3]]
 
 
 def test_each_page_is_given_out_before_the_next_is_asked_for(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
