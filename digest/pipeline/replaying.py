@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _BEGINNING = 2_048
 """Bytes within which a page names its root element."""
 
-_NOT_KEPT = "in which state it was before these looks is not known for sure, and matters"
+_NOT_KEPT = "its state before these looks is not known for sure"
 
 
 @dataclass
@@ -178,7 +178,7 @@ class _Replay:
         self._conn, self._scratch = conn, scratch
         self._runs = {run.id: run for run in plan.runs}
         self._ledger = ledger
-        self._since = plan.pages[0].fetched_at if plan.pages else None
+        self._told_at: dict[ArxivId, datetime] = {}
         self._figures: dict[int, _Figures] = {}
         self._judges: dict[int, Callable[[Paper], Horizon]] = {}
         self._given_out: dict[tuple[int, str], set[ArxivId]] = {}
@@ -280,12 +280,14 @@ class _Replay:
         """Store what was known of papers before the first run, when they are met first."""
         met = {paper.id for paper in papers} - self._asked_for
         self._asked_for |= met
-        pasts = replay_store.load_pasts(self._conn, sorted(met), self.report.plan.runs[0].id)
-        for id_, kept in pasts.items():
-            states = list_states(kept.past, self._since) if self._since else ()
+        first = self.report.plan.runs[0]
+        for id_, kept in replay_store.load_pasts(self._conn, sorted(met), first.id).items():
+            states = list_states(kept.past, first.started_at)
             replay_store.save_past(scratch, kept, states[0])
             if len(states) > 1:
                 self._states[id_] = states
+            elif kept.past.as_of is not None:
+                self._told_at[id_] = kept.past.as_of
 
     def _meet_states(
         self, run: LedgerRun, papers: Sequence[Paper], judge: Callable[[Paper], Horizon], as_of: datetime | None
@@ -293,6 +295,9 @@ class _Replay:
         """See whether it matters in which of its possible states a paper was."""
         unsure: dict[ArxivId, list[Paper]] = {}
         for paper in papers:
+            if as_of is not None and self._told_at.get(paper.id) == as_of:
+                # An answer older than these looks that came with one of them may be what told its present state.
+                self.report.unsure[str(paper.id)] = Doubt(self.report.plan.runs[0].id, _NOT_KEPT)
             if paper.id in self._states:
                 unsure.setdefault(paper.id, []).append(paper)
         for id_, came in unsure.items():

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from digest.comparing import Horizon
     from digest.papers import Paper
 
-STALE = timedelta(days=1)
-"""How old an answer out of arXiv's caches may be: they are emptied at midnight UTC."""
+MARGIN = timedelta(hours=1)
+"""How far the time of an answer may be behind ours: so long arXiv's caches keep lists, and clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class PastText:
         paper: the paper as it read.
         content_hash: the text's.
         stored_at: when it was stored (UTC).
-        is_harvested: whether a harvest brought it, which tells a datestamp with each paper.
+        is_dated: whether the release that stored it kept datestamps; they come with the version history.
     """
 
     paper: Paper
     content_hash: str
     stored_at: datetime
-    is_harvested: bool
+    is_dated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ def list_states(past: Past, since: datetime) -> tuple[KnownPaper, ...]:
 
     Args:
         past: what is still to be seen.
-        since: the moment (UTC).
+        since: the moment (UTC); answers older than it by more than `MARGIN` are taken to be from before it.
     """
-    if past.present is not None and past.as_of is not None and past.as_of < since - STALE:
+    if past.present is not None and past.as_of is not None and past.as_of < since - MARGIN:
         return (_make_state(past, past.present, past.datestamp, past.as_of),)
     highest = max(text.paper.version for text in past.texts)
     latest = [place for place, text in enumerate(past.texts) if text.paper.version == highest]
@@ -115,10 +115,11 @@ def _make_state(past: Past, place: int, datestamp: date | None, as_of: datetime 
 
 
 def _list_dates(text: PastText, since: datetime, *, came_back: bool) -> list[tuple[date | None, datetime]]:
-    """Return the dates a state of this text may have had: the extremes, and nothing between them matters."""
-    last = since if came_back else text.stored_at
-    days: list[date | None] = [last.astimezone(UTC).date(), date.min]
-    if not text.is_harvested:
+    """Return the dates a state of this text may have had: the likeliest first, and the extremes."""
+    moments = [text.stored_at, text.stored_at - MARGIN, *([since] if came_back else [])]
+    days: list[date | None] = []
+    if text.paper.versions:
+        days = [*(moment.astimezone(UTC).date() for moment in (moments[0], moments[-1])), date.min]
+    if not (days and text.is_dated):
         days.append(None)
-    moments = dict.fromkeys((last, text.stored_at, text.stored_at - STALE))
     return list(product(days, moments))

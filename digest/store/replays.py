@@ -15,7 +15,6 @@ from sqlalchemy import func, insert, select, update
 
 from digest.planning.beforehand import Past, PastText
 from digest.planning.differences import Found
-from digest.planning.polls import Source
 from digest.planning.replays import KeptPage, LedgerRun
 from digest.store.dialect import in_chunks
 from digest.store.paper_rows import read_paper
@@ -115,7 +114,7 @@ def load_pasts(conn: Connection, ids: Iterable[ArxivId], run_id: int) -> dict[Ar
         found = (
             select(
                 *papers.c["arxiv_id", "first_run_id", "first_seen_at", "latest_version_id", "datestamp", "as_of"],
-                poll_runs.c.source.label("source"),
+                func.length(poll_runs.c.horizon).label("judge"),
                 versions,
             )
             .join(papers, papers.c.id == versions.c.paper_id)
@@ -134,7 +133,7 @@ def load_pasts(conn: Connection, ids: Iterable[ArxivId], run_id: int) -> dict[Ar
 
 def _read_past(rows: Sequence[Any]) -> KeptPast:
     texts = tuple(
-        PastText(read_paper(row), row.content_hash, row.stored_at, row.source == Source.HARVEST) for row in rows
+        PastText(read_paper(row), row.content_hash, row.stored_at, is_dated=bool(row.judge)) for row in rows
     )
     first = rows[0]
     present = next((place for place, row in enumerate(rows) if row.id == first.latest_version_id), None)
