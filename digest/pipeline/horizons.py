@@ -8,18 +8,20 @@ news, whichever look brings them.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+import zlib
+from base64 import b85decode, b85encode
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
 
 from digest.comparing import Horizon
-from digest.planning.polls import EDIT_MARGIN, Source
-from digest.query import matches, parse_query
+from digest.planning.polls import EDIT_MARGIN, SEARCH_LOOKBACKS, Source
+from digest.query import analyse, matches, parse_query
 from digest.store import cursors as cursor_store
 from digest.store import queries as query_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from sqlalchemy import Connection
 
@@ -27,6 +29,14 @@ if TYPE_CHECKING:
     from digest.query import Query
     from digest.store.cursors import Cursor
     from digest.store.queries import Watch
+
+_FIRST_REACH: Final = timedelta(days=max(days for days, _ in SEARCH_LOOKBACKS))
+"""How far the first look for a query reached that has no mark: what it did not meet since then is news."""
+
+_LONG: Final = 10_000
+"""A judge of more characters than that is kept compressed."""
+
+_COMPRESSED: Final = "zlib:"
 
 
 def horizon_of(cursor: Cursor) -> Horizon:
@@ -40,6 +50,19 @@ def horizon_of(cursor: Cursor) -> Horizon:
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """A query that somebody has watched for without a break.
+
+    Attributes:
+        horizon: what is news to it.
+        floor: papers whose present version is older (UTC) are none; None where their ids tell.
+    """
+
+    horizon: Horizon
+    floor: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Horizons:
     """The horizons of the harvest and of every saved query that is searched for.
 
@@ -47,11 +70,16 @@ class Horizons:
         harvest: the harvest's own.
         own: by canonical query; a bootstrapping one where nobody has watched for just that.
         watched: queries somebody has watched for without a break, each with its horizon.
+        looked: by canonical query, when the last complete look started (UTC) that was made for it, or for
+            what it was before it was edited; those without any are missing.
+        harvested: the same of harvests alone.
     """
 
     harvest: Horizon
     own: dict[str, Horizon]
-    watched: tuple[tuple[Query, Horizon], ...]
+    watched: dict[str, Horizon]
+    looked: dict[str, datetime] = field(default_factory=dict)
+    harvested: dict[str, datetime] = field(default_factory=dict)
 
     def is_newcomer(self, text: str) -> bool:
         """Whether a canonical query is searched for the first time since it is wanted."""
@@ -59,68 +87,123 @@ class Horizons:
 
     def write_harvest_judge(self) -> str:
         """Write down what the harvest judges news by."""
-        return write_judge(self.harvest, self.watched)
+        return self._write_beginner(self.harvest)
 
     def write_search_judge(self, text: str) -> str:
         """Write down what the search for a canonical query judges news by."""
-        return write_judge(self.own[text], self.watched)
+        return self._write_beginner(self.own[text])
 
-    def write_joint_judge(self, texts: Collection[str]) -> str:
-        """Write down what one search for several queries judges news by: theirs of whom a paper is known to match.
+    def write_joint_judge(self, texts: Collection[str], rest: Horizon) -> str:
+        """Write down what one search for several queries judges news by.
 
-        Queries that nobody watched for yet bring old papers only.
+        Args:
+            texts: the canonical queries.
+            rest: what is news to whoever has not watched yet. What is news by that is news to all; else it
+                is to those watching who know that it was not there before.
         """
-        own = [(parse_query(text), self.own[text]) for text in sorted(texts) if not self.is_newcomer(text)]
-        return write_judge(Horizon(is_bootstrap=True), [*own, *self.watched])
+        known = {text: self.own[text] for text in texts if not self.is_newcomer(text)}
+        return write_judge(rest, {text: _watch(horizon) for text, horizon in (self.watched | known).items()})
+
+    def _write_beginner(self, own: Horizon) -> str:
+        """Write down what one source judges by, which in its first look asks the others."""
+        watched = {text: Watched(horizon, horizon.since) for text, horizon in self.watched.items()}
+        return write_judge(own, watched if own.is_bootstrap else None)
+
+
+def _watch(horizon: Horizon) -> Watched:
+    """Return a query's horizon for a look that may reach further back than its own looks ever did."""
+    if horizon.mark > (0, 0) or horizon.since is None:
+        return Watched(horizon)
+    return Watched(horizon, horizon.since + EDIT_MARGIN - _FIRST_REACH)
 
 
 def load_horizons(conn: Connection) -> Horizons:
     """Return the horizons of the harvest and of all saved queries in force."""
     harvest = cursor_store.load_cursor(conn, Source.HARVEST)
-    own: dict[str, Horizon] = {}
-    watched: dict[str, Horizon] = {}
+    searched = cursor_store.load_cursors(conn, Source.QUERY)
+    horizons = Horizons(horizon_of(harvest), {}, {})
     for watch in query_store.list_watches(conn):
-        cursor = cursor_store.load_cursor(conn, Source.QUERY, watch.canonical)
-        if _has_gone_on(cursor, watch):
-            own[watch.canonical] = watched[watch.canonical] = horizon_of(cursor)
-        elif _has_gone_on(harvest, watch):
-            own[watch.canonical] = horizon_of(harvest)  # until now everything was looked through, this query's too
+        text, cursor = watch.canonical, searched.get(watch.canonical)
+        by_harvest, by_search = _last_look(harvest, watch), _last_look(cursor, watch)
+        if by_harvest is not None:
+            horizons.harvested[text] = by_harvest
+        if cursor is not None and by_search is not None:
+            horizons.own[text] = horizons.watched[text] = horizon_of(cursor)
+        elif by_harvest is not None:
+            horizons.own[text] = horizon_of(harvest)  # until now everything was looked through, this query's too
         else:
-            own[watch.canonical] = Horizon(is_bootstrap=True)
-            before = (cursor_store.load_cursor(conn, Source.QUERY, text) for text in watch.earlier)
+            horizons.own[text] = Horizon(is_bootstrap=True)
+            before = (searched[earlier] for earlier in watch.earlier if earlier in searched)
             last = next((cursor for cursor in before if cursor.is_bootstrapped), None)
             if last is not None:
-                watched[last.query_key] = horizon_of(last)
-    by_query = tuple((parse_query(text), horizon) for text, horizon in watched.items())
-    return Horizons(horizon_of(harvest), own, by_query)
+                horizons.watched[last.query_key] = horizon_of(last)
+                by_search = last.last_complete_at
+        looks = [look for look in (by_harvest, by_search) if look is not None]
+        if looks:
+            horizons.looked[text] = max(looks)
+    return horizons
 
 
-def _has_gone_on(cursor: Cursor, watch: Watch) -> bool:
-    """Whether a source has looked since a query is wanted; looks from before an interruption do not count."""
-    return cursor.last_complete_at is not None and cursor.last_complete_at >= watch.since
+def _last_look(cursor: Cursor | None, watch: Watch) -> datetime | None:
+    """Return when a source last looked since a query is wanted; looks from before an interruption do not count."""
+    last = cursor.last_complete_at if cursor is not None else None
+    return last if last is not None and last >= watch.since else None
 
 
-def write_judge(own: Horizon, watched: Iterable[tuple[Query, Horizon]] = ()) -> str:
-    """Write down what a look judges news by, so that its pages can be judged alike another day."""
-    asked = [[query.canonical, _freeze(horizon)] for query, horizon in watched] if own.is_bootstrap else []
-    return json.dumps({"own": _freeze(own), "watched": asked})
+def write_judge(own: Horizon, watched: Mapping[str, Watched] | None = None) -> str:
+    """Write down what a look judges news by, so that its pages can be judged alike another day.
+
+    Args:
+        own: what is news to the look itself.
+        watched: what else is news if it matches, by canonical query.
+    """
+    groups: dict[Watched, list[str]] = {}
+    for text, watch in sorted((watched or {}).items()):
+        groups.setdefault(watch, []).append(text)
+    kept = [
+        [_freeze(watch.horizon), watch.floor.isoformat() if watch.floor else None, texts]
+        for watch, texts in sorted(groups.items(), key=lambda group: (group[0].horizon.mark, group[1]))
+    ]
+    written = json.dumps({"own": _freeze(own), "watched": kept})
+    if len(written) < _LONG:
+        return written
+    return _COMPRESSED + b85encode(zlib.compress(written.encode())).decode()
 
 
 def read_judge(text: str) -> Callable[[Paper], Horizon]:
     """Return what `write_judge` wrote down, as the horizon of each paper."""
+    if text.startswith(_COMPRESSED):
+        text = zlib.decompress(b85decode(text.removeprefix(_COMPRESSED))).decode()
     kept = json.loads(text)
     own = _thaw(kept["own"])
-    watched = tuple((parse_query(query), _thaw(horizon)) for query, horizon in kept["watched"])
+    watched = [
+        (Watched(_thaw(horizon), datetime.fromisoformat(floor) if floor else None), [*map(parse_query, texts)])
+        for horizon, floor, texts in kept["watched"]
+    ]
     return lambda paper: judge_paper(own, watched, paper)
 
 
-def judge_paper(own: Horizon, watched: Iterable[tuple[Query, Horizon]], paper: Paper) -> Horizon:
-    """Return the horizon that counts for one paper: its look's own, or that of whoever already waited for it."""
-    if own.is_bootstrap:
-        for query, horizon in watched:
-            if horizon.since and paper.updated >= horizon.since and matches(query, paper):
-                return horizon
+def judge_paper(own: Horizon, watched: Iterable[tuple[Watched, Collection[Query]]], paper: Paper) -> Horizon:
+    """Return the horizon that counts for one paper: its look's own, or that of whoever already waited for it.
+
+    Who waits with the lowest mark comes first: what is news to one is news.
+    """
+    if not _is_news(own, paper):
+        ready = analyse(paper)
+        for watch, queries in watched:
+            is_recent = watch.floor is None or paper.updated >= watch.floor
+            if is_recent and any(matches(query, ready) for query in queries):
+                return watch.horizon
     return own
+
+
+def _is_news(horizon: Horizon, paper: Paper) -> bool:
+    """Whether a paper that is not stored would be news by this horizon."""
+    if horizon.is_bootstrap:
+        return False
+    if paper.version == 1:
+        return paper.id.announcement_order > horizon.mark
+    return horizon.since is not None and paper.updated >= horizon.since
 
 
 def _freeze(horizon: Horizon) -> list[Any]:

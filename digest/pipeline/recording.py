@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from digest.announcements import Kind, estimate_mailings, latest_mailing, mailings_between
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
-from digest.comparing import compare_papers
+from digest.comparing import Horizon, compare_papers
 from digest.errors import ArxivDoubtful, ArxivError, ArxivRejected
 from digest.pipeline.horizons import read_judge
 from digest.planning.doubts import Walked, doubt_harvest, doubt_search
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.arxiv.client import Fetched
-    from digest.comparing import Change, Horizon, KnownPaper
+    from digest.comparing import Change, KnownPaper
     from digest.papers import ArxivId, Paper
     from digest.pipeline.site import Site
-    from digest.store.cursors import Cursor
+    from digest.store.cursors import Cursor, Together
 
 
 _KIND_WORDS = {
@@ -99,6 +99,8 @@ class RecordedRun:
         judge: what it judges news by, as `write_judge` wrote it.
         is_bootstrap: whether this is the source's very first look.
         lookback: days it reaches back.
+        together: the queries that a search for several stands for: when it is complete, they have been
+            looked for.
     """
 
     def __init__(
@@ -111,9 +113,10 @@ class RecordedRun:
         judge: str,
         is_bootstrap: bool = False,
         lookback: int = 0,
+        together: Together | None = None,
     ) -> None:
         self._site, self._report, self._source, self._query_key = site, report, source, query_key
-        self._is_bootstrap, self._lookback = is_bootstrap, lookback
+        self._is_bootstrap, self._lookback, self._together = is_bootstrap, lookback, together
         self._judge_text, self._judge = judge, read_judge(judge)
         self._id = 0
         self._pages = self._papers = self._new = self._changed = self._quarantined = 0
@@ -263,25 +266,38 @@ class RecordedRun:
             self._finish(conn, "partial" if self._pages else "failed", failure)
 
     def _complete(self, started: datetime, before: Cursor, window_from: date) -> None:
-        # Ids of the month before still come out on its last evening, so a look that met none counts from the
-        # month it looked back to.
-        mark = (0, 0)
-        if self._source is Source.HARVEST:
-            highest = self._highest.announcement_order if self._highest else mark
-            mark = max(highest, (window_from.year * 100 + window_from.month, 0))
         with self._site.store.begin() as conn:
             self._finish(conn, "complete" if self._papers else "empty")
             if self._source in (Source.HARVEST, Source.QUERY):
                 self._report.mailings |= _assign_mailings(conn, before.last_complete_at or started, started)
-            cursor_store.move_cursor(
+            has_moved = cursor_store.move_cursor(
                 conn,
                 source=self._source,
                 query_key=self._query_key,
                 run_id=self._id,
                 started_at=started,
-                mark=mark,
+                mark=self._find_mark(window_from) if self._source is Source.HARVEST else (0, 0),
                 gate_token=self._token,
             )
+            if has_moved and self._together is not None:
+                mark = self._together.mark
+                cursor_store.move_together(
+                    conn,
+                    source=self._source,
+                    run_id=self._id,
+                    started_at=started,
+                    together=self._together,
+                    mark=mark if mark > (0, 0) else self._find_mark(window_from),
+                )
+
+    def _find_mark(self, window_from: date) -> tuple[int, int]:
+        """Return the announcement order up to which everything was out before this look.
+
+        Ids of the month before still come out on its last evening, so a look that met none counts from the
+        month it looked back to.
+        """
+        highest = self._highest.announcement_order if self._highest else (0, 0)
+        return max(highest, (window_from.year * 100 + window_from.month, 0))
 
     def _finish(self, conn: Connection, outcome: str, failure: str = "") -> None:
         requests = self._site.client.requests - self._asked
@@ -346,10 +362,21 @@ def _compare_by_horizon(
     judge: Callable[[Paper], Horizon],
     as_of: datetime | None,
 ) -> tuple[Change, ...]:
-    """Compare papers judged by the same horizon together, so that a paper met twice still counts once."""
+    """Compare papers judged by the same horizon together, so that a paper met twice still counts once.
+
+    What is stored is judged only where it was edited: among many saved queries that takes time.
+    """
+    stored = compare_papers([paper for paper in papers if paper.id in known], known, Horizon(), as_of)
+    changes = [
+        replace(change, kind=Kind.KNOWN)
+        if change.kind is Kind.METADATA and judge(change.paper).is_bootstrap
+        else change
+        for change in stored
+    ]
     groups: dict[Horizon, list[Paper]] = {}
     for paper in papers:
-        groups.setdefault(judge(paper), []).append(paper)
-    return tuple(
-        change for horizon, group in groups.items() for change in compare_papers(group, known, horizon, as_of)
-    )
+        if paper.id not in known:
+            groups.setdefault(judge(paper), []).append(paper)
+    for horizon, group in groups.items():
+        changes += compare_papers(group, known, horizon, as_of)
+    return tuple(sorted(changes, key=lambda change: change.paper.id))

@@ -45,10 +45,31 @@ class Cursor:
     bootstrapped_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Saved queries that one search looks for together, as canonical texts.
+
+    Attributes:
+        known: those that have been looked for before.
+        newcomers: those that begin with this look.
+        mark: announcement order of the newest paper that is no news to newcomers; (0, 0) for the newest met.
+    """
+
+    known: tuple[str, ...]
+    newcomers: tuple[str, ...]
+    mark: tuple[int, int] = (0, 0)
+
+
 def load_cursor(conn: Connection, source: str, query_key: str = "") -> Cursor:
     """Return how far a source has been looked through."""
     row = conn.execute(select(cursors).where(*_is_cursor(source, query_key))).mappings().one_or_none()
     return Cursor(**row) if row else Cursor(source, query_key)
+
+
+def load_cursors(conn: Connection, source: str) -> dict[str, Cursor]:
+    """Return how far a source has been looked through, by query; queries it was never asked for are missing."""
+    rows = conn.execute(select(cursors).where(cursors.c.source == source)).mappings()
+    return {row["query_key"]: Cursor(**row) for row in rows}
 
 
 def move_cursor(
@@ -98,6 +119,49 @@ def move_cursor(
         )
     )
     return conn.execute(forward).rowcount == 1
+
+
+def move_together(
+    conn: Connection,
+    *,
+    source: str,
+    run_id: int,
+    started_at: datetime,
+    together: Together,
+    mark: tuple[int, int],
+) -> None:
+    """Record that one complete run looked for many queries, in the transaction that moves its own cursor.
+
+    Args:
+        conn: that transaction.
+        source: see `Cursor`.
+        run_id: the complete run.
+        started_at: when it began (UTC).
+        together: the queries; the marks of those known stay, newcomers begin anew, also where they had a
+            cursor long ago.
+        mark: announcement order of the newest paper that is no news to newcomers.
+    """
+    reached = {
+        "complete_from": started_at.astimezone(UTC).date(),
+        "last_complete_run_id": run_id,
+        "last_complete_at": started_at,
+    }
+    for begun, keys in ((False, together.known), (True, together.newcomers)):
+        beginning = {
+            "mark_month": mark[0],
+            "mark_number": mark[1],
+            "is_bootstrapped": True,
+            "bootstrapped_at": started_at,
+        }
+        rows = [{"source": source, "query_key": key, **beginning, **reached} for key in keys]
+        is_behind = cursors.c.last_complete_at.is_(None) | (cursors.c.last_complete_at <= started_at)
+        upsert = insert(conn, cursors).on_conflict_do_update(
+            index_elements=["source", "query_key"],
+            set_=reached | (beginning if begun else {}),
+            where=is_behind,
+        )
+        if rows:
+            conn.execute(upsert, rows)
 
 
 def _is_cursor(source: str, query_key: str) -> tuple[Any, ...]:

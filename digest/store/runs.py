@@ -249,6 +249,20 @@ def last_reaching(conn: Connection, source: str, lookback: int, query_key: str =
     return conn.execute(latest).scalar()
 
 
+def last_reaching_each(conn: Connection, source: str, lookback: int) -> dict[str, datetime]:
+    """Return the same by query, for all that a source was asked for; those without such a run are missing."""
+    latest = (
+        select(poll_runs.c.query_key, func.max(poll_runs.c.started_at))
+        .where(
+            poll_runs.c.source == source,
+            poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
+            poll_runs.c.lookback >= lookback,
+        )
+        .group_by(poll_runs.c.query_key)
+    )
+    return {row[0]: row[1] for row in conn.execute(latest)}
+
+
 def last_total(conn: Connection, source: str, query_key: str) -> int | None:
     """Return how many papers arXiv said there were at the last complete look; None where it never did."""
     latest = (

@@ -1,0 +1,78 @@
+"""How far many queries have been looked through by one look: they move together, and only forward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest.store import cursors, runs
+from digest.store.cursors import Cursor, Together
+from tests.contract.store.made import DAY, MORNING, NOW
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.store import Store
+
+MARK = (202611, 15_012)
+
+
+def move(store: Store, together: Together, at: datetime, run_id: int = 7, mark: tuple[int, int] = MARK) -> None:
+    with store.begin() as conn:
+        cursors.move_together(conn, source="query", run_id=run_id, started_at=at, together=together, mark=mark)
+
+
+def load(store: Store) -> dict[str, Cursor]:
+    with store.read() as conn:
+        return cursors.load_cursors(conn, "query")
+
+
+def test_newcomers_begin_with_the_look_that_was_made_for_all(store: Store) -> None:
+    move(store, Together((), ("cat:a", "cat:b")), NOW)
+    expected = Cursor("query", "cat:a", NOW.date(), 7, NOW, *MARK, is_bootstrapped=True, bootstrapped_at=NOW)
+    assert load(store)["cat:a"] == expected
+    assert load(store).keys() == {"cat:a", "cat:b"}
+
+
+def test_those_known_keep_their_marks_and_move_on(store: Store) -> None:
+    move(store, Together((), ("cat:a",)), NOW)
+    move(store, Together(("cat:a",), ("cat:b",)), NOW + DAY, 8, (202611, 20_000))
+    moved = load(store)["cat:a"]
+    assert (moved.mark_number, moved.bootstrapped_at) == (15_012, NOW)
+    assert (moved.last_complete_at, moved.last_complete_run_id) == (NOW + DAY, 8)
+
+
+def test_a_newcomer_that_had_a_cursor_long_ago_begins_anew(store: Store) -> None:
+    move(store, Together((), ("cat:a",)), NOW)
+    move(store, Together((), ("cat:a",)), NOW + DAY, 8, (202611, 20_000))
+    begun = load(store)["cat:a"]
+    assert (begun.mark_number, begun.bootstrapped_at) == (20_000, NOW + DAY)
+
+
+def test_no_query_moves_back(store: Store) -> None:
+    move(store, Together((), ("cat:a",)), NOW, 8)
+    move(store, Together(("cat:a",), ()), NOW - DAY)
+    assert load(store)["cat:a"].last_complete_at == NOW
+
+
+def test_ten_thousand_queries_move_at_once(store: Store) -> None:
+    texts = tuple(f"all:w{number}" for number in range(10_000))
+    move(store, Together((), texts), NOW)
+    move(store, Together(texts, ()), NOW + DAY)
+    assert {cursor.last_complete_at for cursor in load(store).values()} == {NOW + DAY}
+    assert len(load(store)) == 10_000
+
+
+def test_the_last_look_of_each_query_that_reached_so_far_is_known(store: Store) -> None:
+    for key, lookback, at, outcome in (
+        ("a", 8, NOW, "complete"),
+        ("a", 100, NOW - DAY, "complete"),
+        ("a", 35, NOW, "failed"),
+        ("b", 35, NOW, "empty"),
+    ):
+        with store.begin() as conn:
+            run_id = runs.start_run(conn, source="query", query_key=key, at=at, lookback=lookback)
+            runs.finish_run(conn, run_id, outcome=outcome, at=MORNING, pages=0, papers=0, new=0, changed=0)
+    with store.read() as conn:
+        assert runs.last_reaching_each(conn, "query", 35) == {"a": NOW - DAY, "b": NOW}
+        assert runs.last_reaching_each(conn, "query", 100) == {"a": NOW - DAY}
+        assert runs.last_reaching_each(conn, "harvest", 1) == {}

@@ -1,0 +1,60 @@
+"""What a look judges news by: written down and read back, it means the same, however many queries it names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.comparing import Horizon
+from digest.pipeline.horizons import Horizons, Watched, read_judge, write_judge
+from tests.unit.made_up import SUBMITTED, make_paper
+
+LONG_AGO = datetime(2025, 1, 1, tzinfo=UTC)
+EARLY, LATE = Horizon(mark=(202601, 5), since=LONG_AGO), Horizon(mark=(202611, 20_000), since=SUBMITTED)
+BEGINNER = Horizon(is_bootstrap=True)
+MARKLESS = Horizon(since=SUBMITTED - timedelta(days=7))
+
+
+def test_what_is_no_news_to_a_look_is_news_to_whoever_waited_for_it() -> None:
+    judge = read_judge(write_judge(BEGINNER, {"cat:cs.PF": Watched(EARLY)}))
+    assert judge(make_paper()) == EARLY
+    assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
+
+
+def test_of_several_who_waited_the_one_with_the_lowest_mark_decides() -> None:
+    judge = read_judge(write_judge(BEGINNER, {"cat:cs.PF": Watched(LATE), "ti:gpus": Watched(EARLY)}))
+    assert judge(make_paper()) == EARLY
+    assert judge(make_paper(title="Other")) == LATE
+
+
+def test_papers_older_than_a_query_ever_looked_back_are_no_news_to_it() -> None:
+    judge = read_judge(write_judge(BEGINNER, {"cat:cs.PF": Watched(MARKLESS, floor=SUBMITTED)}))
+    assert judge(make_paper()) == MARKLESS
+    assert judge(make_paper(updated=SUBMITTED - timedelta(minutes=1))) == BEGINNER
+
+
+@pytest.mark.parametrize(("number", "version", "is_news"), [(15_012, 1, True), (15_012, 2, True), (12, 1, False)])
+def test_what_is_news_anyway_needs_nobody_who_waited(number: int, version: int, *, is_news: bool) -> None:
+    rest = Horizon(mark=(202611, 15_000), since=SUBMITTED)
+    judge = read_judge(write_judge(rest, {"cat:cs.PF": Watched(MARKLESS)}))
+    assert judge(make_paper(f"2611.{number:05d}", version=version)) == (rest if is_news else MARKLESS)
+
+
+def test_a_joint_look_asks_those_known_and_nobody_who_is_new() -> None:
+    horizons = Horizons(BEGINNER, {"cat:cs.PF": MARKLESS, "cat:cs.DC": BEGINNER}, {"cat:cs.PF": MARKLESS})
+    judge = read_judge(horizons.write_joint_judge(["cat:cs.PF", "cat:cs.DC"], BEGINNER))
+    assert judge(make_paper(updated=SUBMITTED - timedelta(days=99))) == MARKLESS
+    assert judge(make_paper(updated=SUBMITTED - timedelta(days=101))) == BEGINNER
+    assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
+
+
+@given(st.integers(0, 400), st.sampled_from(["cs.PF", "cs.DC", "math.NA"]))
+def test_a_long_judge_is_kept_short_and_means_the_same(count: int, category: str) -> None:
+    watched = {f"cat:cs.PF AND abs:latency{number}": Watched(EARLY) for number in range(count)}
+    written = write_judge(BEGINNER, watched | {"cat:cs.DC": Watched(LATE, SUBMITTED)})
+    assert len(written) < 11_000
+    expected = LATE if category == "cs.DC" else BEGINNER
+    assert read_judge(written)(make_paper(categories=(category,))) == expected
