@@ -82,6 +82,11 @@ class AtomPage:
         """How many entries the page had, readable or not."""
         return len(self.papers) + len(self.quarantined)
 
+    @property
+    def different(self) -> int:
+        """How many of them are not there twice."""
+        return len({(paper.id, paper.version) for paper in self.papers}) + len(self.quarantined)
+
 
 def parse_atom(body: bytes) -> AtomPage:
     """Read one page of the query API.
@@ -123,11 +128,14 @@ def check_counts(page: AtomPage, start: int, size: int) -> None:
     """Hold a page against what was asked for: papers `start` to `start + size` of the search.
 
     Raises:
+        ArxivUnreadable: the page says that it begins elsewhere in the search.
         ArxivShort: the page's own total says that more entries should have come.
     """
+    if page.start != start:
+        raise ArxivUnreadable(f"the page begins with paper {page.start}, not with {start}", hint=TRY_AGAIN)
     expected = max(0, min(size, page.total - start))
-    if page.entries < expected:
-        came = "none" if page.entries == 0 else f"only {page.entries}"
+    if page.different < expected:
+        came = "none" if page.entries == 0 else f"only {page.different}"
         raise ArxivShort(
             f"{expected} papers should have come, of {page.total} in all, but {came} did", hint=TRY_AGAIN
         )
@@ -151,9 +159,10 @@ def _is_unlinked_error(entry: Element) -> bool:
 
 
 def _read_count(feed: Element, name: str) -> int:
-    text = (feed.findtext(_SEARCH + name) or "").strip()
+    texts = {read_text(count).strip() for count in feed.findall(_SEARCH + name)}
+    text = texts.pop() if len(texts) == 1 else ""
     if not _COUNT.fullmatch(text):
-        raise ArxivUnreadable(f"the feed does not say its {name}", hint=TRY_AGAIN)
+        raise ArxivUnreadable(f"the feed does not say its {name}, or not clearly", hint=TRY_AGAIN)
     return int(text)
 
 

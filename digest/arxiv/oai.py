@@ -48,6 +48,8 @@ _SOURCE_TYPE: Final = _RAW + "source_type"
 _HEADER: Final = _OAI + "header"
 _METADATA: Final = _OAI + "metadata"
 _IDENTIFIER: Final = _OAI + "identifier"
+_REQUEST: Final = _OAI + "request"
+_TOKEN: Final = _OAI + "resumptionToken"
 _FORMAT: Final = _RAW + "arXivRaw"
 _DATESTAMP: Final = _OAI + "datestamp"
 
@@ -119,14 +121,21 @@ def parse_oai(body: bytes) -> OaiPage:
         except MalformedEntry as error:
             faults[position] = str(error)
     root = document.root
+    lists = [child for child in root if child.tag in _LISTS]
     if _refuse_errors(root):
+        if lists:
+            raise ArxivUnreadable("the answer holds both a list and an error", hint=TRY_AGAIN)
         return OaiPage((), None, _read_response_date(root), is_no_records_match=True)
+    if not lists:
+        raise ArxivUnreadable("the answer holds neither papers nor an error", hint=TRY_AGAIN)
     records = len(papers) + len(faults) + len(deleted)
+    if records == 0:
+        raise ArxivShort("the list came without a single entry", hint=TRY_AGAIN)
     if not papers and len(faults) >= _SAME_FAULT:
         raise ArxivUnreadable(f"no entry can be read; the first: {next(iter(faults.values()))}", hint=TRY_AGAIN)
     return OaiPage(
         papers=tuple(papers),
-        token=_read_token(root, records),
+        token=_read_token(root, lists[0], records),
         response_date=_read_response_date(root),
         quarantined=document.quarantine(faults),
         records=records,
@@ -152,15 +161,17 @@ def _refuse_errors(root: Element) -> bool:
     return bool(errors)
 
 
-def _read_token(root: Element, records: int) -> str | None:
-    listed = root.find(_OAI + "ListRecords")
-    if listed is None and root.find(_OAI + "GetRecord") is None:
-        raise ArxivUnreadable("the answer holds neither papers nor an error", hint=TRY_AGAIN)
-    if records == 0:
-        raise ArxivShort("the list came without a single entry", hint=TRY_AGAIN)
-    if listed is None:
-        return None
-    return read_text(listed.find(_OAI + "resumptionToken")).strip() or None
+def _read_token(root: Element, listed: Element, records: int) -> str | None:
+    """Return the token of the next page, None where the list ends here and nothing hints at damage."""
+    most = 1 if listed.tag == _LISTS[0] else 0
+    if any(child.tag != _TOKEN for child in listed) or len(listed) > most or (not most and records > 1):
+        raise ArxivUnreadable("the list holds something that does not belong there", hint=TRY_AGAIN)
+    token = read_text(listed.find(_TOKEN)).strip()
+    request = root.find(_REQUEST)
+    if not len(listed) and request is not None and request.get("resumptionToken"):
+        # Where a list came in pages its last one says so, by an empty token; only a single page need not.
+        raise ArxivShort("the list goes on from a token and does not say that it ends", hint=TRY_AGAIN)
+    return token or None
 
 
 def _read_response_date(root: Element) -> datetime:

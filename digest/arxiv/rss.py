@@ -25,6 +25,7 @@ LISTING_LIMIT = 2_000
 
 _ATOM: Final = "{http://www.w3.org/2005/Atom}"
 _ARXIV: Final = "{http://arxiv.org/schemas/atom}"
+_OF_ENTRIES: Final = (_ARXIV + "announce_type", "guid")
 _OAI_ID = re.compile(r"oai:arXiv\.org:", re.IGNORECASE)
 _REFUSAL = "Feed error for query"
 
@@ -84,6 +85,8 @@ def parse_rss(body: bytes) -> Listing:
     feed = root.find("channel") if root.tag == "rss" else root
     if feed is None:
         raise ArxivUnreadable("the listing has no channel", hint=TRY_AGAIN)
+    if any(child.find(name) is not None for child in feed for name in _OF_ENTRIES):
+        raise ArxivUnreadable("the listing holds an entry under another name", hint=TRY_AGAIN)
     title = fold_line(_find_text(feed, "title"))
     if title.startswith(_REFUSAL):
         reason = fold_line(_find_text(feed, "description", "subtitle"))

@@ -58,7 +58,8 @@ BOMB = (
 def test_a_search_is_asked_for_as_arxiv_documents_it_and_comes_with_its_bytes(
     arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate
 ) -> None:
-    arxiv.script(GOOD)
+    page = atom_feed(atom_entry(), start=5, total=6)
+    arxiv.script(Reply(page))
     fetched = client.search('cat:cs.PF AND abs:"tail\nlatency"', start=5, size=50)
     (seen,) = arxiv.seen
     assert (seen.method, seen.path) == ("GET", "/api/query")
@@ -72,7 +73,7 @@ def test_a_search_is_asked_for_as_arxiv_documents_it_and_comes_with_its_bytes(
     assert seen.headers["user-agent"] == AGENT
     assert seen.headers["accept-encoding"] == "gzip"
     assert [paper.title for paper in fetched.page.papers] == ["Slow papers"]
-    assert (fetched.body, fetched.grant) == (PAGE, Grant(1))
+    assert (fetched.body, fetched.grant) == (page, Grant(1))
     assert fetched.url.startswith(
         f"{arxiv.url}/api/query?search_query=cat%3Acs.PF%20AND%20abs%3A%22tail%20latency"
     )

@@ -161,7 +161,9 @@ def test_an_answer_that_suddenly_knows_of_nothing_is_no_end_of_the_search(
 
 def test_answers_that_go_on_knowing_of_nothing_are_an_error(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
     shelf = Shelf(arxiv, 60)
-    arxiv.answer = lambda seen: Reply(atom_feed(total=0)) if len(arxiv.seen) > 1 else shelf.answer(seen)
+    arxiv.answer = lambda seen: (
+        Reply(atom_feed(total=0, start=seen.params["start"])) if len(arxiv.seen) > 1 else shelf.answer(seen)
+    )
     with pytest.raises(ArxivShort, match="moved"):
         walk(client)
 

@@ -185,10 +185,9 @@ def test_no_prefix_of_a_page_is_taken_for_a_page(data: st.DataObject) -> None:
         parse_atom(body[:cut])
 
 
-def page_of(entries: int, total: int) -> AtomPage:
-    return parse_atom(
-        atom_feed(*(atom_entry(f"2611.{number:05d}v1") for number in range(1, entries + 1)), total=total)
-    )
+def page_of(entries: int, total: int, start: int = 0) -> AtomPage:
+    made = (atom_entry(f"2611.{number:05d}v1") for number in range(1, entries + 1))
+    return parse_atom(atom_feed(*made, total=total, start=start))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +197,7 @@ def page_of(entries: int, total: int) -> AtomPage:
 def test_full_last_and_empty_pages_hold_what_was_asked_for(
     entries: int, total: int, start: int, size: int
 ) -> None:
-    check_counts(page_of(entries, total), start, size)
+    check_counts(page_of(entries, total, start), start, size)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +208,27 @@ def test_a_page_with_too_few_entries_for_its_own_total_is_short(
     entries: int, total: int, start: int, size: int, came: str
 ) -> None:
     with pytest.raises(ArxivShort, match=came):
-        check_counts(page_of(entries, total), start, size)
+        check_counts(page_of(entries, total, start), start, size)
+
+
+def test_an_entry_that_came_twice_does_not_stand_for_one_that_did_not_come() -> None:
+    twice = parse_atom(atom_feed(atom_entry(), atom_entry(), total=2))
+    with pytest.raises(ArxivShort, match="only 1"):
+        check_counts(twice, 0, 10)
+    check_counts(parse_atom(atom_feed(atom_entry("2611.00001v1"), atom_entry("2611.00001v2"), total=2)), 0, 10)
+
+
+def test_another_page_of_the_same_search_is_not_the_one_asked_for() -> None:
+    with pytest.raises(ArxivUnreadable, match="begins with paper 0"):
+        check_counts(page_of(10, 100), 50, 10)
+
+
+def test_a_page_that_counts_in_two_ways_cannot_be_trusted() -> None:
+    total = b"<opensearch:totalResults>7</opensearch:totalResults>"
+    body = atom_feed(atom_entry(), total=7).replace(total, total * 2)
+    assert parse_atom(body).total == 7
+    with pytest.raises(ArxivUnreadable, match="totalResults"):
+        parse_atom(body.replace(b">7<", b">1<", 1))
 
 
 def test_entries_put_aside_count_as_having_come() -> None:

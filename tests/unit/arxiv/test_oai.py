@@ -127,6 +127,39 @@ def test_a_single_paper_is_read_as_a_page_of_one() -> None:
     assert (len(page.papers), page.token) == (1, None)
 
 
+CONTINUED = b"<request verb=\"ListRecords\" resumptionToken='t'>"
+
+
+def continued(page: bytes) -> bytes:
+    return page.replace(b'<request verb="ListRecords">', CONTINUED)
+
+
+def test_a_list_that_came_in_pages_ends_only_where_it_says_so() -> None:
+    assert parse_oai(continued(oai_page(oai_entry(), token=""))).token is None
+    assert parse_oai(continued(oai_page(oai_entry(), token="u"))).token == "u"
+    with pytest.raises(ArxivShort, match="does not say that it ends"):
+        parse_oai(continued(oai_page(oai_entry())))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        oai_page(oai_entry(), token="t").replace(b"resumptionToken", b"resumptiontoken"),
+        oai_page(oai_entry(), "<resumptionToken/>", token="t"),
+        oai_page(oai_entry(), oai_entry(id_="2611.00002").replace("record>", "recor>")),
+        oai_page(oai_entry(), oai_entry(id_="2611.00002"), verb="GetRecord"),
+        oai_page(oai_entry(), token="t", verb="GetRecord"),
+        oai_page(oai_entry()).replace(
+            b"<ListRecords>", b"<error code='noRecordsMatch'>None.</error><ListRecords>"
+        ),
+        oai_page().replace(b"<ListRecords>", b"<error code='noRecordsMatch'>None.</error><ListRecords>"),
+    ],
+)
+def test_a_list_with_something_in_it_that_does_not_belong_there_may_be_short(body: bytes) -> None:
+    with pytest.raises(ArxivUnreadable):
+        parse_oai(body)
+
+
 def test_an_empty_list_is_told_apart_from_every_fault() -> None:
     page = parse_oai(oai_error("noRecordsMatch", "The combination results in an empty list."))
     assert page.is_no_records_match

@@ -62,6 +62,8 @@ def test_a_listing_as_long_as_arxiv_allows_may_have_lost_papers(listing: Listing
         (b"<!DOCTYPE rss [<!ENTITY a 'b'>]><rss/>", ArxivHostile),
         (b"<rss/>", ArxivUnreadable),
         (rss_listing().replace(b"lastBuildDate", b"other"), ArxivUnreadable),
+        (rss_listing(rss_item(), rss_item("2611.00002v1").replace("item>", "itm>")), ArxivUnreadable),
+        (atom_listing(atom_line(), atom_line("2611.00002v1").replace("entry>", "enter>")), ArxivUnreadable),
         (oai_page(), ArxivUnreadable),
     ],
 )
