@@ -187,7 +187,7 @@ def _explain(site: Site, comparison: Comparison, mailing: date, last: date) -> s
     if not is_listing_day(site.clock.now()):
         day = mailing + timedelta(days=1)
         return f"arXiv listed it on {_write(day)} only, and lists nothing today{keep}"
-    return "no listing of it could be used"
+    return "no listing shows it; arXiv's may be late, so verify again in an hour or two"
 
 
 def _find_failed(conn: Connection, mailing: date, kept: Sequence[KeptListing]) -> tuple[FailedSlice, ...]:
