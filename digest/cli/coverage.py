@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from digest.cli.storing import Installation
     from digest.pipeline.ledger import Ledger
+    from digest.store.runs import PollRun
 
 _STATES = {
     "complete": "green",
@@ -111,7 +112,7 @@ def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bo
             _write_eastern(run.started_at),
             run.source,
             f"{run.window_from:%-d %b}" if run.window_from else "–",
-            str(run.outcome) if run.outcome != "empty" else "empty, confirmed",
+            _describe_outcome(run),
             f"{run.requests:>8}",
             f"{run.pages:>5}",
             f"{run.papers:>7,}" + (f" of {run.total:,}" if run.total is not None else ""),
@@ -135,6 +136,13 @@ def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bo
         "",
     )
     print_table(header, rows, empty="No look at arXiv yet: `digest run` takes the first.")
+
+
+def _describe_outcome(run: PollRun) -> str:
+    """Name how a look ended; a gap check that asked for all that was missing is clean."""
+    if run.source == "gaps" and run.is_complete:
+        return "clean"
+    return "confirmed empty" if run.outcome == "empty" else str(run.outcome)
 
 
 def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:

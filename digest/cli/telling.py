@@ -37,9 +37,12 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: 
         return
     from rich.cells import cell_len  # noqa: PLC0415 - only where a table is printed
 
-    widths = [max(cell_len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    def measure(cell: str) -> int:
+        return cell_len(click.unstyle(cell))
+
+    widths = [max(measure(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     for number, row in enumerate([header, *rows]):
-        cells = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [cell + " " * (width - measure(cell)) for cell, width in zip(row, widths, strict=True)]
         line = "  ".join(cells).rstrip()
         click.echo(click.style(line, bold=True) if number == 0 else line)
 

@@ -10,6 +10,7 @@ from digest.pipeline.attention import polled_keys
 from digest.pipeline.covering import JOINT
 from digest.planning.ledger import MailingLine, assess_mailings
 from digest.planning.polls import REQUESTS_A_DAY, Source
+from digest.store import cursors as cursor_store
 from digest.store import gaps as gap_store
 from digest.store import mailings as mailing_store
 from digest.store import overview
@@ -54,7 +55,15 @@ def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> L
     counts = mailing_store.count_announced(conn, since.date(), now.date())
     return Ledger(
         source=source,
-        mailings=tuple(assess_mailings(sources, checks, counts, days=days, now=now)),
+        mailings=tuple(
+            assess_mailings(sources, checks, counts, first_at=_find_first(conn, source, keys), days=days, now=now)
+        ),
         gaps=gap_store.count_gaps(conn),
         requests=overview.count_requests(conn, now - timedelta(hours=24)),
     )
+
+
+def _find_first(conn: Connection, source: str, keys: list[str]) -> datetime | None:
+    """Return when the first complete look began."""
+    began = (cursor_store.load_cursor(conn, source, key).bootstrapped_at for key in {*keys, JOINT})
+    return min(filter(None, began), default=None)

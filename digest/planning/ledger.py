@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -62,6 +62,7 @@ def assess_mailings(
     checks: Sequence[PollSummary],
     counts: Mapping[date, int],
     *,
+    first_at: datetime | None,
     days: int,
     now: datetime,
 ) -> list[MailingLine]:
@@ -71,6 +72,7 @@ def assess_mailings(
         sources: finished polls, each list enough for one look at everything asked for; all of them count.
         checks: finished gap checks.
         counts: papers each mailing brought, by its Eastern date.
+        first_at: when the first complete look began (UTC); None where there was none yet.
         days: how far back.
         now: the moment (UTC).
     """
@@ -79,6 +81,9 @@ def assess_mailings(
     for mailing in reversed(list(mailings_between(now - timedelta(days=days), now))):
         line = _assess_mailing(sources, checks, mailing, counts.get(mailing, 0), now, is_covered=is_covered)
         is_covered = is_covered or line.state is MailingState.COMPLETE
+        following = mailing_moment(next_mailing(mailing_moment(mailing)))
+        if first_at is None or first_at >= following:
+            line = replace(line, state=MailingState.BEFORE)
         lines.append(line)
     return lines
 
@@ -99,11 +104,8 @@ def _assess_mailing(
         [assess_coverage(polls, until, checks=[c for c in checks if c.finished_at <= until]) for polls in known]
     )
     made = [poll for polls in known for poll in polls if poll.started_at >= sent]
-    first = min((poll.started_at for polls in sources for poll in polls), default=None)
     if coverage.is_complete:
         state = MailingState.COMPLETE
-    elif first is None or first > until:
-        state = MailingState.BEFORE
     elif is_covered and coverage.is_awaited and not new:
         state = MailingState.DEFERRED
     elif is_covered:

@@ -24,7 +24,8 @@ def night(mailing: date, highest: int) -> list[PollSummary]:
 
 
 def assess(*looks: PollSummary, counts: dict[date, int] | None = None, days: int = 3) -> list[MailingLine]:
-    return assess_mailings([looks], [], counts or {}, days=days, now=NOW)
+    first_at = min(look.started_at for look in looks)
+    return assess_mailings([looks], [], counts or {}, first_at=first_at, days=days, now=NOW)
 
 
 def states(*looks: PollSummary, counts: dict[date, int] | None = None) -> list[MailingState]:
@@ -42,7 +43,7 @@ def test_each_mailing_that_was_looked_at_to_its_end_is_complete() -> None:
 
 
 def test_evenings_without_a_mailing_have_no_line() -> None:
-    mailings = [line.mailing for line in assess_mailings([[]], [], {}, days=8, now=NOW)]
+    mailings = [line.mailing for line in assess_mailings([[]], [], {}, first_at=None, days=8, now=NOW)]
     assert mailings == [THU, WED, TUE, MON, date(2026, 11, 15), date(2026, 11, 12)]
 
 

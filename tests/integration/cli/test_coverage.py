@@ -1,0 +1,93 @@
+"""`digest coverage` shows what each look can prove, and never more."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from digest.papers import ArxivId
+from digest.store import gaps, pages
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import NOW, World
+
+
+@pytest.mark.usefixtures("world")
+def test_each_mailing_has_a_line_with_its_state_its_papers_and_its_looks(digest: Shell) -> None:
+    lines = digest("coverage", "--days", "5").lines
+    assert lines[0].split() == ["MAILING", "STATE", "NEW", "LOOKS", "LAST", "LOOK"]
+    assert [line[:10] for line in lines[1:5]] == ["Thu 19 Nov", "Wed 18 Nov", "Tue 17 Nov", "Mon 16 Nov"]
+    assert all(" complete " in line and line.endswith(" 03:05 ET") for line in lines[1:5])
+    assert lines[-2].startswith("harvest: every paper arXiv announces")
+    assert "1 request in 24 h" in lines[-1]
+
+
+@pytest.mark.usefixtures("world")
+def test_days_before_the_first_look_are_told_as_such(digest: Shell) -> None:
+    before = [line for line in digest("coverage", "--days", "16").lines if "Thu 5 Nov" in line]
+    assert "before the first look" in before[0]
+
+
+@pytest.mark.usefixtures("world")
+def test_the_same_is_had_as_json(digest: Shell) -> None:
+    told = digest("coverage", "--days", "2", "--json").json
+    assert [(line["mailing"], line["state"]) for line in told["mailings"]] == [
+        ("2026-11-19", "complete"),
+        ("2026-11-18", "complete"),
+    ]
+    assert told["mailings"][0]["new"] > 0
+
+
+@pytest.mark.usefixtures("world")
+def test_every_look_can_be_read_with_what_it_asked_and_found(digest: Shell) -> None:
+    header, *lines = digest("coverage", "--looks").lines
+    assert " ".join(header.split()) == "ID STARTED SOURCE SINCE OUTCOME REQUESTS PAGES PAPERS NEW CHANGED"
+    assert any(" harvest " in line and " complete " in line for line in lines)
+    assert any(" gaps " in line and " clean " in line for line in lines)
+    first = digest("coverage", "--looks", "--json").json[-1]
+    assert (first["source"], first["is_bootstrap"], first["outcome"]) == ("harvest", True, "complete")
+
+
+@pytest.mark.usefixtures("world")
+def test_every_request_can_be_read_with_its_status_time_bytes_and_hash(digest: Shell) -> None:
+    header, *lines = digest("coverage", "--requests", "--limit", "3").lines
+    assert header.split()[:6] == ["AT", "STATUS", "TIME", "BYTES", "SHA-256", "OUTCOME"]
+    assert len(lines) == 3
+    asked = digest("coverage", "--requests", "--json").json[0]
+    assert (asked["status"], asked["outcome"]) == (200, "ok")
+    assert len(asked["sha256"]) == 64
+
+
+def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(world: World, digest: Shell) -> None:
+    assert digest("coverage", "--missing").out == "No id is missing between the papers stored.\n"
+    with closing(world.open_store()) as store, store.begin() as conn:
+        gaps.note_missing(conn, [ArxivId.parse("2611.14001")], NOW - timedelta(days=8))
+        gaps.note_asked(conn, gaps.load_open(conn), NOW)
+    line = digest("coverage", "--missing").lines[1]
+    assert line.split()[:2] == ["2611.14001", "open"]
+    told = digest("coverage", "--missing", "--json").json[0]
+    assert (told["id"], told["state"], told["asks"]) == ("2611.14001", "open", 1)
+    assert "missing ids: 1 asked for (--missing)" in digest("coverage").lines[-1]
+
+
+def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_them(
+    world: World, digest: Shell
+) -> None:
+    assert digest("coverage", "--unreadable").out == "Every entry of arXiv's pages could be read.\n"
+
+    class Entry:
+        position, snippet, error = 16, b"<entry>\x1b[2J\xff</entry>", "it has no id"
+
+    with closing(world.open_store()) as store, store.begin() as conn:
+        pages.quarantine_entries(conn, 1, 2, [Entry()], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
+    head, snippet = digest("coverage", "--unreadable").lines
+    assert head == "Fri 20 Nov 09:00 · look 1, page 3, entry 17: it has no id"
+    assert snippet == r"<entry>\x1b[2J\xff</entry>"
+    assert digest("coverage", "--unreadable", "--json").json[0]["error"] == "it has no id"
+
+
+@pytest.mark.usefixtures("empty")
+def test_before_the_first_look_it_says_how_to_take_one(digest: Shell) -> None:
+    digest("migrate")
+    assert "digest run" in digest("coverage", "--looks").out
