@@ -109,7 +109,7 @@ def meet_states(
 
 
 def _make_state(past: Past, place: int, datestamp: date | None, as_of: datetime | None) -> KnownPaper:
-    others = frozenset(text.content_hash for text in past.texts) - {past.texts[place].content_hash}
+    others = frozenset(text.content_hash for number, text in enumerate(past.texts) if number != place)
     paper = replace(past.texts[place].paper, datestamp=datestamp)
     return KnownPaper(key=0, version_id=place, paper=paper, as_of=as_of, earlier=others)
 

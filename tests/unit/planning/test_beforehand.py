@@ -1,0 +1,150 @@
+"""What a paper was before a moment: told where it is sure, and where it does not matter which it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from digest.comparing import Horizon, KnownPaper, compare_papers, content_hash
+from digest.papers import Paper, Version
+from digest.planning.beforehand import MARGIN, Past, PastText, list_states, meet_states
+from tests.unit.made_up import make_paper
+
+WATCHING = Horizon()
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+HISTORY = (Version(1, NOON - timedelta(days=30)),)
+
+
+def harvested(**fields: Any) -> Paper:  # noqa: ANN401 - any field of Paper
+    return make_paper(versions=HISTORY, datestamp=NOON.date(), **fields)
+
+
+def store_text(paper: Paper, at: datetime, *, is_dated: bool = True) -> PastText:
+    return PastText(replace(paper, datestamp=None), content_hash(paper), at, is_dated)
+
+
+def test_a_state_told_before_the_moment_is_the_one_of_today() -> None:
+    text = store_text(harvested(), NOON - timedelta(days=4))
+    told = NOON - timedelta(days=2)
+    (state,) = list_states(Past((text,), 0, date(2026, 11, 18), told), NOON)
+    assert (state.paper.datestamp, state.as_of) == (date(2026, 11, 18), told)
+
+
+def test_of_a_paper_that_moved_since_the_text_is_known_and_its_dates_are_not() -> None:
+    first, second = (store_text(harvested(version=number), NOON - timedelta(days=9 - number)) for number in (1, 2))
+    states = list_states(Past((first, second), None, NOON.date(), NOON), NOON)
+    assert {state.version_id for state in states} == {1}
+    assert states[0].as_of == second.stored_at
+    assert states[0].paper.datestamp == second.stored_at.date()
+    assert all(state.earlier == {first.content_hash} for state in states)
+
+
+def test_a_paper_only_searches_told_of_has_no_datestamp() -> None:
+    states = list_states(Past((store_text(make_paper(), NOON - timedelta(days=9)),), None, None, NOON), NOON)
+    assert {state.paper.datestamp for state in states} == {None}
+
+
+def test_texts_of_a_release_that_kept_no_datestamps_may_have_none() -> None:
+    text = store_text(harvested(), NOON - timedelta(days=9), is_dated=False)
+    states = list_states(Past((text,), None, NOON.date(), NOON), NOON)
+    assert {state.paper.datestamp for state in states} > {None}
+
+
+def test_a_replacement_comes_out_whatever_was_known_before_it() -> None:
+    text = store_text(harvested(), NOON - timedelta(days=9))
+    states = list_states(Past((text,), None, NOON.date(), NOON), NOON)
+    after = meet_states(states, [harvested(version=2)], WATCHING, NOON)
+    assert after is not None
+    assert [(state.paper.version, state.as_of, state.paper.datestamp) for state in after] == [
+        (2, NOON, NOON.date())
+    ]
+
+
+def test_of_two_texts_of_one_version_either_may_have_been_the_last() -> None:
+    plain, crossed = harvested(), harvested(categories=("cs.PF", "cs.DC"))
+    texts = (store_text(plain, NOON - timedelta(days=30)), store_text(crossed, NOON - timedelta(days=20)))
+    states = list_states(Past(texts, 0, NOON.date(), NOON + timedelta(days=3)), NOON)
+    assert {state.version_id for state in states} == {0, 1}
+    assert meet_states(states, [plain], WATCHING, NOON) is None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer of arXiv's: what it says, hours after the one before, and how old it is."""
+
+    paper: Paper
+    hours: int
+    minutes_late: int
+    days_ago: int
+    is_harvest: bool
+
+    def date_from(self, told: datetime) -> Paper:
+        if not self.is_harvest:
+            return self.paper
+        return replace(self.paper, versions=HISTORY, datestamp=told.date() - timedelta(days=self.days_ago))
+
+
+answers = st.builds(
+    Answer,
+    paper=st.builds(
+        make_paper,
+        version=st.sampled_from([1, 1, 1, 2]),
+        comment=st.sampled_from(["", "accepted"]),
+        categories=st.sampled_from([("cs.PF",), ("cs.PF", "cs.DC")]),
+    ),
+    hours=st.sampled_from([1, 5, 20, 30, 80]),
+    minutes_late=st.integers(0, 59),
+    days_ago=st.integers(0, 3),
+    is_harvest=st.booleans(),
+)
+
+
+@given(st.lists(answers, min_size=1, max_size=6), st.lists(answers, min_size=1, max_size=5))
+def test_where_all_states_agree_they_say_what_the_true_one_says(before: list[Answer], since: list[Answer]) -> None:
+    """Live through answers before and since a moment, then go through the latter with what is still to be seen."""
+    now, moment, count = NOON, NOON, 0
+    texts: list[PastText] = []
+    known: KnownPaper | None = None
+    outcomes: list[tuple[object, ...]] = []
+    for number, answer in enumerate((*before, *since)):
+        now += timedelta(hours=answer.hours)
+        if number == len(before):
+            moment, count = now, len(texts)
+        told = now - timedelta(minutes=answer.minutes_late)
+        came = answer.date_from(told)
+        changes = compare_papers([came], {came.id: known} if known else {}, WATCHING, told)
+        outcomes.append(tuple((change.kind, change.fields, content_hash(change.paper)) for change in changes))
+        for change in changes:
+            text = store_text(change.paper, now)
+            if all(
+                (text.paper.version, text.content_hash) != (old.paper.version, old.content_hash) for old in texts
+            ):
+                texts.append(text)
+            earlier = frozenset(old.content_hash for old in texts) - {text.content_hash}
+            known = KnownPaper(0, 0, change.paper, told, earlier)
+    assert known is not None
+    latest = (known.paper.version, content_hash(known.paper))
+    place = [(text.paper.version, text.content_hash) for text in texts].index(latest)
+    past = Past(tuple(texts[:count]), place if place < count else None, known.paper.datestamp, known.as_of)
+    states: tuple[KnownPaper, ...] | None = list_states(past, moment)
+    now = moment - timedelta(hours=since[0].hours)
+    for answer, outcome in zip(since, outcomes[len(before) :], strict=True):
+        now += timedelta(hours=answer.hours)
+        told = now - timedelta(minutes=answer.minutes_late)
+        came = answer.date_from(told)
+        assert states is not None
+        again = compare_papers([came], {came.id: states[0]}, WATCHING, told)
+        states = meet_states(states, [came], WATCHING, told)
+        if states is None:
+            event("which state it was matters")
+            return
+        assert tuple((change.kind, change.fields, content_hash(change.paper)) for change in again) == outcome
+    event("it is sure what comes out")
+
+
+def test_the_margin_is_as_long_as_a_list_may_lie_in_a_cache() -> None:
+    assert timedelta(hours=1) == MARGIN
