@@ -1,0 +1,126 @@
+"""Pages as long as arXiv's longest, to measure with: of real papers where there are any, else of made-up ones.
+
+Real ones come from the folder `DIGEST_REAL_DATA` names. Made-up ones are written by the demo's arXiv, in
+arXiv's own formats; their abstracts are as long as real ones (1,320 characters in the mean).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import re
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import cycle, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from digest.demo.archive import DemoPaper
+from digest.demo.atom import write_feed
+from digest.demo.oai import OaiDesk
+from digest.demo.writing import Writer
+from digest.papers import ArxivId, Author, Paper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ATOM_SIZE, OAI_SIZE = 2_000, 2_500
+REAL = os.environ.get("DIGEST_REAL_DATA", "")
+NOW = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
+
+_RAW_PAGES = (
+    "oai_current/listrecords_all_arXivRaw.xml",
+    "oai_legacy/scirate_ListRecords_arXivRaw_2014-01-16_1000rec.xml",
+)
+_RECORD = re.compile(rb"<record>.*?</record>\s*", re.DOTALL)
+_TITLES_OF_A_WRITER = 200
+
+
+def fixtures(pattern: str) -> dict[str, bytes]:
+    """Return real answers by name, none where there is no real data."""
+    root = Path(REAL, "data", "fixtures")
+    return {path.name: path.read_bytes() for path in sorted(root.glob(pattern))} if REAL else {}
+
+
+def write_atom_page(papers: list[Paper]) -> bytes:
+    """Return one page of the search interface with all of these papers."""
+    size = len(papers)
+    return write_feed(papers, query="cat:cs.PF", ids="", start=0, size=size, total=size, moment=NOW)
+
+
+def write_oai_page(papers: list[DemoPaper]) -> bytes:
+    """Return one page of a harvest with all of these papers."""
+    asked = (("verb", "ListRecords"), ("metadataPrefix", "arXivRaw"), ("from", "2026-01-01"))
+    return OaiDesk("https://oaipmh.arxiv.org/oai", len(papers)).answer(asked, papers, NOW)
+
+
+@cache
+def made_up_papers(count: int) -> list[DemoPaper]:
+    """Return papers of word lists, the same every time."""
+    return list(islice(_make_up(), count))
+
+
+def _make_up() -> Iterator[DemoPaper]:
+    draw = random.Random(20_261_120)  # noqa: S311 - the same papers every time, and nothing secret
+    first = NOW - timedelta(days=30)
+    writer = Writer(draw)
+    for number in range(99_999):
+        if number % _TITLES_OF_A_WRITER == 0:
+            writer = Writer(draw)  # which has no titles behind it that must not come again
+        manuscript = writer.write()
+        more = [writer.write().abstract for _ in range(3)] if number % 2 else [manuscript.abstract] * 3
+        moment = first + timedelta(minutes=number)
+        yield DemoPaper(
+            id=f"2611.{number + 1:05d}",
+            announced=moment + timedelta(days=1),
+            submitted=(moment, moment + timedelta(hours=30)) if number % 2 else (moment,),
+            submitter=manuscript.authors[-1].name,
+            **(manuscript._asdict() | {"abstract": " ".join((manuscript.abstract, *more))}),
+        )
+
+
+def load_atom_page() -> tuple[str, bytes]:
+    """Return what it is made of, and a page of `ATOM_SIZE` entries."""
+    if not REAL:
+        return "made-up papers", write_atom_page([paper.to_paper() for paper in made_up_papers(ATOM_SIZE)])
+    with gzip.open(Path(REAL, "data", "papers_2016-08_09.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        papers = [_read_kept(json.loads(line)) for line in islice(lines, ATOM_SIZE)]
+    return "real papers of August 2016", write_atom_page(papers)
+
+
+def _read_kept(kept: dict[str, object]) -> Paper:
+    def text(name: str) -> str:
+        return " ".join(str(kept.get(name) or "").split())
+
+    authors, categories = kept["authors"], kept["categories"]
+    assert isinstance(authors, list)
+    assert isinstance(categories, list)
+    return Paper(
+        id=ArxivId.parse(text("id")),
+        version=1,
+        title=text("title"),
+        abstract=text("abstract"),
+        authors=tuple(Author(str(name)) for name in authors),
+        categories=tuple(map(str, categories)),
+        published=datetime.fromisoformat(text("published")).replace(tzinfo=UTC),
+        updated=datetime.fromisoformat(text("updated")).replace(tzinfo=UTC),
+        comment=text("comment"),
+        journal_ref=text("journal_ref"),
+        dois=tuple(text("doi").split()),
+    )
+
+
+def load_oai_page() -> tuple[str, bytes]:
+    """Return what it is made of, and a page of `OAI_SIZE` entries with authors and texts in TeX."""
+    if not REAL:
+        return "made-up papers", write_oai_page(made_up_papers(OAI_SIZE))
+    pages = [Path(REAL, "data", "fixtures", name).read_bytes() for name in _RAW_PAGES]
+    entries = [entry for page in pages for entry in _RECORD.findall(page)]
+    body = pages[0]
+    first, behind = body.index(b"<record>"), body.rindex(b"</record>") + len(b"</record>")
+    return (
+        f"{len(entries):,} real papers of all years, in turn",
+        body[:first] + b"".join(islice(cycle(entries), OAI_SIZE)) + body[behind:],
+    )
