@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from digest import tex
@@ -99,11 +99,14 @@ class Horizon:
             news only above it. (0, 0) where the source shows only what is recent anyway.
         since: a never-stored higher version is news only if submitted from this moment on (UTC); an
             older one was merely edited. None: never.
+        began_on: UTC day of that first look; what was last touched before it was public then, whatever its
+            id and whether or not the look met it. None where that is not known.
     """
 
     is_bootstrap: bool = False
     mark: tuple[int, int] = (0, 0)
     since: datetime | None = None
+    began_on: date | None = None
 
 
 _TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
@@ -198,13 +201,19 @@ def _compare_one(
 
 
 def _classify_unseen(paper: Paper, horizon: Horizon) -> Kind:
-    if horizon.is_bootstrap:
+    if horizon.is_bootstrap or _was_public(paper, horizon):
         return Kind.KNOWN
     if paper.version == 1:
         return Kind.NEW if paper.id.announcement_order > horizon.mark else Kind.KNOWN
     if horizon.since is None or paper.updated < horizon.since:
         return Kind.KNOWN
     return Kind.WITHDRAWAL if paper.is_withdrawn else Kind.REPLACEMENT
+
+
+def _was_public(paper: Paper, horizon: Horizon) -> bool:
+    if paper.datestamp is None or horizon.began_on is None:
+        return False
+    return paper.datestamp < horizon.began_on
 
 
 def _classify_seen(paper: Paper, stored: Paper, fields: Sequence[str]) -> Kind | None:
@@ -232,8 +241,8 @@ def find_differences(before: Paper, after: Paper) -> tuple[str, ...]:
 
 def _comparable(paper: Paper, name: str) -> object:
     r"""Return a field as readers see it: one interface sends `\\"o`, the other `ö`, for the same paper."""
-    if name == "authors":
-        return tuple(tex.to_plain(author.name) for author in paper.authors)
+    if name == "authors":  # "P. -L. Lions" here is "P.-L. Lions" there
+        return tuple(tex.to_plain(author.name).replace(". -", ".-") for author in paper.authors)
     value = getattr(paper, name)
     return tex.to_plain(value) if isinstance(value, str) else value
 

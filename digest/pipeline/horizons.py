@@ -11,7 +11,7 @@ import json
 import zlib
 from base64 import b85decode, b85encode
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from digest.comparing import Horizon
@@ -46,6 +46,7 @@ def horizon_of(cursor: Cursor) -> Horizon:
         is_bootstrap=not cursor.is_bootstrapped,
         mark=(cursor.mark_month, cursor.mark_number),
         since=since,
+        began_on=cursor.bootstrapped_at.astimezone(UTC).date() if cursor.bootstrapped_at else None,
     )
 
 
@@ -207,9 +208,20 @@ def _is_news(horizon: Horizon, paper: Paper) -> bool:
 
 
 def _freeze(horizon: Horizon) -> list[Any]:
-    return [horizon.is_bootstrap, *horizon.mark, horizon.since.isoformat() if horizon.since else None]
+    since, began_on = horizon.since, horizon.began_on
+    return [
+        horizon.is_bootstrap,
+        *horizon.mark,
+        since.isoformat() if since else None,
+        began_on.isoformat() if began_on else None,
+    ]
 
 
 def _thaw(kept: list[Any]) -> Horizon:
-    is_bootstrap, month, number, since = kept
-    return Horizon(is_bootstrap, (month, number), datetime.fromisoformat(since) if since else None)
+    is_bootstrap, month, number, since, began_on = kept
+    return Horizon(
+        is_bootstrap,
+        (month, number),
+        datetime.fromisoformat(since) if since else None,
+        date.fromisoformat(began_on) if began_on else None,
+    )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from digest.arxiv.harvest import walk_records
 from digest.arxiv.oai import TokenExpired
-from digest.papers import ArxivId
 from digest.pipeline.horizons import load_horizons
 from digest.pipeline.recording import PollReport, RecordedRun
 from digest.pipeline.searching import poll_queries, stand_in_for_harvest
@@ -42,6 +41,9 @@ if TYPE_CHECKING:
     from digest.store.runs import PollRun
 
 
+RESUMED_WITHIN = timedelta(hours=6)
+"""A harvest that was broken off longer ago is begun anew."""
+
 WIDER = timedelta(days=WIDER_BOOTSTRAP_DAYS - BOOTSTRAP_DAYS)
 
 
@@ -67,13 +69,17 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         last = run_store.last_looks(conn, Source.HARVEST)
         reaching = {days: run_store.last_reaching(conn, Source.HARVEST, days) for days, _ in HARVEST_OVERLAPS}
         newest = mailing_store.find_newest(conn)
-        broken_off = None if cursor.is_bootstrapped else _find_broken_off(conn, now)
+        broken_off = _find_broken_off(conn, now)
     if not (even_if_not_due or is_poll_due(last, now)):
         report.why_not = describe_pause(last, now)
         return
     is_bootstrap = not cursor.is_bootstrapped
     overlap = BOOTSTRAP_DAYS if is_bootstrap else choose_reach(HARVEST_OVERLAPS, LEAST_OVERLAP, reaching, now)
     from_date = harvest_from(cursor.complete_from, now, overlap, newest[1] if newest else None)
+    what = "everything arXiv announced since"
+    if broken_off is not None:
+        from_date, overlap = broken_off.window_from or from_date, broken_off.lookback
+        what = "where the last look broke off, of what was touched since"
     report.was_due, report.is_bootstrap = True, is_bootstrap
     run = RecordedRun(
         site,
@@ -83,16 +89,11 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         is_bootstrap=is_bootstrap,
         lookback=overlap,
     )
-    if broken_off is not None:
-        from_date = broken_off.window_from or from_date
-        site.progress.begin("poll", f"the first look since {from_date:%a %-d %b}, where it was broken off")
-    else:
-        site.progress.begin("poll", f"everything arXiv announced since {from_date:%a %-d %b}")
-    resumed = ArxivId.parse(broken_off.highest_id) if broken_off and broken_off.highest_id else None
-    with run.recording(window_from=from_date, resumed=resumed):
+    site.progress.begin("poll", f"{what} {from_date:%a %-d %b}")
+    with run.recording(window_from=from_date, resumed=broken_off):
         for page in _walk(site, from_date, broken_off):
             run.store_page(page)
-        if is_bootstrap and not run.papers:
+        if is_bootstrap and not run.papers and broken_off is None:
             site.progress.update("nothing there; looking further back")
             for page in walk_records(site.client, run.widen(from_date - WIDER)):
                 run.store_page(page)
@@ -102,7 +103,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
 
 
 def _walk(site: Site, from_date: date, broken_off: PollRun | None) -> Iterator[Fetched[OaiPage]]:
-    """Go through the harvest, from the page after the last one stored where a first look was broken off."""
+    """Go through the harvest, from the page after the last one stored where one was broken off."""
     if broken_off is not None:
         try:
             yield from walk_records(site.client, from_date, token=broken_off.next_token)
@@ -114,12 +115,14 @@ def _walk(site: Site, from_date: date, broken_off: PollRun | None) -> Iterator[F
 
 
 def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
-    """Return the first look that was broken off, while its tokens are good: they end at midnight UTC.
+    """Return the last harvest where it was broken off behind a page, while its token is good and it is fresh.
 
-    Only a first look is gone on with: what shifts between two of its pages is met by the looks after it.
+    Tokens end at midnight UTC. A list is in order of the days papers were touched, and what is touched
+    meanwhile moves to its end; so going on misses no more than a list read at one go, and the look after
+    it, which overlaps, meets that.
     """
     runs = run_store.last_runs(conn, Source.HARVEST, 1)
     if not runs or runs[0].is_complete or not runs[0].next_token:
         return None
     same_day = runs[0].started_at.astimezone(UTC).date() == now.astimezone(UTC).date()
-    return runs[0] if same_day else None
+    return runs[0] if same_day and now - runs[0].started_at < RESUMED_WITHIN else None

@@ -13,6 +13,7 @@ from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
 from digest.comparing import Horizon, compare_papers
 from digest.errors import ArxivDoubtful, ArxivError, ArxivRejected
+from digest.papers import ArxivId
 from digest.pipeline.horizons import read_judge
 from digest.planning.doubts import Walked, doubt_harvest, doubt_search
 from digest.planning.polls import Source
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
 
     from digest.arxiv.client import Fetched
     from digest.comparing import Change, KnownPaper
-    from digest.papers import ArxivId, Paper
+    from digest.papers import Paper
     from digest.pipeline.site import Site
     from digest.store.cursors import Cursor, Together
+    from digest.store.runs import PollRun
 
 
 _KIND_WORDS = {
@@ -61,6 +63,7 @@ class PollReport:
         failures: what went wrong, one sentence each.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
         requests: made to arXiv.
+        awaiting: canonical queries whose first look waits until there is a request to spare.
         mailings: how many papers announced for the first time each mailing brought, by Eastern date.
     """
 
@@ -75,6 +78,7 @@ class PollReport:
     failures: list[str] = field(default_factory=list)
     is_cut_short: bool = False
     requests: int = 0
+    awaiting: frozenset[str] = frozenset()
     mailings: Counter[date] = field(default_factory=Counter)
 
     @property
@@ -145,15 +149,16 @@ class RecordedRun:
         return self.failure is not None and not isinstance(self.failure, ArxivRejected)
 
     @contextmanager
-    def recording(self, *, window_from: date, resumed: ArxivId | None = None) -> Iterator[None]:
+    def recording(self, *, window_from: date, resumed: PollRun | None = None) -> Iterator[None]:
         """Keep the run's start and its end; an error of arXiv is kept too, and does not go further.
 
         Args:
             window_from: the first UTC day asked for.
-            resumed: newest paper of the run that this one goes on with.
+            resumed: the run that was broken off and that this one goes on with.
         """
         site, started = self._site, self._site.clock.now()
-        self._highest, self._window_from = resumed, window_from
+        self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
+        self._window_from = window_from
         with site.store.begin() as conn:
             newest = mailing_store.find_newest(conn)
             cursor = cursor_store.load_cursor(conn, self._source, self._query_key)
@@ -169,6 +174,8 @@ class RecordedRun:
                 mailing=latest_mailing(started),
                 lookback=self._lookback,
                 horizon=self._judge_text,
+                next_token=resumed.next_token if resumed else "",
+                highest_id=str(self._highest or ""),
             )
         try:
             yield

@@ -108,8 +108,14 @@ def start_run(
     mailing: date | None = None,
     lookback: int = 0,
     horizon: str = "",
+    next_token: str = "",
+    highest_id: str = "",
 ) -> int:
-    """Begin a run; return its id. `horizon` is what it judges news by, to be read back by `load_horizon`."""
+    """Begin a run; return its id.
+
+    `horizon` is what it judges news by, to be read back by `load_horizon`; `next_token` and `highest_id`
+    are those of the run it goes on with.
+    """
     begin = insert(poll_runs).values(
         source=source,
         query_key=query_key,
@@ -120,14 +126,14 @@ def start_run(
         papers=0,
         new=0,
         changed=0,
-        highest_id="",
+        highest_id=highest_id,
         is_bootstrap=is_bootstrap,
         mailing=mailing,
         failure="",
         gate_token=0,
         requests=0,
         lookback=lookback,
-        next_token="",
+        next_token=next_token,
         horizon=horizon,
     )
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())

@@ -7,9 +7,13 @@ from hypothesis import strategies as st
 from digest.announcements import (
     EASTERN,
     NO_MAILING_DAYS,
+    alarm_moment,
+    earliest_mailing,
+    estimate_mailings,
     has_mailing,
     latest_mailing,
     mailing_moment,
+    mailings_between,
     next_mailing,
 )
 
@@ -114,3 +118,64 @@ def test_a_mailing_is_the_same_from_whichever_zone_it_is_asked_for(moment: datet
     elsewhere = moment.astimezone(timezone(timedelta(hours=hours)))
     assert next_mailing(elsewhere) == next_mailing(moment)
     assert latest_mailing(elsewhere) == latest_mailing(moment)
+
+
+@pytest.mark.parametrize(
+    ("submitted", "mailing"),
+    [
+        (eastern(2026, 11, 16, 13, 59), date(2026, 11, 16)),
+        (eastern(2026, 11, 16, 14, 1), date(2026, 11, 17)),
+        (eastern(2026, 11, 18, 14, 1), date(2026, 11, 19)),
+        (eastern(2026, 11, 19, 14, 1), date(2026, 11, 22)),
+        (eastern(2026, 11, 20, 13, 59), date(2026, 11, 22)),
+        (eastern(2026, 11, 20, 14, 1), date(2026, 11, 23)),
+        (eastern(2026, 11, 22, 23, 0), date(2026, 11, 23)),
+        (eastern(2026, 11, 25, 15, 0), date(2026, 11, 29)),  # Thanksgiving has none
+    ],
+)
+def test_a_paper_comes_with_the_mailing_whose_deadline_it_met_at_the_earliest(
+    submitted: datetime, mailing: date
+) -> None:
+    assert earliest_mailing(submitted) == mailing
+
+
+@given(MOMENTS)
+def test_no_paper_comes_out_before_it_is_submitted(submitted: datetime) -> None:
+    earliest = earliest_mailing(submitted)
+    assert has_mailing(earliest)
+    assert mailing_moment(earliest) > submitted
+
+
+def test_a_mailing_is_late_from_six_the_next_morning_eastern_time_in_winter_and_in_summer() -> None:
+    assert alarm_moment(date(2026, 11, 19)) == datetime(2026, 11, 20, 11, tzinfo=UTC)
+    assert alarm_moment(date(2026, 7, 16)) == datetime(2026, 7, 17, 10, tzinfo=UTC)
+
+
+def test_the_mailings_between_two_moments_leave_out_evenings_that_have_none() -> None:
+    before, after = eastern(2026, 11, 24, 20), eastern(2026, 11, 29, 20)
+    assert list(mailings_between(before, after)) == [date(2026, 11, 25), date(2026, 11, 29)]
+    assert list(mailings_between(after, after)) == []
+
+
+def test_papers_of_several_mailings_are_told_apart_by_their_order_though_some_were_held() -> None:
+    days = [date(2026, 11, 16), date(2026, 11, 17), date(2026, 11, 18)]
+    submitted = []
+    for day in days:
+        for number in range(100):
+            held = timedelta(days=14 if number % 13 == 5 else 0)  # one in thirteen came two weeks earlier
+            submitted.append(eastern(2026, 11, day.day, 1, number % 60) - held)
+    estimates = estimate_mailings(submitted, days)
+    wrong = sum(estimates[n] != days[n // 100] for n in range(300))
+    assert wrong <= 6, "an estimate: only at the seams"
+
+
+@given(st.lists(MOMENTS, max_size=60), st.integers(1, 5))
+def test_a_later_id_is_never_told_to_have_come_with_an_earlier_mailing(
+    submitted: list[datetime], mailings: int
+) -> None:
+    first = mailing_moment(date(2026, 11, 15)) - timedelta(seconds=1)
+    candidates = list(mailings_between(first, first + timedelta(days=14)))[:mailings]
+    estimates = estimate_mailings(submitted, candidates)
+    assert estimates == sorted(estimates)
+    assert len(estimates) == len(submitted)
+    assert set(estimates) <= set(candidates)
