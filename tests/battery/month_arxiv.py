@@ -19,7 +19,7 @@ from tests.battery.month_faults import plan_faults
 from tests.battery.month_oracle import AGENT
 
 PAPERS = "data/papers_2016-08_09.jsonl.gz"
-OAI_PAGE = 400
+OAI_PAGE = 250
 """Papers on a page: with a tenth of today's papers a look takes as many pages as today's would."""
 
 OAI_LAG = timedelta(hours=2, minutes=30)

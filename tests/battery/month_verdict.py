@@ -208,7 +208,7 @@ def _judge_claim(told: Told, steps: list[Expected], book: Book, verdict: Verdict
     earlier = {
         paper_id
         for other in book.digests
-        if other.subscription == told.subscription and other.planned_at <= told.planned_at
+        if other.subscription == told.subscription and other.is_scheduled and other.planned_at <= told.planned_at
         for paper_id, _ in other.papers
     }
     matching = [step for step in brought if _is_wanted(subscribed, step) and step.paper_id not in earlier]
