@@ -163,7 +163,7 @@ def _conclude(site: Site, mailing: date, last: date, errors: Sequence[ArxivError
         )
         if comparison.has_arrived:
             missing = [paper.id for paper in comparison.missing if not paper.id.archive]
-            gap_store.note_missing(conn, missing, site.clock.now())
+            gap_store.note_missing(conn, missing, site.clock.now(), exist=True)
             handed_over = len(missing)
     return Verification(
         mailing=mailing,
