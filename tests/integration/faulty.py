@@ -1,0 +1,356 @@
+"""An arXiv on its bad days, an installation beside it, and what must hold whatever arXiv does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from sqlalchemy import Connection, select
+
+from digest.announcements import Kind
+from digest.clock import ManualClock
+from digest.config import load_config
+from digest.demo import atom, oai
+from digest.demo.archive import DemoPaper, plan_mailing
+from digest.demo.arxiv import DemoArxiv
+from digest.demo.faults import Fault
+from digest.demo.loopback import Answer, Request
+from digest.demo.mail import MailSink
+from digest.demo.search import SearchRefusal, answer_search
+from digest.pipeline import PassReport, open_site, run_pass
+from digest.pipeline.covering import load_whole_coverage
+from digest.store import open_store
+from digest.store import runs as run_store
+from digest.store.gate import Breaker, load_breaker
+from digest.store.runs import PollRun
+from digest.store.schema import changes, cursors, papers, requests, versions
+from tests.acceptance.made import START, made_up
+
+ROOT = Path(__file__).parents[2]
+
+PAGE = 6
+"""Papers on a page of the harvest: each look takes four of them."""
+
+OLD = 16
+NOON = START.replace(day=3, hour=12)
+"""When the look that meets the fault is made: the evening before, a mailing came out."""
+
+FIRST_NEW, LAST_NEW, HELD = 1, 7, 4
+REPLACED, CROSS_LISTED, WITHDRAWN = "2602.00005", "2602.00006", "2602.00007"
+
+CONFIG = """\
+[arxiv]
+contact = "ops@example.org"
+source = "{source}"
+api_url = "{arxiv}/api/query"
+oai_url = "{arxiv}/oai"
+rss_url = "{arxiv}/rss"
+
+[mail]
+from = "digest@example.org"
+smtp = "{mail}"
+
+[defaults]
+when = "daily at 06:00 UTC"
+first_look = 0
+quiet_days = "heartbeat"
+kinds = ["new", "cross-list", "replacement", "withdrawal"]
+
+[queries]
+{queries}
+
+[[subscriptions]]
+name = "team"
+queries = [{names}]
+to = "mailto:reader@example.org"
+"""
+
+Bend = Callable[[Request], Answer | None]
+"""Answers a request otherwise than arXiv should; None lets it pass."""
+
+Found = tuple[str, str, int]
+"""A change: its kind, the paper's id and version."""
+
+
+class FaultyArxiv(DemoArxiv):
+    """The demo's arXiv, on days worse than the demo has.
+
+    Attributes:
+        bend: may answer a request otherwise; ordered faults come first.
+        behind: so far behind is the replica that answers, whatever date it prints.
+        hidden: ids that lists and searches do not show; a paper asked for by its id is there.
+    """
+
+    bend: Bend | None = None
+    behind = timedelta()
+
+    def __init__(self, states: Sequence[DemoPaper], clock: ManualClock, *, page_size: int = PAGE) -> None:
+        super().__init__(states, clock, pace=3.0, page_size=page_size)
+        self.hidden: set[str] = set()
+
+    def mend(self) -> None:
+        """End every fault."""
+        self.faults.clear()
+        self.bend, self.behind = None, timedelta()
+        self.hidden.clear()
+
+    def show_truth(self) -> dict[str, DemoPaper]:
+        """Return what is public, whatever the faults."""
+        return {paper.id: paper for paper in self._archive.list_public(self._clock.now())}
+
+    def serve(self, request: Request) -> Answer:
+        """Return the answer of a good day."""
+        return self._serve(request)
+
+    def _decide(self, request: Request, fault: Fault | None) -> Answer:
+        bent = self.bend(request) if self.bend is not None and fault is None else None
+        return bent or super()._decide(request, fault)
+
+    def _serve(self, request: Request, keep: float | None = None) -> Answer:
+        now = self._clock.now()
+        seen = now - self.behind
+        is_named = request.param("verb") == "GetRecord" or request.param("id_list")
+
+        def find(paper_id: str) -> Sequence[DemoPaper]:
+            if paper_id:
+                return self._archive.states(paper_id, seen)
+            return [paper for paper in self._archive.list_public(seen) if is_named or paper.id not in self.hidden]
+
+        if request.path == "/oai":
+            kept = 1.0 if keep is None else max(keep, 0.0)
+            return Answer(self._oai.answer(request.params, find(""), now, kept), media_type=oai.MEDIA_TYPE)
+        if request.path == "/api/query":
+            try:
+                return Answer(answer_search(dict(request.params), find, now, keep), media_type=atom.MEDIA_TYPE)
+            except SearchRefusal as refusal:
+                body = atom.write_error(str(refusal), now, page=refusal.page)
+                return Answer(body, refusal.status, atom.MEDIA_TYPE)
+        return super()._serve(request, keep)
+
+
+@dataclass
+class World:
+    """An installation that knows the past, and passes over it, each as a process of its own would make it."""
+
+    arxiv: FaultyArxiv
+    clock: ManualClock
+    mail: MailSink
+    folder: Path
+    source: str = "harvest"
+    jitter: Callable[[], float] = lambda: 0.5
+    reports: list[PassReport] = field(default_factory=list)
+    expected: set[Found] = field(default_factory=set)
+
+    def configure(self, **queries: str) -> None:
+        """Write its file, for these saved queries or for one alone."""
+        wanted = queries or {"perf": "cat:cs.PF"}
+        text = CONFIG.format(
+            source=self.source,
+            arxiv=self.arxiv.url,
+            mail=self.mail.url,
+            queries="\n".join(f"{name} = '{query}'" for name, query in wanted.items()),
+            names=", ".join(f'"{name}"' for name in wanted),
+        )
+        (self.folder / "digest.toml").write_text(text)
+
+    def look(self, *, anyway: bool = False) -> PassReport:
+        """Open the installation, make one pass, and close it again."""
+        config = load_config(self.folder / "digest.toml", {})
+        site = open_site(config, self.clock, owner="test", jitter=self.jitter)
+        try:
+            self.reports.append(run_pass(site, poll_anyway=anyway))
+        finally:
+            site.close()
+        return self.reports[-1]
+
+    def command(self, *arguments: str, expect: int = 0) -> str:
+        """Run the real command line, as a process of its own."""
+        done = subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-m", "digest", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "DIGEST_TEST_CLOCK": self.arxiv.clock_url, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Read what it stored."""
+        store = open_store(f"sqlite:///{self.folder / 'digest.db'}")
+        try:
+            with store.read() as conn:
+                yield conn
+        finally:
+            store.close()
+
+    def last_run(self, source: str = "") -> PollRun:
+        """Return the last look of a source."""
+        with self.reading() as conn:
+            return run_store.last_runs(conn, source or self.source, 1)[0]
+
+    def cursors(self) -> list[tuple[object, ...]]:
+        """Return how far each source has been looked through."""
+        with self.reading() as conn:
+            return [tuple(row) for row in conn.execute(select(cursors).order_by("source", "query_key"))]
+
+    def breaker(self) -> Breaker:
+        """Return whether arXiv is left alone."""
+        with self.reading() as conn:
+            return load_breaker(conn, self.clock)
+
+    def log(self) -> list[tuple[int | None, str]]:
+        """Return status and outcome of every request, as they were logged."""
+        with self.reading() as conn:
+            return [tuple(row) for row in conn.execute(select(requests.c.status, requests.c.outcome))]
+
+    def list_changes(self) -> list[Found]:
+        """Return the changes that are news, in order."""
+        found = (
+            select(changes.c.kind, papers.c.arxiv_id, versions.c.version)
+            .join(papers, papers.c.id == changes.c.paper_id)
+            .join(versions, versions.c.id == changes.c.version_id)
+            .where(changes.c.kind != Kind.KNOWN)
+            .order_by(changes.c.id)
+        )
+        with self.reading() as conn:
+            return [(row[0], row[1], row[2]) for row in conn.execute(found)]
+
+    def read_mails(self) -> list[str]:
+        """Return the plain text of every mail."""
+        bodies = [mail.message.get_body(("plain",)) for mail in self.mail.mails]
+        return [str(body.get_content()) for body in bodies if body is not None]
+
+    def tell(self) -> list[Found]:
+        """Return every change told so far, in order."""
+        return [
+            (str(entry.kind), str(entry.paper.id), entry.paper.version)
+            for report in self.reports
+            for digest in report.plan.digests
+            for entry in digest.entries
+        ]
+
+    def is_covered(self) -> bool:
+        """Whether the last mailing is known to be all there."""
+        with self.reading() as conn:
+            return load_whole_coverage(conn, self.source, self.clock.now()).is_complete
+
+    def announce(self) -> None:
+        """Have a mailing come out: seven papers, one of them long held, and changes to three that are known."""
+        submitted = START + timedelta(hours=1)
+        for number in range(FIRST_NEW, LAST_NEW + 1):
+            held = timedelta(days=11) if number == HELD else timedelta(0)
+            self.arxiv.add(made_up(number, submitted - held, announced=plan_mailing(submitted)))
+        self.arxiv.replace(REPLACED, submitted=submitted, comment="accepted at a conference")
+        self.arxiv.cross_list(CROSS_LISTED, "cs.DC", announced=plan_mailing(submitted))
+        self.arxiv.withdraw(WITHDRAWN, announced=plan_mailing(submitted))
+        self.expected = {(str(Kind.NEW), f"2603.{n:05d}", 1) for n in range(FIRST_NEW, LAST_NEW + 1)}
+        self.expected |= {
+            (str(Kind.REPLACEMENT), REPLACED, 2),
+            (str(Kind.CROSS_LIST), CROSS_LISTED, 1),
+            (str(Kind.WITHDRAWAL), WITHDRAWN, 2),
+        }
+
+
+def list_past(count: int = OLD) -> list[DemoPaper]:
+    """Return what arXiv had announced in the mailing before the first look."""
+    before = START - timedelta(days=4)
+    return [made_up(n, before - timedelta(minutes=n), id=f"2602.{n:05d}") for n in range(1, count + 1)]
+
+
+_pasts: dict[tuple[str, ...], bytes] = {}
+"""Databases after a first look, which is the same each time, by source and saved queries."""
+
+
+@contextmanager
+def living(folder: Path, source: str = "harvest", **queries: str) -> Iterator[World]:
+    """Set up an installation that has taken its first look, on the noon after a mailing with news."""
+    clock = ManualClock(START)
+    with MailSink() as mail, FaultyArxiv(list_past(), clock) as arxiv:
+        world = World(arxiv, clock, mail, folder, source)
+        world.configure(**queries)
+        key, kept = (source, *queries.values()), folder / "digest.db"
+        if key not in _pasts:
+            world.look()
+            world.reports.clear()
+            _pasts[key] = kept.read_bytes()
+        kept.write_bytes(_pasts[key])
+        clock.set(NOON)
+        world.announce()
+        yield world
+        assert arxiv.violations == ()
+
+
+def assert_nothing_wrong_is_stored(world: World) -> None:
+    """Every stored paper is in a state that arXiv really gave it."""
+    stored = select(papers.c.arxiv_id, versions.c.version, versions.c.title, versions.c.categories)
+    with world.reading() as conn:
+        rows = conn.execute(stored.join(versions, versions.c.id == papers.c.latest_version_id)).all()
+    for row in rows:
+        states = world.arxiv._archive.states(row.arxiv_id, world.clock.now())
+        assert (row.version, row.title, row.categories.split()) in [
+            (state.version, state.title, list(state.categories)) for state in states
+        ]
+
+
+def assert_not_believed(world: World, because: str, *, outcome: str = "failed", source: str = "") -> PassReport:
+    """Make the pass that meets the fault: nothing is taken for complete, and everybody is told why."""
+    before = world.cursors()
+    mails = len(world.mail.mails)
+    report = world.look()
+    assert world.cursors() == before, "the cursor stays where it was"
+    (failure,) = report.poll.failures
+    assert because in failure
+    run = world.last_run(source)
+    assert (run.outcome, run.failure) == (outcome, failure)
+    assert set(world.list_changes()) <= world.expected
+    assert_nothing_wrong_is_stored(world)
+    (digest,) = report.plan.digests
+    assert (digest.coverage.is_complete, digest.coverage.failure) == (False, failure)
+    assert not world.is_covered()
+    (text,) = world.read_mails()[mails:]
+    assert "the rest follows" in text
+    for claim in ("no new papers", "everything was looked at", ": complete"):
+        assert claim not in text.lower()
+    return report
+
+
+def assert_all_follows(world: World, *, after: timedelta = timedelta(hours=5)) -> PassReport:
+    """End the faults and move the clock on: one more pass has everything, and everything is told once."""
+    world.arxiv.mend()
+    world.clock.advance(after)
+    report = world.look()
+    assert report.poll.failures == []
+    assert_all_there_once(world)
+    assert (world.breaker().seconds, world.breaker().failures) == (0, 0)
+    world.clock.set(NOON + timedelta(days=1))
+    world.look()
+    assert_told_once(world)
+    return report
+
+
+def assert_all_there_once(world: World) -> None:
+    """All that was announced is stored as it is, each change once, and the look is known to be complete."""
+    assert sorted(world.list_changes()) == sorted(world.expected)
+    stored = select(papers.c.arxiv_id, papers.c.latest_version)
+    with world.reading() as conn:
+        found = {row.arxiv_id: row.latest_version for row in conn.execute(stored)}
+    assert found == {id_: paper.version for id_, paper in world.arxiv.show_truth().items()}
+    assert_nothing_wrong_is_stored(world)
+    assert world.last_run().is_complete
+    assert world.is_covered()
+
+
+def assert_told_once(world: World) -> None:
+    """Readers have every change once; a cross-list that brings a query nothing new is none for them."""
+    wanted = {found for found in world.expected if found[0] != Kind.CROSS_LIST}
+    assert sorted(world.tell()) == sorted(wanted)
