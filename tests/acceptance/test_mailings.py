@@ -1,0 +1,175 @@
+"""Mailings as they really come: late, in parts, twice a night, or not at all; and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from digest.announcements import Kind
+from digest.clock import ManualClock
+from digest.demo.arxiv import DemoArxiv
+from digest.messages import Coverage
+from digest.pipeline import PassReport
+from digest.store import gaps, open_store
+from tests.acceptance.made import START, made_up, told, told_ids
+from tests.acceptance.worlds import Installation
+
+TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
+"""20:00 Eastern time of Tue 3 Mar, winter time still."""
+NOTES = 'first_look = 0\nquiet_days = "note"'
+LOOKS = (timedelta(hours=2, minutes=46), timedelta(hours=3, minutes=30))
+"""22:46 and 23:30 Eastern time: the evening's look, and the one that confirms it."""
+
+
+@pytest.fixture
+def arxiv() -> Iterator[DemoArxiv]:
+    before = START - timedelta(days=4)
+    old = [made_up(number, before + timedelta(minutes=number)) for number in range(1, 21)]
+    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
+        yield running
+        assert running.violations == ()
+
+
+@pytest.fixture
+def clock(arxiv: DemoArxiv) -> ManualClock:
+    moving = arxiv._clock
+    assert isinstance(moving, ManualClock)
+    return moving
+
+
+def announce(arxiv: DemoArxiv, at: datetime, *numbers: int, **fields: object) -> None:
+    for number in numbers:
+        arxiv.add(made_up(number, at - timedelta(hours=9), announced=at, **fields))
+
+
+def look(here: Installation, clock: ManualClock, at: datetime) -> PassReport:
+    clock.set(max(at, clock.now()))
+    return here.run()
+
+
+def coverages(report: PassReport) -> list[Coverage]:
+    return [digest.coverage for digest in report.plan.digests]
+
+
+@pytest.fixture(name="here")
+def _installed(arxiv: DemoArxiv, install: Callable[..., Installation]) -> Installation:
+    installation = install(arxiv, extra=NOTES, when="on announcement")
+    installation.run()
+    return installation
+
+
+def test_a_mailing_is_told_with_how_many_papers_it_brought(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, *range(21, 31))
+    report = look(here, clock, TUESDAY + LOOKS[0])
+    (coverage,) = coverages(report)
+    assert (coverage.is_complete, coverage.new, coverage.matched) == (True, 10, 10)
+    assert "Tue 3 Mar  complete       10 " in here.command("coverage", "--days", "2")
+
+
+def test_what_a_page_lost_is_asked_for_by_id_and_told_the_same_night(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, *range(24, 31))
+    announce(arxiv, TUESDAY + timedelta(hours=1), *range(21, 24))  # touched last, so last in the list
+    arxiv.faults.add("short_page", path="/oai", keep=0.9)
+    report = look(here, clock, TUESDAY + LOOKS[0])
+    assert report.poll.requests == 2
+    assert sorted(told_ids(report)) == [f"2603.{number:05d}" for number in range(21, 31)]
+
+
+def test_a_part_of_a_mailing_that_comes_later_follows_and_nothing_is_told_twice(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, 21, 22)
+    announce(arxiv, TUESDAY + timedelta(hours=5), 23, 24)
+    evening = look(here, clock, TUESDAY + LOOKS[0])
+    assert told_ids(evening) == ["2603.00022", "2603.00021"]
+    seen = [told_ids(look(here, clock, TUESDAY + timedelta(hours=hours))) for hours in (3.6, 8, 9, 14)]
+    later_on = [id_ for ids in seen for id_ in ids]
+    assert later_on == [], "the second part waits for the next turn of this subscription"
+    next_evening = look(here, clock, TUESDAY + timedelta(days=1) + LOOKS[1])
+    announce(arxiv, TUESDAY + timedelta(days=1, hours=4), 25)
+    following = look(here, clock, TUESDAY + timedelta(days=1, hours=8))
+    told_later = [*told_ids(next_evening), *told_ids(following)]
+    assert sorted(told_later) == ["2603.00023", "2603.00024", "2603.00025"]
+
+
+def test_a_quiet_day_is_told_only_after_a_second_look_saw_the_mailing_to_its_end(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, 21, 22, categories=("math.CO",))
+    first = look(here, clock, TUESDAY + LOOKS[0])
+    assert (first.plan.digests, first.plan.waiting) == ([], ["perf-team"])
+    second = look(here, clock, TUESDAY + LOOKS[1])
+    (coverage,) = coverages(second)
+    assert (coverage.is_settled, coverage.new, coverage.matched) == (True, 2, 0)
+
+
+def test_a_mailing_that_does_not_come_is_no_quiet_day_and_the_operator_is_told_in_the_morning(
+    clock: ManualClock, here: Installation
+) -> None:
+    reports = [look(here, clock, TUESDAY + timedelta(hours=hours)) for hours in (2.8, 4.6, 7.6)]
+    assert [report.plan.digests for report in reports] == [[], [], []]
+    assert [report.late for report in reports] == ["", "", ""]
+    morning = look(here, clock, TUESDAY + timedelta(hours=13.1))
+    assert morning.late == "the mailing of Tue 3 Mar is late: the newest paper is still 2603.00020"
+    assert morning.plan.digests == []
+    assert "ATTENTION  the mailing of Tue 3 Mar is late" in here.command("status")
+    assert "late" in here.command("coverage")
+
+
+def test_a_deferred_mailing_comes_with_the_next_one_and_is_told_once_and_as_deferred(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    for hours in (2.8, 13.1):
+        look(here, clock, TUESDAY + timedelta(hours=hours))
+    wednesday = TUESDAY + timedelta(days=1)
+    announce(arxiv, wednesday, *range(21, 25))
+    report = look(here, clock, wednesday + LOOKS[0])
+    assert len(told_ids(report)) == 4
+    assert report.late == ""
+    lines = here.command("coverage", "--days", "3").splitlines()
+    assert [line.split()[3] for line in lines[1:3]] == ["complete", "deferred"]
+
+
+def test_two_batches_in_one_night_are_one_mailing(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, 21, 22)
+    announce(arxiv, TUESDAY + timedelta(minutes=90), 23, 24)
+    report = look(here, clock, TUESDAY + LOOKS[0])
+    assert len(told_ids(report)) == 4
+    assert report.poll.mailings == {TUESDAY.date() - timedelta(days=1): 4}
+
+
+def test_an_id_nobody_knows_is_asked_for_during_a_week_and_then_void_with_the_reason(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, 21, 23)
+    lines = []
+    for days in range(10):
+        at = TUESDAY + timedelta(days=days, hours=3)
+        announce(arxiv, at - timedelta(hours=1), 30 + days, id=f"2603.{24 + days:05d}")
+        look(here, clock, at)
+        with open_store(f"sqlite:///{here.folder / 'digest.db'}").read() as conn:
+            lines = gaps.list_gaps(conn)
+    (line,) = lines
+    assert (str(line.gap.id), str(line.state), line.gap.asks) == ("2603.00022", "void", 5)
+    assert line.reason.startswith("arXiv knew no such paper, asked 5 times from 4 Mar")
+    assert "1 void" in here.command("coverage")
+
+
+def test_a_paper_that_arxiv_fills_in_days_later_is_new_then(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, 21, 23)
+    look(here, clock, TUESDAY + LOOKS[0])
+    held = TUESDAY + timedelta(days=2)
+    arxiv.add(made_up(22, TUESDAY - timedelta(days=20), announced=held))
+    announce(arxiv, held, 24)
+    report = look(here, clock, held + LOOKS[0])
+    assert ("2603.00022", Kind.NEW) in [(id_, kind) for _, id_, kind in told(report)]
