@@ -111,7 +111,7 @@ def _tell_forgotten(report: ReplayReport) -> None:
 
 def _tell_differences(differences: Sequence[Difference], label: str) -> None:
     for difference in differences[:_SHOWN]:
-        name = f"{difference.subject} {difference.name}"
+        name = difference.name if difference.subject == "page" else f"{difference.subject} {difference.name}"
         doubt = f" ({difference.doubt})" if difference.doubt else ""
         click.echo(
             f"{label}run {difference.run_id}, {name}: "

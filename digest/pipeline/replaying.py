@@ -17,10 +17,11 @@ from urllib.parse import parse_qs, urlsplit
 from digest.announcements import Kind
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
-from digest.errors import ArxivError, UsageError
+from digest.errors import ArxivError, QueryError, UsageError
 from digest.papers import ArxivId
 from digest.pipeline.horizons import read_judge
 from digest.pipeline.outcomes import find_differences
+from digest.pipeline.polling import RESUMED_WITHIN
 from digest.pipeline.recording import store_changes
 from digest.planning.beforehand import list_states, meet_states
 from digest.planning.differences import (
@@ -31,7 +32,6 @@ from digest.planning.differences import (
     weigh_differences,
     write_figures,
 )
-from digest.planning.polls import Source
 from digest.planning.replays import KeptPage, LedgerRun, ReplayPlan, find_resumed, plan_replay
 from digest.store import open_store
 from digest.store import pages as page_store
@@ -181,12 +181,12 @@ class _Replay:
         self._told_at: dict[ArxivId, datetime] = {}
         self._figures: dict[int, _Figures] = {}
         self._judges: dict[int, Callable[[Paper], Horizon]] = {}
-        self._given_out: dict[tuple[int, str], set[ArxivId]] = {}
+        self._given_out: dict[int, set[ArxivId]] = {}
         self._asked_for: set[ArxivId] = set()
         self._states: dict[ArxivId, tuple[KnownPaper, ...]] = {}
         self._broken = dict(plan.broken)
         self._pages_differ = [
-            Difference(run_id, Subject.PAGE, "pages", f"{self._runs[run_id].pages}", why)
+            Difference(run_id, Subject.PAGE, "its pages", f"{self._runs[run_id].pages:,}", why)
             for run_id, why in plan.broken.items()
         ]
 
@@ -194,9 +194,10 @@ class _Replay:
         """Read one page again, hold it against the scratch store, and store what differs there."""
         run = self._runs[page.run_id]
         try:
+            judge = self._judge(run)
             body = replay_store.load_body(self._conn, page.id)
-            parsed = _read_page(body, run.source)
-        except (ArxivError, ValueError) as error:
+            parsed = _read_page(body)
+        except (ArxivError, QueryError, ValueError) as error:
             self._note_broken(page, error)
             return
         sha256 = hashlib.sha256(body).hexdigest()
@@ -204,16 +205,14 @@ class _Replay:
             self._pages_differ.append(
                 Difference(run.id, Subject.PAGE, _name(page), f"bytes {page.sha256[:8]}", f"bytes {sha256[:8]}")
             )
-        papers = self._drop_given_out(page, parsed.papers) if parsed else ()
-        as_of = parsed.response_date if parsed else None
-        judge = self._judge(run)
+        papers, as_of = self._drop_given_out(page, parsed.papers), parsed.response_date
         with self._scratch.begin() as conn:
-            figures = self._begin_run(conn, run)
+            if run.id not in self._figures:
+                replay_store.copy_run(self._conn, conn, run.id)
+            figures = self._count_for(run)
             self._fill_in(conn, papers)
             changes = store_changes(conn, papers, judge, run_id=run.id, at=page.fetched_at, as_of=as_of)
-            page_store.quarantine_entries(
-                conn, run.id, page.number, parsed.quarantined if parsed else (), page.fetched_at
-            )
+            page_store.quarantine_entries(conn, run.id, page.number, parsed.quarantined, page.fetched_at)
             figures.add(papers, changes)
             run_store.note_page(
                 conn,
@@ -237,7 +236,7 @@ class _Replay:
         unsettled = {str(id_) for id_ in self._states}
         for run in self.report.plan.runs:
             recorded = write_figures(run.papers, run.new, run.changed, run.highest_id)
-            differences += compare_figures(run.id, recorded, self._figures.get(run.id, _Figures()).write())
+            differences += compare_figures(run.id, recorded, self._count_for(run).write())
         differences = [
             replace(difference, doubt=_NOT_KEPT)
             if difference.subject is Subject.PAPER and difference.name in unsettled
@@ -254,27 +253,23 @@ class _Replay:
             self._judges[run.id] = read_judge(run_store.load_horizon(self._conn, run.id))
         return self._judges[run.id]
 
-    def _begin_run(self, scratch: Connection, run: LedgerRun) -> _Figures:
+    def _count_for(self, run: LedgerRun) -> _Figures:
+        """Return a run's figures so far; the newest paper of a run it went on with counts from its beginning."""
         if run.id not in self._figures:
-            replay_store.copy_run(self._conn, scratch, run.id)
             earlier = (before for before in reversed(self._ledger) if before.id < run.id)
-            resumed = find_resumed(run, earlier)
+            resumed = find_resumed(run, earlier, RESUMED_WITHIN)
             highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
             self._figures[run.id] = _Figures(highest=highest)
         return self._figures[run.id]
 
     def _drop_given_out(self, page: KeptPage, papers: tuple[Paper, ...]) -> tuple[Paper, ...]:
         """Leave out what earlier pages of the same search held, as `walk_search` does: its pages overlap."""
-        (query,) = parse_qs(urlsplit(page.url).query).get("search_query", [""])
-        if not query:
+        if "search_query" not in parse_qs(urlsplit(page.url).query):
             return papers
-        given_out = self._given_out.setdefault((page.run_id, query), set())
-        fresh = []
-        for paper in papers:
-            if paper.id not in given_out:
-                given_out.add(paper.id)
-                fresh.append(paper)
-        return tuple(fresh)
+        given_out = self._given_out.setdefault(page.run_id, set())
+        fresh = tuple(paper for paper in papers if paper.id not in given_out)
+        given_out.update(paper.id for paper in fresh)
+        return fresh
 
     def _fill_in(self, scratch: Connection, papers: Sequence[Paper]) -> None:
         """Store what was known of papers before the first run, when they are met first."""
@@ -313,17 +308,17 @@ class _Replay:
         why = f"{_name(page)} can't be read: {error}"
         known = self._broken.get(page.run_id)
         self._broken[page.run_id] = f"{known}; {why}" if known else why
-        self._pages_differ.append(Difference(page.run_id, Subject.PAGE, _name(page), "read", why))
+        self._pages_differ.append(
+            Difference(page.run_id, Subject.PAGE, _name(page), "readable", f"unreadable: {error}")
+        )
 
 
-def _read_page(body: bytes, source: str) -> AtomPage | OaiPage | None:
-    """Read a page as what its root says it is; None for a listing, which holds no papers.
+def _read_page(body: bytes) -> AtomPage | OaiPage:
+    """Read a page as what its root says it is.
 
     Raises:
         ArxivError: it can't be read.
     """
-    if source == Source.LISTING:
-        return None
     return parse_oai(body) if b"<OAI-PMH" in body[:_BEGINNING] else parse_atom(body)
 
 

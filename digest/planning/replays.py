@@ -11,7 +11,7 @@ from digest.planning.polls import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import date, datetime
+    from datetime import date, datetime, timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ReplayPlan:
     """What can be replayed.
 
     Attributes:
-        runs: those to be replayed, in order; a run without pages is one of them.
+        runs: those to be replayed, in order; a run without pages may be one of them.
         pages: theirs, in the order in which they were committed.
         forgotten: runs before them whose pages are gone, with the reason: what they brought is taken as known.
         broken: what is missing of runs among those to be replayed, though it should be there, by run.
@@ -115,7 +115,10 @@ def plan_replay(
 def _choose_runs(
     runs: Sequence[LedgerRun], oldest: int, since: date | None, until: date | None
 ) -> list[LedgerRun]:
-    """Return the runs of a span, without those that began while another was under way that still is."""
+    """Return the runs of a span, without those that began while another was under way that still is.
+
+    Nor those that read a listing: it holds no papers, only names them.
+    """
     running = min((run.id for run in runs if not run.is_ended), default=None)
     inside = [
         run
@@ -124,7 +127,8 @@ def _choose_runs(
         and (until is None or run.started_at.astimezone(UTC).date() <= until)
         and (running is None or run.id < running)
     ]
-    return [run for run in runs if inside and inside[0].id <= run.id <= inside[-1].id]
+    looks = [run for run in runs if run.source != Source.LISTING]
+    return [run for run in looks if inside and inside[0].id <= run.id <= inside[-1].id]
 
 
 def _explain_gone(run: LedgerRun, missing: Sequence[int], oldest: tuple[int, int] | None) -> str:
@@ -137,20 +141,21 @@ def _explain_gone(run: LedgerRun, missing: Sequence[int], oldest: tuple[int, int
     return ""
 
 
-def find_resumed(run: LedgerRun, before: Iterable[LedgerRun]) -> LedgerRun | None:
-    """Return the first look that was broken off and that a run went on with; None where it began anew.
+def find_resumed(run: LedgerRun, before: Iterable[LedgerRun], within: timedelta) -> LedgerRun | None:
+    """Return the harvest that was broken off and that a run went on with; None where it began anew.
 
     Args:
         run: a run.
         before: the runs before it, the latest first.
+        within: how long before it the other may have started.
     """
-    if run.source != Source.HARVEST or not run.is_bootstrap:
+    if run.source != Source.HARVEST:
         return None
     last = next((earlier for earlier in before if earlier.source == Source.HARVEST), None)
     if last is None or last.is_complete or not last.next_token:
         return None
     same_day = last.started_at.astimezone(UTC).date() == run.started_at.astimezone(UTC).date()
-    return last if same_day else None
+    return last if same_day and run.started_at - last.started_at < within else None
 
 
 def _name_pages(missing: Sequence[int]) -> str:

@@ -15,6 +15,7 @@ from sqlalchemy import func, insert, select, update
 
 from digest.planning.beforehand import Past, PastText
 from digest.planning.differences import Found
+from digest.planning.polls import Source
 from digest.planning.replays import KeptPage, LedgerRun
 from digest.store.dialect import in_chunks
 from digest.store.paper_rows import read_paper
@@ -223,8 +224,11 @@ def load_papers(conn: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any
 
 
 def list_set_aside(conn: Connection, first: int, last: int) -> list[tuple[int, int, int, str]]:
-    """Return run, page, position and error of every entry that could not be read in a span of runs."""
-    found = select(*quarantine.c["run_id", "page", "position", "error"])
-    inside = found.where(quarantine.c.run_id >= first, quarantine.c.run_id <= last)
-    rows = conn.execute(inside.order_by(quarantine.c.id))
+    """Return run, page, position and error of every paper that could not be read in a span of runs."""
+    found = (
+        select(*quarantine.c["run_id", "page", "position", "error"])
+        .join(poll_runs, poll_runs.c.id == quarantine.c.run_id)
+        .where(quarantine.c.run_id >= first, quarantine.c.run_id <= last, poll_runs.c.source != Source.LISTING)
+    )
+    rows = conn.execute(found.order_by(quarantine.c.id))
     return [(row.run_id, row.page, row.position, row.error) for row in rows]

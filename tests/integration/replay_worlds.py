@@ -40,7 +40,15 @@ queries = [{names}]
 to = "feed"
 """
 
-QUERIES = {"perf": "cat:cs.PF", "tail": "abs:tail", "zither": "abs:zither"}
+QUERIES = {
+    "perf": "cat:cs.PF",
+    "tail": "abs:tail",
+    "zither": "abs:zither",
+    "latency": "ti:latency",
+    "sample": 'au:"Bo Sample"',
+    "networks": "cat:cs.NI",
+    "sound": "cat:cs.SD",
+}
 
 TAKEN_BACK = "2602.00009"
 """A paper that is cross-listed, and a week later is not any more: its text is the first one again."""
@@ -56,8 +64,15 @@ REPLACED: dict[int, tuple[str, dict[str, object]]] = {
 
 FOUND_LATE = 142
 
+BROKEN_OFF = 11
+"""The day on which a harvest breaks off, and is gone on with hours later, at the second try."""
+
+AWAY = 17
+"""The day on which the harvest fails twice, and the search stands in for it."""
+
 NEW_QUERIES = 18
-"""From this day of March on all of them are saved; before, only the first is."""
+"""From this day of March on all of them are saved, so many that they are searched for together; before, only
+the first is."""
 
 
 class LaggingArxiv(DemoArxiv):
@@ -104,7 +119,7 @@ def configure(
         source=source,
         arxiv=arxiv.url,
         store=store or f"sqlite:///{folder / 'digest.db'}",
-        queries="\n".join(f'{name} = "{QUERIES[name]}"' for name in names),
+        queries="\n".join(f"{name} = '{QUERIES[name]}'" for name in names),
         names=", ".join(f'"{name}"' for name in names),
     )
     (folder / "digest.toml").write_text(text, encoding="utf-8")
@@ -150,6 +165,12 @@ def live_a_month(folder: Path, arxiv: LaggingArxiv, *, source: str = "harvest", 
         if day == NEW_QUERIES:
             configure(folder, arxiv, source=source, store=store, names=tuple(QUERIES))
         look(folder, arxiv)
+        if source == "harvest" and day in (BROKEN_OFF, AWAY):
+            put_clock(arxiv, day, 16)
+            look(folder, arxiv)
+            arxiv.faults.clear()
+            put_clock(arxiv, day, 17)
+            look(folder, arxiv)
 
 
 def change_papers(arxiv: DemoArxiv, day: int, now: datetime) -> None:
@@ -176,8 +197,10 @@ def spoil_answers(arxiv: LaggingArxiv, day: int, path: str) -> None:
         arxiv.faults.add("odd_entry", path=path)
     elif day == 10:
         arxiv.lag = timedelta(days=6)
-    elif day == 17:
-        arxiv.faults.add("500", times=9, skip=1, path=path)
+    elif day == BROKEN_OFF and path == "/oai":
+        arxiv.faults.add("500", times=6, skip=2, path=path)
+    elif day == AWAY:
+        arxiv.faults.add("500", times=6, path=path)
     elif day == 23 and path == "/oai":
         arxiv.faults.add("short_page", path=path)
 

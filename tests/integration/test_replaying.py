@@ -39,6 +39,7 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
             if name.lower().endswith("_proxy"):
                 patch.delenv(name)
         patch.setattr(digest.pipeline.searching, "PAGE", 10)
+        patch.setattr(digest.pipeline.searching, "JOINT_PAGE", 15)
 
         def live(source: str) -> Path:
             if source not in lived:
@@ -101,6 +102,11 @@ def find_run(folder: Path, kind: str) -> tuple[int, str]:
     return int(str(run)), str(paper)
 
 
+def find_look(folder: Path, condition: str) -> int:
+    """Return the first run that meets a condition."""
+    return int(str(ask(folder, f"SELECT min(id) FROM poll_runs WHERE {condition}")[0][0]))
+
+
 def subjects(differences: list[Difference]) -> list[tuple[int, str, str]]:
     return [(difference.run_id, difference.subject, difference.name) for difference in differences]
 
@@ -127,14 +133,17 @@ def test_the_month_holds_what_makes_a_replay_hard(months: Callable[[str], Path])
         kinds = {kind for (kind,) in ask(folder, "SELECT DISTINCT kind FROM changes")}
         assert kinds == {"known", "new", "cross-list", "replacement", "withdrawal", "metadata"}
         assert ask(folder, "SELECT count(*) > 0 FROM quarantine") == [(1,)]
-    assert ask(harvested, "SELECT count(*) FROM poll_runs WHERE outcome = 'partial' AND pages > 0") == [(3,)]
-    found_late = "SELECT source FROM poll_runs JOIN papers ON first_run_id = poll_runs.id WHERE arxiv_id = ?"
-    assert ask(harvested, found_late, f"2603.{FOUND_LATE:05d}") == [("gaps",)]
-    assert ask(harvested, found_late, "2501.00001") == [("first-look",)]
-    overlapping = (
-        "SELECT count(*) FROM raw_pages JOIN poll_runs p ON p.id = run_id WHERE number > 0 AND papers > 10"
-    )
-    assert ask(searched, overlapping) > [(20,)]
+    with_pages = "SELECT DISTINCT source, query_key = '' FROM poll_runs WHERE papers > 0 ORDER BY 1, 2"
+    assert ask(harvested, with_pages) == [("fallback", 1), ("first-look", 0), ("gaps", 1), ("harvest", 1)]
+    assert ask(searched, with_pages) == [("first-look", 0), ("query", 0), ("query", 1)]
+    assert ask(harvested, "SELECT count(*) >= 3 FROM poll_runs WHERE outcome = 'partial' AND pages > 0") == [(1,)]
+    resumed_in_vain = "SELECT count(*) FROM poll_runs WHERE outcome = 'failed' AND pages = 0 AND highest_id != ''"
+    assert ask(harvested, resumed_in_vain) == [(1,)]
+    met_by = "SELECT source FROM poll_runs JOIN papers ON first_run_id = poll_runs.id WHERE arxiv_id = ?"
+    assert ask(harvested, met_by, f"2603.{FOUND_LATE:05d}") == [("gaps",)]
+    assert ask(harvested, met_by, "2501.00001") == [("first-look",)]
+    overlapping = "SELECT count(*) > 20 FROM raw_pages JOIN poll_runs p ON p.id = run_id WHERE number > 0"
+    assert ask(searched, overlapping) == [(1,)]
 
 
 @pytest.mark.parametrize("day", BEGINNINGS)
@@ -197,15 +206,16 @@ def test_a_page_that_reads_otherwise_now_is_told_by_its_papers(here: Path) -> No
 
 
 def test_bytes_that_are_not_those_that_came_are_named_even_where_nothing_comes_of_it(here: Path) -> None:
-    edit_page(here, pages_of(here, 4)[1], b"<OAI-PMH", b"<OAI-PMH ", like_arxiv=False)
-    assert subjects(replay_in(here).differences) == [(4, "page", "page 2")]
+    run = find_look(here, "outcome = 'complete' AND pages = 3")
+    edit_page(here, pages_of(here, run)[1], b"<OAI-PMH", b"<OAI-PMH ", like_arxiv=False)
+    assert subjects(replay_in(here).differences) == [(run, "page", "page 2")]
 
 
 def test_a_page_that_is_lost_is_named_and_what_hangs_on_it_proves_nothing(here: Path) -> None:
     run, paper = find_run(here, "withdrawal")
     edit(here, "DELETE FROM raw_pages WHERE run_id = ?", run)
     report = replay_in(here)
-    assert subjects(report.differences) == [(run, "page", "pages")]
+    assert subjects(report.differences) == [(run, "page", "its pages")]
     assert report.differences[0].replayed == "page 1 of 1 is missing"
     told = [difference for difference in report.untold if difference.name == paper]
     assert [(difference.run_id, difference.recorded[:10]) for difference in told[:1]] == [(run, "withdrawal")]
@@ -213,19 +223,21 @@ def test_a_page_that_is_lost_is_named_and_what_hangs_on_it_proves_nothing(here: 
 
 
 def test_of_a_run_that_lacks_one_page_the_others_are_replayed(here: Path) -> None:
-    first, second, _ = pages_of(here, 4)
+    run = find_look(here, "outcome = 'complete' AND pages = 3")
+    first, second, _ = pages_of(here, run)
     edit(here, "DELETE FROM raw_pages WHERE id = ?", second)
     report = replay_in(here)
-    assert subjects(report.differences) == [(4, "page", "pages")]
-    assert (4, "count", "papers") in subjects(report.untold)
+    assert subjects(report.differences) == [(run, "page", "its pages")]
+    assert (run, "count", "papers") in subjects(report.untold)
     assert first in {page.id for page in report.plan.pages}
 
 
 def test_a_page_that_cannot_be_read_any_more_is_named_with_the_reason(here: Path) -> None:
-    (page, *_) = pages_of(here, 6)
+    run, _ = find_run(here, "new")
+    (page, *_) = pages_of(here, run)
     edit_page(here, page, b"</OAI-PMH>", b"")
     report = replay_in(here)
-    assert subjects(report.differences) == [(6, "page", "page 1")]
+    assert subjects(report.differences) == [(run, "page", "page 1")]
     assert "breaks off" in report.differences[0].replayed
     edit(here, "UPDATE raw_pages SET body = x'00' WHERE id = ?", page)
     assert "can't be unpacked" in replay_in(here).differences[0].replayed
@@ -243,11 +255,12 @@ def test_pages_given_up_for_their_age_leave_a_replay_of_those_after_them(here: P
 
 
 def test_a_run_whose_first_pages_were_given_up_is_left_out(here: Path) -> None:
-    edit(here, "DELETE FROM raw_pages WHERE id <= ?", pages_of(here, 15)[1])
+    run = find_look(here, "pages > 1 AND started_at > '2026-03-05'")
+    edit(here, "DELETE FROM raw_pages WHERE id <= ?", pages_of(here, run)[0])
     report = replay_in(here)
     assert (report.differences, report.untold) == ([], [])
-    assert [(run.id, reason) for run, reason in report.plan.forgotten] == [
-        (15, "its first pages are no longer kept")
+    assert [(left.id, reason) for left, reason in report.plan.forgotten] == [
+        (run, "its first pages are no longer kept")
     ]
 
 
@@ -268,8 +281,9 @@ def test_an_entry_that_was_set_aside_and_is_read_now_is_named(here: Path) -> Non
 
 @pytest.mark.parametrize("figure", ["papers", "new", "changed"])
 def test_a_figure_of_a_run_that_does_not_come_out_is_named(figure: str, here: Path) -> None:
-    edit(here, f"UPDATE poll_runs SET {figure} = {figure} + 1 WHERE id = 8")
-    assert subjects(replay_in(here).differences) == [(8, "count", figure)]
+    run, _ = find_run(here, "withdrawal")
+    edit(here, f"UPDATE poll_runs SET {figure} = {figure} + 1 WHERE id = ?", run)
+    assert subjects(replay_in(here).differences) == [(run, "count", figure)]
 
 
 def test_a_text_and_a_state_that_were_edited_are_named_field_by_field(here: Path) -> None:
@@ -286,10 +300,11 @@ def test_a_text_and_a_state_that_were_edited_are_named_field_by_field(here: Path
 
 
 def test_a_look_under_way_is_left_alone_with_all_after_it(here: Path) -> None:
-    edit(here, "UPDATE poll_runs SET outcome = 'running', finished_at = NULL WHERE id = 30")
+    run = find_look(here, "source = 'first-look'")
+    edit(here, "UPDATE poll_runs SET outcome = 'running', finished_at = NULL WHERE id = ?", run)
     report = replay_in(here)
     assert report.differences == []
-    assert report.plan.runs[-1].id == 29
+    assert report.plan.runs[-1].id == run - 1
 
 
 def test_without_pages_there_is_nothing_to_replay(here: Path) -> None:

@@ -121,12 +121,27 @@ def test_every_run_of_a_span_is_replayed_or_has_a_reason_not_to_be(
         assert not missing or (run.id, missing[-1]) > oldest
 
 
-def test_a_first_look_goes_on_with_the_one_broken_off_that_day_before_it() -> None:
-    broken = make_run(1, is_complete=False, is_bootstrap=True, next_token="more", highest_id="2611.00007")
+def test_a_run_that_read_a_listing_is_no_look_at_papers() -> None:
+    runs = [make_run(1), make_run(2, source=Source.LISTING, has_judge=False), make_run(3)]
+    plan = plan_replay(runs, keep(*runs))
+    assert (ids(plan.runs), plan.broken) == ([1, 3], {})
+    assert [page.run_id for page in plan.pages] == [1, 3]
+
+
+def test_a_harvest_goes_on_with_the_one_broken_off_that_day_shortly_before_it() -> None:
+    def find(run: LedgerRun, *before: LedgerRun) -> LedgerRun | None:
+        return find_resumed(run, before, timedelta(hours=6))
+
+    broken = make_run(1, is_complete=False, next_token="more", highest_id="2611.00007")
     other = make_run(2, source=Source.GAPS)
-    resumed = make_run(3, is_bootstrap=True, started_at=broken.started_at + timedelta(hours=3))
-    assert find_resumed(resumed, [other, broken]) is broken
-    assert find_resumed(make_run(3, is_bootstrap=True), [other, broken]) is None  # another day
-    assert find_resumed(make_run(3, started_at=resumed.started_at), [other, broken]) is None  # no first look
-    assert find_resumed(resumed, [make_run(1, is_bootstrap=True, next_token="more")]) is None  # it was complete
-    assert find_resumed(resumed, []) is None
+    assert find(make_run(3, started_at=broken.started_at + timedelta(hours=3)), other, broken) is broken
+    assert find(make_run(3, started_at=broken.started_at + timedelta(hours=7)), other, broken) is None
+    late = make_run(1, is_complete=False, next_token="more", started_at=START.replace(hour=23))
+    assert (
+        find(make_run(3, started_at=late.started_at + timedelta(hours=2)), late) is None
+    )  # tokens end at midnight
+    resumed = make_run(3, started_at=broken.started_at)
+    assert find(resumed, make_run(1, next_token="more")) is None  # that one was complete
+    assert find(resumed, make_run(2, is_complete=False), broken) is None  # the last one has no page to go on from
+    assert find(make_run(3, source=Source.QUERY, started_at=broken.started_at), broken) is None
+    assert find(resumed) is None
