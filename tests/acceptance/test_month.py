@@ -21,5 +21,5 @@ def test_three_mailings_through_faults_and_kills_lose_nothing_and_double_nothing
     with MadeUpArxiv(SUNDAY, plan.mailings, plan.seed) as arxiv:
         month = live_month(plan, arxiv, tmp_path)
     assert not month.findings, "\n".join((*month.table, *month.findings))
-    assert month.tally.kills >= 3
+    assert month.tally.kills >= 2
     assert month.verdict.counts["announced"] > 60

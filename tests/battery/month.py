@@ -29,16 +29,18 @@ BEGIN = datetime(2016, 8, 5, 12, tzinfo=UTC)
 
 _FEWEST = {"cross-list": 50, "withdrawal": 50}
 _FEWEST_KILLS = 20
+_LEAST_SPOILED = 0.15
 _FINE_EXITS = (0, 4)
 
 
 @dataclass(frozen=True)
 class Month:
-    """A month that was lived through, judged, and as a table."""
+    """A month that was lived through, judged, and as a table; `spoiled` is the share of requests that went wrong."""
 
     tally: Tally
     verdict: Verdict
     table: tuple[str, ...]
+    spoiled: float
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -54,7 +56,9 @@ def live_month(plan: Plan, arxiv: MonthArxiv, folder: Path, *, is_verbose: bool 
         oracle = Oracle(f"{arxiv.url}/oai", arxiv.advance, arxiv.lag)
         tally = Life(plan, arxiv, here, oracle, tell).live()
         asked = arxiv.list_asked()
-        verdict = judge(here.database, oracle, tally, mail.mails)
+        verdict = judge(folder, oracle, tally, mail.mails)
+    if tally.oracle_missed:
+        verdict.accuse("the oracle itself missed something", f"{tally.oracle_missed} states")
     for one in asked:
         if one.violation:
             verdict.accuse("pace violated", f"{one.day} {one.violation}: {one.url}")
@@ -62,7 +66,8 @@ def live_month(plan: Plan, arxiv: MonthArxiv, folder: Path, *, is_verbose: bool 
         if not ended.was_killed and ended.code not in _FINE_EXITS:
             last = ended.errors.strip().splitlines()[-1:] or [""]
             verdict.accuse("a run ended badly", f"run {number}: exit {ended.code}: {last[0]}")
-    return Month(tally, verdict, tuple(write_table(tally, verdict, asked, here.endings)))
+    spoiled = sum(bool(one.kind) for one in asked) / max(len(asked), 1)
+    return Month(tally, verdict, tuple(write_table(tally, verdict, asked, here.endings)), spoiled)
 
 
 def demand_hardship(month: Month) -> None:
@@ -72,6 +77,8 @@ def demand_hardship(month: Month) -> None:
             month.verdict.accuse("too easy", f"{month.verdict.expected[kind]} × {kind}, not {fewest}")
     if month.tally.kills < _FEWEST_KILLS:
         month.verdict.accuse("too easy", f"{month.tally.kills} kills, not {_FEWEST_KILLS}")
+    if month.spoiled < _LEAST_SPOILED:
+        month.verdict.accuse("too easy", f"{month.spoiled:.1%} of requests spoiled")
 
 
 @click.command(help=__doc__)

@@ -43,6 +43,10 @@ WHOLE = " OR ".join(
 )
 """Every archive there is, and so every paper."""
 
+DATABASE = "digest.db"
+FEED = "feeds/rare.atom"
+"""Where the product keeps what it knows, and one of its feeds, in its folder."""
+
 _HANGS = 120.0
 """Real seconds after which a run is taken for one that hangs."""
 
@@ -75,7 +79,7 @@ cap = 5
 [[subscriptions]]
 name = "rare"
 queries = ["rare"]
-to = ["mailto:rare@example.org", "feed", "file:feeds/rare.atom"]
+to = ["mailto:rare@example.org", "feed", "file:{feed}"]
 when = "on announcement"
 kinds = ["new", "cross-list", "replacement", "withdrawal"]
 quiet_days = "note"
@@ -142,14 +146,14 @@ class MonthInstallation:
     usual_seconds: float = 2.0
 
     def __post_init__(self) -> None:
-        words = {"whole": WHOLE, "rare": RARE, "learning": LEARNING, "lattice": LATTICE}
+        words = {"whole": WHOLE, "rare": RARE, "learning": LEARNING, "lattice": LATTICE, "feed": FEED}
         text = _FILE.format(arxiv=self.arxiv_url, mail=self.mail.url, **words)
         (self.folder / "digest.toml").write_text(text, encoding="utf-8")
 
     @property
     def database(self) -> Path:
         """Where the product keeps what it knows."""
-        return self.folder / "digest.db"
+        return self.folder / DATABASE
 
     def run(self, deadly: Callable[[float], bool] | None = None, *, pair: bool = False) -> Ended:
         """Run `digest run` to its end, or kill it.

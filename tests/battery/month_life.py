@@ -59,6 +59,7 @@ class Tally:
         bootstrapped_at: when the first look was complete (UTC).
         known_before: papers public by then, by the oracle.
         mailings: Eastern dates of the mailings lived through.
+        oracle_missed: states that only a reading of everything at the end brought.
     """
 
     kills: int = 0
@@ -68,6 +69,7 @@ class Tally:
     bootstrapped_at: datetime | None = None
     known_before: frozenset[str] = frozenset()
     mailings: list[str] = field(default_factory=list)
+    oracle_missed: int = 0
 
     @property
     def mark(self) -> tuple[int, int]:
@@ -113,6 +115,7 @@ class Life:
             self._move_to(moment)
             act()
         self._read_along()
+        self.tally.oracle_missed = self._oracle.read(self._arxiv.now(), whole=True)
         return self.tally
 
     def _bootstrap(self) -> None:

@@ -79,9 +79,9 @@ class Oracle:
     readings: list[datetime] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)
 
-    def read(self, now: datetime) -> int:
+    def read(self, now: datetime, *, whole: bool = False) -> int:
         """Read what changed lately, everything the first time; return how many states were never seen before."""
-        since = now - timedelta(days=3 if self.readings else _FOREVER)
+        since = now - timedelta(days=3 if self.readings and not whole else _FOREVER)
         mailing = last_mailing(now - self.lag)
         found = 0
         for body in self._fetch_pages(since.date()):

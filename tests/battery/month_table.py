@@ -52,6 +52,7 @@ def write_table(tally: Tally, verdict: Verdict, asked: Sequence[Asked], endings:
         ("digests", f"{counts['digests']}, of them {counts.get('said complete', 0)} calling a mailing complete"),
         ("  quiet notes", str(counts.get("quiet notes", 0))),
         *((name, f"{number:,} papers") for name, number in counts.items() if name.startswith("told to")),
+        ("entries of the feed", str(counts["feed entries"])),
         ("changes for the next digests", str(counts["waiting"])),
         (
             "mails",

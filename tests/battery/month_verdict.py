@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sqlite3
-import struct
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email import message_from_bytes, policy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.battery.month_installation import SUBSCRIBED, Subscribed
+from tests.battery.month_book import Book, StoredChange, Told, read_book
+from tests.battery.month_installation import DATABASE, FEED, SUBSCRIBED, Subscribed
 from tests.battery.month_oracle import Oracle, Sighting, State, expect_kind, id_order
 
 if TYPE_CHECKING:
@@ -25,16 +22,6 @@ if TYPE_CHECKING:
 _EDIT_MARGIN = timedelta(days=7)
 _MOST_TIMES = 2
 """How often the same mail may come: once more where the mail server's last answer was lost."""
-
-
-@dataclass(frozen=True)
-class StoredChange:
-    """A change as the product keeps it."""
-
-    id: int
-    kind: str
-    state: State
-    found_at: datetime
 
 
 @dataclass(frozen=True)
@@ -64,53 +51,9 @@ class Verdict:
         self.findings.setdefault(heading, []).append(text)
 
 
-@dataclass(frozen=True)
-class Book:
-    """What the product's database says, read without the product's code.
-
-    Attributes:
-        changes: of each paper, oldest first.
-        first_seen: when each paper was stored.
-        looks: begin and end of each complete harvest.
-        outcomes: how many looks ended how.
-        digests: as frozen, oldest first.
-        waiting: subscription and change, for each that waits for the next digest.
-    """
-
-    changes: dict[str, list[StoredChange]]
-    first_seen: dict[str, datetime]
-    looks: list[tuple[datetime, datetime]]
-    outcomes: Counter[str]
-    digests: list[Told]
-    waiting: frozenset[tuple[str, int]]
-
-
-@dataclass(frozen=True)
-class Told:
-    """A digest as frozen: `papers` are the ids and kinds of its entries."""
-
-    subscription: str
-    slot: str
-    occasion: str
-    planned_at: datetime
-    mailing: str
-    is_complete: bool
-    papers: tuple[tuple[str, str], ...]
-
-    @property
-    def is_scheduled(self) -> bool:
-        """Whether it was due; a first look is not."""
-        return self.occasion == "scheduled"
-
-    def __str__(self) -> str:
-        return (
-            f"{self.subscription} {self.slot} planned {self.planned_at:%Y-%m-%d %H:%M}Z on mailing {self.mailing}"
-        )
-
-
-def judge(database: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMail, ...]) -> Verdict:
-    """Return what came out of a month."""
-    verdict, book = Verdict(), _read_book(database)
+def judge(home: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMail, ...]) -> Verdict:
+    """Return what came out of a month in an installation's folder."""
+    verdict, book = Verdict(), read_book(home / DATABASE)
     steps = [
         step for paper_id in sorted(oracle.history) for step in _follow(paper_id, oracle, tally, book, verdict)
     ]
@@ -121,6 +64,7 @@ def judge(database: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMai
         _judge_told(subscribed, steps, book, verdict)
         if subscribed.address:
             _judge_mails(subscribed, steps, book, mails, verdict)
+    _judge_feed(home / FEED, steps, verdict)
     _count(oracle, tally, book, mails, verdict)
     return verdict
 
@@ -283,6 +227,19 @@ def _judge_mails(
             verdict.accuse("paper mailed twice", f"{subscribed.address}: {paper_id} in {times} mails")
 
 
+def _judge_feed(path: Path, steps: list[Expected], verdict: Verdict) -> None:
+    """Every paper of a feed's subscription is one entry of it, however often it changed."""
+    entries = Counter(re.findall(r"<id>[^<]*:arxiv:([^<]+)</id>", path.read_text(encoding="utf-8")))
+    verdict.counts["feed entries"] = len(entries)
+    for paper_id, times in entries.items():
+        if times > 1:
+            verdict.accuse("twice in a feed", f"{path.name}: {paper_id}")
+    subscribed = next(one for one in SUBSCRIBED if one.name == path.stem)
+    for step in steps:
+        if step.change is not None and _is_wanted(subscribed, step) and step.paper_id not in entries:
+            verdict.accuse("not in the feed", f"{path.name}: {step.paper_id} ({step.kind})")
+
+
 def _read_ids(raw: bytes) -> set[str]:
     part = message_from_bytes(raw, policy=policy.default).get_body(("plain",))
     return set(re.findall(r"arxiv\.org/abs/(\d{4}\.\d{4,5})", str(part.get_content()))) if part else set()
@@ -306,60 +263,3 @@ def _count(oracle: Oracle, tally: Tally, book: Book, mails: tuple[ReceivedMail, 
 def _show(state: State) -> str:
     mark = " withdrawn" if state.is_withdrawn else ""
     return f"v{state.version}{mark} {' '.join(sorted(state.categories))} {state.journal_ref}".rstrip()
-
-
-def _read_book(database: Path) -> Book:
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as conn:
-        versions = {
-            row[0]: (row[1], State(row[2], frozenset(row[3].split()), bool(row[4]), row[5]))
-            for row in conn.execute(
-                "SELECT versions.id, arxiv_id, version, categories, is_withdrawn, journal_ref"
-                " FROM versions JOIN papers ON papers.id = paper_id"
-            )
-        }
-        changes: dict[str, list[StoredChange]] = {}
-        for key, version, kind, found_at in conn.execute(
-            "SELECT id, version_id, kind, found_at FROM changes ORDER BY id"
-        ):
-            paper_id, state = versions[version]
-            changes.setdefault(paper_id, []).append(StoredChange(key, kind, state, _read_moment(found_at)))
-        first_seen = {
-            paper_id: _read_moment(at)
-            for paper_id, at in conn.execute("SELECT arxiv_id, first_seen_at FROM papers")
-        }
-        ran = list(conn.execute("SELECT source, outcome, started_at, finished_at FROM poll_runs ORDER BY id"))
-        looks = [
-            (_read_moment(begun), _read_moment(ended))
-            for source, outcome, begun, ended in ran
-            if source == "harvest" and outcome in ("complete", "empty")
-        ]
-        outcomes = Counter(f"{source}: {outcome}" for source, outcome, _, _ in ran)
-        digests = [
-            _read_digest(name, content, versions)
-            for name, content in conn.execute(
-                "SELECT name, content FROM digests JOIN subscriptions ON subscriptions.id = subscription_id"
-                " ORDER BY digests.id"
-            )
-        ]
-        rows = conn.execute(
-            "SELECT name, changes FROM matches JOIN subscriptions ON id = subscription_id WHERE digest_id IS NULL"
-        )
-        waiting = frozenset((name, key) for name, blob in rows for (key,) in struct.iter_unpack("<q", blob))
-    return Book(changes, first_seen, looks, outcomes, digests, waiting)
-
-
-def _read_digest(name: str, content: str, versions: dict[int, tuple[str, State]]) -> Told:
-    frozen = json.loads(content)
-    return Told(
-        subscription=name,
-        slot=frozen["slot"],
-        occasion=frozen["occasion"],
-        planned_at=datetime.fromisoformat(frozen["planned_at"]),
-        mailing=frozen["coverage"]["mailing"] or "",
-        is_complete=frozen["coverage"]["is_complete"],
-        papers=tuple((versions[entry["version"]][0], entry["kind"]) for entry in frozen["entries"]),
-    )
-
-
-def _read_moment(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
