@@ -35,7 +35,7 @@ _FINE_EXITS = (0, 4)
 
 @dataclass(frozen=True)
 class Month:
-    """A month that was lived through, judged, and as a table; `spoiled` is the share of requests that went wrong."""
+    """A month lived through, judged, and as a table; `spoiled` is the share of requests that went wrong."""
 
     tally: Tally
     verdict: Verdict
