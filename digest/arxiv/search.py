@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.client import IDS_LIMIT, WALL, ShortPage
 from digest.arxiv.windows import Window, cut_at
-from digest.errors import ArxivRejected, ArxivShort
+from digest.errors import ArxivFaulted, ArxivRejected, ArxivShort
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -179,7 +179,11 @@ class _Reader:
                 return False
 
     def _fetch_page(self, walk: _Walk, start: int) -> Fetched[AtomPage]:
-        """Fetch a page, in smaller and smaller ones where none comes; a page cut short is taken as it is."""
+        """Fetch a page, in smaller and smaller ones where none comes; a page cut short is taken as it is.
+
+        For some beginnings and sizes alone arXiv fails inside, so after that another size is tried once.
+        """
+        is_resized = False
         while True:
             try:
                 return self._client.search(walk.query, start=start, size=_fit_page(start, walk.size))
@@ -188,6 +192,11 @@ class _Reader:
                     return short.fetched
                 if walk.size // 2 < SMALLEST_PAGE:
                     raise
+                walk.size //= 2
+            except ArxivFaulted:
+                if is_resized or walk.size // 2 < SMALLEST_PAGE:
+                    raise
+                is_resized = True
                 walk.size //= 2
 
     def _give_out(self, walk: _Walk, fetched: Fetched[AtomPage]) -> Fetched[AtomPage]:
