@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -43,6 +43,8 @@ NOON = START.replace(day=3, hour=12)
 
 FIRST_NEW, LAST_NEW, HELD = 1, 7, 4
 REPLACED, CROSS_LISTED, WITHDRAWN = "2602.00005", "2602.00006", "2602.00007"
+
+QUERIES = {"perf": "cat:cs.PF"}
 
 CONFIG = """\
 [arxiv]
@@ -147,15 +149,14 @@ class World:
     reports: list[PassReport] = field(default_factory=list)
     expected: set[Found] = field(default_factory=set)
 
-    def configure(self, **queries: str) -> None:
-        """Write its file, for these saved queries or for one alone."""
-        wanted = queries or {"perf": "cat:cs.PF"}
+    def configure(self, queries: Mapping[str, str] = QUERIES) -> None:
+        """Write its file, for these saved queries."""
         text = CONFIG.format(
             source=self.source,
             arxiv=self.arxiv.url,
             mail=self.mail.url,
-            queries="\n".join(f"{name} = '{query}'" for name, query in wanted.items()),
-            names=", ".join(f'"{name}"' for name in wanted),
+            queries="\n".join(f"{name} = '{query}'" for name, query in queries.items()),
+            names=", ".join(f'"{name}"' for name in queries),
         )
         (self.folder / "digest.toml").write_text(text)
 
@@ -261,24 +262,26 @@ class World:
         }
 
 
-def list_past(count: int = OLD) -> list[DemoPaper]:
+def list_past(count: int) -> list[DemoPaper]:
     """Return what arXiv had announced in the mailing before the first look."""
     before = START - timedelta(days=4)
     return [made_up(n, before - timedelta(minutes=n), id=f"2602.{n:05d}") for n in range(1, count + 1)]
 
 
 _pasts: dict[tuple[str, ...], bytes] = {}
-"""Databases after a first look, which is the same each time, by source and saved queries."""
+"""Databases after a first look, which is the same each time, by source, papers and saved queries."""
 
 
 @contextmanager
-def living(folder: Path, source: str = "harvest", **queries: str) -> Iterator[World]:
+def living(
+    folder: Path, source: str = "harvest", *, past: int = OLD, queries: Mapping[str, str] = QUERIES
+) -> Iterator[World]:
     """Set up an installation that has taken its first look, on the noon after a mailing with news."""
     clock = ManualClock(START)
-    with MailSink() as mail, FaultyArxiv(list_past(), clock) as arxiv:
+    with MailSink() as mail, FaultyArxiv(list_past(past), clock) as arxiv:
         world = World(arxiv, clock, mail, folder, source)
-        world.configure(**queries)
-        key, kept = (source, *queries.values()), folder / "digest.db"
+        world.configure(queries)
+        key, kept = (source, str(past), *queries.values()), folder / "digest.db"
         if key not in _pasts:
             world.look()
             world.reports.clear()
@@ -317,7 +320,7 @@ def assert_not_believed(world: World, because: str, *, outcome: str = "failed", 
     (digest,) = report.plan.digests
     assert (digest.coverage.is_complete, digest.coverage.failure) == (False, failure)
     assert not world.is_covered()
-    (text,) = world.read_mails()[mails:]
+    (text,) = (" ".join(mail.split()) for mail in world.read_mails()[mails:])
     assert "the rest follows" in text
     for claim in ("no new papers", "everything was looked at", ": complete"):
         assert claim not in text.lower()

@@ -33,7 +33,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def searching(tmp_path: Path) -> Iterator[World]:
-    with living(tmp_path, "query", **QUERIES) as world:
+    with living(tmp_path, "query", queries=QUERIES) as world:
         yield world
 
 
