@@ -85,7 +85,8 @@ class AtomPage:
     @property
     def different(self) -> int:
         """How many of them are not there twice."""
-        return len({(paper.id, paper.version) for paper in self.papers}) + len(self.quarantined)
+        snippets = {entry.snippet for entry in self.quarantined}
+        return len({(paper.id, paper.version) for paper in self.papers}) + len(snippets)
 
 
 def parse_atom(body: bytes) -> AtomPage:
