@@ -12,6 +12,9 @@ from digest.demo.arxiv import DemoArxiv
 from digest.demo.loopback import Answer, Request
 from digest.papers import Author
 from digest.pipeline import PassReport, open_site, run_pass
+from digest.pipeline.witnessing import read_slice
+from digest.planning.slices import SLICES
+from digest.planning.verifying import latest_listed
 from digest.store import Store, open_store
 
 START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)
@@ -135,6 +138,16 @@ def look(folder: Path, arxiv: DemoArxiv) -> PassReport:
         site.close()
 
 
+def read_listing(folder: Path, arxiv: DemoArxiv) -> None:
+    """Read a part of arXiv's own listing of the last mailing, as `digest verify` does."""
+    config = load_config(folder / "digest.toml", {"DIGEST_TEST_CLOCK": arxiv.clock_url})
+    site = open_site(config, arxiv._clock, owner="test", jitter=lambda: 0.5)
+    try:
+        assert read_slice(site, SLICES[0], latest_listed(arxiv._clock.now())) is None
+    finally:
+        site.close()
+
+
 def put_clock(arxiv: DemoArxiv, day: int, hour: int = 12) -> datetime:
     """Put the clock to an hour of a day of March 2026."""
     clock = arxiv._clock
@@ -171,6 +184,8 @@ def live_a_month(folder: Path, arxiv: LaggingArxiv, *, source: str = "harvest", 
             arxiv.faults.clear()
             put_clock(arxiv, day, 17)
             look(folder, arxiv)
+        if source == "harvest" and day == NEW_QUERIES:
+            read_listing(folder, arxiv)
 
 
 def change_papers(arxiv: DemoArxiv, day: int, now: datetime) -> None:
