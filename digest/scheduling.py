@@ -30,7 +30,7 @@ from digest.store import matches as match_store
 from digest.telemetry import Metrics, Verb, log_event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -250,7 +250,7 @@ class Schedule:
         self._tell_late()
         for kind, papers in polled.kinds.items():
             self.metrics.count_papers(str(kind), papers)
-        self._match(first_looks=not polled.is_cut_short)
+        self._match(first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
 
     def _tell_late(self) -> None:
         with self._site.store.read() as conn:
@@ -261,9 +261,9 @@ class Schedule:
             if late:
                 log_event(Verb.POLL, "late", level=logging.WARNING, why=late)
 
-    def _match(self, *, first_looks: bool = True) -> None:
+    def _match(self, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> None:
         with self.metrics.time_verb(Verb.MATCH):
-            matched = match(self._site, first_looks=first_looks)
+            matched = match(self._site, first_looks=first_looks, awaiting=awaiting)
         if matched.changes or matched.first_looks:
             papers, looks = len(matched.papers), matched.first_looks
             log_event(Verb.MATCH, "complete", changes=matched.changes, papers=papers, first_looks=looks)

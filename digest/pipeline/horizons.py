@@ -12,6 +12,7 @@ import zlib
 from base64 import b85decode, b85encode
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from digest.comparing import Horizon
@@ -177,24 +178,27 @@ def read_judge(text: str) -> Callable[[Paper], Horizon]:
         text = zlib.decompress(b85decode(text.removeprefix(_COMPRESSED))).decode()
     kept = json.loads(text)
     own = _thaw(kept["own"])
-    watched = [
-        (Watched(_thaw(horizon), datetime.fromisoformat(floor) if floor else None), [*map(parse_query, texts)])
-        for horizon, floor, texts in kept["watched"]
-    ]
-    return lambda paper: judge_paper(own, watched, paper)
+
+    @cache
+    def read_watched() -> list[tuple[Watched, list[Query]]]:  # most papers are news or stored, and need nobody
+        return [
+            (Watched(_thaw(horizon), datetime.fromisoformat(floor) if floor else None), [*map(parse_query, texts)])
+            for horizon, floor, texts in kept["watched"]
+        ]
+
+    return lambda paper: own if _is_news(own, paper) else judge_paper(own, read_watched(), paper)
 
 
 def judge_paper(own: Horizon, watched: Iterable[tuple[Watched, Collection[Query]]], paper: Paper) -> Horizon:
-    """Return the horizon that counts for one paper: its look's own, or that of whoever already waited for it.
+    """Return the horizon that counts for what is no news to a look: its own, or of whoever waited for the paper.
 
     Who waits with the lowest mark comes first: what is news to one is news.
     """
-    if not _is_news(own, paper):
-        ready = analyse(paper)
-        for watch, queries in watched:
-            is_recent = watch.floor is None or paper.updated >= watch.floor
-            if is_recent and any(matches(query, ready) for query in queries):
-                return watch.horizon
+    ready = analyse(paper)
+    for watch, queries in watched:
+        is_recent = watch.floor is None or paper.updated >= watch.floor
+        if is_recent and any(matches(query, ready) for query in queries):
+            return watch.horizon
     return own
 
 

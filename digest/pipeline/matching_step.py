@@ -23,7 +23,7 @@ from digest.store import subscriptions as subscription_store
 from digest.subscriptions import CadenceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from digest.matching import ActiveRevision
     from digest.pipeline.site import Site
@@ -64,19 +64,20 @@ class MatchReport:
         return f"{names} = {len(self.papers)} paper{'s' * (len(self.papers) != 1)}{overlap}"
 
 
-def match(site: Site, *, first_looks: bool = True) -> MatchReport:
+def match(site: Site, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
     """Match what has been found since the last pass, then give new saved queries their first look.
 
     Args:
         site: the installation.
         first_looks: False while arXiv could not be asked: a first look that shows nothing for want of
             papers would be the only one, so it stays owed.
+        awaiting: canonical queries whose first looks stay owed all the same.
     """
     report = MatchReport()
     while _match_batch(site, report):
         site.progress.update(f"{report.changes:,} changes")
     if first_looks:
-        _give_first_looks(site, report)
+        _give_first_looks(site, report, awaiting)
     return report
 
 
@@ -136,17 +137,17 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
 
 def _has_looked(site: Site, first_look: match_store.FirstLook) -> bool:
     source = Source(site.config.arxiv.source)
+    keys = ("", first_look.revision.canonical) if source is Source.QUERY else ("",)
     with site.store.read() as conn:
-        key = first_look.revision.canonical if source is Source.QUERY else ""
-        return cursor_store.load_cursor(conn, source, key).last_complete_at is not None
+        return any(cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys)
 
 
-def _give_first_looks(site: Site, report: MatchReport) -> None:
+def _give_first_looks(site: Site, report: MatchReport, awaiting: Collection[str]) -> None:
     at = site.clock.now()
     with site.store.read() as conn:
         pending = match_store.pending_first_looks(conn)
     for first_look in pending:
-        if not _has_looked(site, first_look):
+        if first_look.revision.canonical in awaiting or not _has_looked(site, first_look):
             continue  # an empty first look would be the only one: it stays owed until arXiv was read
         queries = [query for _, query in readable([first_look.revision])]
         with site.store.begin() as conn:

@@ -91,7 +91,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
             tell("compare", "")
             site.progress.end("compare", polled.describe_changes())
         tell("match", "")
-        matched = match(site, first_looks=not polled.is_cut_short)
+        matched = match(site, first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
         site.progress.end("match", matched.describe())
         planned = plan(site, patience=patience)
         tell("deliver", "")

@@ -269,6 +269,13 @@ def last_reaching_each(conn: Connection, source: str, lookback: int) -> dict[str
     return {row[0]: row[1] for row in conn.execute(latest)}
 
 
+def list_keys(conn: Connection, source: str) -> set[str]:
+    """Return what a source was ever asked for, as the keys of its runs."""
+    return set(
+        conn.execute(select(poll_runs.c.query_key).where(poll_runs.c.source == source).distinct()).scalars()
+    )
+
+
 def last_total(conn: Connection, source: str, query_key: str) -> int | None:
     """Return how many papers arXiv said there were at the last complete look; None where it never did."""
     latest = (

@@ -1,0 +1,270 @@
+"""Searching in place of harvesting: one look for many saved queries, nothing lost and nothing told twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from digest.arxiv.search import SMALLEST_PAGE
+from digest.clock import ManualClock
+from digest.config import load_config
+from digest.demo.archive import DemoPaper
+from digest.demo.arxiv import DemoArxiv
+from digest.pipeline import PassReport, open_site, run_pass, searching
+from digest.planning.polls import REQUESTS_A_RUN, SEARCHED_ONE_BY_ONE
+from digest.store import runs as run_store
+from digest.store.runs import PollRun
+from tests.acceptance.made import START, made_up, told_ids
+
+FEW = {"perf": "cat:cs.PF", "tail": "cat:cs.PF AND abs:tail"}
+OTHERS = {f"other{number}": f"cat:cs.DC AND ti:w{number}" for number in range(SEARCHED_ONE_BY_ONE)}
+MANY = FEW | OTHERS
+CONFINED = "(cat:cs.DC OR cat:cs.PF)"
+
+
+@dataclass
+class World:
+    """An arXiv of made-up papers, and an installation that asks it."""
+
+    arxiv: DemoArxiv
+    clock: ManualClock
+    folder: Path
+
+    def write(
+        self, queries: dict[str, str], *, source: str = "query", first_look: int = 0, followed: int = 100
+    ) -> None:
+        """Write digest.toml, with one subscription to the first of these queries."""
+        saved = "\n".join(f"{name} = '{text}'" for name, text in queries.items())
+        names = ", ".join(f'"{name}"' for name in list(queries)[:followed])
+        (self.folder / "digest.toml").write_text(f"""
+[arxiv]
+contact = "ops@example.org"
+source = "{source}"
+api_url = "{self.arxiv.api_url}"
+oai_url = "{self.arxiv.oai_url}"
+rss_url = "{self.arxiv.rss_url}"
+
+[defaults]
+when = "at once"
+first_look = {first_look}
+cap = "none"
+
+[queries]
+{saved}
+
+[[subscriptions]]
+name = "team"
+queries = [{names}]
+to = "file:out/"
+""")
+
+    def run(self) -> PassReport:
+        """Make one pass."""
+        config = load_config(self.folder / "digest.toml", {})
+        site = open_site(config, self.clock, owner="test", jitter=lambda: 0.5)
+        try:
+            return run_pass(site)
+        finally:
+            site.close()
+
+    def run_on(self, day: int, hour: int = 12) -> list[str]:
+        """Make one pass on a day of March 2026; return the ids it told."""
+        self.clock.set(datetime(2026, 3, day, hour, tzinfo=UTC))
+        return sorted(told_ids(self.run()))
+
+    def come_out(self, number: int, **fields: object) -> str:
+        """Have a paper announced with the next mailing; return its id."""
+        paper = made_up(number, self.clock.now() + timedelta(hours=1), **fields)  # type: ignore[arg-type]  # fields of DemoPaper
+        self.arxiv.add(paper)
+        return paper.id
+
+    def asked(self, since: int = 0) -> list[str]:
+        """Return the searches made, in arXiv's words."""
+        visits = (dict(visit.params) for visit in self.arxiv.requests[since:])
+        return [params["search_query"] for params in visits if "search_query" in params]
+
+    def runs(self, source: str, key: str | None = None) -> list[PollRun]:
+        """Return the looks of a source, the newest first."""
+        config = load_config(self.folder / "digest.toml", {})
+        site = open_site(config, self.clock, owner="reader", jitter=lambda: 0.5)
+        try:
+            with site.store.read() as conn:
+                return run_store.last_runs(conn, source, 100, query_key=key)
+        finally:
+            site.close()
+
+
+@pytest.fixture
+def make_world(tmp_path: Path) -> Iterator[Callable[..., World]]:
+    running: list[DemoArxiv] = []
+
+    def make(papers: Sequence[DemoPaper] = (), name: str = "here") -> World:
+        folder = tmp_path / name
+        folder.mkdir()
+        clock = ManualClock(START)
+        running.append(DemoArxiv(papers, clock, pace=3.0))
+        return World(running[-1].__enter__(), clock, folder)
+
+    yield make
+    for arxiv in running:
+        arxiv.__exit__(None, None, None)
+        assert arxiv.violations == ()
+
+
+@pytest.fixture
+def world(make_world: Callable[..., World]) -> World:
+    """Return an arXiv with five papers of the days before."""
+    return make_world([made_up(n, START - timedelta(days=4, minutes=n), id=f"2602.{n:05d}") for n in range(1, 6)])
+
+
+def test_many_queries_are_asked_for_together_by_the_categories_they_are_confined_to(world: World) -> None:
+    world.write(MANY)
+    assert told_ids(world.run()) == []
+    assert world.asked() == [CONFINED]
+    id_ = world.come_out(101)
+    assert world.run_on(3) == [id_]
+    assert len(world.asked()) == 2
+
+
+def test_where_one_query_is_not_confined_everything_is_asked_for(world: World) -> None:
+    world.write(MANY | {"free": "abs:latency"})
+    world.run()
+    assert world.asked() == ["submittedDate:[198001010000 TO 299912312359]"]
+    id_ = world.come_out(101, categories=("math.NA",))
+    assert world.run_on(3) == [id_]
+
+
+@pytest.mark.parametrize("is_first_one_by_one", [True, False])
+def test_going_over_to_many_queries_and_back_neither_loses_nor_repeats_anything(
+    world: World, *, is_first_one_by_one: bool
+) -> None:
+    told: list[str] = []
+    announced: list[str] = []
+    for step, day in enumerate((2, 3, 4, 5, 6, 10)):
+        is_few = (step % 2 == 0) == is_first_one_by_one
+        world.write(FEW if is_few else MANY)
+        told += world.run_on(day)
+        assert sorted(told) == sorted(announced)
+        announced.append(world.come_out(100 + step))
+        held = made_up(200 + step, world.clock.now() - timedelta(days=6), announced=world.clock.now())
+        if step % 2:
+            world.arxiv.add(held)
+            announced.append(held.id)
+    told += world.run_on(11)
+    assert sorted(told) == sorted(announced)
+    assert len({run.query_key for run in world.runs("query")}) == 1 + len(FEW)
+
+
+def test_what_was_held_for_weeks_is_told_by_the_wide_looks_for_many(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "JOINT_PAGE", SMALLEST_PAGE)
+    for number in range(60):
+        world.arxiv.add(made_up(number, START - timedelta(days=5, hours=4 * number), id=f"2602.{number:05d}"))
+    world.write(FEW)
+    world.run()
+    world.write(MANY)
+    assert world.run_on(3) == []
+    held = made_up(77, START - timedelta(days=20), announced=datetime(2026, 3, 5, 1, tzinfo=UTC))
+    world.arxiv.add(held)
+    told = [(day, id_) for day in range(4, 14) for id_ in world.run_on(day)]
+    assert told == [(10, held.id)], "35 days are looked through once a week"
+
+
+def test_a_query_that_comes_in_is_told_what_comes_out_from_then_on_and_nothing_older(world: World) -> None:
+    old = [made_up(50 + n, START - timedelta(days=2, hours=n), categories=("math.NA",)) for n in range(20)]
+    world.arxiv.add(*old)
+    world.write(MANY)
+    world.run()
+    world.come_out(101)
+    world.run_on(3)
+    world.write(MANY | {"numbers": "cat:math.NA"})
+    id_ = world.come_out(110, categories=("math.NA",))
+    assert world.run_on(4) == [id_]
+    late = world.come_out(111, categories=("math.NA",))
+    assert world.run_on(5) == [late]
+
+
+def test_a_query_that_comes_back_is_no_flood_of_what_it_missed(world: World) -> None:
+    numbers = {"numbers": "cat:math.NA"}
+    world.write(MANY | numbers)
+    world.run()
+    world.write(MANY)
+    for day in (3, 4, 5):
+        world.come_out(100 + day, categories=("math.NA",))
+        world.come_out(200 + day)
+        assert len(world.run_on(day + 1)) == 1
+    world.write(MANY | numbers)
+    assert world.run_on(9) == []
+    id_ = world.come_out(300, categories=("math.NA",))
+    assert world.run_on(10) == [id_]
+
+
+def test_an_edited_query_among_many_misses_nothing_on_the_day_of_the_edit(world: World) -> None:
+    world.write(MANY)
+    world.run()
+    id_ = world.come_out(101)
+    world.write(MANY | {"perf": "cat:cs.PF OR cat:math.NA"})
+    assert world.run_on(3) == [id_]
+
+
+def test_the_first_look_of_a_query_among_many_shows_its_newest_papers(world: World) -> None:
+    old = [
+        made_up(n, START - timedelta(days=300 + n), id=f"2501.{n:05d}", categories=("cs.NI",)) for n in range(9)
+    ]
+    world.arxiv.add(*old)
+    world.write(MANY, first_look=7)
+    world.run()
+    world.write(MANY | {"net": "cat:cs.NI"}, first_look=7)
+    before = len(world.arxiv.requests)
+    report = world.run()
+    assert sorted(told_ids(report)) == sorted(paper.id for paper in old)
+    assert "cat:cs.NI" in world.asked(before)
+    assert CONFINED not in world.asked(before), "no look for all was due"
+
+
+def test_a_look_for_many_that_fails_keeps_every_query_where_it_was(world: World) -> None:
+    world.write(MANY)
+    world.run()
+    id_ = world.come_out(101)
+    world.arxiv.faults.add("500", times=6)
+    assert world.run_on(3) == []
+    assert world.run_on(4) == [id_]
+    assert [run.outcome for run in world.runs("query", "")] == ["complete", "failed", "complete"]
+
+
+def test_that_arxiv_has_nothing_for_a_new_query_is_asked_once_more(world: World) -> None:
+    world.write(FEW)
+    world.arxiv.faults.add("empty_zero")
+    world.run()
+    assert {run.query_key: run.papers for run in world.runs("query")} == {
+        "cat:cs.PF": 5,
+        "abs:tail AND cat:cs.PF": 5,
+    }
+    assert len(world.asked()) == 3
+
+
+@pytest.mark.parametrize("source", ["query", "harvest"])
+def test_ten_thousand_queries_cost_no_more_requests_than_ten(
+    source: str, make_world: Callable[..., World], capsys: pytest.CaptureFixture[str]
+) -> None:
+    spent: dict[int, list[int]] = {}
+    for count in (10, 10_000):
+        world = make_world(name=f"with-{count}")
+        world.arxiv.add(
+            *(made_up(n, START - timedelta(days=4, hours=n), id=f"2602.{n:05d}") for n in range(1, 30))
+        )
+        world.write({f"q{n}": f"cat:cs.PF AND abs:w{n}" for n in range(count)}, source=source, followed=1)
+        spent[count] = []
+        for day in (2, 3):
+            world.come_out(100 + day)
+            world.clock.set(datetime(2026, 3, day, 12, tzinfo=UTC))
+            spent[count].append(world.run().poll.requests)
+    with capsys.disabled():
+        print(f"\n{source}: requests of two runs with so many saved queries: {spent}")  # noqa: T201 - a figure to read
+    assert spent[10] == spent[10_000]
+    assert max(spent[10_000]) <= REQUESTS_A_RUN
