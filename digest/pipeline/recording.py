@@ -160,7 +160,7 @@ class RecordedRun:
         self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
         self._window_from = window_from
         with site.store.begin() as conn:
-            newest = mailing_store.find_newest(conn)
+            newest = mailing_store.find_newest(conn, is_harvested=True)
             cursor = cursor_store.load_cursor(conn, self._source, self._query_key)
             before = run_store.last_runs(conn, self._source, 1, query_key=self._query_key)
             last_total = run_store.last_total(conn, self._source, self._query_key)

@@ -62,8 +62,16 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
     return {row[0]: row[1] for row in conn.execute(counted)}
 
 
-def find_newest(conn: Connection) -> tuple[ArxivId, date | None] | None:
-    """Return the paper announced last of all that are stored, with its datestamp; None where none is."""
+def find_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
+    """Return the paper announced last of all that are stored, with its datestamp; None where none is.
+
+    Args:
+        conn: a reading transaction.
+        is_harvested: only of those that a harvest has shown with their datestamps: another one must show them
+            again. What a search or a question for ids brought before it proves nothing of harvests.
+    """
     newest = select(papers.c.arxiv_id, papers.c.datestamp).where(papers.c.archive == "")
+    if is_harvested:
+        newest = newest.where(papers.c.datestamp.is_not(None))
     row = conn.execute(newest.order_by(papers.c.month.desc(), papers.c.number.desc()).limit(1)).one_or_none()
     return (ArxivId.parse(row.arxiv_id), row.datestamp) if row else None
