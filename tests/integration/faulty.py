@@ -87,6 +87,7 @@ class FaultyArxiv(DemoArxiv):
         bend: may answer a request otherwise; ordered faults come first.
         behind: so far behind is the replica that answers, whatever date it prints.
         hidden: ids that lists and searches do not show; a paper asked for by its id is there.
+        unknown: ids that nothing shows.
     """
 
     bend: Bend | None = None
@@ -95,12 +96,14 @@ class FaultyArxiv(DemoArxiv):
     def __init__(self, states: Sequence[DemoPaper], clock: ManualClock, *, page_size: int = PAGE) -> None:
         super().__init__(states, clock, pace=3.0, page_size=page_size)
         self.hidden: set[str] = set()
+        self.unknown: set[str] = set()
 
     def mend(self) -> None:
         """End every fault."""
         self.faults.clear()
         self.bend, self.behind = None, timedelta()
         self.hidden.clear()
+        self.unknown.clear()
 
     def show_truth(self) -> dict[str, DemoPaper]:
         """Return what is public, whatever the faults."""
@@ -118,11 +121,11 @@ class FaultyArxiv(DemoArxiv):
         now = self._clock.now()
         seen = now - self.behind
         is_named = request.param("verb") == "GetRecord" or request.param("id_list")
+        unseen = self.unknown if is_named else self.unknown | self.hidden
 
         def find(paper_id: str) -> Sequence[DemoPaper]:
-            if paper_id:
-                return self._archive.states(paper_id, seen)
-            return [paper for paper in self._archive.list_public(seen) if is_named or paper.id not in self.hidden]
+            found = self._archive.states(paper_id, seen) if paper_id else self._archive.list_public(seen)
+            return [paper for paper in found if paper.id not in unseen]
 
         if request.path == "/oai":
             kept = 1.0 if keep is None else max(keep, 0.0)
