@@ -1,0 +1,156 @@
+"""Answers from behind and with holes, met by a whole pass.
+
+What is covered of what arXiv was seen to do: replicas and caches hours or days behind, with today's date
+on them; a search whose index follows late; ids that lists and the index leave out and fill in later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.integration.faulty import (
+    NOON,
+    World,
+    assert_all_follows,
+    assert_all_there_once,
+    assert_nothing_wrong_is_stored,
+    assert_told_once,
+    living,
+)
+
+SOME = {"2603.00003", "2603.00005"}
+MORE = {"2603.00002", "2603.00003", "2603.00005"}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with living(tmp_path) as world:
+        yield world
+
+
+@pytest.fixture
+def searching(tmp_path: Path) -> Iterator[World]:
+    with living(tmp_path, "query") as world:
+        yield world
+
+
+def find_named(world: World, ids: set[str]) -> set[tuple[str, str, int]]:
+    return {found for found in world.expected if found[1] in ids}
+
+
+def test_a_replica_a_day_behind_on_the_morning_after_a_mailing_is_a_late_mailing_and_no_quiet_day(
+    world: World,
+) -> None:
+    world.arxiv.behind = timedelta(hours=24)
+    report = world.look()
+    (digest,) = report.plan.digests
+    assert digest.entries == ()
+    assert not digest.coverage.is_complete
+    assert "the mailing of Mon 2 Mar is late" in report.late
+    (text,) = (" ".join(mail.split()) for mail in world.read_mails())
+    assert "This is not a quiet day" in text
+    assert "no new papers" not in text.lower()
+    assert_all_follows(world)
+
+
+@pytest.mark.parametrize("days", [1, 3, 5])
+def test_a_replica_behind_what_is_stored_is_not_believed_and_takes_nothing_back(days: int, world: World) -> None:
+    world.look()
+    assert_all_there_once(world)
+    world.arxiv.behind = timedelta(days=days)
+    world.clock.advance(timedelta(hours=5))
+    before = world.cursors()
+    report = world.look()
+    assert "arXiv showed an older state than before" in " ".join(report.poll.failures)
+    assert world.cursors() == before
+    assert set(world.list_changes()) == world.expected
+    assert_nothing_wrong_is_stored(world)
+    assert_all_follows(world)
+
+
+def test_a_replica_that_answers_every_second_page_mixes_no_states(world: World) -> None:
+    asked: list[object] = []
+
+    def bend(request: object) -> None:
+        asked.append(request)
+        world.arxiv.behind = timedelta(days=2) * (len(asked) % 2)
+
+    world.arxiv.bend = bend
+    world.look()
+    assert set(world.list_changes()) <= world.expected
+    assert_nothing_wrong_is_stored(world)
+    assert_all_follows(world)
+
+
+def test_a_search_whose_index_follows_a_day_late_loses_nothing_and_tells_nothing_twice(searching: World) -> None:
+    searching.arxiv.behind = timedelta(hours=24)
+    for hours in (0, 2):
+        searching.clock.set(NOON + timedelta(hours=hours))
+        assert searching.look().poll.failures == []
+    assert searching.list_changes() == []
+    assert_all_follows(searching, after=timedelta(hours=6))
+
+
+def test_a_search_that_falls_behind_what_is_stored_takes_nothing_back(searching: World) -> None:
+    searching.look()
+    searching.arxiv.behind = timedelta(days=2)
+    searching.clock.advance(timedelta(hours=7))
+    searching.look()
+    assert set(searching.list_changes()) == searching.expected
+    assert_nothing_wrong_is_stored(searching)
+    assert_all_follows(searching)
+
+
+@pytest.mark.parametrize("ids", [SOME, MORE], ids=["two", "three"])
+def test_ids_that_the_list_leaves_out_are_asked_for_by_id_in_the_same_pass(ids: set[str], world: World) -> None:
+    world.arxiv.hidden = ids
+    assert world.look().poll.failures == []
+    assert_all_there_once(world)
+    world.arxiv.hidden = set()
+    assert_all_follows(world)
+
+
+def test_ids_that_are_filled_in_days_later_and_never_listed_are_found_and_told_once(world: World) -> None:
+    world.arxiv.unknown, missing = set(SOME), find_named(world, SOME)
+    world.look()
+    assert set(world.list_changes()) == world.expected - missing
+    world.arxiv.unknown, world.arxiv.hidden = set(), set(SOME)
+    for day in range(1, 9):
+        world.clock.set(NOON + timedelta(days=day))
+        world.look()
+    assert sorted(world.list_changes()) == sorted(world.expected)
+    assert_told_once(world)
+    named = [visit for visit in world.arxiv.requests if visit.param("identifier") or visit.param("id_list")]
+    assert len(named) <= 2 * 2, "asked for twice at most: when missed, and a day later"
+
+
+def test_an_id_that_stays_void_is_given_up_and_keeps_no_mailing_from_being_complete(world: World) -> None:
+    world.arxiv.unknown = set(SOME)
+    world.expected -= find_named(world, SOME)
+    for day in range(10):
+        world.clock.set(NOON + timedelta(days=day))
+        world.look()
+        assert set(world.list_changes()) == world.expected
+        assert day > 0 or world.is_covered()
+    named = [visit for visit in world.arxiv.requests if visit.param("identifier") or visit.param("id_list")]
+    assert 5 <= len(named) <= 2 * 5
+    assert "2603.00003" in world.command("coverage", "--missing")
+    assert_told_once(world)
+
+
+def test_papers_that_a_searchs_index_leaves_out_for_days_come_when_it_has_them(searching: World) -> None:
+    searching.arxiv.hidden = set(MORE)
+    searching.look()
+    assert set(searching.list_changes()) == searching.expected - find_named(searching, MORE)
+    searching.clock.set(NOON + timedelta(days=3))
+    searching.look()
+    searching.arxiv.hidden = set()
+    for day in (4, 5):
+        searching.clock.set(NOON + timedelta(days=day))
+        searching.look()
+    assert sorted(searching.list_changes()) == sorted(searching.expected)
+    assert_told_once(searching)
