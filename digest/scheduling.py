@@ -25,6 +25,7 @@ from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_rost
 from digest.pipeline.attention import describe_late_mailing
 from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.looking_back import look_back
+from digest.pipeline.witnessing import witness
 from digest.store import feeds as feed_store
 from digest.store import matches as match_store
 from digest.telemetry import Metrics, Verb, log_event
@@ -251,6 +252,7 @@ class Schedule:
         for kind, papers in polled.kinds.items():
             self.metrics.count_papers(str(kind), papers)
         self._match(first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
+        witness(self._site, polled)
 
     def _tell_late(self) -> None:
         with self._site.store.read() as conn:

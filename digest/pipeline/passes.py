@@ -19,6 +19,7 @@ from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.planning_step import PlanReport, plan
 from digest.pipeline.polling import poll
 from digest.pipeline.roster import RosterReport, sync_roster
+from digest.pipeline.witnessing import witness
 from digest.store import deliveries as outbox
 from digest.store import hold_worker, overview
 from digest.store import runs as run_store
@@ -98,6 +99,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         delivered = deliver(site)
         feeds = publish_feeds(site)
         site.progress.end("deliver", delivered.describe(feeds.written))
+        witness(site, polled)  # last: nobody waits for a second opinion
         with site.store.read() as conn:
             waiting = overview.load_outbox(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
             late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
