@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from digest.arxiv.search import SMALLEST_PAGE
-from digest.clock import ManualClock
-from digest.config import load_config
-from digest.demo.archive import DemoPaper
-from digest.demo.arxiv import DemoArxiv
-from digest.pipeline import PassReport, open_site, run_pass, searching
-from digest.planning.polls import REQUESTS_A_RUN, SEARCHED_ONE_BY_ONE
-from digest.store import runs as run_store
-from digest.store.runs import PollRun
+from digest.pipeline import searching
+from digest.planning.polls import POLL_TIMES, REQUESTS_A_DAY, REQUESTS_A_RUN, SEARCHED_ONE_BY_ONE
 from tests.acceptance.made import START, made_up, told_ids
+from tests.integration.searching_worlds import World, old_papers, surrounded
 
 FEW = {"perf": "cat:cs.PF", "tail": "cat:cs.PF AND abs:tail"}
 OTHERS = {f"other{number}": f"cat:cs.DC AND ti:w{number}" for number in range(SEARCHED_ONE_BY_ONE)}
@@ -26,99 +20,10 @@ MANY = FEW | OTHERS
 CONFINED = "(cat:cs.DC OR cat:cs.PF)"
 
 
-@dataclass
-class World:
-    """An arXiv of made-up papers, and an installation that asks it."""
-
-    arxiv: DemoArxiv
-    clock: ManualClock
-    folder: Path
-
-    def write(
-        self, queries: dict[str, str], *, source: str = "query", first_look: int = 0, followed: int = 100
-    ) -> None:
-        """Write digest.toml, with one subscription to the first of these queries."""
-        saved = "\n".join(f"{name} = '{text}'" for name, text in queries.items())
-        names = ", ".join(f'"{name}"' for name in list(queries)[:followed])
-        (self.folder / "digest.toml").write_text(f"""
-[arxiv]
-contact = "ops@example.org"
-source = "{source}"
-api_url = "{self.arxiv.api_url}"
-oai_url = "{self.arxiv.oai_url}"
-rss_url = "{self.arxiv.rss_url}"
-
-[defaults]
-when = "at once"
-first_look = {first_look}
-cap = "none"
-
-[queries]
-{saved}
-
-[[subscriptions]]
-name = "team"
-queries = [{names}]
-to = "file:out/"
-""")
-
-    def run(self) -> PassReport:
-        """Make one pass."""
-        config = load_config(self.folder / "digest.toml", {})
-        site = open_site(config, self.clock, owner="test", jitter=lambda: 0.5)
-        try:
-            return run_pass(site)
-        finally:
-            site.close()
-
-    def run_on(self, day: int, hour: int = 12) -> list[str]:
-        """Make one pass on a day of March 2026; return the ids it told."""
-        self.clock.set(datetime(2026, 3, day, hour, tzinfo=UTC))
-        return sorted(told_ids(self.run()))
-
-    def come_out(self, number: int, **fields: object) -> str:
-        """Have a paper announced with the next mailing; return its id."""
-        paper = made_up(number, self.clock.now() + timedelta(hours=1), **fields)  # type: ignore[arg-type]  # fields of DemoPaper
-        self.arxiv.add(paper)
-        return paper.id
-
-    def asked(self, since: int = 0) -> list[str]:
-        """Return the searches made, in arXiv's words."""
-        visits = (dict(visit.params) for visit in self.arxiv.requests[since:])
-        return [params["search_query"] for params in visits if "search_query" in params]
-
-    def runs(self, source: str, key: str | None = None) -> list[PollRun]:
-        """Return the looks of a source, the newest first."""
-        config = load_config(self.folder / "digest.toml", {})
-        site = open_site(config, self.clock, owner="reader", jitter=lambda: 0.5)
-        try:
-            with site.store.read() as conn:
-                return run_store.last_runs(conn, source, 100, query_key=key)
-        finally:
-            site.close()
-
-
 @pytest.fixture
-def make_world(tmp_path: Path) -> Iterator[Callable[..., World]]:
-    running: list[DemoArxiv] = []
-
-    def make(papers: Sequence[DemoPaper] = (), name: str = "here") -> World:
-        folder = tmp_path / name
-        folder.mkdir()
-        clock = ManualClock(START)
-        running.append(DemoArxiv(papers, clock, pace=3.0))
-        return World(running[-1].__enter__(), clock, folder)
-
-    yield make
-    for arxiv in running:
-        arxiv.__exit__(None, None, None)
-        assert arxiv.violations == ()
-
-
-@pytest.fixture
-def world(make_world: Callable[..., World]) -> World:
-    """Return an arXiv with five papers of the days before."""
-    return make_world([made_up(n, START - timedelta(days=4, minutes=n), id=f"2602.{n:05d}") for n in range(1, 6)])
+def world(tmp_path: Path) -> Iterator[World]:
+    with surrounded(tmp_path, old_papers()) as made:
+        yield made
 
 
 def test_many_queries_are_asked_for_together_by_the_categories_they_are_confined_to(world: World) -> None:
@@ -248,22 +153,36 @@ def test_that_arxiv_has_nothing_for_a_new_query_is_asked_once_more(world: World)
     assert len(world.asked()) == 3
 
 
+@pytest.mark.parametrize("more", [{}, OTHERS])
+def test_a_day_of_looks_keeps_to_its_budget_of_requests(world: World, more: dict[str, str]) -> None:
+    few = {f"q{number}": f"cat:cs.PF AND abs:w{number}" for number in range(SEARCHED_ONE_BY_ONE)}
+    world.write(few | more)
+    world.run()
+    world.come_out(101)
+    world.run_on(3, 0)
+    before = len(world.asked())
+    for hour in range(1, 24):
+        world.run_on(3, hour)
+    looks_a_day = len(POLL_TIMES)
+    assert len(world.asked()) - before == looks_a_day * (1 if more else SEARCHED_ONE_BY_ONE) <= REQUESTS_A_DAY
+
+
 @pytest.mark.parametrize("source", ["query", "harvest"])
 def test_ten_thousand_queries_cost_no_more_requests_than_ten(
-    source: str, make_world: Callable[..., World], capsys: pytest.CaptureFixture[str]
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spent: dict[int, list[int]] = {}
     for count in (10, 10_000):
-        world = make_world(name=f"with-{count}")
-        world.arxiv.add(
-            *(made_up(n, START - timedelta(days=4, hours=n), id=f"2602.{n:05d}") for n in range(1, 30))
-        )
-        world.write({f"q{n}": f"cat:cs.PF AND abs:w{n}" for n in range(count)}, source=source, followed=1)
-        spent[count] = []
-        for day in (2, 3):
-            world.come_out(100 + day)
-            world.clock.set(datetime(2026, 3, day, 12, tzinfo=UTC))
-            spent[count].append(world.run().poll.requests)
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        with surrounded(folder, old_papers()) as world:
+            queries = {f"q{n}": f"cat:cs.PF AND abs:w{n}" for n in range(count)}
+            world.write(queries, source=source, followed=1)
+            spent[count] = []
+            for day in (2, 3):
+                world.come_out(100 + day)
+                world.clock.set(datetime(2026, 3, day, 12, tzinfo=UTC))
+                spent[count].append(world.run().poll.requests)
     with capsys.disabled():
         print(f"\n{source}: requests of two runs with so many saved queries: {spent}")  # noqa: T201 - a figure to read
     assert spent[10] == spent[10_000]

@@ -1,0 +1,104 @@
+"""A made-up arXiv and an installation that asks it in whichever way, under one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from digest.clock import ManualClock
+from digest.config import load_config
+from digest.demo.archive import DemoPaper
+from digest.demo.arxiv import DemoArxiv
+from digest.pipeline import PassReport, open_site, run_pass
+from digest.store import runs as run_store
+from digest.store.runs import PollRun
+from tests.acceptance.made import START, made_up, told_ids
+
+
+@dataclass
+class World:
+    """An arXiv of made-up papers, and an installation that asks it."""
+
+    arxiv: DemoArxiv
+    clock: ManualClock
+    folder: Path
+
+    def write(
+        self, queries: dict[str, str], *, source: str = "query", first_look: int = 0, followed: int = 100
+    ) -> None:
+        """Write digest.toml, with one subscription to the first of these queries."""
+        saved = "\n".join(f"{name} = '{text}'" for name, text in queries.items())
+        names = ", ".join(f'"{name}"' for name in list(queries)[:followed])
+        (self.folder / "digest.toml").write_text(f"""
+[arxiv]
+contact = "ops@example.org"
+source = "{source}"
+api_url = "{self.arxiv.api_url}"
+oai_url = "{self.arxiv.oai_url}"
+rss_url = "{self.arxiv.rss_url}"
+
+[defaults]
+when = "at once"
+first_look = {first_look}
+cap = "none"
+
+[queries]
+{saved}
+
+[[subscriptions]]
+name = "team"
+queries = [{names}]
+to = "file:out/"
+""")
+
+    def run(self) -> PassReport:
+        """Make one pass."""
+        config = load_config(self.folder / "digest.toml", {})
+        site = open_site(config, self.clock, owner="test", jitter=lambda: 0.5)
+        try:
+            return run_pass(site)
+        finally:
+            site.close()
+
+    def run_on(self, day: int, hour: int = 12) -> list[str]:
+        """Make one pass on a day of March 2026; return the ids it told."""
+        self.clock.set(datetime(2026, 3, day, hour, tzinfo=UTC))
+        return sorted(told_ids(self.run()))
+
+    def come_out(self, number: int, **fields: object) -> str:
+        """Have a paper announced with the next mailing; return its id."""
+        paper = made_up(number, self.clock.now() + timedelta(hours=1), **fields)  # type: ignore[arg-type]  # fields of DemoPaper
+        self.arxiv.add(paper)
+        return paper.id
+
+    def asked(self, since: int = 0) -> list[str]:
+        """Return the searches made, in arXiv's words."""
+        visits = (dict(visit.params) for visit in self.arxiv.requests[since:])
+        return [params["search_query"] for params in visits if "search_query" in params]
+
+    def runs(self, source: str, key: str | None = None) -> list[PollRun]:
+        """Return the looks of a source, the newest first."""
+        config = load_config(self.folder / "digest.toml", {})
+        site = open_site(config, self.clock, owner="reader", jitter=lambda: 0.5)
+        try:
+            with site.store.read() as conn:
+                return run_store.last_runs(conn, source, 100, query_key=key)
+        finally:
+            site.close()
+
+
+@contextmanager
+def surrounded(folder: Path, papers: Sequence[DemoPaper] = ()) -> Iterator[World]:
+    """Yield a world in a folder, and hold it to the pace when it ends."""
+    clock = ManualClock(START)
+    with DemoArxiv(papers, clock, pace=3.0) as arxiv:
+        yield World(arxiv, clock, folder)
+        assert arxiv.violations == ()
+
+
+def old_papers() -> list[DemoPaper]:
+    """Return five papers of the days before."""
+    return [made_up(n, START - timedelta(days=4, minutes=n), id=f"2602.{n:05d}") for n in range(1, 6)]

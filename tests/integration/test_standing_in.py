@@ -1,0 +1,145 @@
+"""Where harvests keep failing the search stands in; what can wait takes no more requests than are to spare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from digest.messages import Occasion
+from digest.pipeline import PassReport
+from digest.planning.polls import REQUESTS_A_DAY, REQUESTS_A_RUN
+from tests.acceptance.made import START, made_up, told_ids
+from tests.integration.searching_worlds import World, old_papers, surrounded
+
+FEW = {"perf": "cat:cs.PF", "numbers": "cat:math.NA"}
+CONFINED = "(cat:cs.PF OR (cat:math.NA OR cat:cs.NA))"
+NOON = datetime(2026, 3, 3, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with surrounded(tmp_path, old_papers()) as made:
+        made.write(FEW, source="harvest")
+        made.run()
+        yield made
+
+
+def break_harvests(world: World, kind: str = "500", times: int = 1000) -> None:
+    world.arxiv.faults.add(kind, times=times, path="/oai")
+
+
+def run_at(world: World, moment: datetime) -> PassReport:
+    world.clock.set(moment)
+    return world.run()
+
+
+def test_a_harvest_that_keeps_failing_is_stood_in_for_by_one_search(world: World) -> None:
+    id_ = world.come_out(101)
+    break_harvests(world)
+    for hours in (0, 1, 2):
+        assert told_ids(run_at(world, NOON + timedelta(hours=hours))) == []
+    assert world.asked() == []
+    report = run_at(world, NOON + timedelta(hours=4))
+    assert told_ids(report) == [id_]
+    assert world.asked() == [CONFINED]
+    assert "arXiv failed inside" in report.poll.failures[0]
+    assert report.poll.failures[1].startswith("arXiv's search stood in for the harvest: ")
+    assert not report.plan.digests[0].coverage.is_complete
+
+
+def test_it_stands_in_once_for_each_time_a_harvest_was_due(world: World) -> None:
+    world.come_out(101)
+    break_harvests(world)
+    for hours in (0, 4, 6, 7):
+        run_at(world, NOON + timedelta(hours=hours))
+    assert len(world.asked()) == 1
+    run_at(world, NOON + timedelta(hours=9))
+    assert len(world.asked()) == 2, "15:00 in New York has passed since"
+
+
+def test_the_next_harvest_that_succeeds_repeats_nothing_and_misses_nothing(world: World) -> None:
+    told = []
+    first = world.come_out(101)
+    other = world.come_out(102, categories=("hep-th",))
+    break_harvests(world, times=6)
+    for hours in (0, 4):
+        told += told_ids(run_at(world, NOON + timedelta(hours=hours)))
+    assert told == [first]
+    late = world.come_out(103)
+    assert world.run_on(4) == [late]
+    world.write(FEW | {"high": "cat:hep-th"}, source="harvest", first_look=7)
+    assert world.run_on(5) == [other], "the harvest met what the search was not confined to"
+
+
+def test_what_was_submitted_days_before_the_last_good_harvest_is_met(world: World) -> None:
+    world.run_on(8)
+    held = made_up(150, datetime(2026, 3, 5, 20, tzinfo=UTC), announced=datetime(2026, 3, 9, 0, 1, tzinfo=UTC))
+    world.arxiv.add(held)
+    break_harvests(world)
+    world.run_on(9, 8)
+    assert world.run_on(9) == [held.id]
+
+
+@pytest.mark.parametrize("kind", ["429", "403", "redirect"])
+def test_where_arxiv_wants_to_be_left_alone_it_is_not_asked_elsewhere(world: World, kind: str) -> None:
+    world.come_out(101)
+    break_harvests(world, kind)
+    for hours in (0, 5, 10, 24):
+        assert run_at(world, NOON + timedelta(hours=hours)).poll.failures
+    assert world.asked() == []
+
+
+def test_a_search_that_fails_too_is_told_and_tried_when_the_next_look_is_due(world: World) -> None:
+    id_ = world.come_out(101)
+    break_harvests(world)
+    world.arxiv.faults.add("500", times=6, path="/api/query")
+    run_at(world, NOON)
+    assert len(run_at(world, NOON + timedelta(hours=4)).poll.failures) == 2
+    assert told_ids(run_at(world, NOON + timedelta(hours=6))) == []
+    assert told_ids(run_at(world, NOON + timedelta(hours=9))) == [id_]
+
+
+def test_without_any_saved_query_nothing_is_searched_for(world: World) -> None:
+    world.write({"broken": "cat:("}, source="harvest")
+    break_harvests(world)
+    for hours in (0, 4):
+        run_at(world, NOON + timedelta(hours=hours))
+    assert world.asked() == []
+
+
+def list_first_looks(report: PassReport) -> int:
+    return sum(len(digest.entries) for digest in report.plan.digests if digest.occasion is Occasion.FIRST_LOOK)
+
+
+def add_rare(world: World, count: int) -> dict[str, str]:
+    """Add old papers of which new saved queries match one each."""
+    for number in range(count):
+        long_ago = START - timedelta(days=400 + number)
+        world.arxiv.add(made_up(number, long_ago, id=f"2412.{number + 1:05d}", title=f"Rare w{number}"))
+    return FEW | {f"rare{number}": f"ti:w{number}" for number in range(count)}
+
+
+@pytest.mark.parametrize("source", ["harvest", "query"])
+def test_a_first_look_without_a_request_to_spare_waits_for_a_later_pass(world: World, source: str) -> None:
+    if source == "query":
+        world.write(FEW | {f"more{n}": f"ti:m{n}" for n in range(5)}, source=source)
+        world.run()
+    queries = add_rare(world, 10)
+    world.write(queries, source=source, first_look=7)
+    shown, spent = [], []
+    for minutes in (5, 10, 15):
+        before = len(world.asked())
+        shown.append(list_first_looks(run_at(world, START + timedelta(minutes=minutes))))
+        spent.append(len(world.asked()) - before)
+    assert shown == spent == [REQUESTS_A_RUN, 10 - REQUESTS_A_RUN, 0]
+
+
+def test_of_very_many_first_looks_most_are_taken_from_what_is_stored(world: World) -> None:
+    world.write(add_rare(world, 60), source="harvest", first_look=7)
+    for minutes in range(0, 60, 5):
+        run_at(world, START + timedelta(minutes=minutes))
+    assert len(world.arxiv.requests) <= REQUESTS_A_DAY
+    assert len(world.asked()) > REQUESTS_A_DAY // 2
