@@ -12,7 +12,7 @@ from digest.announcements import Kind, estimate_mailings, latest_mailing, mailin
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
 from digest.comparing import Horizon, compare_papers
-from digest.errors import ArxivDoubtful, ArxivError, ArxivRejected
+from digest.errors import ArxivDoubtful, ArxivError, ArxivFaulted, ArxivRejected
 from digest.papers import ArxivId
 from digest.pipeline.horizons import read_judge
 from digest.planning.doubts import Walked, doubt_harvest, doubt_search
@@ -62,6 +62,7 @@ class PollReport:
         quarantined: entries set aside because they could not be read.
         failures: what went wrong, one sentence each.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
+        faulted: searches for single saved queries that arXiv failed at inside.
         requests: made to arXiv.
         awaiting: canonical queries whose first look waits until there is a request to spare.
         mailings: how many papers announced for the first time each mailing brought, by Eastern date.
@@ -77,6 +78,7 @@ class PollReport:
     quarantined: int = 0
     failures: list[str] = field(default_factory=list)
     is_cut_short: bool = False
+    faulted: int = 0
     requests: int = 0
     awaiting: frozenset[str] = frozenset()
     mailings: Counter[date] = field(default_factory=Counter)
@@ -121,6 +123,7 @@ class RecordedRun:
     ) -> None:
         self._site, self._report, self._source, self._query_key = site, report, source, query_key
         self._is_bootstrap, self._lookback, self._together = is_bootstrap, lookback, together
+        self._is_single = source is Source.QUERY and query_key != ""
         self._judge_text, self._judge = judge, read_judge(judge)
         self._id = 0
         self._pages = self._papers = self._new = self._changed = self._quarantined = 0
@@ -145,7 +148,12 @@ class RecordedRun:
 
     @property
     def stops_all(self) -> bool:
-        """Whether asking for anything else now is pointless: arXiv is away, or asked for a pause."""
+        """Whether asking for anything else now is pointless: arXiv is away, or asked for a pause.
+
+        arXiv fails inside at some queries for good, so one such search speaks of its query alone.
+        """
+        if isinstance(self.failure, ArxivFaulted) and self._is_single:
+            return self._report.faulted > 1
         return self.failure is not None and not isinstance(self.failure, ArxivRejected)
 
     @contextmanager
@@ -188,6 +196,7 @@ class RecordedRun:
         except ArxivError as error:
             self.failure = error
             self._report.failures.append(error.message)
+            self._report.faulted += isinstance(error, ArxivFaulted) and self._is_single
             self._report.is_cut_short = self._report.is_cut_short or self.stops_all
             self._fail(error.message)
         else:
