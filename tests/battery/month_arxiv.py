@@ -114,6 +114,8 @@ class StandInArxiv:
         }
         options = {"--papers": served, "--now": _write(now), "--port": 0, "--pace": 3.0, "--pace-clock": "sim"}
         options |= {"--oai-page": OAI_PAGE, "--oai-lag": OAI_LAG / timedelta(hours=1)}
+        # It prints a traceback for each connection that a dead process leaves behind.
+        self._noise = (scratch / "standin.log").open("wb")
         self._process = subprocess.Popen(  # noqa: S603 - the path comes from the person running the battery
             [
                 sys.executable,
@@ -121,6 +123,7 @@ class StandInArxiv:
                 *(str(word) for pair in options.items() for word in pair),
             ],
             stdout=subprocess.PIPE,
+            stderr=self._noise,
             text=True,
         )
         assert self._process.stdout is not None
@@ -137,6 +140,7 @@ class StandInArxiv:
         self._process.wait(10)
         assert self._process.stdout is not None
         self._process.stdout.close()
+        self._noise.close()
 
     @property
     def short_ids(self) -> int:

@@ -103,18 +103,27 @@ when = "at once"
 
 @dataclass(frozen=True)
 class Subscribed:
-    """What a subscription asked for, as the verdict needs it: `category` "" stands for every paper."""
+    """What a subscription asked for, as the verdict needs it.
+
+    Attributes:
+        name: its own.
+        category: of its saved query; "" for every paper.
+        kinds: what it is told of.
+        address: where its mails go, "" where it gets none.
+        speaks_each_mailing: every mailing has to bring a digest or a note of its own.
+    """
 
     name: str
     category: str
     kinds: frozenset[str]
     address: str = ""
+    speaks_each_mailing: bool = False
 
 
 _ALL_KINDS = frozenset({"new", "cross-list", "replacement", "withdrawal"})
 SUBSCRIBED = (
-    Subscribed("everything", "", _ALL_KINDS),
-    Subscribed("rare", RARE, _ALL_KINDS, "rare@example.org"),
+    Subscribed("everything", "", _ALL_KINDS, speaks_each_mailing=True),
+    Subscribed("rare", RARE, _ALL_KINDS, "rare@example.org", speaks_each_mailing=True),
     Subscribed("learning", LEARNING, frozenset({"new"}), "learning@example.org"),
     Subscribed("lattice", LATTICE, frozenset({"new", "cross-list"}), "lattice@example.org"),
 )

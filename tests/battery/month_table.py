@@ -49,6 +49,7 @@ def write_table(tally: Tally, verdict: Verdict, asked: Sequence[Asked], endings:
         ("changes seen as one with the next", str(counts.get("merged", 0))),
         ("longest until stored", str(late[0])),
         ("stored over a day late", str(sum(delay > timedelta(days=1) for delay in verdict.delays))),
+        ("longest from stored to told", str(max(verdict.waits, default=timedelta(0)))),
         ("digests", f"{counts['digests']}, of them {counts.get('said complete', 0)} calling a mailing complete"),
         ("  quiet notes", str(counts.get("quiet notes", 0))),
         *((name, f"{number:,} papers") for name, number in counts.items() if name.startswith("told to")),

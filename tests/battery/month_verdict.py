@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email import message_from_bytes, policy
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tests.battery.month_life import Tally
 
 _EDIT_MARGIN = timedelta(days=7)
+_LONGEST_WAIT = timedelta(days=4)
+"""From a Friday's change to Sunday's mailing, and another two days for trouble."""
+
 _MOST_TIMES = 2
 """How often the same mail may come: once more where the mail server's last answer was lost."""
 
@@ -45,6 +48,7 @@ class Verdict:
     counts: dict[str, int] = field(default_factory=dict)
     looks: Counter[str] = field(default_factory=Counter)
     delays: list[timedelta] = field(default_factory=list)
+    waits: list[timedelta] = field(default_factory=list)
 
     def accuse(self, heading: str, text: str) -> None:
         """Add a finding."""
@@ -62,8 +66,10 @@ def judge(home: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMail, .
         _judge_claim(told, steps, book, verdict)
     for subscribed in SUBSCRIBED:
         _judge_told(subscribed, steps, book, verdict)
+        _judge_waits(subscribed, steps, book, oracle.readings[-1], verdict)
         if subscribed.address:
             _judge_mails(subscribed, steps, book, mails, verdict)
+    _judge_last_mailing(tally, book, verdict)
     _judge_feed(home / FEED, steps, verdict)
     _count(oracle, tally, book, mails, verdict)
     return verdict
@@ -204,6 +210,33 @@ def _judge_told(subscribed: Subscribed, steps: list[Expected], book: Book, verdi
         kinds = [kind for digest in digests for id_, kind in digest.papers if id_ == paper_id]
         if kinds and "new" not in kinds and "withdrawal" not in kinds[:1]:
             verdict.accuse("news told as something else", f"{subscribed.name}: {paper_id} as {', '.join(kinds)}")
+
+
+def _judge_waits(
+    subscribed: Subscribed, steps: list[Expected], book: Book, end: datetime, verdict: Verdict
+) -> None:
+    """What is stored is told within days, whatever goes wrong meanwhile."""
+    told_at: dict[str, list[datetime]] = {}
+    for told in book.digests:
+        if told.subscription == subscribed.name:
+            for paper_id, _ in told.papers:
+                told_at.setdefault(paper_id, []).append(told.planned_at)
+    for step in steps:
+        if step.change is not None and _is_wanted(subscribed, step):
+            found_at = step.change.found_at
+            heard = min((at for at in told_at.get(step.paper_id, ()) if at >= found_at), default=end)
+            verdict.waits.append(heard - found_at)
+            if heard - found_at > _LONGEST_WAIT:
+                words = f"{step.paper_id} ({step.kind}) stored {found_at:%m-%d %H:%M}Z"
+                verdict.accuse("kept back for days", f"{subscribed.name}: {words}, told {heard - found_at} later")
+
+
+def _judge_last_mailing(tally: Tally, book: Book, verdict: Verdict) -> None:
+    """A day of calm is enough for the digest of the last mailing."""
+    for subscribed in SUBSCRIBED:
+        slots = {told.slot for told in book.digests if told.subscription == subscribed.name}
+        if subscribed.speaks_each_mailing and f"mailing:{tally.mailings[-1]}" not in slots:
+            verdict.accuse("last mailing never told", f"{subscribed.name}: {tally.mailings[-1]}")
 
 
 def _judge_mails(
