@@ -90,6 +90,7 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
     elif due == [JOINT]:
         _search_together(site, report, horizons, pasts, last[JOINT])
     else:
+        due.sort(key=lambda text: (horizons.is_newcomer(text), last[text].failures, text))
         _search_one_by_one(site, report, horizons, pasts, {text: revisions[text] for text in due})
 
 
@@ -125,14 +126,15 @@ def _search_one_by_one(
     pasts: dict[str, SearchPast],
     revisions: dict[str, ActiveRevision],
 ) -> None:
-    """Ask once per distinct saved query, those asked before first.
+    """Ask once per distinct saved query, those asked before first, and of them those that failed last.
 
     A query asked for the first time shows old papers, and among them ones that are news to the queries
-    before it; so the others look first, and what their look failed to bring stays news.
+    before it; so the others look first, and what their look failed to bring stays news. And where arXiv
+    fails inside at some for good, they keep none of the others waiting.
     """
-    for text in sorted(revisions, key=lambda text: (horizons.is_newcomer(text), text)):
+    for text, revision in revisions.items():
         report.was_due = True
-        site.progress.begin("poll", f"{revisions[text].name}: {revisions[text].text}")
+        site.progress.begin("poll", f"{revision.name}: {revision.text}")
         days, until = plan_search(pasts[text], site.clock.now())
         with site.store.read() as conn:
             before = run_store.last_runs(conn, Source.QUERY, 1, query_key=text)

@@ -93,6 +93,21 @@ def test_a_query_arxiv_fails_at_inside_is_asked_for_a_few_times_and_the_others_g
     assert_all_follows(searching)
 
 
+def test_queries_arxiv_fails_at_for_good_keep_none_of_the_others_waiting(searching: World) -> None:
+    def bend(request: Request) -> Answer | None:
+        is_perf = "cs.PF" in request.param("search_query")
+        body = atom.write_error(atom.INTERNAL_ERROR, searching.clock.now())
+        return None if is_perf else Answer(body, 500, atom.MEDIA_TYPE)
+
+    searching.arxiv.bend = bend
+    searching.look()
+    searching.clock.set(NOON + timedelta(hours=9))
+    searching.look()
+    assert searching.last_run("query").query_key != "cat:cs.PF", "it was asked for before those that failed"
+    assert sorted(searching.list_changes()) == sorted(searching.expected)
+    assert_all_follows(searching, after=timedelta(hours=2))
+
+
 def test_an_arxiv_that_fails_at_everything_is_not_asked_for_every_saved_query(searching: World) -> None:
     made = len(searching.arxiv.requests)
     searching.arxiv.faults.add("500", times=99)
