@@ -167,6 +167,9 @@ class Document:
         parser.close()
         self._note(parser)
         yield from self._take_entries(is_end=True)
+        holder = self._find_holder(self._root) if self._root is not None else None
+        if holder is not None and holder.text and not holder.text.isspace():
+            raise ArxivUnreadable("there is text before the entries", hint=TRY_AGAIN)
 
     def _note(self, parser: XMLPullParser[Element]) -> int:
         """Count the elements that have begun, and judge the root when it has; return how many they are."""
@@ -188,22 +191,34 @@ class Document:
         root = self._root
         if root is None:
             return
-        holders = self._roots[root.tag]
-        lists = [child for child in root if child.tag in holders] if holders else [root]
+        holder = self._find_holder(root)
+        if holder is None:
+            return
+        children = holder[:] if is_end else holder[:-1]
+        beside = []
+        for child in children:
+            if child.tag in self._names:
+                self._given += 1
+                yield child
+            else:
+                beside.append(child)
+            if child.tail and not child.tail.isspace():
+                raise ArxivUnreadable("there is text between the entries", hint=TRY_AGAIN)
+        holder[: len(children)] = beside
+        if len(beside) > _MOST_BESIDE:
+            raise ArxivHostile("the body has more beside its entries than any page has", hint=TRY_AGAIN)
+
+    def _find_holder(self, root: Element) -> Element | None:
+        """Return the element that holds the entries, None where it has not begun."""
+        names = self._roots[root.tag]
+        if not names:
+            return root
+        if len(root) > _MOST_BESIDE:
+            raise ArxivHostile("the body has more beside its list than any page has", hint=TRY_AGAIN)
+        lists = [child for child in root if child.tag in names]
         if len(lists) > 1:
             raise ArxivUnreadable("there is more than one list of entries", hint=TRY_AGAIN)
-        for holder in lists:
-            children = holder[:] if is_end else holder[:-1]
-            beside = []
-            for child in children:
-                if child.tag in self._names:
-                    self._given += 1
-                    yield child
-                else:
-                    beside.append(child)
-            holder[: len(children)] = beside
-            if len(beside) > _MOST_BESIDE:
-                raise ArxivHostile("the body has more beside its entries than any page has", hint=TRY_AGAIN)
+        return lists[0] if lists else None
 
     def _check_depth(self) -> None:
         element, depth = self._root, 0

@@ -164,11 +164,12 @@ def _refuse_errors(root: Element) -> bool:
 def _read_token(root: Element, listed: Element, records: int) -> str | None:
     """Return the token of the next page, None where the list ends here and nothing hints at damage."""
     most = 1 if listed.tag == _LISTS[0] else 0
-    if any(child.tag != _TOKEN for child in listed) or len(listed) > most or (not most and records > 1):
+    tokens = list(root.iter(_TOKEN))
+    if list(listed) != tokens or len(tokens) > most or (not most and records > 1):
         raise ArxivUnreadable("the list holds something that does not belong there", hint=TRY_AGAIN)
-    token = read_text(listed.find(_TOKEN)).strip()
+    token = read_text(tokens[0]).strip() if tokens else ""
     request = root.find(_REQUEST)
-    if not len(listed) and request is not None and request.get("resumptionToken"):
+    if not tokens and request is not None and request.get("resumptionToken"):
         # Where a list came in pages its last one says so, by an empty token; only a single page need not.
         raise ArxivShort("the list goes on from a token and does not say that it ends", hint=TRY_AGAIN)
     return token or None

@@ -18,7 +18,7 @@ from digest.errors import (
 
 
 def read(body: bytes) -> list[str]:
-    return [part.text or "" for part in Document(body, roots={"r": ()}, entries=("p",))]
+    return [part.text or "" for part in Document(body, roots={"r": (), "s": ("list",)}, entries=("p",))]
 
 
 def test_parts_come_in_order_and_everything_else_stays_in_the_root() -> None:
@@ -123,6 +123,13 @@ def test_an_entry_that_stands_where_none_belongs_is_no_entry_and_no_page_either(
             read(body)
 
 
+def test_text_between_the_entries_may_be_entries_that_something_hides() -> None:
+    for body in (b"<r><p>x</p><![CDATA[<p>y</p>]]></r>", b"<r><![CDATA[<p>y</p>]]><p>x</p></r>", b"<r>y</r>"):
+        with pytest.raises(ArxivUnreadable, match="there is text"):
+            read(body)
+    assert read(b"<r>\n <!-- y --><p>x</p> \n<a>y</a>\t</r>") == ["x"]
+
+
 def test_entries_may_be_held_by_a_child_of_the_root_and_then_by_one_alone() -> None:
     def read_held(body: bytes) -> list[str]:
         document = Document(body, roots={"r": ("list", "other")}, entries=("p",))
@@ -142,8 +149,9 @@ def test_entries_may_be_held_by_a_child_of_the_root_and_then_by_one_alone() -> N
         b"<r>" + b"<a/>" * 20_000 + b"</r>",
         b"<r>" + b"<p/><a/>" * 5_000 + b"</r>",
         b"<r>" + b"<p><a/><a/></p>" * 7_000 + b"</r>",
+        b"<s>" + b"<a/>" * 5_000 + b"</s>",
     ],
-    ids=["beside", "between", "within"],
+    ids=["beside", "between", "within", "beside the list"],
 )
 def test_more_elements_than_any_page_has_are_not_kept(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "MOST_ELEMENTS", 20_000)

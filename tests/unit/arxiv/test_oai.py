@@ -146,6 +146,10 @@ def test_a_list_that_came_in_pages_ends_only_where_it_says_so() -> None:
     [
         oai_page(oai_entry(), token="t").replace(b"resumptionToken", b"resumptiontoken"),
         oai_page(oai_entry(), "<resumptionToken/>", token="t"),
+        oai_page(oai_entry(), token="").replace(
+            b"<ListRecords>", b"<resumptionToken>t</resumptionToken><ListRecords>"
+        ),
+        oai_page(oai_entry(), "<![CDATA[<resumptionToken>t</resumptionToken>]]>"),
         oai_page(oai_entry(), oai_entry(id_="2611.00002").replace("record>", "recor>")),
         oai_page(oai_entry(), oai_entry(id_="2611.00002"), verb="GetRecord"),
         oai_page(oai_entry(), token="t", verb="GetRecord"),
