@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.messages import DeliveryState
-from digest.pipeline.covering import load_whole_coverage
+from digest.pipeline.covering import JOINT, load_whole_coverage
 from digest.planning.coverage import is_late
+from digest.planning.searches import is_asked_together
 from digest.store import cursors as cursor_store
 from digest.store import deliveries as outbox_store
 from digest.store import mailings as mailing_store
@@ -169,10 +170,11 @@ def _find_failed_look(conn: Connection, source: str, keys: Iterable[str]) -> Ite
 
 
 def polled_keys(conn: Connection, source: str) -> list[str]:
-    """Return what is asked of arXiv: everything at once, or each distinct saved query."""
+    """Return what is asked of arXiv, as keys of looks: everything at once, or each distinct saved query."""
     if source == "harvest":
-        return [""]
-    return list(dict.fromkeys(revision.canonical for revision in query_store.active_revisions(conn)))
+        return [JOINT]
+    texts = list(dict.fromkeys(revision.canonical for revision in query_store.active_revisions(conn)))
+    return [JOINT] if is_asked_together(texts) else texts
 
 
 def write_age(age: timedelta) -> str:

@@ -7,7 +7,6 @@ ten; what matches is decided here either way.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -72,17 +71,14 @@ _RUNS_SEARCHED = 24
 
 
 def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
-    """Ask for every distinct saved query, each by itself or all together.
-
-    No look is confirmed by a second one half an hour later, as a harvest is: that would prove nothing.
-    """
+    """Ask for every distinct saved query, each by itself or all together."""
     now = site.clock.now()
     with site.store.read() as conn:
         horizons = load_horizons(conn)
         revisions = {revision.canonical: revision for revision in query_store.active_revisions(conn)}
         pasts = _load_pasts(conn, horizons, revisions)
         keys = [JOINT] if is_asked_together(revisions) else list(revisions)
-        last = {key: replace(run_store.last_looks(conn, Source.QUERY, key), news=None) for key in keys}
+        last = {key: run_store.last_looks(conn, Source.QUERY, key) for key in keys}
     due = [key for key in keys if even_if_not_due or is_poll_due(last[key], now)]
     report.is_bootstrap = bool(due) and all(map(horizons.is_newcomer, revisions))
     if not due and keys:

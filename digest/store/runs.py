@@ -12,7 +12,7 @@ from sqlalchemy import func, insert, select, update
 
 from digest.papers import ArxivId
 from digest.planning import PollSummary
-from digest.planning.polls import LastLooks
+from digest.planning.polls import LastLooks, Source
 from digest.store.cursors import load_cursor
 from digest.store.gate import is_held
 from digest.store.schema import poll_runs
@@ -297,7 +297,10 @@ def load_horizon(conn: Connection, run_id: int) -> str:
 
 
 def last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
-    """Return when a source was last looked at and with what; runs whose process died say nothing."""
+    """Return when a source was last looked at and with what; runs whose process died say nothing.
+
+    News of a search are not told: a second look soon after would prove nothing.
+    """
     ended = (
         select(poll_runs.c.outcome, poll_runs.c.finished_at, poll_runs.c.new, poll_runs.c.is_bootstrap)
         .where(
@@ -312,7 +315,9 @@ def last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
     rows = conn.execute(ended).all()
     failed = list(takewhile(lambda row: row.outcome in _FAILED, rows))
     complete = rows[len(failed)] if len(failed) < len(rows) else None
-    brought_news = complete is not None and complete.new > 0 and not complete.is_bootstrap
+    brought_news = (
+        source == Source.HARVEST and complete is not None and complete.new > 0 and not complete.is_bootstrap
+    )
     return LastLooks(
         complete=load_cursor(conn, source, query_key).last_complete_at,
         failure=failed[0].finished_at if failed else None,
