@@ -119,7 +119,7 @@ class Document:
 
     Raises (while iterating):
         ArxivThrottled, ArxivHostile, ArxivUnreadable: see `check_body`; or the root is another element,
-            or an entry stands where none belongs.
+            or there is an entry where none belongs, text between entries, or far too much of something.
         ArxivTruncated: it breaks off or is not well-formed.
     """
 
