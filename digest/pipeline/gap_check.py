@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from digest.pipeline.site import Site
     from digest.planning.gaps import Gap
 
+RESERVED = 2
+"""Requests for ids never asked for yet, whatever else was asked that day: a mailing is not complete before."""
+
 
 def check_gaps(site: Site, report: PollReport) -> None:
     """Ask for the ids that are missing, as far as the budget of requests goes; only after a complete harvest."""
@@ -53,7 +56,8 @@ def check_gaps(site: Site, report: PollReport) -> None:
             gap_store.void_gaps(conn, [(gap, SPARSE) for gap in gap_store.load_open(conn)], now)
         due = choose_due(gap_store.load_open(conn), now)
         made_today = overview.count_requests(conn, now - timedelta(hours=24))
-    spare = spare_requests(report.requests, made_today)
+    is_untold = any(gap.asked_at is None for gap in due)
+    spare = max(spare_requests(report.requests, made_today), RESERVED if is_untold else 0)
     one_by_one = asked_one_by_one([gap.id for gap in due], spare)
     asked = due if one_by_one else due[: spare * IDS_LIMIT]
     if asked:

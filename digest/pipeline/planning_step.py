@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from digest.announcements import alarm_moment
 from digest.errors import DigestError
 from digest.messages import Occasion
 from digest.pipeline.covering import load_coverage
@@ -26,6 +27,7 @@ from digest.subscriptions import CadenceKind, QuietDays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -110,7 +112,7 @@ def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: t
     with site.store.begin() as conn:
         rows = match_store.pending_matches(conn, due.id, due.plan_after)
         coverage = _load_coverage(conn, site, due)
-        if _is_waiting(cadence.kind, coverage, now - due.next_due_at, patience, has_papers=bool(rows)):
+        if _is_waiting(cadence.kind, coverage, due.next_due_at, now, patience, has_papers=bool(rows)):
             report.waiting.append(due.subscription.name)
             return
         if cadence.kind is CadenceKind.AT_ONCE:
@@ -125,12 +127,26 @@ def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: t
 
 
 def _is_waiting(
-    kind: CadenceKind, coverage: Coverage, late: timedelta, patience: timedelta, *, has_papers: bool
+    kind: CadenceKind,
+    coverage: Coverage,
+    due_at: datetime,
+    now: datetime,
+    patience: timedelta,
+    *,
+    has_papers: bool,
 ) -> bool:
-    """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end."""
+    """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end.
+
+    A digest `on announcement` waits for its mailing as long as that takes, but papers that have come are
+    not kept back for those that may be missing: in the morning they go out, with a line that says so.
+    """
     if kind is CadenceKind.AT_ONCE or (coverage.is_complete if has_papers else coverage.is_settled):
         return False
-    return kind is CadenceKind.ANNOUNCEMENT or late < patience
+    if kind is not CadenceKind.ANNOUNCEMENT:
+        return now - due_at < patience
+    if not has_papers or coverage.is_awaited or coverage.mailing is None:
+        return True
+    return now < alarm_moment(coverage.mailing)
 
 
 def _speaks_on_quiet_days(subscription: Subscription, coverage: Coverage) -> bool:

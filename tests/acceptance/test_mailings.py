@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import insert
 
 from digest.announcements import Kind
 from digest.clock import ManualClock
 from digest.demo.arxiv import DemoArxiv
 from digest.messages import Coverage
 from digest.pipeline import PassReport
+from digest.planning.polls import REQUESTS_A_DAY
 from digest.store import gaps, open_store
+from digest.store.schema import requests
 from tests.acceptance.made import START, edit, made_up, told, told_ids
 from tests.acceptance.worlds import Installation
 
@@ -185,3 +188,41 @@ def test_where_a_witness_is_wanted_arxivs_own_listing_is_kept_once_the_mailing_i
     assert all(report.poll.requests <= 6 for report in here.reports)
     said = here.command("verify")
     assert "mailing of Tue 3 Mar: 10 listed as new, all stored" in said
+
+
+def test_papers_that_came_are_not_kept_back_for_ever_for_ids_that_cannot_be_asked_for(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, *range(21, 24), *range(30, 40))
+    arxiv.faults.add("500", path="/api/query", times=1000)
+    for hours in (2.8, 4.6, 7.6):
+        assert look(here, clock, TUESDAY + timedelta(hours=hours)).plan.digests == []
+    morning = look(here, clock, TUESDAY + timedelta(hours=13.1))
+    (coverage,) = coverages(morning)
+    assert (coverage.is_complete, len(told_ids(morning))) == (False, 13)
+
+
+def test_ids_never_asked_for_are_asked_for_even_when_the_days_budget_is_spent(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, *range(21, 24), *range(30, 40))
+    clock.set(TUESDAY + timedelta(hours=2))
+    with open_store(f"sqlite:///{here.folder / 'digest.db'}").begin() as conn:
+        for _ in range(REQUESTS_A_DAY):
+            conn.execute(insert(requests).values(_spent(clock.now())))
+    report = look(here, clock, TUESDAY + LOOKS[0])
+    assert report.poll.requests == 2
+    assert coverages(report)[0].is_complete
+
+
+def _spent(at: datetime) -> dict[str, object]:
+    texts = dict.fromkeys(("url", "sha256", "detail"), "")
+    return {
+        "at": at,
+        "method": "GET",
+        "status": 503,
+        "milliseconds": 1,
+        "size": 0,
+        "outcome": "throttled",
+        **texts,
+    }
