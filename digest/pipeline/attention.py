@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.messages import DeliveryState
+from digest.pace import Outcome
 from digest.pipeline.covering import JOINT, load_whole_coverage
 from digest.planning.coverage import is_late
 from digest.planning.searches import is_asked_together
@@ -19,7 +20,7 @@ from digest.store import runs as run_store
 from digest.telemetry.health import LONGEST_WAIT, STALE_POLL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -38,6 +39,15 @@ _CRON_PAUSE = timedelta(hours=26)
 
 _REMEMBERED = timedelta(days=7)
 """How long entries that were set aside are told of: looks overlap, so they are met again within days."""
+
+_LEFT_ALONE: Mapping[str, tuple[str, str]] = {
+    Outcome.THROTTLED: ("it asked for a pause", "waiting is all that helps"),
+    Outcome.REFUSED: (
+        "it blocks this client (403)",
+        "check [arxiv] contact, then wait; see https://info.arxiv.org/help/robots.html",
+    ),
+}
+"""Why, and what to do about it, by what the gate keeps as the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +138,8 @@ def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
 def _find_intake_troubles(conn: Connection, source: str, now: datetime, breaker: Breaker) -> Iterator[Trouble]:
     if breaker.seconds:
         pause = write_age(timedelta(seconds=breaker.seconds))
-        yield Trouble(f"arXiv is left alone for {pause}: {breaker.reason}", "waiting is all that helps")
+        why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, "waiting is all that helps"))
+        yield Trouble(f"arXiv is left alone for {pause}: {why}", remedy)
     keys = polled_keys(conn, source)
     looks = {key: cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys}
     complete = [look for look in looks.values() if look is not None]
