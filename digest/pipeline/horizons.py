@@ -10,19 +10,22 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b85decode, b85encode
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from digest.comparing import Horizon
+from digest.comparing import Horizon, is_first_news
 from digest.planning.polls import EDIT_MARGIN, SEARCH_LOOKBACKS, Source
+from digest.planning.searches import JOINT_LOOKBACK
 from digest.query import analyse, matches, parse_query
 from digest.store import cursors as cursor_store
 from digest.store import queries as query_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable
 
     from sqlalchemy import Connection
 
@@ -32,7 +35,10 @@ if TYPE_CHECKING:
     from digest.store.queries import Watch
 
 _FIRST_REACH: Final = timedelta(days=max(days for days, _ in SEARCH_LOOKBACKS))
-"""How far the first look for a query reached that has no mark: what it did not meet since then is news."""
+"""How far the first look for a query reached that has no mark."""
+
+_FIRST_JOINT_REACH: Final = timedelta(days=JOINT_LOOKBACK)
+"""How far it reached at least for a query with a mark: one that a look for many or a harvest met first."""
 
 _LONG: Final = 10_000
 """A judge of more characters than that is kept compressed."""
@@ -93,7 +99,8 @@ class Horizons:
 
     def write_search_judge(self, text: str) -> str:
         """Write down what the search for a canonical query judges news by."""
-        return self._write_beginner(self.own[text])
+        own = self.own[text]
+        return self._write_beginner(own) if own.is_bootstrap else write_judge(own, _watch(text, own))
 
     def write_joint_judge(self, texts: Collection[str], rest: Horizon) -> str:
         """Write down what one search for several queries judges news by.
@@ -104,19 +111,28 @@ class Horizons:
                 is to those watching who know that it was not there before.
         """
         known = {text: self.own[text] for text in texts if not self.is_newcomer(text)}
-        return write_judge(rest, {text: _watch(horizon) for text, horizon in (self.watched | known).items()})
+        watched = (self.watched | known).items()
+        return write_judge(rest, chain.from_iterable(_watch(text, horizon) for text, horizon in watched))
 
     def _write_beginner(self, own: Horizon) -> str:
         """Write down what one source judges by, which in its first look asks the others."""
-        watched = {text: Watched(horizon, horizon.since) for text, horizon in self.watched.items()}
-        return write_judge(own, watched if own.is_bootstrap else None)
+        watched = [(text, Watched(horizon, horizon.since)) for text, horizon in self.watched.items()]
+        return write_judge(own, watched if own.is_bootstrap else ())
 
 
-def _watch(horizon: Horizon) -> Watched:
-    """Return a query's horizon for a look that may reach further back than its own looks ever did."""
-    if horizon.mark > (0, 0) or horizon.since is None:
-        return Watched(horizon)
-    return Watched(horizon, horizon.since + EDIT_MARGIN - _FIRST_REACH)
+def _watch(text: str, horizon: Horizon) -> list[tuple[str, Watched]]:
+    """Return what is news to a query that has been looked for, whichever look brings it.
+
+    Its first look met all that was there then and no older than that look reached: what was not met is
+    news, if late or cross-listed later. Of older papers those are news that came out after it, by their ids.
+    """
+    if horizon.since is None:
+        return [(text, Watched(horizon))]
+    begun = horizon.since + EDIT_MARGIN
+    if horizon.mark == (0, 0):
+        return [(text, Watched(horizon, begun - _FIRST_REACH))]
+    recent = Watched(replace(horizon, mark=(0, 0)), begun - _FIRST_JOINT_REACH)
+    return [(text, recent), (text, Watched(horizon))]
 
 
 def load_horizons(conn: Connection) -> Horizons:
@@ -152,15 +168,15 @@ def _last_look(cursor: Cursor | None, watch: Watch) -> datetime | None:
     return last if last is not None and last >= watch.since else None
 
 
-def write_judge(own: Horizon, watched: Mapping[str, Watched] | None = None) -> str:
+def write_judge(own: Horizon, watched: Iterable[tuple[str, Watched]] = ()) -> str:
     """Write down what a look judges news by, so that its pages can be judged alike another day.
 
     Args:
         own: what is news to the look itself.
-        watched: what else is news if it matches, by canonical query.
+        watched: canonical queries, and what else is news if it matches them.
     """
     groups: dict[Watched, list[str]] = {}
-    for text, watch in sorted((watched or {}).items()):
+    for text, watch in sorted(watched, key=itemgetter(0)):
         groups.setdefault(watch, []).append(text)
     kept = [
         [_freeze(watch.horizon), watch.floor.isoformat() if watch.floor else None, texts]
@@ -207,25 +223,27 @@ def _is_news(horizon: Horizon, paper: Paper) -> bool:
     if horizon.is_bootstrap:
         return False
     if paper.version == 1:
-        return paper.id.announcement_order > horizon.mark
+        return is_first_news(paper, horizon)
     return horizon.since is not None and paper.updated >= horizon.since
 
 
 def _freeze(horizon: Horizon) -> list[Any]:
-    since, began_on = horizon.since, horizon.began_on
+    since, began_on, floor = horizon.since, horizon.began_on, horizon.floor
     return [
         horizon.is_bootstrap,
         *horizon.mark,
         since.isoformat() if since else None,
         began_on.isoformat() if began_on else None,
+        *([floor.isoformat()] if floor else []),
     ]
 
 
 def _thaw(kept: list[Any]) -> Horizon:
-    is_bootstrap, month, number, since, began_on = kept
+    is_bootstrap, month, number, since, began_on, *floor = kept
     return Horizon(
         is_bootstrap,
         (month, number),
         datetime.fromisoformat(since) if since else None,
         date.fromisoformat(began_on) if began_on else None,
+        datetime.fromisoformat(floor[0]) if floor else None,
     )

@@ -171,7 +171,7 @@ def _search_together(
     edited = [
         SearchPast(past.complete, dict.fromkeys((days for days, _ in JOINT_LOOKBACKS), past.complete))
         for text, past in pasts.items()
-        if text in newcomers and past.complete
+        if past.complete and horizons.is_newcomer(text)
     ]
     now = site.clock.now()
     days, until = plan_joint_search([*(pasts[text] for text in known), *edited], now)

@@ -94,6 +94,20 @@ def test_a_query_that_comes_in_is_told_what_comes_out_from_then_on_and_nothing_o
     assert world.run_on(5) == [late]
 
 
+@pytest.mark.parametrize("is_few_again", [True, False])
+def test_an_old_paper_that_is_cross_listed_into_the_categories_of_many_is_told(
+    world: World, *, is_few_again: bool
+) -> None:
+    world.write(MANY)
+    world.run()
+    id_ = world.come_out(101, categories=("math.NA",))
+    world.come_out(102)
+    assert world.run_on(3) == ["2603.00102"]
+    world.arxiv.cross_list(id_, "cs.PF")
+    world.write(FEW if is_few_again else MANY)
+    assert world.run_on(4) == [id_]
+
+
 def test_a_query_that_comes_back_is_no_flood_of_what_it_missed(world: World) -> None:
     numbers = {"numbers": "cat:math.NA"}
     world.write(MANY | numbers)
