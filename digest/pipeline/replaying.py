@@ -7,8 +7,10 @@ judged news by, and without a look at `changes`. Only then is what came out held
 from __future__ import annotations
 
 import hashlib
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -53,6 +55,9 @@ if TYPE_CHECKING:
 
 _BEGINNING = 2_048
 """Bytes within which a page names its root element."""
+
+_JUDGES = 8
+"""Judges kept at hand: each may hold ten thousand saved queries."""
 
 _NOT_KEPT = "its state before these looks is not known for sure"
 
@@ -135,8 +140,9 @@ def replay(
     """
     with store.read() as conn, _open_scratch(keep) as scratch:
         runs = replay_store.list_runs(conn)
-        plan = plan_replay(runs, replay_store.list_pages(conn), since, until)
-        replaying = _Replay(conn, scratch, plan, runs)
+        judges = _Judges(conn)
+        plan = _plan(runs, replay_store.list_pages(conn), since, until, judges)
+        replaying = _Replay(conn, scratch, plan, runs, judges)
         for number, page in enumerate(plan.pages, start=1):
             replaying.replay_page(page)
             if progress is not None:
@@ -144,6 +150,45 @@ def replay(
         if plan.runs:
             replaying.compare()
         return replaying.report
+
+
+class _Judges:
+    """What each run judged news by; many runs judged by the same."""
+
+    def __init__(self, conn: Connection) -> None:
+        self._conn = conn
+        self._read = lru_cache(maxsize=_JUDGES)(read_judge)
+
+    def load(self, run: LedgerRun) -> Callable[[Paper], Horizon]:
+        """Return the judge of a run.
+
+        Raises:
+            ValueError: it was written by a release that wrote it otherwise.
+        """
+        try:
+            return self._read(run_store.load_horizon(self._conn, run.id))
+        except (QueryError, ValueError, LookupError, TypeError, zlib.error) as error:
+            raise ValueError(f"what it judged news by can't be read: {error}") from error
+
+    def can_load(self, run: LedgerRun) -> bool:
+        """Whether `load` can read it."""
+        try:
+            self.load(run)
+        except ValueError:
+            return False
+        return True
+
+
+def _plan(
+    runs: Sequence[LedgerRun], pages: Sequence[KeptPage], since: date | None, until: date | None, judges: _Judges
+) -> ReplayPlan:
+    """Choose what to replay: nothing before the first run whose judge this release can read."""
+    while True:
+        plan = plan_replay(runs, pages, since, until)
+        first = next((run for run in plan.runs if run.pages), None)
+        if first is None or judges.can_load(first):
+            return plan
+        runs = [replace(run, has_judge=run.has_judge and run.id != first.id) for run in runs]
 
 
 @contextmanager
@@ -171,16 +216,18 @@ class _Replay:
         scratch: is written to.
         plan: what is replayed.
         ledger: every run of the installation.
+        judges: what each of them judged news by.
     """
 
-    def __init__(self, conn: Connection, scratch: Store, plan: ReplayPlan, ledger: Sequence[LedgerRun]) -> None:
+    def __init__(
+        self, conn: Connection, scratch: Store, plan: ReplayPlan, ledger: Sequence[LedgerRun], judges: _Judges
+    ) -> None:
         self.report = ReplayReport(plan)
-        self._conn, self._scratch = conn, scratch
+        self._conn, self._scratch, self._judges = conn, scratch, judges
         self._runs = {run.id: run for run in plan.runs}
         self._ledger = ledger
         self._told_at: dict[ArxivId, datetime] = {}
         self._figures: dict[int, _Figures] = {}
-        self._judges: dict[int, Callable[[Paper], Horizon]] = {}
         self._given_out: dict[int, set[ArxivId]] = {}
         self._asked_for: set[ArxivId] = set()
         self._states: dict[ArxivId, tuple[KnownPaper, ...]] = {}
@@ -194,10 +241,10 @@ class _Replay:
         """Read one page again, hold it against the scratch store, and store what differs there."""
         run = self._runs[page.run_id]
         try:
-            judge = self._judge(run)
+            judge = self._judges.load(run)
             body = replay_store.load_body(self._conn, page.id)
             parsed = _read_page(body)
-        except (ArxivError, QueryError, ValueError) as error:
+        except (ArxivError, ValueError) as error:
             self._note_broken(page, error)
             return
         sha256 = hashlib.sha256(body).hexdigest()
@@ -247,11 +294,6 @@ class _Replay:
         weighed.sort(key=lambda difference: difference.run_id)
         self.report.differences = [difference for difference in weighed if not difference.doubt]
         self.report.untold = [difference for difference in weighed if difference.doubt]
-
-    def _judge(self, run: LedgerRun) -> Callable[[Paper], Horizon]:
-        if run.id not in self._judges:
-            self._judges[run.id] = read_judge(run_store.load_horizon(self._conn, run.id))
-        return self._judges[run.id]
 
     def _count_for(self, run: LedgerRun) -> _Figures:
         """Return a run's figures so far; the newest paper of a run it went on with counts from its beginning."""

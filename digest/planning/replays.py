@@ -20,7 +20,7 @@ class LedgerRun:
 
     Attributes:
         is_ended: whether it is over.
-        has_judge: whether what it judged news by was kept.
+        has_judge: whether what it judged news by was kept, as far as is known in a way that can be read.
     """
 
     id: int
@@ -137,7 +137,7 @@ def _explain_gone(run: LedgerRun, missing: Sequence[int], oldest: tuple[int, int
             "its pages are no longer kept" if len(missing) == run.pages else "its first pages are no longer kept"
         )
     if run.pages and not run.has_judge:
-        return "what it judged news by was not kept"
+        return "what it judged news by was not kept, or not as this release writes it"
     return ""
 
 

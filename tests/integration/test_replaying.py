@@ -277,11 +277,21 @@ def test_a_run_whose_first_pages_were_given_up_is_left_out(here: Path) -> None:
     ]
 
 
-def test_runs_of_a_release_that_kept_no_horizon_are_left_out(here: Path) -> None:
-    edit(here, "UPDATE poll_runs SET horizon = '' WHERE id <= 10")
+@pytest.mark.parametrize("horizon", ["", '{"own": [true, 0, 0], "watched": []}'])
+def test_runs_of_a_release_that_kept_no_horizon_or_another_are_left_out(horizon: str, here: Path) -> None:
+    edit(here, "UPDATE poll_runs SET horizon = ? WHERE id <= 10", horizon)
     report = replay_in(here)
     assert (report.differences, report.untold) == ([], [])
-    assert {reason for _, reason in report.plan.forgotten} == {"what it judged news by was not kept"}
+    reasons = {reason for _, reason in report.plan.forgotten}
+    assert reasons == {"what it judged news by was not kept, or not as this release writes it"}
+
+
+def test_a_run_whose_horizon_was_damaged_is_named(here: Path) -> None:
+    run, _ = find_run(here, "withdrawal")
+    edit(here, "UPDATE poll_runs SET horizon = '{}' WHERE id = ?", run)
+    report = replay_in(here)
+    assert {difference.run_id for difference in report.differences} == {run}
+    assert all("what it judged news by" in difference.replayed for difference in report.differences)
 
 
 def test_an_entry_that_was_set_aside_and_is_read_now_is_named(here: Path) -> None:
