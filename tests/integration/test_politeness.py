@@ -1,0 +1,227 @@
+"""How much is asked of arXiv, and that it is left alone for as long as it wants, over real processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from digest.announcements import has_mailing, mailing_moment
+from digest.clock import ManualClock
+from digest.config import load_config
+from digest.demo.archive import DemoPaper, open_window
+from digest.demo.loopback import Answer, Request
+from digest.demo.mail import MailSink
+from digest.pipeline import open_site, run_pass
+from digest.pipeline.status import find_next_look
+from digest.planning.polls import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
+from digest.store import runs as run_store
+from digest.store.gate import FIRST_BACKOFF, LONGEST_BACKOFF
+from digest.store.schema import gate, poll_runs, requests
+from tests.acceptance.made import START, made_up
+from tests.integration.faulty import NOON, FaultyArxiv, World, assert_all_follows, living
+
+LIMIT = 1800
+"""Seconds arXiv asks for."""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with living(tmp_path) as world:
+        yield world
+
+
+def read_gate(world: World) -> tuple[float, int, str]:
+    """Return until when arXiv is left alone (seconds since 1970), after how many wishes in a row, and why."""
+    row = select(gate.c.breaker_until, gate.c.breaker_failures, gate.c.breaker_reason)
+    with world.reading() as conn:
+        until, failures, reason = conn.execute(row).one()
+    return until, failures, reason
+
+
+def test_a_pause_arxiv_asks_for_outlives_the_process_that_was_asked(world: World) -> None:
+    world.arxiv.faults.add("429", retry_after=LIMIT)
+    asked_at = world.clock.now().timestamp()
+    made = len(world.arxiv.requests) + 1
+    world.command("run", expect=4)
+    until, failures, reason = read_gate(world)
+    assert LIMIT <= until - asked_at <= LIMIT + 10
+    assert (failures, reason) == (1, "throttled")
+    world.clock.advance(timedelta(minutes=15))
+    for command in (("run", "--now"), ("try", "cat:cs.PF")):
+        shown = world.command(*command, expect=4)
+        assert "asked for a pause; it is asked again in 15 min at the earliest" in shown
+    assert "ATTENTION  arXiv is left alone for 15 min: it asked for a pause" in world.command("status")
+    assert len(world.arxiv.requests) == made, "not one request in all that time"
+    world.clock.set(datetime.fromtimestamp(until, UTC))
+    assert "complete" in world.command("run", "--now")
+    assert world.arxiv.requests[made].at.timestamp() >= until
+    assert read_gate(world)[1:] == (0, "")
+    assert_all_follows(world)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_without_a_wish_each_pause_is_up_to_twice_the_one_before_never_less_than_half_that_nor_over_an_hour(
+    seed: int, world: World
+) -> None:
+    world.jitter = random.Random(seed).random  # noqa: S311 - the same pauses every time
+    world.arxiv.faults.add("429", times=99)
+    pauses = []
+    for number in range(9):
+        made = len(world.arxiv.requests)
+        world.look(anyway=True)
+        assert len(world.arxiv.requests) == made + 1
+        until, failures, _ = read_gate(world)
+        assert failures == number + 1
+        pauses.append(until - world.clock.now().timestamp())
+        world.clock.set(datetime.fromtimestamp(until + 1, UTC))
+    for number, pause in enumerate(pauses):
+        longest = FIRST_BACKOFF * 2**number
+        assert min(longest / 2, LONGEST_BACKOFF) <= pause <= min(longest, LONGEST_BACKOFF)
+    assert pauses[-1] == LONGEST_BACKOFF
+    shares = {round(pause / FIRST_BACKOFF / 2**number, 6) for number, pause in enumerate(pauses[:5])}
+    assert len(shares) == 5, "each is drawn anew"
+
+
+@pytest.mark.parametrize(("kind", "retry_after"), [("406", ""), ("503", ""), ("503", "0"), ("429", "0")])
+def test_whatever_sheds_load_without_a_wish_is_left_alone_for_half_a_minute_at_least(
+    kind: str, retry_after: str, world: World
+) -> None:
+    world.arxiv.faults.add(kind, retry_after=retry_after)
+    world.look()
+    until, failures, reason = read_gate(world)
+    assert FIRST_BACKOFF / 2 <= until - world.clock.now().timestamp() <= FIRST_BACKOFF
+    assert (failures, reason) == (1, "throttled")
+    assert_all_follows(world)
+
+
+def test_a_block_keeps_every_process_away_for_four_hours_and_says_what_to_check(world: World) -> None:
+    world.arxiv.faults.add("403")
+    made = len(world.arxiv.requests) + 1
+    world.command("run", expect=4)
+    assert read_gate(world)[2] == "refused"
+    world.clock.set(NOON + timedelta(hours=3, minutes=45))
+    assert "blocked this client" in world.command("run", "--now", expect=4)
+    shown = world.command("status")
+    assert "ATTENTION  arXiv is left alone for 15 min: it blocks this client (403)" in shown
+    assert "check [arxiv] contact, then wait" in shown
+    assert 0 < json.loads(world.command("status", "--json"))["arxiv"]["breaker_seconds"] <= 15 * 60
+    assert len(world.arxiv.requests) == made
+    assert_all_follows(world, after=timedelta(minutes=20))
+
+
+def test_every_request_is_logged_with_its_status_time_bytes_and_hash(world: World) -> None:
+    bodies: list[bytes] = []
+
+    def bend(request: Request) -> Answer:
+        answer = world.arxiv.serve(request)
+        bodies.append(answer.body)
+        return Answer(answer.body, media_type=answer.media_type, delay=0.03)
+
+    world.arxiv.bend = bend
+    world.arxiv.faults.add("reset", skip=1)
+    world.look()
+    assert len(bodies) == 4
+    with world.reading() as conn:
+        log = conn.execute(select(requests).order_by(requests.c.id)).all()[-5:]
+        (counted,) = (
+            conn.execute(select(poll_runs.c.requests).order_by(poll_runs.c.id.desc())).scalars().all()[1:2]
+        )
+    first, broken, *rest = log
+    assert (broken.status, broken.size, broken.sha256, broken.outcome) == (None, 0, "", "failed")
+    assert "broke" in broken.detail
+    for row, body in zip((first, *rest), bodies, strict=True):
+        assert (row.status, row.outcome, row.detail, row.method) == (200, "ok", "", "GET")
+        assert (row.size, row.sha256) == (len(body), hashlib.sha256(body).hexdigest())
+        assert row.milliseconds >= 30
+        assert row.url.startswith(world.arxiv.oai_url)
+    assert [row.at for row in log] == [visit.at for visit in world.arxiv.requests[-5:]]
+    assert counted == 5
+    assert hashlib.sha256(bodies[0]).hexdigest()[:8] in world.command("coverage", "--requests")
+
+
+def test_requests_never_come_closer_than_three_seconds_whoever_makes_them(world: World) -> None:
+    world.look()
+    world.command("run", "--now")
+    world.command("try", "cat:cs.PF")
+    world.look(anyway=True)
+    gaps = [visit.gap for visit in world.arxiv.requests if visit.gap is not None]
+    assert len(gaps) > 6
+    assert min(gaps) >= 3
+    assert world.arxiv.violations == ()
+
+
+ROWS, LISTED = 30, 25
+"""Rows of a mailing, and of an OAI-PMH page: as arXiv's own, a mailing takes a little more than a page."""
+
+
+def fill_weeks(first: date, last: date) -> Iterator[DemoPaper]:
+    """Make up mailings in which three rows of five are new papers, and the others new versions of earlier ones."""
+    draw = random.Random(1)  # noqa: S311 - the same papers every time
+    known: list[DemoPaper] = []
+    for day in (first + timedelta(days=number) for number in range((last - first).days)):
+        if not has_mailing(day):
+            continue
+        opens, closes = open_window(day)
+        for row in range(ROWS):
+            submitted = (opens + (closes - opens) * draw.random()).astimezone(UTC).replace(microsecond=0)
+            if row % 5 < 3 or len(known) <= ROWS:
+                id_ = f"{day:%y%m}.{len(known) + 1:05d}"
+                known.append(made_up(0, submitted, id=id_, announced=mailing_moment(day)))
+                yield known[-1]
+            else:
+                earlier = draw.choice(known[:-ROWS] or known[:1])
+                yield made_up(0, submitted, id=earlier.id, announced=mailing_moment(day), comment=f"row {row}")
+
+
+def live_on(folder: Path, mail: MailSink, queries: int, days: float) -> list[tuple[datetime, int, int]]:
+    """Look whenever a look is worth it, for some days; return when, with how many requests, and how far back."""
+    clock = ManualClock(START)
+    papers = list(fill_weeks(START.date() - timedelta(days=21), START.date() + timedelta(days=12)))
+    with FaultyArxiv(papers, clock, page_size=LISTED) as arxiv:
+        world = World(arxiv, clock, mail, folder)
+        world.configure({f"q{n}": f'abs:"word{n}" AND cat:cs.PF' for n in range(queries)})
+        site = open_site(load_config(folder / "digest.toml", {}), clock, owner="test", jitter=lambda: 0.5)
+        looks = []
+        try:
+            while clock.now() < START + timedelta(days=days):
+                report = run_pass(site)
+                assert report.poll.failures == []
+                with site.store.read() as conn:
+                    lookback = run_store.last_runs(conn, "harvest", 1)[0].lookback
+                    again = find_next_look(conn, "harvest", clock.now())
+                looks.append((clock.now(), report.poll.requests, lookback))
+                clock.set(again)
+        finally:
+            site.close()
+        assert len(arxiv.requests) == sum(made for _, made, _ in looks)
+        assert arxiv.violations == ()
+    return looks
+
+
+def test_a_week_costs_few_requests_a_run_and_a_day_and_no_more_for_many_saved_queries(tmp_path: Path) -> None:
+    with MailSink() as mail:
+        lives = []
+        for queries, days in ((10, 7.5), (300, 2.5)):
+            folder = tmp_path / str(queries)
+            folder.mkdir()
+            lives.append(live_on(folder, mail, queries, days))
+    week, start_with_many = lives
+    assert start_with_many == week[: len(start_with_many)], "to the request, at the same moments"
+    assert len(week) > 35
+    by_day = Counter[date]()
+    for at, made, lookback in week:
+        by_day[at.date()] += made
+        if lookback < BOOTSTRAP_DAYS:
+            assert 1 <= made <= REQUESTS_A_RUN, f"{at} with {lookback} days back"
+    assert max(by_day.values()) <= REQUESTS_A_DAY
+    wide = [at for at, _, lookback in week if lookback > BOOTSTRAP_DAYS]
+    assert all(later - earlier >= timedelta(days=7) for earlier, later in pairwise(wide)), "two weeks, once a week"
