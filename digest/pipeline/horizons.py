@@ -98,9 +98,18 @@ class Horizons:
         return self._write_beginner(self.harvest)
 
     def write_search_judge(self, text: str) -> str:
-        """Write down what the search for a canonical query judges news by."""
+        """Write down what the search for a canonical query judges news by.
+
+        The last page of a look holds older papers than are wanted, and at times more of them than its first.
+        """
         own = self.own[text]
-        return self._write_beginner(own) if own.is_bootstrap else write_judge(own, _watch(text, own))
+        if own.is_bootstrap:
+            return self._write_beginner(own)
+        watched = (self.watched | {text: own}).items()
+        return write_judge(
+            replace(own, floor=_find_floor(own)),
+            chain.from_iterable(_watch(other, horizon) for other, horizon in watched),
+        )
 
     def write_joint_judge(self, texts: Collection[str], rest: Horizon) -> str:
         """Write down what one search for several queries judges news by.
@@ -120,6 +129,13 @@ class Horizons:
         return write_judge(own, watched if own.is_bootstrap else ())
 
 
+def _find_floor(horizon: Horizon) -> datetime | None:
+    """Return how far back (UTC) the first look for a query reached; None where ids tell what came out later."""
+    if horizon.mark > (0, 0) or horizon.since is None:
+        return None
+    return horizon.since + EDIT_MARGIN - _FIRST_REACH
+
+
 def _watch(text: str, horizon: Horizon) -> list[tuple[str, Watched]]:
     """Return what is news to a query that has been looked for, whichever look brings it.
 
@@ -128,10 +144,9 @@ def _watch(text: str, horizon: Horizon) -> list[tuple[str, Watched]]:
     """
     if horizon.since is None:
         return [(text, Watched(horizon))]
-    begun = horizon.since + EDIT_MARGIN
     if horizon.mark == (0, 0):
-        return [(text, Watched(horizon, begun - _FIRST_REACH))]
-    recent = Watched(replace(horizon, mark=(0, 0)), begun - _FIRST_JOINT_REACH)
+        return [(text, Watched(horizon, _find_floor(horizon)))]
+    recent = Watched(replace(horizon, mark=(0, 0)), horizon.since + EDIT_MARGIN - _FIRST_JOINT_REACH)
     return [(text, recent), (text, Watched(horizon))]
 
 
