@@ -144,7 +144,7 @@ def _is_waiting(
         return False
     if kind is not CadenceKind.ANNOUNCEMENT:
         return now - due_at < patience
-    if not has_papers or coverage.is_awaited or coverage.mailing is None:
+    if not has_papers or coverage.mailing is None:
         return True
     return now < alarm_moment(coverage.mailing)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.announcements import alarm_moment, latest_mailing, mailing_moment
+from digest.announcements import alarm_moment, latest_mailing, mailing_moment, mailings_between
 from digest.messages import Coverage
 
 if TYPE_CHECKING:
@@ -66,6 +66,9 @@ def assess_coverage(
     after one of them no id below its newest is missing without arXiv having been asked for it. A search
     tells too little of the rest of arXiv for that: it counts when it is made late enough.
 
+    Where the mailing before was not looked for either, newer papers may all be of that one, so the papers
+    known to be of this one decide.
+
     Args:
         polls: finished polls since the mailing before that one, in any order; those of one query for
             `source = "query"`.
@@ -83,7 +86,7 @@ def assess_coverage(
         is_complete = any(poll.is_complete and poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in since)
         is_settled, is_awaited = is_complete, False
     else:
-        arrived = _find_arrived(polls, since, sent)
+        arrived = _find_arrived(polls, since, sent, is_known=new > 0)
         is_settled = _is_settled(arrived)
         is_complete = _is_complete(arrived, checks, is_settled=is_settled)
         is_awaited = not arrived and any(poll.is_complete for poll in since)
@@ -125,15 +128,26 @@ def is_late(coverage: Coverage, now: datetime) -> bool:
     return coverage.is_awaited and coverage.mailing is not None and now >= alarm_moment(coverage.mailing)
 
 
-def _find_arrived(polls: Sequence[PollSummary], since: Sequence[PollSummary], sent: datetime) -> list[PollSummary]:
+def _find_arrived(
+    polls: Sequence[PollSummary], since: Sequence[PollSummary], sent: datetime, *, is_known: bool
+) -> list[PollSummary]:
     """Return the complete harvests since a mailing that went further than any before it.
 
     Where there was none before, nothing tells how far arXiv had come, and only the hour counts.
+
+    Args:
+        polls: see `assess_coverage`.
+        since: those of them made since the mailing.
+        sent: when it went out (UTC).
+        is_known: papers are known to be of that mailing.
     """
-    before = [poll.highest for poll in polls if poll not in since]
+    before = [poll for poll in polls if poll not in since]
     complete = [poll for poll in since if poll.is_complete]
+    looked = max((poll.started_at for poll in before if poll.is_complete), default=sent)
+    if not is_known and any(mailing_moment(missed) < sent for missed in mailings_between(looked, sent)):
+        return []
     if before:
-        return [poll for poll in complete if poll.highest > max(before)]
+        return [poll for poll in complete if poll.highest > max(other.highest for other in before)]
     return [poll for poll in complete if poll.started_at >= sent + HARVEST_VISIBLE_AFTER]
 
 

@@ -101,7 +101,10 @@ def _assess_mailing(
     until = min(now, mailing_moment(next_mailing(sent)) - timedelta(seconds=1))
     known = [[poll for poll in polls if poll.finished_at <= until] for polls in sources]
     coverage = join_coverages(
-        [assess_coverage(polls, until, checks=[c for c in checks if c.finished_at <= until]) for polls in known]
+        [
+            assess_coverage(polls, until, checks=[c for c in checks if c.finished_at <= until], new=new)
+            for polls in known
+        ]
     )
     made = [poll for polls in known for poll in polls if poll.started_at >= sent]
     if coverage.is_complete:

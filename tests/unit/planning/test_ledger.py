@@ -49,7 +49,12 @@ def test_evenings_without_a_mailing_have_no_line() -> None:
 
 def test_mailings_nobody_looked_at_are_caught_up_with_by_a_later_complete_look() -> None:
     looks = [*night(MON, 10), *night(THU, 40)]
-    assert states(*looks, counts={TUE: 9, WED: 9}) == ["complete", "caught up", "caught up"]
+    assert states(*looks, counts={TUE: 9, WED: 9, THU: 9}) == ["complete", "caught up", "caught up"]
+
+
+def test_newer_papers_do_not_show_a_mailing_where_all_of_them_may_be_of_those_missed() -> None:
+    looks = [*night(MON, 10), *night(THU, 40)]
+    assert states(*looks, counts={TUE: 9, WED: 9}) == ["late", "not looked at", "not looked at"]
 
 
 def test_before_that_they_are_not_looked_at() -> None:

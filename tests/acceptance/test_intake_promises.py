@@ -1,0 +1,56 @@
+"""What the intake promises, where it was found to be broken once: nothing told falsely, nothing left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.made import START, made_up, told_ids
+from tests.integration.searching_worlds import World, old_papers, surrounded
+
+PERF = {"perf": "cat:cs.PF"}
+TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
+"""20:00 Eastern time of Tue 3 Mar, winter time still."""
+WEDNESDAY = TUESDAY + timedelta(days=1)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with surrounded(tmp_path, old_papers()) as made:
+        yield made
+
+
+def test_where_the_first_search_came_short_later_ones_do_not_tell_what_is_years_old(world: World) -> None:
+    for number in range(20, 80):
+        world.arxiv.add(made_up(number, START - timedelta(days=200 + 10 * number), id=f"2301.{number:05d}"))
+    world.arxiv.faults.add("short_page", path="/api", times=99, keep=0.2)
+    world.write(PERF)
+    assert told_ids(world.run()) == []
+    world.arxiv.faults.clear()
+    id_ = world.come_out(101)
+    held = made_up(102, START - timedelta(days=60), announced=START + timedelta(hours=13))
+    world.arxiv.add(held)
+    assert world.run_on(3) == [id_, held.id], "but what was held for long and comes out now is news"
+
+
+def test_after_looks_that_failed_a_late_mailing_is_not_called_complete_for_the_one_before_it(world: World) -> None:
+    world.write(PERF, source="harvest")
+    world.run()
+    held_up = WEDNESDAY + timedelta(hours=15)
+    for number in range(101, 111):
+        world.arxiv.add(made_up(number, TUESDAY - timedelta(hours=9), announced=TUESDAY))
+        world.arxiv.add(made_up(number + 10, WEDNESDAY - timedelta(hours=9), announced=held_up))
+    world.clock.set(WEDNESDAY + timedelta(hours=2, minutes=46))
+    report = world.run()
+    (digest,) = report.plan.digests
+    assert len(digest.entries) == 10
+    assert (digest.coverage.is_complete, digest.coverage.is_awaited) == (False, True)
+    world.clock.set(WEDNESDAY + timedelta(hours=13))
+    assert "the mailing of Wed 4 Mar is late" in world.run().late
+    world.clock.set(held_up + timedelta(hours=5))
+    report = world.run()
+    (digest,) = report.plan.digests
+    assert (digest.coverage.is_complete, digest.coverage.new, report.late) == (True, 10, "")
