@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +24,9 @@ FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
 pytestmark = pytest.mark.skipif(not FOLDER, reason="DIGEST_REAL_DATA names no folder of real papers")
 
 PAPERS = ["data/papers_2016-08_09.jsonl.gz"]
+WHOLE_ID = re.compile(r"\d{4}\.\d{5}")
+"""Some ids of that data have lost their last zero, and with it their place in the order of announcement."""
+
 QUERIES = {
     "perf": "cat:cs.PF",
     "systems": "cat:cs.OS OR cat:cs.AR",
@@ -130,7 +134,7 @@ def test_a_search_for_all_tells_what_a_harvest_tells(in_between: StandIn, tmp_pa
     spent: dict[str, list[int]] = {"harvest": [], "query": []}
     for source in told:
         write_installation(tmp_path / source, source, in_between.url)
-    for day in range(22, 32):
+    for day in range(22, 30):
         in_between.set_now(datetime(2016, 8, day, 6, tzinfo=UTC))
         for source in told:
             in_between.control("now?advance=60", method="POST")
@@ -142,7 +146,7 @@ def test_a_search_for_all_tells_what_a_harvest_tells(in_between: StandIn, tmp_pa
             finally:
                 site.close()
             assert not report.troubles
-            told[source] += told_ids(report)
+            told[source] += filter(WHOLE_ID.fullmatch, told_ids(report))
             spent[source].append(report.poll.requests)
     print(f"requests of each run: {spent}")  # noqa: T201 - a figure to read
     assert in_between.violations == 0
