@@ -136,13 +136,18 @@ def compare_papers(
         horizon: what was announced before Digest first looked.
         as_of: arXiv's own time of the page (UTC); None where it tells none.
     """
+    changes = (_compare_one(paper, known.get(paper.id), horizon, as_of) for paper in keep_latest(papers))
+    return tuple(change for change in changes if change is not None)
+
+
+def keep_latest(papers: Iterable[Paper]) -> list[Paper]:
+    """Return each paper once, at the highest version it occurs with, in id order."""
     latest: dict[ArxivId, Paper] = {}
     for paper in papers:
         seen = latest.get(paper.id)
         if seen is None or paper.version >= seen.version:
             latest[paper.id] = paper
-    changes = (_compare_one(latest[id_], known.get(id_), horizon, as_of) for id_ in sorted(latest))
-    return tuple(change for change in changes if change is not None)
+    return [latest[id_] for id_ in sorted(latest)]
 
 
 def content_hash(paper: Paper) -> str:

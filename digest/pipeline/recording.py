@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from digest.announcements import Kind, estimate_mailings, latest_mailing, mailings_between
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
-from digest.comparing import Horizon, compare_papers
+from digest.comparing import Horizon, compare_papers, keep_latest
 from digest.errors import ArxivDoubtful, ArxivError, ArxivFaulted, ArxivRejected
 from digest.papers import ArxivId
 from digest.pipeline.horizons import read_judge
@@ -390,7 +390,7 @@ def _compare_by_horizon(
         for change in stored
     ]
     groups: dict[Horizon, list[Paper]] = {}
-    for paper in papers:
+    for paper in keep_latest(papers):
         if paper.id not in known:
             groups.setdefault(judge(paper), []).append(paper)
     for horizon, group in groups.items():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, update
 
+from digest.planning.polls import CLOCK_AHEAD
 from digest.store.dialect import insert
 from digest.store.gate import is_current
 from digest.store.schema import cursors
@@ -15,7 +16,7 @@ from digest.store.schema import cursors
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ def move_cursor(
 ) -> bool:
     """Record a complete run. A cursor only moves forward; its first move sets the mark, for good.
 
+    It goes back only from a moment that is still to come, where a clock that ran ahead was put right.
+
     Args:
         conn: the transaction that finishes the run.
         source: see `Cursor`.
@@ -108,10 +111,9 @@ def move_cursor(
         bootstrapped_at=started_at,
     )
     conn.execute(first.on_conflict_do_nothing(index_elements=["source", "query_key"]))
-    is_behind = cursors.c.last_complete_at.is_(None) | (cursors.c.last_complete_at <= started_at)
     forward = (
         update(cursors)
-        .where(*_is_cursor(source, query_key), is_behind)
+        .where(*_is_cursor(source, query_key), _is_behind(started_at))
         .values(
             complete_from=started_at.astimezone(UTC).date(),
             last_complete_run_id=run_id,
@@ -154,11 +156,10 @@ def move_together(
             "bootstrapped_at": started_at,
         }
         rows = [{"source": source, "query_key": key, **beginning, **reached} for key in keys]
-        is_behind = cursors.c.last_complete_at.is_(None) | (cursors.c.last_complete_at <= started_at)
         upsert = insert(conn, cursors).on_conflict_do_update(
             index_elements=["source", "query_key"],
             set_=reached | (beginning if begun else {}),
-            where=is_behind,
+            where=_is_behind(started_at),
         )
         if rows:
             conn.execute(upsert, rows)
@@ -166,3 +167,8 @@ def move_together(
 
 def _is_cursor(source: str, query_key: str) -> tuple[Any, ...]:
     return (cursors.c.source == source, cursors.c.query_key == query_key)
+
+
+def _is_behind(started_at: datetime) -> ColumnElement[bool]:
+    last = cursors.c.last_complete_at
+    return last.is_(None) | (last <= started_at) | (last > started_at + CLOCK_AHEAD)

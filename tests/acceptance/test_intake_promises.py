@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from digest.announcements import Kind
+from digest.clock import ManualClock
+from digest.comparing import Horizon
+from digest.papers import Paper
+from digest.pipeline.recording import store_changes
+from digest.store import open_store
+from digest.store import runs as run_store
 from tests.acceptance.made import START, made_up, told_ids
 from tests.integration.searching_worlds import World, old_papers, surrounded
+from tests.unit.made_up import SUBMITTED, make_paper
 
 PERF = {"perf": "cat:cs.PF"}
 TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
@@ -54,3 +63,30 @@ def test_after_looks_that_failed_a_late_mailing_is_not_called_complete_for_the_o
     report = world.run()
     (digest,) = report.plan.digests
     assert (digest.coverage.is_complete, digest.coverage.new, report.late) == (True, 10, "")
+
+
+def test_a_clock_that_ran_a_day_ahead_and_was_put_right_keeps_no_mailing_waiting(world: World) -> None:
+    world.write(PERF, source="harvest")
+    world.run()
+    morning, right = TUESDAY - timedelta(hours=11), world.clock
+    right.set(morning)
+    world.clock = ManualClock(morning + timedelta(days=1))
+    world.run()
+    right.set(morning + timedelta(minutes=10))
+    world.clock = right
+    assert world.run().poll.was_due
+    assert not world.run().poll.was_due, "and is no reason to ask again and again"
+    world.clock.set(TUESDAY + timedelta(hours=3))
+    assert world.run().poll.was_due
+
+
+def test_a_page_that_holds_a_paper_in_two_versions_tells_it_once_whoever_waits_for_which(tmp_path: Path) -> None:
+    def judge(paper: Paper) -> Horizon:
+        return Horizon() if paper.version == 1 else Horizon(since=SUBMITTED)
+
+    store = open_store(f"sqlite:///{tmp_path}/digest.db", create=True)
+    with closing(store), store.begin() as conn:
+        run_id = run_store.start_run(conn, source="query", at=START)
+        page = (make_paper("2611.15012"), make_paper("2611.15012", version=2))
+        changes = store_changes(conn, page, judge, run_id=run_id, at=START, as_of=START)
+    assert [(change.kind, change.paper.version) for change in changes] == [(Kind.REPLACEMENT, 2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.store import cursors, runs
@@ -50,8 +51,18 @@ def test_a_newcomer_that_had_a_cursor_long_ago_begins_anew(store: Store) -> None
 
 def test_no_query_moves_back(store: Store) -> None:
     move(store, Together((), ("cat:a",)), NOW, 8)
-    move(store, Together(("cat:a",), ()), NOW - DAY)
+    move(store, Together(("cat:a",), ()), NOW - timedelta(hours=5))
     assert load(store)["cat:a"].last_complete_at == NOW
+
+
+def test_what_a_clock_dated_that_ran_ahead_is_put_right(store: Store) -> None:
+    move(store, Together((), ("cat:a",)), NOW + DAY)
+    move(store, Together(("cat:a",), ()), NOW)
+    assert load(store)["cat:a"].last_complete_at == NOW
+    with store.begin() as conn:
+        assert cursors.move_cursor(conn, source="harvest", run_id=9, started_at=NOW + DAY)
+        assert not cursors.move_cursor(conn, source="harvest", run_id=9, started_at=NOW + DAY - timedelta(hours=5))
+        assert cursors.move_cursor(conn, source="harvest", run_id=9, started_at=NOW)
 
 
 def test_ten_thousand_queries_move_at_once(store: Store) -> None:
