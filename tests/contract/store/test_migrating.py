@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import importlib.util
 import threading
+from datetime import date
 from typing import TYPE_CHECKING
 
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect
 
-from digest.store import migrate, migrating, open_store
+from digest.announcements import Kind
+from digest.comparing import Change
+from digest.store import mailings, migrate, migrating, open_store, papers, runs
 from digest.store.schema import metadata
+from tests.contract.store.made import DAY, NOW, make_paper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +53,23 @@ def test_every_revision_goes_down_and_up_again(own_url: str) -> None:
     with store.read() as conn:
         assert set(inspect(conn).get_table_names()) == {"alembic_version"}
     assert migrating.upgrade(store) == migrating.MigrationReport("", migrating.head_revision())
+    store.close()
+
+
+def test_what_an_earlier_release_found_is_not_counted_to_the_next_mailing(own_url: str) -> None:
+    store = open_store(own_url)
+    with store.begin() as conn:
+        for number, kind in ((1, Kind.KNOWN), (2, Kind.NEW)):
+            at = NOW + number * DAY
+            run_id = runs.start_run(conn, source="harvest", at=at)
+            papers.save_changes(conn, [Change(kind, make_paper(number))], run_id=run_id, at=at)
+            runs.finish_run(conn, run_id, outcome="complete", at=at, pages=1, papers=1, new=0, changed=0)
+    migrating.downgrade(store, "0002")
+    migrating.upgrade(store)
+    with store.read() as conn:
+        assert mailings.find_unassigned(conn) == []
+        assert mailings.count_announced(conn, NOW.date(), NOW.date() + 3 * DAY) == {date(2026, 11, 19): 1}
+        assert [run.highest_id for run in runs.last_runs(conn, "harvest")] == ["2611.00002", "2611.00001"]
     store.close()
 
 
