@@ -117,7 +117,9 @@ def parse_oai(body: bytes) -> OaiPage:
             if header is not None and header.get("status") == "deleted":
                 deleted.append(_read_identifier(header))
             else:
-                papers.append(_read_paper(_find_metadata(entry, header), _read_datestamp(header)))
+                paper = _read_paper(_find_metadata(entry, header), _read_datestamp(header))
+                _check_identity(paper.id, _read_identifier(header))
+                papers.append(paper)
         except MalformedEntry as error:
             faults[position] = str(error)
     root = document.root
@@ -184,6 +186,13 @@ def _read_response_date(root: Element) -> datetime:
 
 def _read_identifier(header: Element | None) -> str:
     return fold_line(read_text(None if header is None else header.find(_IDENTIFIER)))
+
+
+def _check_identity(id_: ArxivId, identifier: str) -> None:
+    """Refuse an entry whose header names another paper: an id damaged upwards would pass for the newest."""
+    named = identifier.removeprefix("oai:arXiv.org:")
+    if named and named != str(id_):
+        raise MalformedEntry(f"its header speaks of {named[:40]!r}, its text of {id_}")
 
 
 def _read_datestamp(header: Element | None) -> date:

@@ -181,6 +181,7 @@ def test_deleted_entries_are_counted_and_named() -> None:
     ("metadata", "reason"),
     [
         (raw_paper("x/1"), "not an arXiv identifier"),
+        (raw_paper("2911.00001"), "its header speaks of '2611.00001'"),
         (raw_paper(versions=""), "no version"),
         (raw_paper(versions=raw_version(0, "Sun, 1 Nov 2026 10:00:00 GMT")), "version called 'v0'"),
         (raw_paper(versions=raw_version(1, "some day")), "date of version 1"),
