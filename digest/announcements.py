@@ -29,7 +29,8 @@ ALARM_TIME = time(6, 0)
 
 _FRIDAY = 4
 _NEIGHBOURS = 20
-"""Papers on either side that have a say in which mailing brought one: held ones are outvoted."""
+"""Papers on either side, at most, that have a say in which mailing brought one: held ones are outvoted. Where
+mailings are small, so few that no whole mailing is."""
 
 _NO_MAILING_WEEKDAYS = frozenset({4, 5})  # Friday and Saturday, Monday being 0
 
@@ -142,9 +143,10 @@ def estimate_mailings(submitted: Sequence[datetime], candidates: Sequence[date])
         next((n for n, day in enumerate(candidates) if day >= earliest), last)
         for earliest in map(earliest_mailing, submitted)
     ]
+    side = min(_NEIGHBOURS, len(own) // (2 * len(candidates)))
     reached, estimates = 0, []
     for number in range(len(own)):
-        around = own[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS + 1]
+        around = own[max(0, number - side) : number + side + 1]
         reached = max(reached, median_high(around))
         estimates.append(candidates[reached])
     return estimates

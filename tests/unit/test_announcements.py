@@ -169,6 +169,13 @@ def test_papers_of_several_mailings_are_told_apart_by_their_order_though_some_we
     assert wrong <= 6, "an estimate: only at the seams"
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 6, 15])
+def test_small_mailings_caught_up_with_together_are_told_apart_too(size: int) -> None:
+    days = [date(2026, 11, day) for day in (16, 17, 18)]
+    submitted = [eastern(2026, 11, day.day, 10, number) for day in days for number in range(size)]
+    assert estimate_mailings(submitted, days) == [day for day in days for _ in range(size)]
+
+
 @given(st.lists(MOMENTS, max_size=60), st.integers(1, 5))
 def test_a_later_id_is_never_told_to_have_come_with_an_earlier_mailing(
     submitted: list[datetime], mailings: int
