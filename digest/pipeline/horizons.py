@@ -94,8 +94,9 @@ class Horizons:
         return self.own[text].is_bootstrap
 
     def write_harvest_judge(self) -> str:
-        """Write down what the harvest judges news by."""
-        return self._write_beginner(self.harvest)
+        """Write down what the harvest judges news by, which in its first look asks those who were searched for."""
+        watched = [(text, Watched(horizon, horizon.since)) for text, horizon in self.watched.items()]
+        return write_judge(self.harvest, watched if self.harvest.is_bootstrap else ())
 
     def write_search_judge(self, text: str) -> str:
         """Write down what the search for a canonical query judges news by.
@@ -103,9 +104,7 @@ class Horizons:
         The last page of a look holds older papers than are wanted, and at times more of them than its first.
         """
         own = self.own[text]
-        if own.is_bootstrap:
-            return self._write_beginner(own)
-        watched = (self.watched | {text: own}).items()
+        watched = (self.watched if own.is_bootstrap else self.watched | {text: own}).items()
         return write_judge(
             replace(own, floor=_find_floor(own)),
             chain.from_iterable(_watch(other, horizon) for other, horizon in watched),
@@ -122,11 +121,6 @@ class Horizons:
         known = {text: self.own[text] for text in texts if not self.is_newcomer(text)}
         watched = (self.watched | known).items()
         return write_judge(rest, chain.from_iterable(_watch(text, horizon) for text, horizon in watched))
-
-    def _write_beginner(self, own: Horizon) -> str:
-        """Write down what one source judges by, which in its first look asks the others."""
-        watched = [(text, Watched(horizon, horizon.since)) for text, horizon in self.watched.items()]
-        return write_judge(own, watched if own.is_bootstrap else ())
 
 
 def _find_floor(horizon: Horizon) -> datetime | None:

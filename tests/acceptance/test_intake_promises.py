@@ -45,6 +45,15 @@ def test_where_the_first_search_came_short_later_ones_do_not_tell_what_is_years_
     assert world.run_on(3) == [id_, held.id], "but what was held for long and comes out now is news"
 
 
+def test_what_was_held_for_long_and_comes_out_while_a_new_query_is_edited_is_told(world: World) -> None:
+    world.write(PERF)
+    world.run()
+    held = made_up(102, START - timedelta(days=9), announced=START + timedelta(hours=13))
+    world.arxiv.add(held)
+    world.write({"perf": "cat:cs.PF OR cat:cs.OS"})
+    assert world.run_on(3) == [held.id]
+
+
 def test_after_looks_that_failed_a_late_mailing_is_not_called_complete_for_the_one_before_it(world: World) -> None:
     world.write(PERF, source="harvest")
     world.run()
