@@ -54,6 +54,9 @@ _HELD_SHARE = 0.04
 _EARLIER = {5: 10, 8: 14, 9: 20, 10: 20, 11: 18, 12: 20, 15: 24, 16: 30, 17: 28, 18: 26}
 """Days of November with a mailing before the demo's, and how many new papers each brings."""
 
+_FOLLOWING = (date(2026, 11, 22), 24)
+"""The next mailing, and how many papers it brings."""
+
 _LATE = 15
 """From this day on most papers are changed on the 19th, as happens to young papers."""
 
@@ -80,6 +83,7 @@ class Library:
         mailing: the Eastern date of the mailing the demo is about.
         page_size: papers per OAI-PMH page that makes three pages of the look after it.
         revised: the paper that gets a second version when the demo looks a third time.
+        following: what the next mailing brings besides; no saved query matches any of it.
     """
 
     papers: tuple[DemoPaper, ...]
@@ -87,6 +91,7 @@ class Library:
     mailing: date
     page_size: int
     revised: str
+    following: tuple[DemoPaper, ...]
 
 
 def make_library() -> Library:
@@ -104,7 +109,9 @@ def make_library() -> Library:
     withdrawn = [_withdraw_soon(paper) for paper in earlier if paper.title in {m.title for m in WITHDRAWN_EARLIER}]
     states = sorted((*earlier, *new, *changed, *withdrawn), key=lambda paper: (paper.announced, paper.order))
     revised = next(paper.id for paper in new if paper.title == TAIL_LATENCY.title)
-    return Library(tuple(states), dict(QUERIES), MAILING, PAGE_SIZE, revised)
+    quiet = [writer.write() for _ in range(_FOLLOWING[1])]
+    following = tuple(_announce(_FOLLOWING[0], quiet, numbers, draw))
+    return Library(tuple(states), dict(QUERIES), MAILING, PAGE_SIZE, revised, following)
 
 
 def _fill_earlier(writer: Writer, day: int, count: int) -> list[Manuscript]:

@@ -181,6 +181,7 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
         night = run_pass(site)
         revised = library.revised
         arxiv.replace(revised, comment="12 pages, 4 figures; accepted at a conference that does not exist")
+        arxiv.add(*library.following)
         clock.set(SUNDAY)
         sunday = run_pass(site)
         outcome = Outcome(
