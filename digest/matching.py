@@ -14,7 +14,8 @@ from digest.announcements import Kind
 from digest.query import analyse, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from digest.comparing import StoredChange
     from digest.query import Query
@@ -90,21 +91,48 @@ def match_changes(
 
 
 def select_for_subscription(
-    kinds: Iterable[Kind], outcomes: Iterable[QueryOutcome], kind_of: Mapping[int, Kind]
+    kinds: Iterable[Kind],
+    outcomes: Iterable[QueryOutcome],
+    kind_of: Mapping[int, Kind],
+    overtaken: Collection[int] = (),
 ) -> tuple[int, ...]:
     """Return the change ids a subscription is told of: those of its kinds, in growing order.
 
     A cross-list or an edit is told only where it brings the paper into a query; inside a query that
     held the paper already it is no news. It needs the kind cross-list either way. A withdrawal is
     told even where its last words no longer match: somebody may have read the paper.
+
+    Args:
+        kinds: what the subscription asks for.
+        outcomes: of its saved queries.
+        kind_of: the kind of each change.
+        overtaken: replacements of papers that came out and were replaced before anybody looked (see
+            `is_overtaken`): who asks for new papers is told of them, too, since nothing else would.
     """
     wanted = set(kinds)
     chosen: set[int] = set()
     for outcome in outcomes:
         chosen.update(id_ for id_ in outcome.new if _entering_kind(kind_of[id_]) in wanted)
+        if Kind.NEW in wanted:
+            chosen.update(id_ for id_ in outcome.new if id_ in overtaken)
         chosen.update(id_ for id_ in outcome.changed if kind_of[id_] in wanted & _TOLD_AGAIN)
         chosen.update(id_ for id_ in outcome.gone if kind_of[id_] in wanted & {Kind.WITHDRAWAL})
     return tuple(sorted(chosen))
+
+
+def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | None) -> bool:
+    """Whether a replacement is the first that could be met of a paper which came out since somebody watches.
+
+    Args:
+        change: what was found.
+        mark: announcement order of the newest paper when the harvest first looked; (0, 0) without one.
+        since: when the source first looked (UTC); None before.
+    """
+    if change.kind is not Kind.REPLACEMENT or change.previous is not None:
+        return False
+    if mark > (0, 0):
+        return change.paper.id.announcement_order > mark
+    return since is not None and change.paper.published >= since
 
 
 _TOLD_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}

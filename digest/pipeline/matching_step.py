@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from digest.announcements import Kind
 from digest.errors import QueryError
-from digest.matching import match_changes, select_for_subscription
+from digest.matching import is_overtaken, match_changes, select_for_subscription
 from digest.planning import choose_first_look
 from digest.planning.polls import Source
 from digest.query import matches, parse_query
@@ -25,6 +25,9 @@ from digest.subscriptions import CadenceKind
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from sqlalchemy import Connection
+
+    from digest.comparing import StoredChange
     from digest.matching import ActiveRevision
     from digest.pipeline.site import Site
     from digest.query import Query
@@ -106,12 +109,14 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         )
         match_store.save_query_matches(conn, run_id, outcomes)
         kind_of = {change.id: change.kind for change in changes}
+        overtaken = _find_overtaken(conn, site.config.arxiv.source, changes)
         live = subscription_store.load_subscriptions(conn)
         chosen = {
             stored.id: select_for_subscription(
                 stored.subscription.kinds,
                 [outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes],
                 kind_of,
+                overtaken,
             )
             for stored in live
         }
@@ -133,6 +138,15 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     keys = {change.id: change.paper_key for change in changes}
     report.papers.update(keys[id_] for ids in chosen.values() for id_ in ids)
     return True
+
+
+def _find_overtaken(conn: Connection, source: str, changes: Iterable[StoredChange]) -> frozenset[int]:
+    """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody looked."""
+    cursors = cursor_store.load_cursors(conn, source).values()
+    began = min((cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at), default=None)
+    marks = [(cursor.mark_month, cursor.mark_number) for cursor in cursors if source == Source.HARVEST]
+    mark = max(marks, default=(0, 0))
+    return frozenset(change.id for change in changes if is_overtaken(change, mark, began))
 
 
 def _has_looked(site: Site, first_look: match_store.FirstLook) -> bool:

@@ -226,3 +226,15 @@ def _spent(at: datetime) -> dict[str, object]:
         "outcome": "throttled",
         **texts,
     }
+
+
+def test_a_paper_that_came_out_and_was_replaced_while_nobody_looked_reaches_who_asks_for_new_ones(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, *range(21, 25))
+    arxiv.replace("2603.00022", submitted=TUESDAY + timedelta(hours=10), announced=TUESDAY + timedelta(days=1))
+    old = "2603.00003"
+    arxiv.replace(old, submitted=TUESDAY + timedelta(hours=10), announced=TUESDAY + timedelta(days=1))
+    report = look(here, clock, TUESDAY + timedelta(days=2) + LOOKS[0] - timedelta(hours=12))
+    assert ("2603.00022", Kind.REPLACEMENT) in [(id_, kind) for _, id_, kind in told(report)]
+    assert old not in told_ids(report), "who asks for new papers is not told of replacements"
