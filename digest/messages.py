@@ -36,6 +36,8 @@ class Coverage:
         new: papers that mailing is known to have brought; 0 where that is not known.
         is_settled: complete, and seen to have come to its end: a mailing may come in parts.
         is_awaited: arXiv was looked at, and nothing of that mailing was there.
+        since: Eastern date of an earlier mailing from which on papers of this digest came; None where all
+            came with that one, or it is not known.
     """
 
     mailing: date | None
@@ -48,6 +50,7 @@ class Coverage:
     new: int = 0
     is_settled: bool = False
     is_awaited: bool = False
+    since: date | None = None
 
 
 @dataclass(frozen=True, slots=True)

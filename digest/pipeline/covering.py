@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from digest.announcements import latest_mailing
@@ -45,6 +46,15 @@ def load_coverage(conn: Connection, source: str, queries: Iterable[str], now: da
     keys = sorted({query if query in alone else JOINT for query in queries}) or [JOINT]
     looks = dict.fromkeys(tuple(run_store.recent_polls(conn, source, {key, JOINT}, now)) for key in keys)
     return join_coverages([assess_coverage(polls, now, new=new) for polls in looks])
+
+
+def reach_back(conn: Connection, coverage: Coverage, paper_keys: Iterable[int]) -> Coverage:
+    """Say of a digest that holds papers of earlier mailings, too, how many all of them brought."""
+    first = mailing_store.find_first(conn, paper_keys)
+    if first is None or coverage.mailing is None or first >= coverage.mailing:
+        return coverage
+    counts = mailing_store.count_announced(conn, first, coverage.mailing)
+    return replace(coverage, since=first, new=sum(counts.values()))
 
 
 def load_whole_coverage(conn: Connection, source: str, now: datetime) -> Coverage:

@@ -11,10 +11,10 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.announcements import alarm_moment
+from digest.announcements import Kind, alarm_moment
 from digest.errors import DigestError
 from digest.messages import Occasion
-from digest.pipeline.covering import load_coverage
+from digest.pipeline.covering import load_coverage, reach_back
 from digest.pipeline.links import make_links, remember_tokens
 from digest.pipeline.matching_step import readable
 from digest.pipeline.roster import make_due_what_waits
@@ -169,12 +169,16 @@ def _freeze(
 ) -> None:
     now = site.clock.now()
     changes = paper_store.load_changes(conn, sorted({id_ for row in rows for id_ in row.changes})).values()
+    coverage = _load_coverage(conn, site, due)
+    if occasion is Occasion.SCHEDULED:
+        new = [change.paper_key for change in changes if change.kind is Kind.NEW]
+        coverage = reach_back(conn, coverage, new)
     digest = plan_digest(
         due,
         list(changes),
         {revision.name: query for revision, query in readable(due.revisions)},
         match_store.seen_versions(conn, due.id, [change.paper_key for change in changes]),
-        _load_coverage(conn, site, due),
+        coverage,
         slot=slot,
         occasion=occasion,
         now=now,

@@ -57,7 +57,9 @@ def describe_coverage(coverage: Coverage) -> CoverageView:
         sentence = "no mailing has been looked at yet"
         return CoverageView(CoverageState.NONE, sentence, sentence)
     by_search = ", by search" if coverage.source == "query" else ""
-    mailing = f"mailing of {write_day(coverage.mailing)}{by_search}"
+    several = f"s of {write_day(coverage.since)} to" if coverage.since else " of"
+    mailing = f"mailing{several} {write_day(coverage.mailing)}{by_search}"
+    brief = "mailings" if coverage.since else "mailing"
     if coverage.is_awaited:
         sentence = f"{mailing}: not out yet{_when(coverage)}; it follows when arXiv shows it"
         return CoverageView(CoverageState.INCOMPLETE, sentence, "mailing not out yet; it follows")
@@ -71,10 +73,10 @@ def describe_coverage(coverage: Coverage) -> CoverageView:
     if coverage.is_complete:
         end = f"; {matched}" if belongs else ""
         sentence = f"{mailing}: complete{total}{_when(coverage)}{end}"
-        return CoverageView(CoverageState.COMPLETE, sentence, f"mailing complete{figures}")
+        return CoverageView(CoverageState.COMPLETE, sentence, f"{brief} complete{figures}")
     end = f"; {matched}, the rest follows" if belongs else "; the rest follows"
     sentence = f"{mailing}: still incomplete{total}{_when(coverage)}{end}"
-    return CoverageView(CoverageState.INCOMPLETE, sentence, f"mailing incomplete{figures}; the rest follows")
+    return CoverageView(CoverageState.INCOMPLETE, sentence, f"{brief} incomplete{figures}; the rest follows")
 
 
 def write_headline(digest: Digest) -> str:

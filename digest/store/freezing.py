@@ -133,6 +133,7 @@ def _freeze_coverage(coverage: Coverage) -> dict[str, Any]:
         "new": coverage.new,
         "is_settled": coverage.is_settled,
         "is_awaited": coverage.is_awaited,
+        "since": coverage.since.isoformat() if coverage.since else None,
     }
 
 
@@ -149,4 +150,5 @@ def _thaw_coverage(frozen: dict[str, Any]) -> Coverage:
         new=frozen.get("new", 0),
         is_settled=frozen.get("is_settled", frozen["is_complete"]),
         is_awaited=frozen.get("is_awaited", False),
+        since=date.fromisoformat(frozen["since"]) if frozen.get("since") else None,
     )

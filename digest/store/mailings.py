@@ -9,10 +9,11 @@ from sqlalchemy import bindparam, func, select, update
 
 from digest.announcements import Kind
 from digest.papers import ArxivId
+from digest.store.dialect import in_chunks
 from digest.store.schema import changes, papers, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import date, datetime
 
     from sqlalchemy import Connection
@@ -60,6 +61,15 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
         .group_by(papers.c.mailing)
     )
     return {row[0]: row[1] for row in conn.execute(counted)}
+
+
+def find_first(conn: Connection, keys: Iterable[int]) -> date | None:
+    """Return the earliest mailing that brought one of some papers, by their keys; None where none is known."""
+    found = [
+        conn.execute(select(func.min(papers.c.mailing)).where(papers.c.id.in_(chunk))).scalar()
+        for chunk in in_chunks(keys)
+    ]
+    return min(filter(None, found), default=None)
 
 
 def find_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:

@@ -238,3 +238,15 @@ def test_a_paper_that_came_out_and_was_replaced_while_nobody_looked_reaches_who_
     report = look(here, clock, TUESDAY + timedelta(days=2) + LOOKS[0] - timedelta(hours=12))
     assert ("2603.00022", Kind.REPLACEMENT) in [(id_, kind) for _, id_, kind in told(report)]
     assert old not in told_ids(report), "who asks for new papers is not told of replacements"
+
+
+def test_a_digest_after_a_pause_names_the_mailings_it_covers_and_how_many_papers_they_brought(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    arxiv.replace("2603.00003", submitted=TUESDAY, announced=TUESDAY + timedelta(days=1))
+    for days, numbers in ((0, range(21, 31)), (1, range(31, 41))):
+        announce(arxiv, TUESDAY + timedelta(days=days), *numbers)
+    report = look(here, clock, TUESDAY + timedelta(days=1) + LOOKS[0])
+    (coverage,) = coverages(report)
+    assert (str(coverage.since), str(coverage.mailing), coverage.new) == ("2026-03-03", "2026-03-04", 20)
+    assert report.poll.caught_up == [coverage.since, coverage.mailing]

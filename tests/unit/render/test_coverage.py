@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -37,6 +37,14 @@ def test_a_mailing_that_is_not_out_yet_is_awaited_and_no_quiet_day() -> None:
 
 def test_a_first_look_tells_how_many_papers_it_went_through_since_none_of_them_is_new() -> None:
     assert "complete, 4,120 looked at, checked" in describe_coverage(make_coverage(9, new=0)).sentence
+
+
+def test_papers_of_several_mailings_are_told_as_such() -> None:
+    view = describe_coverage(make_coverage(40, since=date(2026, 11, 15), new=5_612))
+    assert view.sentence == (
+        "mailings of Sun 15 Nov to Thu 19 Nov: complete, 5,612 new, checked 22:47 ET; 40 matched"
+    )
+    assert view.brief == "mailings complete: 5,612 new, 40 matched"
 
 
 def test_figures_that_do_not_belong_together_are_left_out() -> None:
