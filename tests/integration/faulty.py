@@ -175,17 +175,21 @@ class World:
 
     def command(self, *arguments: str, expect: int = 0) -> str:
         """Run the real command line, as a process of its own."""
-        done = subprocess.run(  # noqa: S603 - our own command
+        process = self.start(*arguments)
+        said, complained = process.communicate(timeout=100)
+        assert process.returncode == expect, said + complained
+        return said + complained
+
+    def start(self, *arguments: str, terminal: int | None = None) -> subprocess.Popen[str]:
+        """Start the real command line; `terminal` is a file descriptor to complain to."""
+        return subprocess.Popen(  # noqa: S603 - our own command
             [sys.executable, "-m", "digest", *arguments],
             cwd=self.folder,
             env={**os.environ, "DIGEST_TEST_CLOCK": self.arxiv.clock_url, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if terminal is None else terminal,
             text=True,
-            timeout=60,
-            check=False,
         )
-        assert done.returncode == expect, done.stdout + done.stderr
-        return done.stdout + done.stderr
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -1,0 +1,178 @@
+"""The very first look: it tells nothing as news, it can be watched, and a death in its middle costs nothing."""
+
+from __future__ import annotations
+
+import os
+import pty
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from digest.clock import ManualClock
+from digest.demo.loopback import Answer, Ending, Request
+from digest.demo.mail import MailSink
+from digest.store.schema import changes, papers, raw_pages
+from tests.acceptance.made import START
+from tests.integration.faulty import NOON, FaultyArxiv, World, list_past
+
+PAST = 40
+PAGES = 7
+"""Pages of six papers that it takes to list them."""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    clock = ManualClock(START)
+    with MailSink() as mail, FaultyArxiv(list_past(PAST), clock) as arxiv:
+        world = World(arxiv, clock, mail, tmp_path)
+        world.configure()
+        yield world
+        assert arxiv.violations == ()
+
+
+def kill_at_page(world: World, number: int) -> None:
+    """Start a real `digest run` and kill it while it waits for its page of that number, counting from 1."""
+    asked: list[Request] = []
+    reached = threading.Event()
+
+    def bend(request: Request) -> Answer | None:
+        asked.append(request)
+        if len(asked) < number:
+            return None
+        reached.set()
+        return Answer(status=0, ending=Ending.HANG, patience=60)
+
+    world.arxiv.bend = bend
+    process = world.start("run")
+    assert reached.wait(60)
+    process.kill()
+    process.communicate()
+    world.arxiv.bend = None
+
+
+def list_asked(world: World, since: int) -> list[str]:
+    """Return what was asked from a request on: the day, or how many rows are skipped."""
+    visits = world.arxiv.requests[since:]
+    return [visit.param("from") or visit.param("resumptionToken").rpartition("skip%3D")[2] for visit in visits]
+
+
+def assert_is_known_and_no_news(world: World) -> None:
+    """All that was announced is stored once and told to nobody; what comes out next is told."""
+    with world.reading() as conn:
+        stored = set(conn.execute(select(papers.c.arxiv_id)).scalars())
+        kinds = list(conn.execute(select(changes.c.kind)).scalars())
+    assert stored == set(world.arxiv.show_truth())
+    assert kinds == ["known"] * PAST
+    assert world.mail.mails == ()
+    run = world.last_run()
+    assert (run.is_complete, run.is_bootstrap, run.papers >= 6) == (True, True, True)
+    assert world.cursors()[-1][5:7] == (202602, PAST), "what was the newest paper at the beginning"
+    world.announce()
+    world.clock.set(NOON)
+    world.look()
+    assert sorted(world.list_changes()) == sorted(world.expected)
+    assert {found[1] for found in world.tell()} == {found[1] for found in world.expected} - {"2602.00006"}
+
+
+def test_the_first_look_tells_what_it_is_and_none_of_it_as_news(world: World) -> None:
+    shown = world.command("run")
+    assert "This was the first look at arXiv: what it found is known from here on and is no news." in shown
+    assert "everything arXiv announced since Fri 20 Feb: 40 papers on 7 pages, complete" in shown
+    assert_is_known_and_no_news(world)
+
+
+def test_it_can_be_watched_page_by_page_on_a_terminal(world: World) -> None:
+    ours, theirs = pty.openpty()
+    process = world.start("run", terminal=theirs)
+    os.close(theirs)
+    shown = b""
+    while piece := read_terminal(ours):
+        shown += piece
+    os.close(ours)
+    process.communicate(timeout=60)
+    for number in range(1, PAGES):
+        assert f"· {6 * number} papers on {number} page".encode() in shown
+
+
+def read_terminal(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # Linux says so when nobody writes any more
+        return b""
+
+
+def test_killed_between_two_pages_it_goes_on_from_the_next_one_the_same_day(world: World) -> None:
+    kill_at_page(world, 4)
+    made = len(world.arxiv.requests)
+    world.clock.advance(timedelta(hours=1))
+    shown = world.command("run")
+    assert (
+        "where the last look broke off, of what was touched since Fri 20 Feb: 22 papers on 4 pages, complete"
+        in shown
+    )
+    assert list_asked(world, made) == ["18", "24", "30", "36"], "no page that was stored is asked for again"
+    with world.reading() as conn:
+        kept = conn.execute(select(raw_pages.c.run_id, raw_pages.c.number)).all()
+    assert [tuple(row) for row in kept] == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3)]
+    assert_is_known_and_no_news(world)
+
+
+def test_killed_at_every_page_it_still_comes_to_its_end(world: World) -> None:
+    for _ in range(3):
+        kill_at_page(world, 2)
+        world.clock.advance(timedelta(minutes=5))
+    made = len(world.arxiv.requests)
+    world.command("run")
+    assert list_asked(world, made)[0] == "18"
+    assert_is_known_and_no_news(world)
+
+
+def test_killed_before_its_first_page_it_begins_again(world: World) -> None:
+    kill_at_page(world, 1)
+    made = len(world.arxiv.requests)
+    world.command("run")
+    assert list_asked(world, made)[0] == "2026-02-20"
+    assert_is_known_and_no_news(world)
+
+
+def test_after_midnight_its_tokens_are_not_even_tried_and_it_begins_again(world: World) -> None:
+    world.clock.set(START.replace(hour=23, minute=50))
+    kill_at_page(world, 4)
+    made = len(world.arxiv.requests)
+    world.clock.set(START.replace(day=3, hour=0, minute=10))
+    world.command("run")
+    assert list_asked(world, made)[:2] == ["2026-02-21", "6"]
+    assert len(list_asked(world, made)) == PAGES
+    assert_is_known_and_no_news(world)
+
+
+def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(world: World) -> None:
+    kill_at_page(world, 4)
+    made = len(world.arxiv.requests)
+
+    def bend(request: Request) -> Answer:
+        world.arxiv.bend = None
+        return world.arxiv.serve(replace(request, params=(("verb", "ListRecords"), ("resumptionToken", "old"))))
+
+    world.arxiv.bend = bend
+    shown = world.command("run")
+    assert "40 papers on 7 pages, complete" in shown
+    assert list_asked(world, made)[:3] == ["18", "2026-02-20", "6"]
+    assert_is_known_and_no_news(world)
+
+
+def test_what_was_announced_between_its_death_and_its_end_is_met_by_the_next_look(world: World) -> None:
+    kill_at_page(world, 4)
+    world.announce()
+    world.expected.clear()
+    world.clock.set(START.replace(hour=23, minute=55))
+    world.command("run")
+    assert world.list_changes() == []
+    world.clock.set(NOON)
+    world.look()
+    assert {found[1] for found in world.list_changes()} >= {f"2603.{number:05d}" for number in range(1, 8)}
