@@ -57,8 +57,9 @@ def check_gaps(site: Site, report: PollReport) -> None:
         due = choose_due(gap_store.load_open(conn), now)
         made_today = overview.count_requests(conn, now - timedelta(hours=24))
     is_untold = any(gap.asked_at is None for gap in due)
-    spare = max(spare_requests(report.requests, made_today), RESERVED if is_untold else 0)
-    one_by_one = asked_one_by_one([gap.id for gap in due], spare)
+    in_budget = spare_requests(report.requests, made_today)
+    spare = max(in_budget, RESERVED if is_untold else 0)
+    one_by_one = asked_one_by_one([gap.id for gap in due], in_budget)
     asked = due if one_by_one else due[: spare * IDS_LIMIT]
     if asked:
         site.progress.begin("poll", f"{_count(asked)} missing between stored ones")

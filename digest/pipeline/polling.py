@@ -122,7 +122,7 @@ def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
     it, which overlaps, meets that.
     """
     runs = run_store.last_runs(conn, Source.HARVEST, 1)
-    if not runs or runs[0].is_complete or not runs[0].next_token:
-        return None
+    if not runs or not runs[0].has_failed or not runs[0].next_token:
+        return None  # one that runs now belongs to another replica
     same_day = runs[0].started_at.astimezone(UTC).date() == now.astimezone(UTC).date()
     return runs[0] if same_day and now - runs[0].started_at < RESUMED_WITHIN else None

@@ -85,6 +85,11 @@ class PollRun:
         """Whether it looked at everything it asked for."""
         return self.outcome in (RunOutcome.COMPLETE, RunOutcome.EMPTY)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it ended before it had seen everything."""
+        return self.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL)
+
 
 ABANDONED = "the process ended before the run did"
 """The failure of a run whose process died: it says nothing of arXiv, so nobody need wait because of it."""
