@@ -25,7 +25,7 @@ from digest.planning.gaps import (
     is_sparse,
     is_void,
 )
-from digest.planning.polls import Source, spare_requests
+from digest.planning.polls import REQUESTS_A_RUN, Source, spare_requests
 from digest.store import cursors as cursor_store
 from digest.store import gaps as gap_store
 from digest.store import overview
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from digest.planning.gaps import Gap
 
 RESERVED = 2
-"""Requests for ids never asked for yet, whatever else was asked that day: a mailing is not complete before."""
+"""Requests of a run for ids never asked for yet, whatever else was asked that day: a mailing is not complete
+before they were."""
 
 
 def check_gaps(site: Site, report: PollReport) -> None:
@@ -58,7 +59,8 @@ def check_gaps(site: Site, report: PollReport) -> None:
         made_today = overview.count_requests(conn, now - timedelta(hours=24))
     is_untold = any(gap.asked_at is None for gap in due)
     in_budget = spare_requests(report.requests, made_today)
-    spare = max(in_budget, RESERVED if is_untold else 0)
+    reserved = min(RESERVED, max(0, REQUESTS_A_RUN - report.requests))
+    spare = max(in_budget, reserved if is_untold else 0)
     one_by_one = asked_one_by_one([gap.id for gap in due], in_budget)
     asked = due if one_by_one else due[: spare * IDS_LIMIT]
     if asked:
