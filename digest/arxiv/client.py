@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qs, quote, unquote, urlencode
 
 import httpx
 
@@ -202,7 +202,7 @@ class ArxivClient:
             name = f"the harvest from {from_date.isoformat()}"
         else:
             parameters["resumptionToken"] = token or ""
-            name = f"the harvest's page {token}"
+            name = _name_page(token or "")
 
         def check(fetched: Fetched[OaiPage]) -> None:
             page = fetched.page
@@ -292,6 +292,14 @@ def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds
     query = urlencode(parameters, quote_via=quote, safe="")
     whole = f"{url}?{query}"
     return Asked(whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None)
+
+
+def _name_page(token: str) -> str:
+    """Name a page in words: arXiv's tokens are queries, quoted, that say how many papers they skip."""
+    fields = parse_qs(unquote(token))
+    since = f" from {fields['from'][0]}" if "from" in fields else ""
+    skipped = fields.get("skip", [""])[0]
+    return f"the harvest{since}, behind {int(skipped):,} papers" if skipped.isdecimal() else f"a later page{since}"
 
 
 def _name_request(error: ArxivError, asked: Asked) -> None:

@@ -87,7 +87,9 @@ def _sum_up(ledger: Ledger) -> list[str]:
 
     gaps = {str(state): number for state, number in ledger.gaps.items()}
     missing = ", ".join(f"{gaps[state]:,} {word}" for state, word in _GAP_WORDS.items() if gaps.get(state))
-    asked = f"{count(ledger.requests, 'request')} in 24 h, of {ledger.allowed} for what can wait (--requests)"
+    asked = (
+        f"{count(ledger.requests, 'request')} in 24 h (--requests); from {ledger.allowed} on, what can wait waits"
+    )
     return [
         f"{ledger.source}: {describe_guarantee(ledger.source)}",
         f"missing ids: {missing or 'none'} (--missing) · {asked}",

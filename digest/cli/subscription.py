@@ -75,6 +75,8 @@ def describe_turn(here: Installation, line: SubscriptionLine) -> str:
         return f"paused{here.write_until(line.paused_until)}{waits}"
     if all(destination.is_pulled for destination in line.destinations):
         return "read when fetched" if line.destinations else "–"
+    if line.next_due_at is not None and line.next_due_at <= here.now:
+        return f"due, with the next look{waits}"
     return (write_moment(line.next_due_at, here.zone) if line.next_due_at else "as papers come") + waits
 
 

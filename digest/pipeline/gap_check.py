@@ -75,7 +75,8 @@ def check_gaps(site: Site, report: PollReport) -> None:
         if unasked:
             run.note_shortfall(f"{_count(unasked)} could not be asked for yet")
     if asked:
-        site.progress.end("poll", run.summary())
+        found = f"{run.papers:,} found, {len(asked) - run.papers:,} unknown to arXiv"
+        site.progress.end("poll", run.summary() if run.failure else found)
 
 
 def _ask_one_by_one(site: Site, run: RecordedRun, gaps: Sequence[Gap]) -> None:
