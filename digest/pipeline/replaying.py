@@ -7,10 +7,8 @@ judged news by, and without a look at `changes`. Only then is what came out held
 from __future__ import annotations
 
 import hashlib
-import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -19,9 +17,9 @@ from urllib.parse import parse_qs, urlsplit
 from digest.announcements import Kind
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
-from digest.errors import ArxivError, QueryError, UsageError
+from digest.errors import ArxivError, UsageError
 from digest.papers import ArxivId
-from digest.pipeline.horizons import read_judge
+from digest.pipeline.judging import Judges
 from digest.pipeline.outcomes import find_differences
 from digest.pipeline.polling import RESUMED_WITHIN
 from digest.pipeline.recording import store_changes
@@ -34,6 +32,7 @@ from digest.planning.differences import (
     weigh_differences,
     write_figures,
 )
+from digest.planning.polls import Source
 from digest.planning.replays import KeptPage, LedgerRun, ReplayPlan, find_resumed, plan_replay
 from digest.store import open_store
 from digest.store import pages as page_store
@@ -55,9 +54,6 @@ if TYPE_CHECKING:
 
 _BEGINNING = 2_048
 """Bytes within which a page names its root element."""
-
-_JUDGES = 8
-"""Judges kept at hand: each may hold ten thousand saved queries."""
 
 _NOT_KEPT = "its state before these looks is not known for sure"
 
@@ -140,7 +136,7 @@ def replay(
     """
     with store.read() as conn, _open_scratch(keep) as scratch:
         runs = replay_store.list_runs(conn)
-        judges = _Judges(conn)
+        judges = Judges(conn)
         plan = _plan(runs, replay_store.list_pages(conn), since, until, judges)
         replaying = _Replay(conn, scratch, plan, runs, judges)
         for number, page in enumerate(plan.pages, start=1):
@@ -152,41 +148,14 @@ def replay(
         return replaying.report
 
 
-class _Judges:
-    """What each run judged news by; many runs judged by the same."""
-
-    def __init__(self, conn: Connection) -> None:
-        self._conn = conn
-        self._read = lru_cache(maxsize=_JUDGES)(read_judge)
-
-    def load(self, run: LedgerRun) -> Callable[[Paper], Horizon]:
-        """Return the judge of a run.
-
-        Raises:
-            ValueError: it was written by a release that wrote it otherwise.
-        """
-        try:
-            return self._read(run_store.load_horizon(self._conn, run.id))
-        except (QueryError, ValueError, LookupError, TypeError, zlib.error) as error:
-            raise ValueError(f"what it judged news by can't be read: {error}") from error
-
-    def can_load(self, run: LedgerRun) -> bool:
-        """Whether `load` can read it."""
-        try:
-            self.load(run)
-        except ValueError:
-            return False
-        return True
-
-
 def _plan(
-    runs: Sequence[LedgerRun], pages: Sequence[KeptPage], since: date | None, until: date | None, judges: _Judges
+    runs: Sequence[LedgerRun], pages: Sequence[KeptPage], since: date | None, until: date | None, judges: Judges
 ) -> ReplayPlan:
     """Choose what to replay: nothing before the first run whose judge this release can read."""
     while True:
         plan = plan_replay(runs, pages, since, until)
         first = next((run for run in plan.runs if run.pages), None)
-        if first is None or judges.can_load(first):
+        if first is None or judges.is_readable(first):
             return plan
         runs = [replace(run, has_judge=run.has_judge and run.id != first.id) for run in runs]
 
@@ -220,12 +189,15 @@ class _Replay:
     """
 
     def __init__(
-        self, conn: Connection, scratch: Store, plan: ReplayPlan, ledger: Sequence[LedgerRun], judges: _Judges
+        self, conn: Connection, scratch: Store, plan: ReplayPlan, ledger: Sequence[LedgerRun], judges: Judges
     ) -> None:
         self.report = ReplayReport(plan)
         self._conn, self._scratch, self._judges = conn, scratch, judges
         self._runs = {run.id: run for run in plan.runs}
         self._ledger = ledger
+        self._was_harvested = bool(plan.runs) and any(
+            run.source in (Source.HARVEST, Source.GAPS) and run.id < plan.runs[0].id for run in ledger
+        )
         self._told_at: dict[ArxivId, datetime] = {}
         self._figures: dict[int, _Figures] = {}
         self._given_out: dict[int, set[ArxivId]] = {}
@@ -241,9 +213,8 @@ class _Replay:
         """Read one page again, hold it against the scratch store, and store what differs there."""
         run = self._runs[page.run_id]
         try:
-            judge = self._judges.load(run)
             body = replay_store.load_body(self._conn, page.id)
-            parsed = _read_page(body)
+            self._store_page(run, page, _read_page(body), self._judges.load(run))
         except (ArxivError, ValueError) as error:
             self._note_broken(page, error)
             return
@@ -252,11 +223,16 @@ class _Replay:
             self._pages_differ.append(
                 Difference(run.id, Subject.PAGE, _name(page), f"bytes {page.sha256[:8]}", f"bytes {sha256[:8]}")
             )
+
+    def _store_page(
+        self, run: LedgerRun, page: KeptPage, parsed: AtomPage | OaiPage, judge: Callable[[Paper], Horizon]
+    ) -> None:
         papers, as_of = self._drop_given_out(page, parsed.papers), parsed.response_date
+        figures = self._figures.get(run.id)
         with self._scratch.begin() as conn:
-            if run.id not in self._figures:
+            if figures is None:
                 replay_store.copy_run(self._conn, conn, run.id)
-            figures = self._count_for(run)
+                figures = self._begin_figures(run)
             self._fill_in(conn, papers)
             changes = store_changes(conn, papers, judge, run_id=run.id, at=page.fetched_at, as_of=as_of)
             page_store.quarantine_entries(conn, run.id, page.number, parsed.quarantined, page.fetched_at)
@@ -270,7 +246,9 @@ class _Replay:
                 highest_id=str(figures.highest or ""),
                 next_token=run.next_token,
             )
-        self._meet_states(run, papers, judge, as_of)
+        self._figures[run.id] = figures
+        self._asked_for.update(paper.id for paper in papers)
+        self._meet_states(run, papers, as_of)
         self.report.pages += 1
         self.report.papers += len(papers)
         self.report.changes += len(changes)
@@ -283,7 +261,8 @@ class _Replay:
         unsettled = {str(id_) for id_ in self._states}
         for run in self.report.plan.runs:
             recorded = write_figures(run.papers, run.new, run.changed, run.highest_id)
-            differences += compare_figures(run.id, recorded, self._count_for(run).write())
+            figures = self._figures.get(run.id) or self._begin_figures(run)
+            differences += compare_figures(run.id, recorded, figures.write())
         differences = [
             replace(difference, doubt=_NOT_KEPT)
             if difference.subject is Subject.PAPER and difference.name in unsettled
@@ -295,14 +274,11 @@ class _Replay:
         self.report.differences = [difference for difference in weighed if not difference.doubt]
         self.report.untold = [difference for difference in weighed if difference.doubt]
 
-    def _count_for(self, run: LedgerRun) -> _Figures:
-        """Return a run's figures so far; the newest paper of a run it went on with counts from its beginning."""
-        if run.id not in self._figures:
-            earlier = (before for before in reversed(self._ledger) if before.id < run.id)
-            resumed = find_resumed(run, earlier, RESUMED_WITHIN)
-            highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
-            self._figures[run.id] = _Figures(highest=highest)
-        return self._figures[run.id]
+    def _begin_figures(self, run: LedgerRun) -> _Figures:
+        """Return a run's figures before its first page: the newest paper of a run it went on with counts."""
+        earlier = (before for before in reversed(self._ledger) if before.id < run.id)
+        resumed = find_resumed(run, earlier, RESUMED_WITHIN)
+        return _Figures(highest=ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None)
 
     def _drop_given_out(self, page: KeptPage, papers: tuple[Paper, ...]) -> tuple[Paper, ...]:
         """Leave out what earlier pages of the same search held, as `walk_search` does: its pages overlap."""
@@ -316,19 +292,16 @@ class _Replay:
     def _fill_in(self, scratch: Connection, papers: Sequence[Paper]) -> None:
         """Store what was known of papers before the first run, when they are met first."""
         met = {paper.id for paper in papers} - self._asked_for
-        self._asked_for |= met
         first = self.report.plan.runs[0]
         for id_, kept in replay_store.load_pasts(self._conn, sorted(met), first.id).items():
-            states = list_states(kept.past, first.started_at)
+            states = list_states(kept.past, first.started_at, was_harvested=self._was_harvested)
             replay_store.save_past(scratch, kept, states[0])
             if len(states) > 1:
                 self._states[id_] = states
             elif kept.past.as_of is not None:
                 self._told_at[id_] = kept.past.as_of
 
-    def _meet_states(
-        self, run: LedgerRun, papers: Sequence[Paper], judge: Callable[[Paper], Horizon], as_of: datetime | None
-    ) -> None:
+    def _meet_states(self, run: LedgerRun, papers: Sequence[Paper], as_of: datetime | None) -> None:
         """See whether it matters in which of its possible states a paper was."""
         unsure: dict[ArxivId, list[Paper]] = {}
         for paper in papers:
@@ -338,7 +311,7 @@ class _Replay:
             if paper.id in self._states:
                 unsure.setdefault(paper.id, []).append(paper)
         for id_, came in unsure.items():
-            after = meet_states(self._states[id_], came, judge(came[-1]), as_of)
+            after = meet_states(self._states[id_], came, as_of)
             if after is None:
                 self.report.unsure[str(id_)] = Doubt(run.id, _NOT_KEPT)
             if after is None or len(after) == 1:

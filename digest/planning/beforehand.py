@@ -12,13 +12,12 @@ from datetime import UTC, date, timedelta
 from itertools import product
 from typing import TYPE_CHECKING
 
-from digest.comparing import KnownPaper, compare_papers, content_hash
+from digest.comparing import Horizon, KnownPaper, compare_papers, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from digest.comparing import Horizon
     from digest.papers import Paper
 
 MARGIN = timedelta(hours=1)
@@ -59,7 +58,7 @@ class Past:
     as_of: datetime | None
 
 
-def list_states(past: Past, since: datetime) -> tuple[KnownPaper, ...]:
+def list_states(past: Past, since: datetime, *, was_harvested: bool) -> tuple[KnownPaper, ...]:
     """Return the states a paper may have been in before a moment, the likeliest first; one where it is sure.
 
     Their `version_id` is the text's place in `past.texts`; their `key` says nothing.
@@ -67,6 +66,7 @@ def list_states(past: Past, since: datetime) -> tuple[KnownPaper, ...]:
     Args:
         past: what is still to be seen.
         since: the moment (UTC); answers older than it by more than `MARGIN` are taken to be from before it.
+        was_harvested: whether any harvest was made before it: only those tell datestamps.
     """
     if past.present is not None and past.as_of is not None and past.as_of < since - MARGIN:
         return (_make_state(past, past.present, past.datestamp, past.as_of),)
@@ -75,7 +75,9 @@ def list_states(past: Past, since: datetime) -> tuple[KnownPaper, ...]:
     states = [
         _make_state(past, place, datestamp, as_of)
         for place in reversed(latest)
-        for datestamp, as_of in _list_dates(past.texts[place], since, came_back=len(latest) > 1)
+        for datestamp, as_of in _list_dates(
+            past, place, since, came_back=len(latest) > 1, was_harvested=was_harvested
+        )
     ]
     if past.present is not None and (past.as_of is None or past.as_of < since):
         states.insert(0, _make_state(past, past.present, past.datestamp, past.as_of))
@@ -83,14 +85,13 @@ def list_states(past: Past, since: datetime) -> tuple[KnownPaper, ...]:
 
 
 def meet_states(
-    states: Sequence[KnownPaper], papers: Sequence[Paper], horizon: Horizon, as_of: datetime | None
+    states: Sequence[KnownPaper], papers: Sequence[Paper], as_of: datetime | None
 ) -> tuple[KnownPaper, ...] | None:
-    """Let a paper as it came meet each of its possible states.
+    """Let a paper as it came meet each of its possible states; what is stored is news whoever looks.
 
     Args:
         states: as `list_states` or this function returned them.
         papers: the paper as it came, as often as its page holds it.
-        horizon: what it is judged by.
         as_of: arXiv's own time of the page (UTC).
 
     Returns:
@@ -100,7 +101,7 @@ def meet_states(
     after: list[KnownPaper] = []
     for state in states:
         before = content_hash(state.paper)
-        changes = compare_papers(papers, {state.paper.id: state}, horizon, as_of)
+        changes = compare_papers(papers, {state.paper.id: state}, Horizon(), as_of)
         outcomes.add(tuple((change.kind, change.fields, content_hash(change.paper), before) for change in changes))
         after += [
             replace(state, paper=change.paper, as_of=as_of, earlier=state.earlier | {before}) for change in changes
@@ -114,12 +115,19 @@ def _make_state(past: Past, place: int, datestamp: date | None, as_of: datetime 
     return KnownPaper(key=0, version_id=place, paper=paper, as_of=as_of, earlier=others)
 
 
-def _list_dates(text: PastText, since: datetime, *, came_back: bool) -> list[tuple[date | None, datetime]]:
-    """Return the dates a state of this text may have had: the likeliest first, and the extremes."""
+def _list_dates(
+    past: Past, place: int, since: datetime, *, came_back: bool, was_harvested: bool
+) -> list[tuple[date | None, datetime]]:
+    """Return the dates a state of this text may have had: the likeliest first, and the extremes.
+
+    A text keeps the version history it came with, so one with a history came by a harvest. One without came
+    by a search; but where texts come back, a harvest may have told a datestamp and stored no text.
+    """
+    text = past.texts[place]
     moments = [text.stored_at, text.stored_at - MARGIN, *([since] if came_back else [])]
     days: list[date | None] = []
-    if text.paper.versions:
+    if any(other.paper.versions for other in past.texts) or (was_harvested and len(past.texts) > 1):
         days = [*(moment.astimezone(UTC).date() for moment in (moments[0], moments[-1])), date.min]
-    if not (days and text.is_dated):
+    if not (text.paper.versions and text.is_dated):
         days.append(None)
     return list(product(days, moments))

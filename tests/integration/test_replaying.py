@@ -286,6 +286,15 @@ def test_runs_of_a_release_that_kept_no_horizon_or_another_are_left_out(horizon:
     assert reasons == {"what it judged news by was not kept, or not as this release writes it"}
 
 
+def test_a_run_whose_horizon_is_damaged_in_what_others_watch_for_is_named(here: Path) -> None:
+    damage = """UPDATE poll_runs SET horizon = replace(horizon, '"watched": []', '"watched": [[1]]')"""
+    run = find_look(here, "source = 'first-look' AND papers > 0")
+    edit(here, f"{damage} WHERE id = ?", run)
+    report = replay_in(here)
+    assert subjects(report.differences) == [(run, "page", "page 1")]
+    assert "what it judged news by" in report.differences[0].replayed
+
+
 def test_a_run_whose_horizon_was_damaged_is_named(here: Path) -> None:
     run, _ = find_run(here, "withdrawal")
     edit(here, "UPDATE poll_runs SET horizon = '{}' WHERE id = ?", run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from digest.comparing import Horizon, KnownPaper, compare_papers, content_hash
+from digest.comparing import Change, Horizon, KnownPaper, compare_papers, content_hash
 from digest.papers import Paper, Version
 from digest.planning.beforehand import MARGIN, Past, PastText, list_states, meet_states
 from tests.unit.made_up import make_paper
@@ -30,13 +31,13 @@ def store_text(paper: Paper, at: datetime, *, is_dated: bool = True) -> PastText
 def test_a_state_told_before_the_moment_is_the_one_of_today() -> None:
     text = store_text(harvested(), NOON - timedelta(days=4))
     told = NOON - timedelta(days=2)
-    (state,) = list_states(Past((text,), 0, date(2026, 11, 18), told), NOON)
+    (state,) = list_states(Past((text,), 0, date(2026, 11, 18), told), NOON, was_harvested=True)
     assert (state.paper.datestamp, state.as_of) == (date(2026, 11, 18), told)
 
 
 def test_of_a_paper_that_moved_since_the_text_is_known_and_its_dates_are_not() -> None:
     first, second = (store_text(harvested(version=number), NOON - timedelta(days=9 - number)) for number in (1, 2))
-    states = list_states(Past((first, second), None, NOON.date(), NOON), NOON)
+    states = list_states(Past((first, second), None, NOON.date(), NOON), NOON, was_harvested=True)
     assert {state.version_id for state in states} == {1}
     assert states[0].as_of == second.stored_at
     assert states[0].paper.datestamp == second.stored_at.date()
@@ -44,20 +45,22 @@ def test_of_a_paper_that_moved_since_the_text_is_known_and_its_dates_are_not() -
 
 
 def test_a_paper_only_searches_told_of_has_no_datestamp() -> None:
-    states = list_states(Past((store_text(make_paper(), NOON - timedelta(days=9)),), None, None, NOON), NOON)
+    states = list_states(
+        Past((store_text(make_paper(), NOON - timedelta(days=9)),), None, None, NOON), NOON, was_harvested=True
+    )
     assert {state.paper.datestamp for state in states} == {None}
 
 
 def test_texts_of_a_release_that_kept_no_datestamps_may_have_none() -> None:
     text = store_text(harvested(), NOON - timedelta(days=9), is_dated=False)
-    states = list_states(Past((text,), None, NOON.date(), NOON), NOON)
+    states = list_states(Past((text,), None, NOON.date(), NOON), NOON, was_harvested=True)
     assert {state.paper.datestamp for state in states} > {None}
 
 
 def test_a_replacement_comes_out_whatever_was_known_before_it() -> None:
     text = store_text(harvested(), NOON - timedelta(days=9))
-    states = list_states(Past((text,), None, NOON.date(), NOON), NOON)
-    after = meet_states(states, [harvested(version=2)], WATCHING, NOON)
+    states = list_states(Past((text,), None, NOON.date(), NOON), NOON, was_harvested=True)
+    after = meet_states(states, [harvested(version=2)], NOON)
     assert after is not None
     assert [(state.paper.version, state.as_of, state.paper.datestamp) for state in after] == [
         (2, NOON, NOON.date())
@@ -67,9 +70,9 @@ def test_a_replacement_comes_out_whatever_was_known_before_it() -> None:
 def test_of_two_texts_of_one_version_either_may_have_been_the_last() -> None:
     plain, crossed = harvested(), harvested(categories=("cs.PF", "cs.DC"))
     texts = (store_text(plain, NOON - timedelta(days=30)), store_text(crossed, NOON - timedelta(days=20)))
-    states = list_states(Past(texts, 0, NOON.date(), NOON + timedelta(days=3)), NOON)
+    states = list_states(Past(texts, 0, NOON.date(), NOON + timedelta(days=3)), NOON, was_harvested=True)
     assert {state.version_id for state in states} == {0, 1}
-    assert meet_states(states, [plain], WATCHING, NOON) is None
+    assert meet_states(states, [plain], NOON) is None
 
 
 @dataclass(frozen=True)
@@ -103,46 +106,69 @@ answers = st.builds(
 )
 
 
+Outcome = tuple[tuple[object, ...], ...]
+
+
+class Shelf:
+    """One paper as a store keeps it: every text once, and which of them it has now."""
+
+    def __init__(self) -> None:
+        self.texts: list[PastText] = []
+        self.known: KnownPaper | None = None
+
+    def meet(self, came: Paper, now: datetime, told: datetime) -> Outcome:
+        known = {came.id: self.known} if self.known else {}
+        changes = compare_papers([came], known, WATCHING, told)
+        for change in changes:
+            key = (change.paper.version, content_hash(change.paper))
+            if key not in self.keys:
+                self.texts.append(store_text(change.paper, now))
+            place = self.keys.index(key)
+            paper = replace(self.texts[place].paper, datestamp=change.paper.datestamp)
+            earlier = frozenset(text.content_hash for text in self.texts) - {key[1]}
+            self.known = KnownPaper(0, place, paper, told, earlier)
+        return describe(changes)
+
+    @property
+    def keys(self) -> list[tuple[int, str]]:
+        return [(text.paper.version, text.content_hash) for text in self.texts]
+
+    def remember(self, count: int) -> Past:
+        """Return what is still to be seen today of the time when there were so many texts."""
+        assert self.known is not None
+        present = self.known.version_id if self.known.version_id < count else None
+        return Past(tuple(self.texts[:count]), present, self.known.paper.datestamp, self.known.as_of)
+
+
+def describe(changes: Sequence[Change]) -> Outcome:
+    return tuple((change.kind, change.fields, content_hash(change.paper)) for change in changes)
+
+
 @given(st.lists(answers, min_size=1, max_size=6), st.lists(answers, min_size=1, max_size=5))
 def test_where_all_states_agree_they_say_what_the_true_one_says(before: list[Answer], since: list[Answer]) -> None:
     """Live through answers before and since a moment, then go through the latter with what is still to be seen."""
-    now, moment, count = NOON, NOON, 0
-    texts: list[PastText] = []
-    known: KnownPaper | None = None
-    outcomes: list[tuple[object, ...]] = []
+    shelf, now, moment, count = Shelf(), NOON, NOON, 0
+    later: list[tuple[Paper, datetime, Outcome]] = []
     for number, answer in enumerate((*before, *since)):
         now += timedelta(hours=answer.hours)
         if number == len(before):
-            moment, count = now, len(texts)
+            moment, count = now, len(shelf.texts)
         told = now - timedelta(minutes=answer.minutes_late)
         came = answer.date_from(told)
-        changes = compare_papers([came], {came.id: known} if known else {}, WATCHING, told)
-        outcomes.append(tuple((change.kind, change.fields, content_hash(change.paper)) for change in changes))
-        for change in changes:
-            text = store_text(change.paper, now)
-            if all(
-                (text.paper.version, text.content_hash) != (old.paper.version, old.content_hash) for old in texts
-            ):
-                texts.append(text)
-            earlier = frozenset(old.content_hash for old in texts) - {text.content_hash}
-            known = KnownPaper(0, 0, change.paper, told, earlier)
-    assert known is not None
-    latest = (known.paper.version, content_hash(known.paper))
-    place = [(text.paper.version, text.content_hash) for text in texts].index(latest)
-    past = Past(tuple(texts[:count]), place if place < count else None, known.paper.datestamp, known.as_of)
-    states: tuple[KnownPaper, ...] | None = list_states(past, moment)
-    now = moment - timedelta(hours=since[0].hours)
-    for answer, outcome in zip(since, outcomes[len(before) :], strict=True):
-        now += timedelta(hours=answer.hours)
-        told = now - timedelta(minutes=answer.minutes_late)
-        came = answer.date_from(told)
+        outcome = shelf.meet(came, now, told)
+        if number >= len(before):
+            later.append((came, told, outcome))
+    states: tuple[KnownPaper, ...] | None = list_states(
+        shelf.remember(count), moment, was_harvested=any(answer.is_harvest for answer in before)
+    )
+    for came, told, outcome in later:
         assert states is not None
         again = compare_papers([came], {came.id: states[0]}, WATCHING, told)
-        states = meet_states(states, [came], WATCHING, told)
+        states = meet_states(states, [came], told)
         if states is None:
             event("which state it was matters")
             return
-        assert tuple((change.kind, change.fields, content_hash(change.paper)) for change in again) == outcome
+        assert describe(again) == outcome
     event("it is sure what comes out")
 
 
