@@ -1,0 +1,254 @@
+"""After days away: the next look has everything announced since, once and in order, and names the days."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from digest.announcements import Kind, has_mailing, mailing_moment, mailings_between
+from digest.arxiv.oai import parse_oai
+from digest.clock import ManualClock
+from digest.demo.archive import DemoPaper, open_window
+from digest.demo.mail import MailSink
+from digest.papers import ArxivId
+from digest.store import mailings as mailing_store
+from digest.store import pages as page_store
+from digest.store.schema import changes, papers
+from tests.acceptance.made import made_up
+from tests.integration.faulty import FaultyArxiv, World, assert_nothing_wrong_is_stored
+
+NEW = 60
+"""New papers of a mailing: enough for its neighbours not to blur where it begins and ends."""
+
+REVISED = 6
+LISTED = 250
+HELD = (25, 30, 35)
+"""Places within a mailing of papers that were submitted ten days before it."""
+
+BACK = datetime(2026, 12, 18, 13, tzinfo=UTC)
+"""A Friday morning in New York: when Digest is back."""
+
+FIRST_MAILING = date(2026, 10, 18)
+QUERY = "ti:tenth"
+
+
+@dataclass
+class Story:
+    """What is announced, mailing by mailing, and what of it is to be found after a pause.
+
+    Attributes:
+        states: every state of every paper, as `DemoArxiv` takes them.
+        by_mailing: ids announced for the first time, by Eastern date of the mailing.
+    """
+
+    states: list[DemoPaper] = field(default_factory=list)
+    by_mailing: dict[date, list[str]] = field(default_factory=dict)
+
+    def at(self, moment: datetime) -> dict[str, DemoPaper]:
+        """Return each paper in the state it was in at a moment."""
+        return {state.id: state for state in self.states if state.announced <= moment}
+
+
+def tell_story() -> Story:
+    """Make up two months of mailings, Sunday to Thursday but for a holiday, with held papers and new versions."""
+    story, draw = Story(), random.Random(4)  # noqa: S311 - the same papers every time
+    numbers, day, recent = Counter[str](), FIRST_MAILING, list[DemoPaper]()
+    while mailing_moment(day) <= BACK:
+        if has_mailing(day):
+            fresh = list(_announce(day, numbers, draw))
+            revised = [_revise(paper, day) for paper in draw.sample(recent, min(REVISED, len(recent)))]
+            story.states += [*fresh, *revised]
+            story.by_mailing[day] = [paper.id for paper in fresh]
+            of = {paper.id: paper for paper in (*recent, *fresh, *revised)}
+            recent = list(of.values())[-5 * NEW :]
+        day += timedelta(days=1)
+    return story
+
+
+def _announce(day: date, numbers: Counter[str], draw: random.Random) -> Iterator[DemoPaper]:
+    opens, closes = open_window(day)
+    moments = sorted((opens + (closes - opens) * draw.random()).astimezone(UTC) for _ in range(NEW))
+    for place, moment in enumerate(moments):
+        numbers[f"{day:%y%m}"] += 1
+        submitted = moment.replace(microsecond=0) - timedelta(days=10 if place in HELD else 0)
+        yield made_up(
+            0,
+            submitted,
+            id=f"{day:%y%m}.{numbers[f'{day:%y%m}']:05d}",
+            announced=mailing_moment(day),
+            title=f"{'Tenth' if place % 10 == 0 else 'Other'} paper of {day:%-d %b}",
+            categories=("cs.PF",),
+        )
+
+
+def _revise(paper: DemoPaper, day: date) -> DemoPaper:
+    moment = mailing_moment(day)
+    return replace(paper, submitted=(*paper.submitted, moment - timedelta(hours=7)), announced=moment)
+
+
+STORY = tell_story()
+
+
+@dataclass
+class Pause:
+    """Time in which nobody looked: from a look in the morning of one day to the one after so many days away."""
+
+    days: int
+
+    @property
+    def last_look(self) -> datetime:
+        return BACK - timedelta(days=self.days + 1)
+
+    @property
+    def mailings(self) -> list[date]:
+        return list(mailings_between(self.last_look, BACK))
+
+    def find_changes(self) -> set[tuple[str, str, int]]:
+        """Return what is to be found afterwards: what came out, and what was revised, each as it is now."""
+        before, after = STORY.at(self.last_look), STORY.at(BACK)
+        return {
+            (str(Kind.NEW if id_ not in before and state.version == 1 else Kind.REPLACEMENT), id_, state.version)
+            for id_, state in after.items()
+            if id_ not in before or before[id_].version < state.version
+        }
+
+    def count_new(self) -> dict[date, int]:
+        """Return how many papers of each mailing are to be found in their first version."""
+        after = STORY.at(BACK)
+        return {day: sum(after[id_].version == 1 for id_ in STORY.by_mailing[day]) for day in self.mailings}
+
+
+@pytest.fixture
+def pause(request: pytest.FixtureRequest) -> Pause:
+    return Pause(request.param)
+
+
+@pytest.fixture
+def world(tmp_path: Path, pause: Pause) -> Iterator[World]:
+    """An installation that looked daily until it went away, with the clock at its return."""
+    clock = ManualClock(pause.last_look - timedelta(days=1))
+    folder = tmp_path / "here"
+    folder.mkdir()
+    with MailSink() as mail, FaultyArxiv(STORY.states, clock, page_size=LISTED) as arxiv:
+        world = World(arxiv, clock, mail, folder)
+        world.configure({"tenth": QUERY})
+        world.look()
+        clock.set(pause.last_look)
+        world.look()
+        world.reports.clear()
+        clock.set(BACK)
+        yield world
+        assert arxiv.violations == ()
+
+
+EACH_PAUSE = pytest.mark.parametrize("pause", [1, 5, 45], indirect=True, ids=lambda days: f"{days} days")
+
+
+@EACH_PAUSE
+def test_one_look_after_a_pause_has_everything_announced_since_once(world: World, pause: Pause) -> None:
+    before = world.list_changes()
+    report = world.look()
+    assert report.poll.failures == []
+    found = world.list_changes()[len(before) :]
+    assert sorted(found) == sorted(pause.find_changes())
+    assert_nothing_wrong_is_stored(world)
+    with world.reading() as conn:
+        rows = conn.execute(select(papers.c.arxiv_id, papers.c.latest_version)).all()
+        stored = {row.arxiv_id: row.latest_version for row in rows}
+    now = STORY.at(BACK)
+    assert stored == {id_: now[id_].version for id_ in stored}
+    assert world.is_covered()
+    world.clock.advance(timedelta(minutes=40))
+    confirming = world.look()
+    assert (confirming.poll.was_due, confirming.poll.kinds) == (True, {})
+    assert len(world.list_changes()) == len(before) + len(found)
+
+
+@EACH_PAUSE
+def test_the_days_that_were_caught_up_with_are_named_with_what_each_brought(world: World, pause: Pause) -> None:
+    copy = shutil.copytree(world.folder, world.folder.with_name("copy"))
+    report = world.look()
+    assert report.poll.caught_up == pause.mailings
+    assert date(2026, 11, 26) not in report.poll.mailings, "a holiday"
+    assert_counts(report.poll.mailings, pause)
+    with world.reading() as conn:
+        stored = mailing_store.count_announced(conn, pause.mailings[0], pause.mailings[-1])
+    assert stored == report.poll.mailings
+    world.clock.advance(timedelta(minutes=1))
+    world.folder = copy
+    shown = world.command("run")
+    named = [f"{day:%a} {day.day} {day:%b} ({stored[day]} new)" for day in pause.mailings]
+    if len(named) > 8:
+        named[2:-1] = [f"… {len(named) - 3} more …"]
+    assert f"Caught up with the mailings of {', '.join(named[:-1])} and {named[-1]}." in shown
+
+
+def assert_counts(counted: Mapping[date, int], pause: Pause) -> None:
+    """Each mailing has its papers; over weeks an estimate may take one of a held paper's neighbours amiss."""
+    truth = pause.count_new()
+    assert sum(counted.values()) == sum(truth.values())
+    slack = 0 if pause.days < 10 else 1
+    assert counted.keys() == truth.keys()
+    assert all(abs(counted[day] - truth[day]) <= slack for day in truth)
+    assert sum(counted[day] == truth[day] for day in truth) >= len(truth) * 0.8
+
+
+@EACH_PAUSE
+def test_changes_are_numbered_in_the_order_of_their_announcement(world: World, pause: Pause) -> None:
+    assert world.clock.now() - pause.last_look > timedelta(days=pause.days)
+    before = len(world.list_changes())
+    world.look()
+    found = world.list_changes()[before:]
+    new = [ArxivId.parse(id_) for kind, id_, _ in found if kind == Kind.NEW]
+    assert new == sorted(new), "ids are given out in that order"
+    with world.reading() as conn:
+        run = world.last_run()
+        listed = [parse_oai(body).papers for body in page_store.load_pages(conn, run.id)]
+        ordered = select(papers.c.arxiv_id).join(changes, changes.c.paper_id == papers.c.id)
+        rows = list(conn.execute(ordered.where(changes.c.run_id == run.id).order_by(changes.c.id)).scalars())
+    page_of = {str(paper.id): number for number, page in enumerate(listed) for paper in page}
+    assert [page_of[id_] for id_ in rows] == sorted(page_of[id_] for id_ in rows), "page by page, as they came"
+    days = [paper.datestamp for page in listed for paper in page]
+    assert days == sorted(days, key=str)
+
+
+@EACH_PAUSE
+def test_readers_are_told_once_of_all_that_matches_and_what_it_was(world: World, pause: Pause) -> None:
+    matched = {found for found in pause.find_changes() if STORY.at(BACK)[found[1]].title.startswith("Tenth")}
+    world.look()
+    world.clock.set(BACK + timedelta(days=1))
+    world.look()
+    told = world.tell()
+    assert len(told) == len(set(told))
+    assert {found[1:] for found in told} == {found[1:] for found in matched}
+    assert {found for found in told if found[0] == Kind.NEW} == {f for f in matched if f[0] == Kind.NEW}
+
+
+@pytest.mark.parametrize("pause", [5], indirect=True)
+def test_a_program_reads_the_same_days_as_json(world: World, pause: Pause) -> None:
+    shown = world.command("run", "--json")
+    read = json.loads(shown[: shown.rindex("}") + 1])
+    assert read["poll"]["mailings"] == {day.isoformat(): new for day, new in pause.count_new().items()}
+
+
+@pytest.mark.parametrize("pause", [45], indirect=True)
+def test_a_pause_that_ends_amid_faults_costs_one_more_look_and_nothing_else(world: World, pause: Pause) -> None:
+    before = world.list_changes()
+    world.arxiv.faults.add("429", skip=3)
+    assert world.look().poll.failures
+    assert not world.is_covered()
+    world.clock.advance(timedelta(hours=2))
+    report = world.look()
+    assert report.poll.failures == []
+    assert sorted(world.list_changes()[len(before) :]) == sorted(pause.find_changes())
+    assert report.poll.caught_up == pause.mailings
+    assert_counts(report.poll.mailings, pause)
