@@ -245,12 +245,19 @@ def find_differences(before: Paper, after: Paper) -> tuple[str, ...]:
     names = []
     if after.version != before.version:
         names.append("version")
-    names += [name for name in _TEXT_FIELDS if _comparable(before, name) != _comparable(after, name)]
+    names += [name for name in _TEXT_FIELDS if _differs(before, after, name)]
     if set(after.categories) != set(before.categories):
         names.append("categories")
     if after.is_withdrawn != before.is_withdrawn:
         names.append("withdrawn")
     return tuple(names)
+
+
+def _differs(before: Paper, after: Paper, name: str) -> bool:
+    """Whether a field reads differently; what is written alike, as nearly all is, need not be read."""
+    if getattr(before, name) == getattr(after, name):
+        return False
+    return _comparable(before, name) != _comparable(after, name)
 
 
 def _comparable(paper: Paper, name: str) -> object:

@@ -7,7 +7,7 @@ import random
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from digest.planning.polls import POLL_TIMES
@@ -133,7 +133,8 @@ class Life:
         self.tally.known_before = frozenset(self._oracle.history)
 
     def _write_agenda(self) -> None:
-        day, mailings = self._arxiv.now().astimezone(EASTERN).date(), []
+        day = self._arxiv.now().astimezone(EASTERN).date()
+        mailings: list[date] = []
         while len(mailings) < self._plan.mailings:
             if mailing_at(day) > self._arxiv.now() and last_mailing(mailing_at(day)) == day:
                 mailings.append(day)

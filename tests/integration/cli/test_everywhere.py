@@ -13,6 +13,9 @@ from tests.integration.cli.lively import World, run_process
 
 LOOKING = [
     ["status"],
+    ["coverage"],
+    ["coverage", "--looks"],
+    ["replay"],
     ["query", "list"],
     ["query", "history", "perf"],
     ["query", "explain", "perf", "2611.15012"],
