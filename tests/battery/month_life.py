@@ -128,7 +128,9 @@ class Life:
                 break
             self._move_to(self._arxiv.now() + timedelta(minutes=20))
         else:
-            raise RuntimeError(f"no complete first look in {_BOOTSTRAP_TRIES} tries")
+            broken = sum(bool(one.violation) for one in self._arxiv.list_asked())
+            words = f"no complete first look in {_BOOTSTRAP_TRIES} tries, {broken} requests against the pace"
+            raise RuntimeError(f"{words}: {self._here.endings[-1].errors.strip()[-300:]}")
         self.tally.bootstrapped_at = self._arxiv.now()
         self.tally.known_before = frozenset(self._oracle.history)
 
