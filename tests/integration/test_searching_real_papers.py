@@ -134,7 +134,7 @@ def test_a_search_for_all_tells_what_a_harvest_tells(in_between: StandIn, tmp_pa
     spent: dict[str, list[int]] = {"harvest": [], "query": []}
     for source in told:
         write_installation(tmp_path / source, source, in_between.url)
-    for day in range(22, 30):
+    for day in (22, 23, 24, 29):
         in_between.set_now(datetime(2016, 8, day, 6, tzinfo=UTC))
         for source in told:
             in_between.control("now?advance=60", method="POST")
