@@ -205,6 +205,8 @@ def _compare_one(
     kind = _classify_seen(merged, known.paper, fields)
     if kind is None or is_outdated(paper, known, as_of):
         return None
+    if kind is Kind.METADATA and paper.datestamp is None and known.paper.datestamp is not None:
+        return None  # the search words names and notes in its own way; the harvest's words stand
     return Change(Kind.KNOWN if horizon.is_bootstrap and kind is Kind.METADATA else kind, merged, known, fields)
 
 
@@ -275,7 +277,7 @@ def _fill_from_stored(paper: Paper, stored: Paper) -> Paper:
     same_names = [a.name for a in paper.authors] == [a.name for a in stored.authors]
     if same_names and not any(a.affiliations for a in paper.authors):
         missing["authors"] = stored.authors
-    if paper.datestamp is None:
+    if paper.datestamp is None and paper.version == stored.version:
         missing["datestamp"] = stored.datestamp
     if stored.is_withdrawn and paper.version == stored.version and paper.datestamp is None:
         missing["is_withdrawn"] = True  # the search API has no mark for it

@@ -63,7 +63,15 @@ def test_a_title_edited_on_the_same_day_is_a_change() -> None:
 def test_the_search_is_not_believed_about_a_version_that_the_harvest_has_just_told() -> None:
     searched = replace(BEFORE, datestamp=None)
     assert kind_of(searched, known_as(AFTER)) is None
-    assert kind_of(replace(searched, title="New"), known_as(AFTER), SEEN + timedelta(days=2)) is Kind.METADATA
+    more = replace(searched, categories=("cs.PF", "cs.DC", "cs.LG"))
+    assert kind_of(more, known_as(AFTER)) is None
+    assert kind_of(more, known_as(AFTER), SEEN + timedelta(days=2)) is Kind.CROSS_LIST
+
+
+def test_other_words_of_the_search_for_a_version_that_the_harvest_told_are_no_edit() -> None:
+    searched = replace(BEFORE, datestamp=None, title="Other words")
+    assert kind_of(searched, known_as(BEFORE), SEEN + timedelta(days=9)) is None
+    assert kind_of(searched, known_as(replace(BEFORE, datestamp=None)), SEEN + timedelta(days=9)) is Kind.METADATA
 
 
 def test_the_search_is_believed_about_a_higher_version() -> None:
