@@ -13,6 +13,11 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("DIGEST_HYPOTHESIS", "suite"))
 
+IS_NIGHTLY = bool(os.environ.get("DIGEST_NIGHTLY"))
+"""Whether there is time for stories with thousands of real papers: `.ci/nightly` sets it."""
+
+collect_ignore_glob = [] if IS_NIGHTLY else ["integration/*_real_papers.py", "integration/test_faults_stand_in.py"]
+
 _KEPT = {"DIGEST_REAL_DATA", "DIGEST_HYPOTHESIS", "DIGEST_WHEEL"}
 
 
