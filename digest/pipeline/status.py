@@ -108,7 +108,9 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             breaker=breaker,
             next_mailing=next_mailing(now),
             no_mailing=_find_gap(now),
-            next_poll_at=find_next_look(conn, config.arxiv.source, now),
+            next_poll_at=max(
+                find_next_look(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
+            ),
             requests=overview.count_requests(conn, now - timedelta(hours=24)),
             subscriptions=tuple(overview.load_subscription_lines(conn, now, span=SPAN)),
             outbox=outbox,
