@@ -182,7 +182,7 @@ def test_a_day_of_looks_keeps_to_its_budget_of_requests(world: World, more: dict
     assert len(world.asked()) - before == looks_a_day * (1 if more else SEARCHED_ONE_BY_ONE) <= REQUESTS_A_DAY
 
 
-MANY = 10_000 if os.environ.get("DIGEST_NIGHTLY") else 1_000
+VERY_MANY = 10_000 if os.environ.get("DIGEST_NIGHTLY") else 1_000
 
 
 @pytest.mark.parametrize("source", ["query", "harvest"])
@@ -190,7 +190,7 @@ def test_very_many_queries_cost_no_more_requests_than_ten(
     source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spent: dict[int, list[int]] = {}
-    for count in (10, MANY):
+    for count in (10, VERY_MANY):
         folder = tmp_path / str(count)
         folder.mkdir()
         with surrounded(folder, old_papers()) as world:
@@ -203,5 +203,5 @@ def test_very_many_queries_cost_no_more_requests_than_ten(
                 spent[count].append(world.run().poll.requests)
     with capsys.disabled():
         print(f"\n{source}: requests of two runs with so many saved queries: {spent}")  # noqa: T201 - a figure to read
-    assert spent[10] == spent[MANY]
-    assert max(spent[MANY]) <= REQUESTS_A_RUN
+    assert spent[10] == spent[VERY_MANY]
+    assert max(spent[VERY_MANY]) <= REQUESTS_A_RUN
