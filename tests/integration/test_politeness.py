@@ -108,12 +108,12 @@ def test_a_block_keeps_every_process_away_for_four_hours_and_says_what_to_check(
     made = len(world.arxiv.requests) + 1
     world.command("run", expect=4)
     assert read_gate(world)[2] == "refused"
+    assert "next look at arXiv from Tue 11:40 ET" in world.command("status")
     world.clock.set(NOON + timedelta(hours=3, minutes=45))
     assert "blocked this client" in world.command("run", "--now", expect=4)
     shown = world.command("status")
     assert "ATTENTION  arXiv is left alone for 15 min: it blocks this client (403)" in shown
     assert "check [arxiv] contact, then wait" in shown
-    assert "next look at arXiv from Tue 11:40 ET" in shown
     assert 0 < json.loads(world.command("status", "--json"))["arxiv"]["breaker_seconds"] <= 15 * 60
     assert len(world.arxiv.requests) == made
     assert_all_follows(world, after=timedelta(minutes=20))
