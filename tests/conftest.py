@@ -14,9 +14,16 @@ settings.register_profile(
 settings.load_profile(os.environ.get("DIGEST_HYPOTHESIS", "suite"))
 
 IS_NIGHTLY = bool(os.environ.get("DIGEST_NIGHTLY"))
-"""Whether there is time for stories with thousands of real papers: `.ci/nightly` sets it."""
+"""Whether there is time for stories with thousands of papers, and for every fault: `.ci/nightly` sets it."""
 
-collect_ignore_glob = [] if IS_NIGHTLY else ["integration/*_real_papers.py", "integration/test_faults_stand_in.py"]
+_FOR_THE_NIGHT = (
+    "integration/*_real_papers.py",
+    "integration/test_faults_*.py",
+    "integration/test_politeness.py",
+    "integration/test_replaying.py",
+    "integration/test_standing_in.py",
+)
+collect_ignore_glob = [] if IS_NIGHTLY else list(_FOR_THE_NIGHT)
 
 _KEPT = {"DIGEST_REAL_DATA", "DIGEST_HYPOTHESIS", "DIGEST_WHEEL"}
 

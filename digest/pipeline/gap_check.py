@@ -51,10 +51,11 @@ def check_gaps(site: Site, report: PollReport) -> None:
         cursor = cursor_store.load_cursor(conn, Source.HARVEST)
         stored, mark = gap_store.load_numbers(conn), (cursor.mark_month, cursor.mark_number)
         missing = list(find_missing(stored, mark))
-        gap_store.note_missing(conn, missing, now)
-        gap_store.close_found(conn, now)
         if is_sparse(stored, missing, mark):
             gap_store.void_gaps(conn, [(gap, SPARSE) for gap in gap_store.load_open(conn)], now)
+        else:
+            gap_store.note_missing(conn, missing, now)
+        gap_store.close_found(conn, now)
         due = choose_due(gap_store.load_open(conn), now)
         made_today = overview.count_requests(conn, now - timedelta(hours=24))
     is_untold = any(gap.asked_at is None for gap in due)
