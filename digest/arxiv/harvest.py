@@ -6,7 +6,9 @@ the token on each tell whether something is missing.
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, unquote
 
 from digest.arxiv.client import ShortPage
 from digest.arxiv.oai import OaiPage, TokenExpired
@@ -14,7 +16,6 @@ from digest.errors import ArxivFaulted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import date
 
     from digest.arxiv.client import ArxivClient, Fetched
 
@@ -39,6 +40,17 @@ def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> It
     if sizes.index(max(sizes)) > 0:
         # The pages before the first full one came short, and nothing told so then.
         yield from _walk_once(client, from_date, "", sizes)
+
+
+def find_day(token: str) -> date | None:
+    """Return the UTC day that a page's papers were touched on, by its token; None where that does not tell.
+
+    arXiv's tokens are queries, quoted, and name the day of the page's first paper (https://github.com/arXiv/oaipmh).
+    """
+    try:
+        return date.fromisoformat(parse_qs(unquote(token)).get("from", [""])[0])
+    except ValueError:
+        return None
 
 
 def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int]) -> Iterator[Fetched[OaiPage]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
-from digest.arxiv.harvest import walk_records
+from digest.arxiv.harvest import find_day, walk_records
 from digest.arxiv.oai import TokenExpired
 from digest.pipeline.horizons import load_horizons
 from digest.pipeline.recording import PollReport, RecordedRun
@@ -91,7 +91,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     )
     site.progress.begin("poll", f"{what} {from_date:%a %-d %b}")
     with run.recording(window_from=from_date, resumed=broken_off):
-        for page in _walk(site, from_date, broken_off):
+        for page in _walk(site, from_date, broken_off, is_bootstrap=is_bootstrap):
             run.store_page(page)
         if is_bootstrap and not run.papers and broken_off is None:
             site.progress.update("nothing there; looking further back")
@@ -102,9 +102,18 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         stand_in_for_harvest(site, report, run.failure, last, horizons)
 
 
-def _walk(site: Site, from_date: date, broken_off: PollRun | None) -> Iterator[Fetched[OaiPage]]:
-    """Go through the harvest, from the page after the last one stored where one was broken off."""
-    if broken_off is not None:
+def _walk(
+    site: Site, from_date: date, broken_off: PollRun | None, *, is_bootstrap: bool
+) -> Iterator[Fetched[OaiPage]]:
+    """Go through the harvest; where one was broken off, from there on.
+
+    A first look goes on with the page after the last one stored. Any other reads that page's day from its
+    beginning: what was touched meanwhile has left the day's list, others have moved up into what was read
+    already, and a change among them would never be met again.
+    """
+    if broken_off is not None and not is_bootstrap:
+        from_date = find_day(broken_off.next_token) or from_date
+    elif broken_off is not None:
         try:
             yield from walk_records(site.client, from_date, token=broken_off.next_token)
         except TokenExpired:
@@ -118,8 +127,7 @@ def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
     """Return the last harvest where it was broken off behind a page, while its token is good and it is fresh.
 
     Tokens end at midnight UTC. A list is in order of the days papers were touched, and what is touched
-    meanwhile moves to its end; so going on misses no more than a list read at one go, and the look after
-    it, which overlaps, meets that.
+    meanwhile moves to its end, so nothing is missed behind the day where it is gone on with.
     """
     runs = run_store.last_runs(conn, Source.HARVEST, 1)
     if not runs or not runs[0].has_failed or not runs[0].next_token:
