@@ -23,9 +23,8 @@ from digest.demo.faults import Fault
 from digest.demo.loopback import Answer, Request
 from digest.demo.mail import MailSink
 from digest.demo.search import SearchRefusal, answer_search
-from digest.pipeline import PassReport, open_site, run_pass
+from digest.pipeline import PassReport, Site, open_site, run_pass
 from digest.pipeline.covering import load_whole_coverage
-from digest.store import open_store
 from digest.store import runs as run_store
 from digest.store.gate import Breaker, load_breaker
 from digest.store.runs import PollRun
@@ -141,7 +140,7 @@ class FaultyArxiv(DemoArxiv):
 
 @dataclass
 class World:
-    """An installation that knows the past, and passes over it, each as a process of its own would make it."""
+    """An installation that knows the past, and passes over it. Close it when done."""
 
     arxiv: FaultyArxiv
     clock: ManualClock
@@ -151,6 +150,7 @@ class World:
     jitter: Callable[[], float] = lambda: 0.5
     reports: list[PassReport] = field(default_factory=list)
     expected: set[Found] = field(default_factory=set)
+    _site: Site | None = None
 
     def configure(self, queries: Mapping[str, str] = QUERIES) -> None:
         """Write its file, for these saved queries."""
@@ -162,15 +162,27 @@ class World:
             names=", ".join(f'"{name}"' for name in queries),
         )
         (self.folder / "digest.toml").write_text(text)
+        self.close()
+
+    def open(self) -> Site:
+        """Open the installation, where it is not open yet."""
+        if self._site is None:
+            config = load_config(self.folder / "digest.toml", {})
+            self._site = open_site(config, self.clock, owner="test", jitter=self._draw)
+        return self._site
+
+    def _draw(self) -> float:
+        return self.jitter()
+
+    def close(self) -> None:
+        """Close the installation; harmless when done twice."""
+        if self._site is not None:
+            self._site.close()
+        self._site = None
 
     def look(self, *, anyway: bool = False) -> PassReport:
-        """Open the installation, make one pass, and close it again."""
-        config = load_config(self.folder / "digest.toml", {})
-        site = open_site(config, self.clock, owner="test", jitter=self.jitter)
-        try:
-            self.reports.append(run_pass(site, poll_anyway=anyway))
-        finally:
-            site.close()
+        """Make one pass."""
+        self.reports.append(run_pass(self.open(), poll_anyway=anyway))
         return self.reports[-1]
 
     def command(self, *arguments: str, expect: int = 0) -> str:
@@ -194,12 +206,8 @@ class World:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Read what it stored."""
-        store = open_store(f"sqlite:///{self.folder / 'digest.db'}")
-        try:
-            with store.read() as conn:
-                yield conn
-        finally:
-            store.close()
+        with self.open().store.read() as conn:
+            yield conn
 
     def last_run(self, source: str = "") -> PollRun:
         """Return the last look of a source."""
@@ -292,11 +300,13 @@ def living(
         if key not in _pasts:
             world.look()
             world.reports.clear()
+            world.close()
             _pasts[key] = kept.read_bytes()
         kept.write_bytes(_pasts[key])
         clock.set(NOON)
         world.announce()
         yield world
+        world.close()
         assert arxiv.violations == ()
 
 

@@ -148,6 +148,7 @@ def world(tmp_path: Path, pause: Pause) -> Iterator[World]:
         world.reports.clear()
         clock.set(BACK)
         yield world
+        world.close()
         assert arxiv.violations == ()
 
 

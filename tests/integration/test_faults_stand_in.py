@@ -116,12 +116,14 @@ def live(folder: Path, stand_in: StandIn, mail: MailSink, source: str) -> World:
     world.configure()
     if source not in _pasts:
         assert world.look().poll.failures == []
+        world.close()
         _pasts[source] = (folder / "digest.db").read_bytes()
         stand_in.set_now(SECOND)
         assert world.look().poll.failures == []
         _truths[source] = set(world.list_changes())
         assert len(_truths[source]) > 8
         stand_in.control("reset")
+        world.close()
         world.reports.clear()
         for kept in folder.glob("digest.db*"):
             kept.unlink()
@@ -159,4 +161,5 @@ def test_whatever_arxiv_does_nothing_wrong_is_stored_or_claimed_and_all_follows_
         assert world.look().poll.failures == []
         assert sorted(world.list_changes()) == sorted(truth)
         assert world.breaker().seconds == 0
+        world.close()
         assert stand_in.control("now", method="GET")["violations"] == 0

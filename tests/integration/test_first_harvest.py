@@ -32,6 +32,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         world = World(arxiv, clock, mail, tmp_path)
         world.configure()
         yield world
+        world.close()
         assert arxiv.violations == ()
 
 

@@ -16,14 +16,11 @@ from sqlalchemy import select
 
 from digest.announcements import has_mailing, mailing_moment
 from digest.clock import ManualClock
-from digest.config import load_config
 from digest.demo.archive import DemoPaper, open_window
 from digest.demo.loopback import Answer, Request
 from digest.demo.mail import MailSink
-from digest.pipeline import open_site, run_pass
 from digest.pipeline.status import find_next_look
 from digest.planning.polls import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
-from digest.store import runs as run_store
 from digest.store.gate import FIRST_BACKOFF, LONGEST_BACKOFF
 from digest.store.schema import gate, poll_runs, requests
 from tests.acceptance.made import START, made_up
@@ -190,19 +187,14 @@ def live_on(folder: Path, mail: MailSink, queries: int, days: float) -> list[tup
     with FaultyArxiv(papers, clock, page_size=LISTED) as arxiv:
         world = World(arxiv, clock, mail, folder)
         world.configure({f"q{n}": f'abs:"word{n}" AND cat:cs.PF' for n in range(queries)})
-        site = open_site(load_config(folder / "digest.toml", {}), clock, owner="test", jitter=lambda: 0.5)
         looks = []
-        try:
-            while clock.now() < START + timedelta(days=days):
-                report = run_pass(site)
-                assert report.poll.failures == []
-                with site.store.read() as conn:
-                    lookback = run_store.last_runs(conn, "harvest", 1)[0].lookback
-                    again = find_next_look(conn, "harvest", clock.now())
-                looks.append((clock.now(), report.poll.requests, lookback))
-                clock.set(again)
-        finally:
-            site.close()
+        while clock.now() < START + timedelta(days=days):
+            report = world.look()
+            assert report.poll.failures == []
+            looks.append((clock.now(), report.poll.requests, world.last_run().lookback))
+            with world.reading() as conn:
+                clock.set(find_next_look(conn, "harvest", clock.now()))
+        world.close()
         assert len(arxiv.requests) == sum(made for _, made, _ in looks)
         assert arxiv.violations == ()
     return looks
