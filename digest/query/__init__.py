@@ -9,8 +9,10 @@ Fields are `ti abs au co jr cat rn id doi all` and `submittedDate:[… TO …]`;
 """
 
 from digest.query.analysis import AnalysedPaper, analyse
+from digest.query.arxiv_reading import ArxivReading, read_as_arxiv
 from digest.query.arxiv_syntax import to_arxiv
 from digest.query.confining import confine_queries
+from digest.query.linting import lint_query
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import parse_query
 from digest.query.queries import Query, matches
@@ -20,6 +22,7 @@ from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 __all__ = [
     "AnalysedPaper",
     "And",
+    "ArxivReading",
     "Condition",
     "Node",
     "Not",
@@ -32,7 +35,9 @@ __all__ = [
     "analyse",
     "confine_queries",
     "find_reasons",
+    "lint_query",
     "matches",
     "parse_query",
+    "read_as_arxiv",
     "to_arxiv",
 ]

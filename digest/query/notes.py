@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from digest.errors import QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class NoteKind(StrEnum):
@@ -14,7 +17,11 @@ class NoteKind(StrEnum):
 
     `MISSING_OPERATOR`: read as AND. `LEFT_OUT`: says nothing by itself, such as a stop word.
     `UNKNOWN_CATEGORY`, `RETIRED_CATEGORY`: no, or only old, papers carry it. `READ_AS`: not what the
-    words might suggest.
+    words might suggest, or what was made of something pasted.
+
+    The others come from `lint_query` alone. `QUOTED_OPERATOR`: AND, OR … between quotes is a word.
+    `ARXIV_DIFFERS`: arXiv would read the same text otherwise. `NEVER_MATCHES`: no paper can meet a clause.
+    `VOLUME`: how much it brings. `ACCENTS`, `WILDCARD`, `HYPHEN`: what a word with one of these finds.
     """
 
     MISSING_OPERATOR = "missing operator"
@@ -22,6 +29,13 @@ class NoteKind(StrEnum):
     UNKNOWN_CATEGORY = "unknown category"
     RETIRED_CATEGORY = "retired category"
     READ_AS = "read as"
+    QUOTED_OPERATOR = "quoted operator"
+    ARXIV_DIFFERS = "arXiv differs"
+    NEVER_MATCHES = "never matches"
+    VOLUME = "volume"
+    ACCENTS = "accents"
+    WILDCARD = "wildcard"
+    HYPHEN = "hyphen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +49,27 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text being read, the remarks collected on the way, and the one way to refuse it."""
+    """The text being read, the remarks collected on the way, and the one way to refuse it.
+
+    Attributes:
+        text: the query that is read.
+        notes: the remarks so far; they stand in `written`.
+        written: what was pasted, where the query was made from that; else the same text.
+        places: for each character of such a query, and its end, which one of `written` it comes from.
+    """
 
     text: str
     notes: list[Note] = field(default_factory=list)
+    written: str = ""
+    places: Sequence[int] = ()
+
+    def locate(self, position: int) -> int:
+        """Return where a place of the text stands in what was written."""
+        return self.places[min(position, len(self.places) - 1)] if self.places else position
 
     def note(self, kind: NoteKind, position: int, message: str) -> None:
         """Remember a remark."""
-        self.notes.append(Note(kind, position, message))
+        self.notes.append(Note(kind, self.locate(position), message))
 
     def fail(self, position: int, message: str, hint: str = "") -> NoReturn:
         """Refuse the query.
@@ -50,4 +77,4 @@ class Source:
         Raises:
             QueryError: always.
         """
-        raise QueryError(message, text=self.text, position=position, hint=hint)
+        raise QueryError(message, text=self.written or self.text, position=self.locate(position), hint=hint)

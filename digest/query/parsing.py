@@ -10,10 +10,12 @@ left. arXiv itself knows no precedence and reads from the right (see `arxiv_synt
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from digest.query.conditions import read_condition
 from digest.query.notes import NoteKind, Source
+from digest.query.printing import measure_nesting
 from digest.query.queries import Query
 from digest.query.tokens import (
     CloseToken,
@@ -28,10 +30,10 @@ from digest.query.tokens import (
 from digest.query.tree import And, Node, Not, Or
 
 if TYPE_CHECKING:
-    from digest.query.tree import Prefix
+    from digest.query.tree import Condition, Prefix
 
 MAX_NESTING = 64
-"""Parentheses that may be open at one place."""
+"""Parentheses that may be open at one place, as written and as printed."""
 
 
 _OPERATOR_HINT = 'AND, OR, ANDNOT and NOT stand before words or groups; to look for the word, quote it: "or".'
@@ -48,6 +50,32 @@ def parse_query(text: str) -> Query:
     return Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)))
 
 
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word, phrase or range of a query, as written and as read.
+
+    Attributes:
+        token: as written, at its place in the query's `expression`.
+        position: where it stands in the query's text.
+        condition: what it asks for; None where it was left out.
+    """
+
+    token: TermToken
+    position: int
+    condition: Condition | None
+
+
+def read_terms(text: str) -> list[Term]:
+    """Return the terms of a query that can be read, in order.
+
+    Raises:
+        QueryError: as `parse_query` does.
+    """
+    parser = _Parser(Source(text))
+    parser.parse()
+    return parser.terms
+
+
 class _Parser:
     """Reads the tokens of one query; None stands for what was left out."""
 
@@ -55,6 +83,8 @@ class _Parser:
         self._source = source
         self._tokens = list(Scanner(source).scan_tokens())
         self._index = 0
+        self._deepest = (0, 0)
+        self.terms: list[Term] = []
 
     def parse(self) -> Node:
         if isinstance(self._token, EndToken):
@@ -68,6 +98,8 @@ class _Parser:
             self._source.fail(
                 0, "Nothing is left to look for", "Every word of it is too common or holds no letter."
             )
+        if measure_nesting(tree) > MAX_NESTING:
+            self._refuse_depth(self._deepest[1])
         return tree
 
     @property
@@ -126,7 +158,9 @@ class _Parser:
         match self._token:
             case TermToken() as term:
                 self._index += 1
-                return read_condition(self._source, term, prefix)
+                condition = read_condition(self._source, term, prefix)
+                self.terms.append(Term(term, self._source.locate(term.position), condition))
+                return condition
             case OpenToken() as opening:
                 return self._read_group(opening, opening.prefix or prefix, depth + 1)
             case token:
@@ -134,9 +168,8 @@ class _Parser:
 
     def _read_group(self, opening: OpenToken, prefix: Prefix | None, depth: int) -> Node | None:
         if depth > MAX_NESTING:
-            self._source.fail(
-                opening.position, f"More than {MAX_NESTING} parentheses are open here", "Nest less deeply."
-            )
+            self._refuse_depth(opening.position)
+        self._deepest = max(self._deepest, (depth, opening.position))
         self._index += 1
         if isinstance(self._token, CloseToken):
             self._source.fail(opening.position, "There is nothing between these parentheses", "Put a word there.")
@@ -147,6 +180,10 @@ class _Parser:
             )
         self._index += 1
         return node
+
+    def _refuse_depth(self, position: int) -> NoReturn:
+        message = f"More than {MAX_NESTING} parentheses are open here"
+        self._source.fail(position, message, "Nest less deeply, or split it into several saved queries.")
 
     def _refuse(self, token: Token, before: OperatorToken | None) -> NoReturn:
         if not isinstance(token, OperatorToken) and before is not None:

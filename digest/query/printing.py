@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from digest.query.tree import And, Condition, Node, Not, Or, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _NEEDS_NO_QUOTES = re.compile(r"[^\s()\"*?]+")
 
@@ -48,6 +48,43 @@ def _print_joined(node: Node) -> str:
 
 def _print_operand(node: Node) -> str:
     return f"({print_tree(node)})" if isinstance(node, And | Or | Not) else print_tree(node)
+
+
+def print_outline(node: Node) -> list[str]:
+    """Return a tree as lines for people, a group's operands below it and further in."""
+    return list(_outline(node, ""))
+
+
+def _outline(node: Node, indent: str, before: str = "") -> Iterator[str]:
+    match node:
+        case Condition():
+            yield f"{indent}{before}{print_condition(node)}"
+        case Not(operand):
+            yield from _outline(operand, indent, f"{before}not ")
+        case And(operands) | Or(operands):
+            yield f"{indent}{before}{'all' if isinstance(node, And) else 'any'} of"
+            for operand in operands:
+                yield from _outline(operand, f"{indent}  ")
+
+
+def measure_nesting(node: Node) -> int:
+    """Return how many parentheses are open at once, at most, where the tree is printed."""
+    deepest, waiting = 0, [(node, 0)]
+    while waiting:
+        match waiting.pop():
+            case Condition(), depth:
+                deepest = max(deepest, depth - 1)
+            case Not(operand), depth:
+                waiting.append((operand, depth + 1))
+            case (And(operands) | Or(operands)) as group, depth:
+                waiting.extend(
+                    (
+                        part.operand if number and isinstance(part, Not) and isinstance(group, And) else part,
+                        depth + 1,
+                    )
+                    for number, part in enumerate(operands)
+                )
+    return max(deepest, 0)
 
 
 def canonicalise(node: Node) -> Node:

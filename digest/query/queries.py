@@ -24,11 +24,18 @@ class Query:
         text: as written.
         tree: what it means, in the order written.
         notes: what its author should know: missing operators, words left out, unknown categories.
+        pasted_as: the query made from the text, where that is a pasted address or list of names; else "".
     """
 
     text: str
     tree: Node
     notes: tuple[Note, ...] = field(default=(), compare=False)
+    pasted_as: str = field(default="", compare=False)
+
+    @property
+    def expression(self) -> str:
+        """The query that was read: the text itself, or what was made of a pasted one."""
+        return self.pasted_as or self.text
 
     @cached_property
     def canonical(self) -> str:
