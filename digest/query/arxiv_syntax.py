@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from digest import taxonomy
 from digest.query.dates import split_range
 from digest.query.names import NamePattern
+from digest.query.people import PersonPattern
 from digest.query.printing import canonicalise
 from digest.query.queries import Query
 from digest.query.spreading import spread_condition, spread_keyword
@@ -32,7 +33,11 @@ _FIRST_MINUTE, _LAST_MINUTE = "198001010000", "299912312359"
 _EVERYTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_LAST_MINUTE}]"
 """What a query that only excludes is taken from: arXiv can't negate a group by itself."""
 
+_NOTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_FIRST_MINUTE}]"
+"""Before arXiv began: excluded where whatever arXiv could be told would exclude too much."""
+
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
+_PLAIN_NAME = re.compile(r"[a-z]+")
 _UNSAFE = re.compile(r"[\"\\\[\]\r\n]+")
 
 
@@ -76,8 +81,9 @@ def _write_condition(condition: Condition, *, is_wanted: bool) -> str:
     match condition.prefix:
         case Prefix.ALL:
             return _write_all(condition, is_wanted=is_wanted)
-        case Prefix.AUTHOR:
-            return _write_author(condition, is_wanted=is_wanted)
+        case Prefix.AUTHOR | Prefix.PERSON:
+            write = _write_author if condition.prefix is Prefix.AUTHOR else _write_person
+            return write(condition, is_wanted=is_wanted)
         case Prefix.CATEGORY:
             return _write_category(condition)
         case Prefix.SUBMITTED:
@@ -140,6 +146,22 @@ def _write_author(condition: Condition, *, is_wanted: bool) -> str:
     if len(name.last) == 1 and _PLAIN.fullmatch(name.last[0]) and _PLAIN.fullmatch(name.given[0]):
         return f"au:{name.last[0]},{name.given[0]}"  # the one form of arXiv's that knows initials
     return _write_term(Prefix.AUTHOR, condition.text.partition(",")[0])
+
+
+def _write_person(condition: Condition, *, is_wanted: bool) -> str:
+    """Ask for the last name with the first initial, and for both names in any order where all are written out."""
+    if not is_wanted:
+        return _NOTHING
+    person = PersonPattern.parse(condition.text)
+    clauses = []
+    for last in sorted(person.last_names):
+        if len(last) > 1 or not (_PLAIN_NAME.fullmatch(last[0]) and _PLAIN_NAME.fullmatch(person.initial)):
+            clauses.append(_write_term(Prefix.AUTHOR, " ".join(last)))
+        else:
+            clauses.append(f"au:{last[0]},{person.initial}")
+            swapped = (" ".join((*last, *given)) for given in sorted(person.swapped_names))
+            clauses += [_write_term(Prefix.AUTHOR, name) for name in swapped]
+    return _pair_any(clauses)
 
 
 def _write_category(condition: Condition) -> str:

@@ -12,6 +12,7 @@ from digest.papers import ArxivId
 from digest.query.dates import UnreadableRange, spell_range
 from digest.query.names import spell_name
 from digest.query.notes import NoteKind
+from digest.query.people import Person, UnclearPerson
 from digest.query.spreading import is_doi, spell_id, spread_keyword
 from digest.query.tree import Condition, Prefix, Shape, intern_condition
 from digest.query.words import is_stop_word, split_words
@@ -126,6 +127,17 @@ def _read_author(source: Source, term: TermToken, prefix: Prefix) -> Condition |
     return intern_condition(prefix, Shape.PHRASE if " " in name else Shape.WORD, name)
 
 
+def _read_person(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    try:
+        return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
+    except UnclearPerson as error:
+        source.fail(
+            term.value_position,
+            str(error),
+            'Write author:"Keiko Lindquell" for one person; au:lindquell is everybody of that name.',
+        )
+
+
 def _read_category(source: Source, term: TermToken, prefix: Prefix) -> Condition:
     value = term.value.strip()
     base = value.rstrip("*")
@@ -199,6 +211,7 @@ _READERS: Mapping[Prefix, Callable[[Source, TermToken, Prefix], Condition | None
     Prefix.REPORT_NO: _read_words,
     Prefix.ALL: _read_words,
     Prefix.AUTHOR: _read_author,
+    Prefix.PERSON: _read_person,
     Prefix.CATEGORY: _read_category,
     Prefix.ID: _read_id,
     Prefix.DOI: _read_doi,

@@ -15,6 +15,7 @@ from digest.query.analysis import AnalysedPaper, NameText
 from digest.query.dates import split_range
 from digest.query.names import NamePattern
 from digest.query.patterns import WordPattern
+from digest.query.people import PersonPattern
 from digest.query.spreading import spread_condition
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
@@ -93,13 +94,21 @@ def _compile_words(condition: Condition) -> Test:
     return lambda paper: pattern.is_met(find_text(paper))
 
 
-def read_name(condition: Condition) -> NamePattern:
-    """Return what an author condition says of a name."""
+def read_name(condition: Condition) -> NamePattern | PersonPattern:
+    """Return what a condition on authors says of a name."""
+    return _read_person(condition) if condition.prefix is Prefix.PERSON else _read_author(condition)
+
+
+def _read_person(condition: Condition) -> PersonPattern:
+    return PersonPattern.parse(condition.text)
+
+
+def _read_author(condition: Condition) -> NamePattern:
     return NamePattern.parse(condition.text + ("*" if condition.shape is Shape.BEGINNING else ""))
 
 
 def _compile_author(condition: Condition) -> Test:
-    pattern = read_name(condition)
+    pattern = _read_author(condition)
     if condition.shape is Shape.WORD:
         part = pattern.anywhere[0]
         return lambda paper: part in paper.name_parts
@@ -116,6 +125,20 @@ def _narrow_names(pattern: NamePattern, paper: AnalysedPaper) -> tuple[NameText,
     if first.endswith("*"):
         return paper.names
     return tuple(paper.names[index] for index in paper.name_parts.get(first, ()))
+
+
+def _compile_person(condition: Condition) -> Test:
+    pattern = _read_person(condition)
+    endings = tuple(pattern.endings)
+
+    def is_met(paper: AnalysedPaper) -> bool:
+        for ending in endings:
+            for index in paper.name_parts.get(ending, ()):
+                if pattern.find_parts(paper.names[index].parts):
+                    return True
+        return False
+
+    return is_met
 
 
 def _compile_category(condition: Condition) -> Test:
@@ -148,6 +171,7 @@ _COMPILERS: Mapping[Prefix, Callable[[Condition], Test]] = {
     **dict.fromkeys(TEXTS, _compile_words),
     Prefix.ALL: _compile_all,
     Prefix.AUTHOR: _compile_author,
+    Prefix.PERSON: _compile_person,
     Prefix.CATEGORY: _compile_category,
     Prefix.ID: _compile_id,
     Prefix.DOI: _compile_doi,

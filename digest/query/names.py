@@ -30,7 +30,7 @@ def _part_pattern(ending: str = "") -> re.Pattern[str]:
     return re.compile(rf"(?=\w){run}(?:(?:\.?[{_HYPHENS}]|[{_APOSTROPHES}]){run})*{ending}")
 
 
-_GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
+GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
 """What may stand behind a last name without being one."""
 
 
@@ -57,14 +57,15 @@ def spell_name(text: str) -> str:
     Lower case with accents, parts separated by blanks; `smith_j` and `Smith,J` become `smith, j`.
     """
     last, comma, given = text.replace("_", " ").partition(",")
-    last_parts, given_parts = _spell_parts(last), _spell_parts(given.partition(",")[0])
+    last_parts, given_parts = spell_parts(last), spell_parts(given.partition(",")[0])
     if not comma and "_" in text and len(last_parts) > 1 and len(last_parts[-1]) == 1:
         given_parts = [last_parts.pop()]
     both = (" ".join(last_parts), " ".join(given_parts))
     return ", ".join(both) if all(both) else "".join(both)
 
 
-def _spell_parts(text: str) -> list[str]:
+def spell_parts(text: str) -> list[str]:
+    """Return a name's parts in lower case with accents, in order; one may end with a `*`."""
     parts = (match[0].translate(_ONE_SPELLING) for match in _part_pattern(r"\*?").finditer(text.lower()))
     return [unicodedata.normalize("NFC", part) for part in parts]
 
@@ -105,7 +106,7 @@ class NamePattern:
 
     def _find_last_and_given(self, name: Sequence[str]) -> tuple[int, ...]:
         end = len(name)
-        while end > 1 and name[end - 1] in _GENERATIONS:
+        while end > 1 and name[end - 1] in GENERATIONS:
             end -= 1
         start = end - len(self.last)
         if start < len(self.given) or not all(map(_meets, name[start:end], self.last)):

@@ -61,7 +61,7 @@ def find_spans(condition: Condition, paper: AnalysedPaper) -> tuple[Span, ...]:
 
 def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]:
     match condition.prefix:
-        case Prefix.AUTHOR:
+        case Prefix.AUTHOR | Prefix.PERSON:
             return _find_authors(condition, paper)
         case Prefix.CATEGORY:
             return _mark_whole(Field.CATEGORIES, paper.paper.categories, _find_categories(condition, paper))

@@ -79,7 +79,6 @@ _PREFIXES = {prefix.casefold(): prefix for prefix in Prefix}
 _OTHER_SPELLINGS = {"title": Prefix.TITLE, "arxiv": Prefix.ID, "lastupdateddate": Prefix.SUBMITTED}
 _LIKELY_MEANT = {
     "abstract": Prefix.ABSTRACT,
-    "author": Prefix.AUTHOR,
     "authors": Prefix.AUTHOR,
     "comment": Prefix.COMMENT,
     "journal": Prefix.JOURNAL_REF,

@@ -24,6 +24,7 @@ class Prefix(StrEnum):
     TITLE = "ti"
     ABSTRACT = "abs"
     AUTHOR = "au"
+    PERSON = "author"
     COMMENT = "co"
     JOURNAL_REF = "jr"
     CATEGORY = "cat"
@@ -39,7 +40,7 @@ class Shape(StrEnum):
 
     `WORD`: all its words, anywhere in the field (one word as a rule, several where punctuation parts
     them, as in `self-supervised`); for identifiers and categories the whole value.
-    `PHRASE`: its words one after the other; for authors, several words about one person.
+    `PHRASE`: its words one after the other; for authors, several words about one name.
     `BEGINNING`: as `WORD`, but the last word may go on: `transf*`. `RANGE`: from … TO ….
     """
 

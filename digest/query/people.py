@@ -1,0 +1,233 @@
+"""One person, by full name: `author:"Keiko Lindquell"`, under every form a paper may print it in.
+
+arXiv keeps names as papers print them, so one person is met as `Keiko Lindquell`, `K. Lindquell` and
+`Keiko M. Lindquell`. A name is meant where the last name is the same and no given name contradicts: each
+is equal to its counterpart, or one of the two is an initial of the other; names only one side has count
+for nothing. `Kevin Lindquell` is somebody else; `K. Lindquell` may be either, and is taken for both.
+
+Given names held together by a hyphen are one (`Jean-Pierre` is no `Jean`), however they are written:
+`J.-P.`, `J. P.`, `JP`; `Xiao-Ming` is `Xiaoming`. Particles belong to the last name (`van Beethoven`), and
+generations (`Jr.`) to nobody. A last name printed first (`Lindquell Keiko`) is read so only where every
+given name is written out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from digest.query.names import GENERATIONS, spell_parts
+from digest.query.words import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+PARTICLES = frozenset(
+    "af av da das de dei del della den der des di do dos du het la las le lo los "  # noqa: SIM905  # thirty quoted words read worse
+    "ten ter van vande vanden vander vom von zu zum zur".split()
+)
+"""What begins a last name of several words; `ben`, `bin` and `al` do not, being given names as often."""
+
+_FIRST_IDEOGRAPH = "\u2e80"
+"""From here on one sign is a whole name, not the first letter of one."""
+
+_VOWELS = frozenset("aeiouyäöü")
+_MOST_INITIALS = 3
+_MOST_TIED = 5
+
+
+class UnclearPerson(ValueError):
+    """The text is no full name of one person; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person's name as a query spells it: lower case with accents.
+
+    Attributes:
+        given: given names and initials, in order; never empty.
+        last: the last name's parts, particles first; never empty.
+    """
+
+    given: tuple[str, ...]
+    last: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `Keiko M. Lindquell`, `Lindquell, Keiko M.` or arXiv's `Lindquell_K`.
+
+        Without a comma the last word is the last name, and particles before it belong to it; the comma
+        is for last names of several words: `García Márquez, Gabriel`.
+
+        Raises:
+            UnclearPerson: it is a last name alone, or no name.
+        """
+        if "*" in text:
+            raise UnclearPerson("A full name has no *")
+        pieces = [parts for piece in text.replace("_", " ").split(",") if (parts := _drop_generation(piece))]
+        match pieces:
+            case [[_]] | []:
+                raise UnclearPerson(f"{text.strip()!r} is no full name")
+            case [parts] if "_" in text and _is_initial(fold(parts[-1])):
+                given, last = parts[-1:], parts[:-1]
+            case [parts]:
+                start = _find_last_name(parts)
+                given, last = parts[:start], parts[start:]
+            case [last, given]:
+                while len(given) > 1 and fold(given[-1]) in PARTICLES:
+                    last = [given.pop(), *last]
+            case _:
+                raise UnclearPerson(f"{text.strip()!r} is more than one name")
+        if len(last) == 1 and _is_initial(fold(last[0])):
+            raise UnclearPerson(f"{last[0]!r} is no last name")
+        return cls(tuple(given), tuple(last))
+
+    @property
+    def text(self) -> str:
+        """The one spelling: as printed where that is read back as the same person, else `last, given`."""
+        parts = [*self.given, *self.last]
+        if _find_last_name(parts) == len(self.given):
+            return " ".join(parts)
+        return f"{' '.join(self.last)}, {' '.join(self.given)}"
+
+
+def _drop_generation(piece: str) -> list[str]:
+    parts = spell_parts(piece)
+    while parts and fold(parts[-1]) in GENERATIONS:
+        parts.pop()
+    return parts
+
+
+def _find_last_name(parts: Sequence[str]) -> int:
+    """Return where the last name of a name as printed begins; one part at least stands before it."""
+    start = len(parts) - 1
+    while start > 1 and fold(parts[start - 1]) in PARTICLES:
+        start -= 1
+    return start
+
+
+class PersonPattern:
+    """What a query says of one person, held against names as papers print them.
+
+    Attributes:
+        initial: how the first given name begins, folded.
+        last_names: the folded last name under each form it may have: parts with blanks and hyphens between.
+        swapped_names: folded given names that may follow the last name; none where only initials are known.
+    """
+
+    __slots__ = ("_given", "_last", "initial", "last_names", "swapped_names")
+
+    def __init__(self, person: Person) -> None:
+        given = tuple(map(fold, person.given))
+        self._given = _read_given(given)
+        self._last = tuple(_split_hyphens(map(fold, person.last)))
+        self.initial = given[0][:1]
+        self.last_names = frozenset(_tie(self._last))
+        written_out = tuple(part for part in given if not _is_initial(part))
+        words = tuple(_split_hyphens(written_out))
+        forms = (written_out, words, ("-".join(words),), ("".join(words),))
+        self.swapped_names = frozenset(() if _is_initial(given[0]) else forms)
+
+    @classmethod
+    def parse(cls, spelling: str) -> Self:
+        """Read a name as `Person.text` writes it."""
+        return cls(Person.parse(spelling))
+
+    @property
+    def endings(self) -> frozenset[str]:
+        """Parts one of which every form of the name has: who knows where these occur need look nowhere else."""
+        return frozenset(last[-1] for last in self.last_names)
+
+    def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
+        """Return which parts of a folded name are meant, () where the name is somebody else's."""
+        end = len(name)
+        while end > 1 and name[end - 1] in GENERATIONS:
+            end -= 1
+        is_meant = self._is_printed(tuple(name[:end])) or self._is_swapped(tuple(name[:end]))
+        return tuple(range(end)) if is_meant else ()
+
+    def _is_printed(self, name: tuple[str, ...]) -> bool:
+        for last in self.last_names:
+            given = name[: -len(last)]
+            if given and name[len(given) :] == last and not (len(given) > 1 and given[-1] in PARTICLES):
+                return _agree(self._given, _read_given(given))
+        return False
+
+    def _is_swapped(self, name: tuple[str, ...]) -> bool:
+        lengths = (len(last) for last in self.last_names if name[: len(last)] == last)
+        return any(name[length:] in self.swapped_names for length in lengths)
+
+
+def _tie(parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield every way to tie words by hyphens: `a b`, `a-b`; of very long names only all or none."""
+    if len(parts) > _MOST_TIED:
+        yield from (parts, ("-".join(parts),))
+        return
+    for ties in itertools.product(" -", repeat=len(parts) - 1):
+        yield tuple("".join(map("".join, zip(parts, (*ties, ""), strict=True))).split(" "))
+
+
+def _split_hyphens(parts: Iterable[str]) -> Iterator[str]:
+    for part in parts:
+        yield from part.split("-")
+
+
+def _is_initial(part: str) -> bool:
+    return len(part) == 1 and part < _FIRST_IDEOGRAPH
+
+
+class _Given(NamedTuple):
+    """One given name of a reading.
+
+    Attributes:
+        text: folded.
+        begins: whether the other side may end before it: not within a hyphenated name.
+        is_joined: whether it is a hyphenated one taken as one.
+    """
+
+    text: str
+    begins: bool = True
+    is_joined: bool = False
+
+
+_Reading = tuple[_Given, ...]
+
+
+def _read_given(parts: Sequence[str]) -> frozenset[_Reading]:
+    """Return every way to count given names: hyphenated ones as one or several, `jp` as `j`, `p`."""
+    as_one = [_Given(part.replace("-", ""), is_joined="-" in part) for part in parts]
+    parted = [_Given(word, begins=index == 0) for part in parts for index, word in enumerate(part.split("-"))]
+    spread = [one for name in as_one for one in _spread_initials(name)]
+    readings: set[_Reading] = {tuple(as_one), tuple(parted), tuple(spread)}
+    if not any(_is_initial(name.text) for name in as_one):
+        readings.add((_Given("".join(name.text for name in as_one), is_joined=True),))
+    return frozenset(readings)
+
+
+def _spread_initials(name: _Given) -> _Reading:
+    return tuple(map(_Given, name.text)) if _are_initials(name.text) else (name,)
+
+
+def _are_initials(part: str) -> bool:
+    """Tell whether a part is initials without their dots, such as `jp`: nobody is called so."""
+    return part.isalpha() and part.isascii() and len(part) <= _MOST_INITIALS and not _VOWELS & set(part)
+
+
+def _agree(asked: Iterable[_Reading], printed: frozenset[_Reading]) -> bool:
+    return any(_is_compatible(one, other) for one in asked for other in printed)
+
+
+def _is_compatible(one: _Reading, other: _Reading) -> bool:
+    shorter, longer = sorted((one, other), key=len)
+    if len(longer) > len(shorter):
+        last, counterpart, surplus = shorter[-1], longer[len(shorter) - 1], longer[len(shorter)]
+        if not surplus.begins or (last.is_joined and _is_initial(counterpart.text)):
+            return False  # J. M. is no Jean-Pierre
+    return all(_is_same(mine.text, theirs.text) for mine, theirs in zip(shorter, longer, strict=False))
+
+
+def _is_same(one: str, other: str) -> bool:
+    if _is_initial(one) or _is_initial(other):
+        return one[:1] == other[:1]
+    return one == other
