@@ -184,11 +184,13 @@ class _Given(NamedTuple):
         text: folded.
         begins: whether the other side may end before it: not within a hyphenated name.
         is_joined: whether it is a hyphenated one taken as one.
+        are_initials: whether it is one of which only initials are known, such as `x-m`.
     """
 
     text: str
     begins: bool = True
     is_joined: bool = False
+    are_initials: bool = False
 
 
 _Reading = tuple[_Given, ...]
@@ -196,7 +198,7 @@ _Reading = tuple[_Given, ...]
 
 def _read_given(parts: Sequence[str]) -> frozenset[_Reading]:
     """Return every way to count given names: hyphenated ones as one or several, `jp` as `j`, `p`."""
-    as_one = [_Given(part.replace("-", ""), is_joined="-" in part) for part in parts]
+    as_one = list(map(_take_as_one, parts))
     parted = [_Given(word, begins=index == 0) for part in parts for index, word in enumerate(part.split("-"))]
     spread = [one for name in as_one for one in _spread_initials(name)]
     readings: set[_Reading] = {tuple(as_one), tuple(parted), tuple(spread)}
@@ -205,8 +207,15 @@ def _read_given(parts: Sequence[str]) -> frozenset[_Reading]:
     return frozenset(readings)
 
 
+def _take_as_one(part: str) -> _Given:
+    words = part.split("-")
+    is_joined = len(words) > 1
+    return _Given("".join(words), is_joined=is_joined, are_initials=is_joined and all(map(_is_initial, words)))
+
+
 def _spread_initials(name: _Given) -> _Reading:
-    return tuple(map(_Given, name.text)) if _are_initials(name.text) else (name,)
+    is_run = not name.is_joined and _are_initials(name.text)
+    return tuple(map(_Given, name.text)) if is_run else (name,)
 
 
 def _are_initials(part: str) -> bool:
@@ -224,10 +233,18 @@ def _is_compatible(one: _Reading, other: _Reading) -> bool:
         last, counterpart, surplus = shorter[-1], longer[len(shorter) - 1], longer[len(shorter)]
         if not surplus.begins or (last.is_joined and _is_initial(counterpart.text)):
             return False  # J. M. is no Jean-Pierre
-    return all(_is_same(mine.text, theirs.text) for mine, theirs in zip(shorter, longer, strict=False))
+    return all(_is_same(mine, theirs) for mine, theirs in zip(shorter, longer, strict=False))
 
 
-def _is_same(one: str, other: str) -> bool:
-    if _is_initial(one) or _is_initial(other):
-        return one[:1] == other[:1]
-    return one == other
+def _is_same(one: _Given, other: _Given) -> bool:
+    if _is_initial(one.text) or _is_initial(other.text):
+        return one.text[:1] == other.text[:1]
+    return one.text == other.text or _abbreviates(one, other) or _abbreviates(other, one)
+
+
+def _abbreviates(short: _Given, long: _Given) -> bool:
+    """Tell whether hyphenated initials may stand for a name in one word: `x-m` for `xiaoming`, not for `xiao`."""
+    if not short.are_initials or short.text[:1] != long.text[:1]:
+        return False
+    letters = iter(long.text)
+    return all(letter in letters for letter in short.text)

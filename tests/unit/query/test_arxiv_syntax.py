@@ -123,6 +123,12 @@ CONDITIONS = st.one_of(
     ),
     st.builds(
         Condition,
+        st.just(Prefix.PERSON),
+        st.just(Shape.PHRASE),
+        st.sampled_from(["j smith", "ann de smith", "bin liu", "ann-bin liu", "bin liu-smith"]),
+    ),
+    st.builds(
+        Condition,
         st.just(Prefix.CATEGORY),
         st.just(Shape.WORD),
         st.sampled_from(["cs.PF", "cs", "math.NA", "hep-th"]),
@@ -143,7 +149,10 @@ PAPERS = st.fixed_dictionaries(
         "abstract": st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join),
         "comment": st.sampled_from(["", "gpu", "generative"]),
         "authors": st.lists(
-            st.sampled_from(["Bin Liu", "Ann de Smith", "J. Smith", "Generative Liu"]), max_size=2
+            st.sampled_from(
+                ["Bin Liu", "Liu Bin", "Liu Annbin", "A.-B. Liu", "Ann de Smith", "J. Smith", "B. Liu Smith"]
+            ),
+            max_size=2,
         ),
         "categories": st.lists(st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th"]), max_size=2).map(tuple),
     }

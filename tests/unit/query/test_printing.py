@@ -13,6 +13,8 @@ LEAVES = st.sampled_from(
         Condition(Prefix.ALL, Shape.BEGINNING, "transf"),
         Condition(Prefix.ALL, Shape.WORD, "hep-th"),
         Condition(Prefix.AUTHOR, Shape.PHRASE, "smith, j"),
+        Condition(Prefix.PERSON, Shape.PHRASE, "keiko m lindquell"),
+        Condition(Prefix.PERSON, Shape.PHRASE, "garcía márquez, gabriel"),
         Condition(Prefix.CATEGORY, Shape.WORD, "cs.PF"),
         Condition(Prefix.CATEGORY, Shape.BEGINNING, "physics.a"),
         Condition(Prefix.SUBMITTED, Shape.RANGE, "202401010000 TO *"),
