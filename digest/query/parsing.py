@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from digest.query.conditions import read_condition
 from digest.query.notes import NoteKind, Source
+from digest.query.pasting import read_pasted
 from digest.query.printing import measure_nesting
 from digest.query.queries import Query
 from digest.query.tokens import (
+    MAX_LENGTH,
     CloseToken,
     EndToken,
     OpenToken,
@@ -40,14 +42,23 @@ _OPERATOR_HINT = 'AND, OR, ANDNOT and NOT stand before words or groups; to look 
 
 
 def parse_query(text: str) -> Query:
-    """Read a saved query's text.
+    """Read a saved query's text, or one made of an address or of a list of authors that was pasted.
 
     Raises:
         QueryError: it can't be read; `position` says where, `hint` what to do.
     """
-    source = Source(text)
+    source, pasted_as = _find_source(text)
     tree = _Parser(source).parse()
-    return Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)))
+    return Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted_as)
+
+
+def _find_source(text: str) -> tuple[Source, str]:
+    pasted = read_pasted(text) if len(text) <= MAX_LENGTH else None
+    if pasted is None:
+        return Source(text), ""
+    source = Source(pasted.text, written=text, places=pasted.places)
+    source.note(NoteKind.READ_AS, 0, pasted.message)
+    return source, pasted.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ def read_terms(text: str) -> list[Term]:
     Raises:
         QueryError: as `parse_query` does.
     """
-    parser = _Parser(Source(text))
+    parser = _Parser(_find_source(text)[0])
     parser.parse()
     return parser.terms
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from digest.query.notes import Source
 
-MAX_LENGTH = 8_000
-"""Code points a query may have."""
+MAX_LENGTH = 20_000
+"""Code points a query may have: enough for as many names of people as it may have terms."""
 
 MAX_TERMS = 500
 """Words, phrases and ranges a query may have."""

@@ -162,7 +162,7 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("submittedDate:2024", 14, "square brackets", "[20260301 TO 20260331]"),
         ("submittedDate:[2024", 14, "square brackets", "[20260301 TO 20260331]"),
         ("submittedDate:[2025 TO 2024]", 15, "lies after", "[20260301 TO 20260331]"),
-        ("x" * 8_001, 8_000, "longer than 8,000", "several"),
+        ("x" * 20_001, 20_000, "longer than 20,000", "several"),
         ("x " * 501, 1_000, "more than 500 terms", "several"),
         ("(" * 65 + "x" + ")" * 65, 64, "More than 64 parentheses", "Nest"),
     ],
@@ -176,7 +176,7 @@ def test_a_query_is_refused_at_the_place_that_is_wrong(text: str, position: int,
     assert caught.value.text == text
 
 
-@pytest.mark.parametrize("text", ["x" * 8_000, "x " * 500, "(" * 64 + "x" + ")" * 64, "NOT " * 1_999 + "x"])
+@pytest.mark.parametrize("text", ["x" * 20_000, "x " * 500, "(" * 64 + "x" + ")" * 64, "NOT " * 4_999 + "x"])
 def test_a_query_at_the_limits_is_read(text: str) -> None:
     assert parse_query(text).canonical.startswith(("all:x", "NOT all:x"))
 

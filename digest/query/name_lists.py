@@ -1,0 +1,100 @@
+"""A list of authors, one a line, told from a query that only goes over several lines.
+
+A query broken over lines must never be taken for names. So every line has to show by itself that it is a
+name: by a comma (`Lindquell, Keiko`), by an initial with its dot (`K. Lindquell`), or by a given name that
+many people bear (`John Lindquell`). Operators, colons, quotation marks, parentheses, figures and words in
+small letters but `van`, `de` and their like occur in no name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NoReturn
+
+from digest.errors import QueryError
+from digest.query.composing import Composer, Letter
+from digest.query.given_names import GIVEN_NAMES
+from digest.query.people import PARTICLES, Person, UnclearPerson
+from digest.query.tokens import MAX_TERMS, Operator
+from digest.query.words import fold
+
+if TYPE_CHECKING:
+    from digest.query.composing import Pasted
+
+_LINE = re.compile(r"[^\S\n]*(?P<name>[^\n]*?)[\s,;]*(?:\n|\Z)")
+_WORD = re.compile(r"(?:[^\W\d_]+(?:['’\-\u2010][^\W\d_]+)*|[^\W\d_](?:\.[-\u2010]?[^\W\d_])*)\.?")
+_INITIALS = re.compile(r"[^\W\d_](?:\.[-\u2010]?[^\W\d_])*\.")
+_TOPIC = re.compile(r"(?:tion|sion|ment|ness|ity|ics|ing|ism|logy|work|works|ency|ance|ence|ory|ical|ous)s?\Z")
+"""How words for things end. Some names do, too: their list must be written with prefixes."""
+
+_LONGEST_NAME, _MOST_WORDS, _FEWEST_NAMES = 80, 6, 2
+
+
+def read_name_list(text: str) -> Pasted | None:
+    """Return the query for papers by any of the people listed; None where the text is no such list.
+
+    Raises:
+        QueryError: it is one, of more names than a query may have terms.
+    """
+    lines = [line for line in _LINE.finditer(text) if line["name"]]
+    if len(lines) < _FEWEST_NAMES or not all(is_clearly_name(line["name"]) for line in lines):
+        return None
+    if len(lines) > MAX_TERMS:
+        refuse_length(len(lines), text, lines[MAX_TERMS].start("name"))
+    query = Composer()
+    for line in lines:
+        place = line.start("name")
+        query.join("OR", place)
+        before, behind = write_author(line["name"]).split(line["name"])
+        query.write(before, place)
+        query.copy(Letter(char, place + number) for number, char in enumerate(line["name"]))
+        query.write(behind, place)
+    return query.finish(f"a list of {len(lines)} authors, of whom any will do", len(text))
+
+
+def refuse_length(count: int, text: str = "", position: int = 0) -> NoReturn:
+    """Refuse a list of too many authors.
+
+    Raises:
+        QueryError: always.
+    """
+    raise QueryError(
+        f"The list names {count:,} authors, and a query may have {MAX_TERMS} terms",
+        text=text,
+        position=position,
+        hint="Split it into several saved queries.",
+    )
+
+
+def write_author(name: str) -> str:
+    """Return the clause that follows a name: one person's where it is a full one, else whoever is called so."""
+    try:
+        Person.parse(name)
+    except UnclearPerson:
+        return f'au:"{name}"'
+    return f'author:"{name}"'
+
+
+def is_clearly_name(text: str) -> bool:
+    """Tell whether a line is a person's name and can hardly be anything else."""
+    last, comma, given = text.partition(",")
+    words = tuple(last.split()), tuple(given.split())
+    every = (*words[0], *words[1])
+    if not _is_sound(every, text) or bool(comma) != bool(words[1]):
+        return False
+    if comma:
+        return any(word[0].isupper() for word in words[1])
+    return any(map(_INITIALS.fullmatch, every[:-1])) or fold(every[0]) in GIVEN_NAMES
+
+
+def _is_sound(words: tuple[str, ...], text: str) -> bool:
+    """Tell whether words can all be parts of one name, and are at least two."""
+    if not (1 < len(words) <= _MOST_WORDS and len(text) <= _LONGEST_NAME):
+        return False
+    return all(map(_is_part, words)) and sum(len(word.rstrip(".")) > 1 for word in words) > 0
+
+
+def _is_part(word: str) -> bool:
+    if not _WORD.fullmatch(word) or word.upper() in Operator.__members__ or _TOPIC.search(word):
+        return False
+    return not word[0].islower() or fold(word) in PARTICLES
