@@ -1,114 +1,177 @@
-"""Why a stored paper matches a query, clause by clause: for `digest query explain`."""
+"""`digest query explain`: why a paper matches a query, or which clause fails, node by node."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from digest.cli.telling import print_json
+from digest.cli.telling import json_option, print_json
+from digest.cli.workbench import opened_workbench
 from digest.errors import UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection
-
+    from digest.cli.workbench import NamedQuery, Workbench
     from digest.papers import Paper, Span
-    from digest.query import Node, Query
+    from digest.query import AnalysedPaper, Condition, Node
 
+_NARROWEST = 40
+_MOST_PLACES = 3
 _WIDEST_EXCERPT = 60
 
 
-def explain_match(conn: Connection, query_text: str, paper_id: str, *, as_json: bool) -> None:
-    """Print whether a stored paper matches a saved query (by name) or a query (as text), and why.
+@click.command()
+@click.argument("query_text", metavar="QUERY")
+@click.argument("paper_id", metavar="PAPER")
+@click.option("--offline", is_flag=True, help="Only papers that are stored; ask arXiv for none.")
+@json_option
+@click.pass_context
+def explain(ctx: click.Context, query_text: str, paper_id: str, *, offline: bool, as_json: bool) -> None:
+    """Say why PAPER matches QUERY, or which clause fails.
+
+    QUERY is a saved query's name, or a query; PAPER an id or an address. A paper that is not stored is
+    asked of arXiv.
+
+    \b
+    digest query explain perf 2611.15012
+    digest query explain 'cat:cs.PF AND abs:GPU' https://arxiv.org/abs/2611.15012
+    """  # noqa: D301 - click reads the backspace, which must be one
+    with opened_workbench(ctx) as bench:
+        asked = bench.find_query(query_text)
+        paper, is_stored = _find_paper(bench, paper_id, offline=offline)
+    if as_json:
+        print_json(_as_json(asked, paper, is_stored=is_stored))
+        return
+    _print_match(asked, paper, is_stored=is_stored)
+
+
+def _find_paper(bench: Workbench, text: str, *, offline: bool) -> tuple[Paper, bool]:
+    """Return a paper and whether it is stored; arXiv is asked for one that is not.
 
     Raises:
-        UnknownName: the paper is not stored.
-        QueryError: the text is no query.
+        UsageError: the text is no id.
+        UnknownName: there is no such paper, or none stored.
     """
-    from digest.query import find_reasons, matches  # noqa: PLC0415 - the stack is loaded by what needs it
-
-    query = _find_query(conn, query_text)
-    paper = _find_paper(conn, paper_id)
-    is_match = matches(query, paper)
-    if as_json:
-        print_json(
-            {
-                "paper": f"{paper.id}v{paper.version}",
-                "query": query.text,
-                "matches": is_match,
-                "clauses": [
-                    {"clause": clause, "depth": depth, "is_met": is_met}
-                    for clause, depth, is_met in walk_clauses(query.tree, paper)
-                ],
-                "reasons": [
-                    {"clause": reason.clause, "places": [_quote_place(paper, span) for span in reason.spans]}
-                    for reason in find_reasons(query, paper)
-                ],
-            }
-        )
-        return
-    _print_match(query, paper, is_match=is_match)
-
-
-def _find_query(conn: Connection, text: str) -> Query:
-    from digest.query import parse_query  # noqa: PLC0415 - the same
-    from digest.store import queries as query_store  # noqa: PLC0415 - the same
-
-    saved = {query.name: query.text for query in query_store.load_queries(conn)}
-    return parse_query(saved.get(text, text))
-
-
-def _find_paper(conn: Connection, text: str) -> Paper:
+    from digest.arxiv.search import fetch_papers  # noqa: PLC0415 - the stack is loaded by what needs it
     from digest.papers import ArxivId  # noqa: PLC0415 - the same
     from digest.store import papers as paper_store  # noqa: PLC0415 - the same
 
     id_ = ArxivId.parse(text)
-    known = paper_store.load_paper(conn, id_)
-    if known is None:
-        raise UnknownName(
-            f"{id_} is not stored here",
-            hint=f'Only what was announced since the first run is. Ask arXiv: digest try "id:{id_}"',
-        )
-    return known.paper
+    if bench.store is not None:
+        with bench.store.read() as conn:
+            known = paper_store.load_paper(conn, id_)
+        if known is not None:
+            return known.paper, True
+    if offline:
+        raise UnknownName(f"{id_} is not stored here", hint="Without --offline arXiv is asked for it.")
+    with bench.asking() as client:
+        found = [paper for fetched in fetch_papers(client, [id_]) for paper in fetched.page.papers]
+    if not found:
+        raise UnknownName(f"arXiv knows no paper {id_}", hint=f"Look at {id_.url} in a browser.")
+    return found[0], False
 
 
-def _print_match(query: Query, paper: Paper, *, is_match: bool) -> None:
-    from digest import tex  # noqa: PLC0415 - the same
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-    from digest.query import find_reasons  # noqa: PLC0415 - the same
+class Clause(NamedTuple):
+    """One node of a query as a line: its text, how deep it lies, whether it is met, and the condition in it."""
 
-    places = {reason.clause: reason.spans for reason in find_reasons(query, paper)}
-    click.echo(f"{paper.id}v{paper.version}  {tex.to_plain(paper.title)}")
-    verdict = "matches" if is_match else "does not match"
-    click.echo(f"{click.style(verdict, bold=True)}  {query.text}")
-    for clause, depth, is_met in walk_clauses(query.tree, paper):
-        quotes = list(dict.fromkeys(_quote_place(paper, span) for span in places.get(clause, ())))
-        found = cut("   " + " · ".join(quotes), _WIDEST_EXCERPT * 2) if quotes else ""
-        sign = click.style("✓", fg="green") if is_met else click.style("✗", fg="red")
-        click.echo(f"{'  ' * (depth + 1)}{sign} {clause}{'   ' + found if found else ''}")
+    text: str
+    depth: int
+    is_met: bool
+    condition: Condition | None = None
 
 
-def walk_clauses(node: Node, paper: Paper, depth: int = 0) -> Iterator[tuple[str, int, bool]]:
-    """Yield each clause of a query as text, with how deep it lies and whether the paper meets it."""
+def walk_clauses(node: Node, paper: AnalysedPaper, depth: int = 0) -> Iterator[Clause]:
+    """Yield each node of a query; a condition and its negation are one."""
     from digest.query import And, Condition, Not, Or, matches  # noqa: PLC0415 - the same
     from digest.query.printing import print_tree  # noqa: PLC0415 - the same
 
     is_met = matches(node, paper)
     match node:
-        case Condition() | Not(Condition()):
-            yield print_tree(node), depth, is_met
+        case (Condition() as condition) | Not(Condition() as condition):
+            yield Clause(print_tree(node), depth, is_met, condition)
         case Not(operand):
-            yield "not", depth, is_met
+            yield Clause("not", depth, is_met)
             yield from walk_clauses(operand, paper, depth + 1)
         case And(operands) | Or(operands):
-            yield "all of" if isinstance(node, And) else "one of", depth, is_met
+            yield Clause("all of" if isinstance(node, And) else "one of", depth, is_met)
             for operand in operands:
                 yield from walk_clauses(operand, paper, depth + 1)
 
 
-def _quote_place(paper: Paper, span: Span) -> str:
+def _print_match(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> None:
+    from digest import tex  # noqa: PLC0415 - the same
+    from digest.planning.rewordings import find_failing  # noqa: PLC0415 - the same
+    from digest.query import analyse, matches  # noqa: PLC0415 - the same
+
+    ready = analyse(paper)
+    is_match = matches(asked.query, ready)
+    source = "" if is_stored else click.style("  (not stored here: as arXiv has it now)", dim=True)
+    click.echo(f"{paper.id}v{paper.version}  {tex.to_plain(paper.title)}{source}")
+    verdict = click.style("matches" if is_match else "does not match", bold=True)
+    click.echo(f"{verdict}  {f'{asked.name}: ' if asked.name else ''}{' '.join(asked.query.text.split())}")
+    if not is_match:
+        click.echo(f"it {find_failing(asked.query, ready)}")
+    for clause in walk_clauses(asked.query.tree, ready):
+        _print_clause(clause, ready)
+
+
+def _print_clause(clause: Clause, ready: AnalysedPaper) -> None:
+    import shutil  # noqa: PLC0415 - the same
+    import sys  # noqa: PLC0415 - the same
+
+    from digest.query.reasons import find_spans  # noqa: PLC0415 - the same
+    from digest.render.excerpts import quote_places  # noqa: PLC0415 - the same
+    from digest.render.terminal_styles import apply_styles  # noqa: PLC0415 - the same
+
+    indent = "  " * (clause.depth + 1)
+    sign = click.style("✓", fg="green") if clause.is_met else click.style("✗", fg="red")
+    click.echo(f"{indent}{sign} {clause.text}")
+    spans = find_spans(clause.condition, ready) if clause.condition else ()
+    width = min(shutil.get_terminal_size((100, 24)).columns, 110) - len(indent) - 20
+    quotes = list(quote_places(ready.paper, spans, max(width, _NARROWEST)))
+    for field, quote in quotes[:_MOST_PLACES]:
+        shown = apply_styles(quote, color=sys.stdout.isatty())
+        click.echo(f"{indent}    {click.style(f'{field}:', dim=True)} {shown}")
+    if len(quotes) > _MOST_PLACES:
+        click.echo(f"{indent}    {click.style(f'and {len(quotes) - _MOST_PLACES} more', dim=True)}")
+
+
+def _as_json(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> dict[str, object]:
+    from digest.planning.rewordings import find_failing  # noqa: PLC0415 - the same
+    from digest.query import analyse, find_reasons, matches  # noqa: PLC0415 - the same
+
+    ready = analyse(paper)
+    failing = find_failing(asked.query, ready)
+    return {
+        "paper": f"{paper.id}v{paper.version}",
+        "title": paper.title,
+        "is_stored": is_stored,
+        "name": asked.name or None,
+        "query": asked.query.text,
+        "matches": matches(asked.query, ready),
+        "clauses": [
+            {"clause": clause.text, "depth": clause.depth, "is_met": clause.is_met}
+            for clause in walk_clauses(asked.query.tree, ready)
+        ],
+        "reasons": [
+            {
+                "clause": reason.clause,
+                "places": [quote_place(paper, span) for span in reason.spans],
+                "spans": [
+                    {"field": span.field, "index": span.index, "start": span.start, "end": span.end}
+                    for span in reason.spans
+                ],
+            }
+            for reason in find_reasons(asked.query, ready)
+        ],
+        "lacks": failing.lacks,
+        "has_excluded": failing.has,
+    }
+
+
+def quote_place(paper: Paper, span: Span) -> str:
     """Quote the words of a paper that met a clause, with the field they stand in."""
     from digest import tex  # noqa: PLC0415 - the same
     from digest.cli.wording import cut  # noqa: PLC0415 - the same

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.explaining import explain
 from digest.cli.naming import require_name
+from digest.cli.previewing import preview
+from digest.cli.rewording import diff
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
 
@@ -29,6 +32,10 @@ _SIGNS = {"new": "+", "changed": "~", "gone": "−"}
 @click.group()
 def command() -> None:
     """Saved queries: list them, check one, see what it brought, and why a paper matches."""
+
+
+for part in (preview, diff, explain):
+    command.add_command(part)
 
 
 @command.command("list")
@@ -245,23 +252,3 @@ def _poll_as_json(poll: QueryHistory, changes: Mapping[int, StoredChange]) -> di
 
     signs = {name: show(getattr(poll, name)) for name in _SIGNS}
     return {"matched_at": poll.matched_at, "revision": poll.revision, **signs}
-
-
-@command.command()
-@click.argument("query_text", metavar="QUERY")
-@click.argument("paper_id", metavar="PAPER")
-@json_option
-@click.pass_context
-def explain(ctx: click.Context, query_text: str, paper_id: str, *, as_json: bool) -> None:
-    """Say why PAPER matches QUERY, or why not.
-
-    PAPER is one that is stored; QUERY a saved query's name, or a query.
-
-    \b
-    digest query explain perf 2611.15012
-    digest query explain 'cat:cs.PF AND abs:GPU' https://arxiv.org/abs/2611.15012
-    """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.cli.explaining import explain_match  # noqa: PLC0415 - the same
-
-    with opened_store(ctx) as here, here.store.read() as conn:
-        explain_match(conn, query_text, paper_id, as_json=as_json)

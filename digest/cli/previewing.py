@@ -1,0 +1,259 @@
+"""`digest query preview`: how much a query brings, day by day, and what it looks like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.telling import Lines, json_option, print_json
+from digest.cli.workbench import opened_workbench
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import date
+
+    from digest.cli.workbench import NamedQuery, Workbench
+    from digest.papers import Paper
+    from digest.pipeline.previewing import StoredDays
+    from digest.planning.previews import Share, Survey
+    from digest.query import Query
+
+DAYS = 30
+_MOST_CLAUSES = 12
+_BAR = 40
+
+days_option = click.option(
+    "--days", type=click.IntRange(1, 366), default=DAYS, show_default=True, help="How far to look back."
+)
+"""`--days`, the same wherever days are looked back over."""
+
+source_option = click.option(
+    "--from",
+    "source",
+    type=click.Choice(["store", "arxiv"]),
+    help="Only what is stored, as far back as it reaches; or arXiv's search. By itself: the store where it"
+    " reaches back far enough, else arXiv.",
+)
+"""`--from`, the same wherever papers may come from either side."""
+
+
+@click.command()
+@click.argument("text", metavar="QUERY")
+@days_option
+@click.option("--papers", type=click.IntRange(0), default=5, show_default=True, help="How many papers to print.")
+@source_option
+@json_option
+@click.pass_context
+def preview(ctx: click.Context, text: str, *, days: int, papers: int, source: str | None, as_json: bool) -> None:
+    """Show how much QUERY brings, day by day, and a sample.
+
+    QUERY is a saved query's name, or a query. Nothing is stored or sent. Counted are new papers: by mailing
+    where they come from the store, by day of submission where they come from arXiv.
+
+    \b
+    digest query preview gpu
+    digest query preview 'cat:cs.PF AND abs:GPU' --days 14
+    """  # noqa: D301 - click reads the backspace, which must be one
+    from digest.pipeline.previewing import survey_arxiv, survey_stored  # noqa: PLC0415 - the stack is loaded by what needs it
+
+    with opened_workbench(ctx) as bench:
+        asked = bench.find_query(text)
+        stored = find_days(bench, days, source)
+        if stored is not None and bench.store is not None:
+            with bench.store.read() as conn:
+                survey = survey_stored(conn, asked.query, stored)
+        else:
+            with bench.asking() as client:
+                survey = survey_arxiv(client, asked.query, days=days, now=bench.now, progress=Lines(quiet=as_json))
+    where = describe_source([day.date for day in survey.days], stored)
+    if as_json:
+        print_json(_as_json(asked, survey, stored))
+        return
+    _print(asked, survey, where, papers)
+
+
+def find_days(bench: Workbench, days: int, source: str | None) -> StoredDays | None:
+    """Return the stored mailings to look at; None where arXiv is to be asked.
+
+    Raises:
+        UsageError: what is stored was asked for, and nothing of these days is.
+    """
+    from digest.cli.workbench import require_store  # noqa: PLC0415 - the same
+    from digest.errors import UsageError  # noqa: PLC0415 - the same
+    from digest.pipeline.previewing import find_stored_days  # noqa: PLC0415 - the same
+
+    if source == "store":
+        require_store(bench)
+    if source == "arxiv" or bench.store is None:
+        return None
+    with bench.store.read() as conn:
+        stored = find_stored_days(conn, bench.now, days, is_part_enough=True)
+        whole = stored if source == "store" else find_stored_days(conn, bench.now, days)
+    if stored is None and source == "store":
+        raise UsageError(
+            f"no mailing of the last {days} days is stored whole",
+            hint="Only a harvest stores all that is announced; `digest coverage` says what was looked at.",
+        )
+    if stored is not None and whole is None:
+        since = f"{stored.mailings[0]:%a %-d %b}"
+        click.echo(f"stored are the mailings since {since} (--from store); asking arXiv instead", err=True)
+    return whole
+
+
+def describe_source(days: Sequence[date], stored: StoredDays | None) -> str:
+    """Say in a line which days were looked at, where the papers come from, and what a day is."""
+    from digest.announcements import EASTERN  # noqa: PLC0415 - the same
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+
+    span = f", {days[0]:%a %-d %b} to {days[-1]:%a %-d %b}" if days else ""
+    if stored is None:
+        return f"{count(len(days), 'day')}{span}; from arXiv's search, so days are those of submission (UTC)"
+    checked = f"{stored.checked_at.astimezone(EASTERN):%a %-d %b %H:%M} ET"
+    return f"{count(len(days), 'mailing')}{span}; from what is stored here, last looked at {checked}"
+
+
+def _print(asked: NamedQuery, survey: Survey, where: str, most: int) -> None:
+    from digest.planning.previews import describe_nothing, describe_volume  # noqa: PLC0415 - the same
+
+    print_heading(asked)
+    click.echo(where)
+    click.echo()
+    for line in _list_bars(survey):
+        click.echo(line)
+    click.echo()
+    click.echo(click.style(describe_volume(survey), bold=True))
+    if survey.unit == "mailing" and survey.papers:
+        click.echo("counted are new papers; cross-lists and new versions come besides")
+    reason = describe_nothing(survey) if survey.days and not survey.papers else ""
+    if reason:
+        click.echo(reason)
+    for line in _list_shares(survey):
+        click.echo(line)
+    if most and survey.papers:
+        shown = survey.papers[:most]
+        total = f" of {len(survey.papers):,}" if len(survey.papers) > len(shown) else ""
+        click.echo(f"\n{click.style(f'the newest {len(shown)}{total}' if total else 'all of them', bold=True)}")
+        print_papers(asked.query, shown)
+
+
+def print_heading(asked: NamedQuery) -> None:
+    """Print a query: its name where it has one, and its text."""
+    text = " ".join(asked.query.text.split())
+    click.echo(f"{click.style(asked.name, bold=True)}  {text}" if asked.name else click.style(text, bold=True))
+
+
+def print_papers(query: Query, papers: Iterable[Paper]) -> None:
+    """Print papers in a few lines each, with what the query met in them marked."""
+    import shutil  # noqa: PLC0415 - the same
+    import sys  # noqa: PLC0415 - the same
+
+    from digest.announcements import Kind  # noqa: PLC0415 - the same
+    from digest.messages import DigestEntry  # noqa: PLC0415 - the same
+    from digest.query import find_reasons  # noqa: PLC0415 - the same
+    from digest.render.excerpts import write_papers  # noqa: PLC0415 - the same
+
+    entries = [
+        DigestEntry(Kind.NEW, paper, "", "", (), find_reasons(query, paper), paper.published) for paper in papers
+    ]
+    width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+    click.echo(write_papers(entries, width=width, color=sys.stdout.isatty()), nl=False)
+
+
+def _list_bars(survey: Survey) -> Iterator[str]:
+    import sys  # noqa: PLC0415 - the same
+
+    from digest.planning.previews import draw_chart  # noqa: PLC0415 - the same
+
+    is_unicode = can_show("█▏", sys.stdout.encoding)
+    bars = draw_chart(survey.days, width=_BAR, is_unicode=is_unicode)
+    broadest = max((len(f"{bar.number:,}") for bar in bars), default=1)
+    for bar in bars:
+        yield f"  {bar.label}  {bar.number:>{broadest},}  {bar.bar}".rstrip()
+
+
+def can_show(signs: str, encoding: str | None) -> bool:
+    """Tell whether an encoding has some signs."""
+    try:
+        signs.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _list_shares(survey: Survey) -> Iterator[str]:
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
+
+    if not survey.shares:
+        return
+    is_counted_here = survey.unit == "mailing"
+    yield ""
+    yield click.style("clause by clause" + ("" if is_counted_here else ", as arXiv counts"), bold=True)
+    shown = (
+        sorted(survey.shares, key=lambda share: -share.alone)
+        if len(survey.shares) > _MOST_CLAUSES
+        else survey.shares
+    )
+    rows = [(_write_clause(share), _describe_share(share, len(survey.papers))) for share in shown[:_MOST_CLAUSES]]
+    broadest = min(max(len(clause) for clause, _ in rows), 48)
+    for clause, said in rows:
+        yield f"  {cut(clause, 48):<{broadest}}  {said}"
+    if len(shown) > _MOST_CLAUSES:
+        yield f"  … and {len(shown) - _MOST_CLAUSES:,} more clauses; --json has them all"
+
+
+def _write_clause(share: Share) -> str:
+    return f"ANDNOT {share.clause}" if share.role == "excluded" else share.clause
+
+
+def _describe_share(share: Share, total: int) -> str:
+    match share.role, share.without:
+        case "excluded", None:
+            return f"{share.alone:>7,} have it"
+        case "excluded", int(without):
+            return f"{share.alone:>7,} have it {without - total:>8,} taken away by it"
+        case "alternative", int(without):
+            return f"{share.alone:>7,} alone {total - without:>10,} by nothing else"
+        case "required", int(without):
+            return f"{share.alone:>7,} alone {without:>10,} without it"
+        case _:
+            return f"{share.alone:>7,} alone"
+
+
+def _as_json(asked: NamedQuery, survey: Survey, stored: StoredDays | None) -> dict[str, object]:
+    from digest.planning.previews import describe_nothing, describe_volume  # noqa: PLC0415 - the same
+
+    return {
+        "name": asked.name or None,
+        "query": asked.query.text,
+        "canonical": asked.query.canonical,
+        "source": "arxiv" if stored is None else "store",
+        "unit": survey.unit,
+        "checked_at": stored.checked_at if stored else None,
+        "total": len(survey.papers),
+        "volume": describe_volume(survey),
+        "why_none": describe_nothing(survey) if survey.days and not survey.papers else "",
+        "days": [{"date": day.date, "papers": day.papers, "of": day.of or None} for day in survey.days],
+        "clauses": [
+            {"clause": share.clause, "role": share.role, "alone": share.alone, "without": share.without}
+            for share in survey.shares
+        ],
+        "never_met": survey.never_met,
+        "papers": [paper_as_json(asked.query, paper) for paper in survey.papers],
+    }
+
+
+def paper_as_json(query: Query, paper: Paper) -> dict[str, object]:
+    """Return what a program wants to know of a paper, and the clauses that are met."""
+    from digest.query import find_reasons  # noqa: PLC0415 - the same
+
+    return {
+        "id": str(paper.id),
+        "version": paper.version,
+        "title": paper.title,
+        "authors": [author.name for author in paper.authors],
+        "categories": paper.categories,
+        "published": paper.published,
+        "url": paper.url,
+        "why": [reason.clause for reason in find_reasons(query, paper)],
+    }

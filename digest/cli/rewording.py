@@ -1,0 +1,137 @@
+"""`digest query diff`: what another wording of a query would gain and lose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.previewing import (
+    days_option,
+    describe_source,
+    find_days,
+    paper_as_json,
+    print_heading,
+    source_option,
+)
+from digest.cli.telling import Lines, json_option, print_json
+from digest.cli.workbench import opened_workbench
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from digest.cli.workbench import NamedQuery, Workbench
+    from digest.papers import Paper
+    from digest.pipeline.previewing import StoredDays
+    from digest.planning.rewordings import Moved, Rewording
+
+_WIDEST_TITLE = 84
+_WIDEST_REASON = 200
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@days_option
+@click.option(
+    "--papers", type=click.IntRange(0), default=15, show_default=True, help="How many papers of each side."
+)
+@source_option
+@json_option
+@click.pass_context
+def diff(
+    ctx: click.Context, old: str, new: str, *, days: int, papers: int, source: str | None, as_json: bool
+) -> None:
+    """Show what query NEW gains and loses against OLD over the same days.
+
+    Each is a saved query's name, or a query. Every paper comes with the clause through which it was gained
+    or lost.
+
+    \b
+    digest query diff gpu 'ti:GPU OR abs:GPU OR abs:accelerator'
+    """  # noqa: D301 - click reads the backspace, which must be one
+    from digest.planning.rewordings import compare_wordings  # noqa: PLC0415 - the stack is loaded by what needs it
+
+    with opened_workbench(ctx) as bench:
+        before, after = bench.find_query(old), bench.find_query(new)
+        stored = find_days(bench, days, source)
+        dates, found = _gather(bench, before, after, stored, days, is_quiet=as_json)
+    rewording = compare_wordings(before.query, after.query, found)
+    if as_json:
+        print_json(_as_json(before, after, rewording, dates, stored))
+        return
+    _print(before, after, rewording, papers)
+    click.echo(f"\n{describe_source(dates, stored)}")
+
+
+def _gather(
+    bench: Workbench, old: NamedQuery, new: NamedQuery, stored: StoredDays | None, days: int, *, is_quiet: bool
+) -> tuple[Sequence[date], list[Paper]]:
+    """Return the days looked at, and every paper of them that one of the two may bring."""
+    from digest.pipeline.previewing import load_days, search_days  # noqa: PLC0415 - the same
+    from digest.planning.previews import list_submission_days  # noqa: PLC0415 - the same
+    from digest.query import Or, analyse, matches  # noqa: PLC0415 - the same
+
+    either = Or((old.query.tree, new.query.tree))
+    if stored is not None and bench.store is not None:
+        known, seen, found = set(stored.mailings), set(), []
+        with bench.store.read() as conn:
+            for mailing, paper in load_days(conn, stored):
+                if mailing in known:
+                    seen.add(mailing)
+                    ready = analyse(paper)
+                    found += [paper] if matches(old.query, ready) or matches(new.query, ready) else []
+        return sorted(seen), found
+    dates = list_submission_days(bench.now, days)
+    with bench.asking() as client:
+        return dates, list(search_days(client, either, dates, Lines(quiet=is_quiet)))
+
+
+def _print(old: NamedQuery, new: NamedQuery, rewording: Rewording, most: int) -> None:
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+
+    for sign, side in (("−", old), ("+", new)):
+        click.echo(f"{sign} ", nl=False)
+        print_heading(side)
+    click.echo()
+    if old.query.canonical == new.query.canonical:
+        click.echo("Both mean the same, whatever comes.")
+    gained, lost, kept = len(rewording.gained), len(rewording.lost), len(rewording.kept)
+    summary = f"{count(gained, 'paper')} gained, {lost:,} lost, {kept:,} kept"
+    click.echo(click.style(summary, bold=True))
+    _print_side("+", "green", rewording.gained, "old", most)
+    _print_side("−", "red", rewording.lost, "new", most)
+
+
+def _print_side(sign: str, color: str, moved: Sequence[Moved], other: str, most: int) -> None:
+    from digest import tex  # noqa: PLC0415 - the same
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
+
+    for one in moved[:most]:
+        title = cut(tex.to_plain(one.paper.title), _WIDEST_TITLE)
+        click.echo(f"{click.style(sign, fg=color)} {one.paper.id!s:<12}{title}")
+        telling = [clause for clause in one.met if not clause.startswith("NOT ")] or one.met
+        met, failing = cut(", ".join(telling), _WIDEST_REASON), cut(str(one.failing), _WIDEST_REASON)
+        click.echo(click.style(f"  {'':<12}by {met}; for the {other} one it {failing}", dim=True))
+    if len(moved) > most:
+        click.echo(f"{sign} … {len(moved) - most:,} more (--papers {len(moved)}, or --json)")
+
+
+def _as_json(
+    old: NamedQuery, new: NamedQuery, rewording: Rewording, dates: Sequence[date], stored: StoredDays | None
+) -> dict[str, object]:
+    def show(moved: Moved, side: NamedQuery) -> dict[str, object]:
+        failing = {"lacks": moved.failing.lacks, "has": moved.failing.has}
+        return {**paper_as_json(side.query, moved.paper), "why_not": failing}
+
+    return {
+        "old": {"name": old.name or None, "query": old.query.text, "canonical": old.query.canonical},
+        "new": {"name": new.name or None, "query": new.query.text, "canonical": new.query.canonical},
+        "is_same": old.query.canonical == new.query.canonical,
+        "source": "arxiv" if stored is None else "store",
+        "days": list(dates),
+        "gained": [show(moved, new) for moved in rewording.gained],
+        "lost": [show(moved, old) for moved in rewording.lost],
+        "kept": [paper_as_json(new.query, paper) for paper in rewording.kept],
+    }

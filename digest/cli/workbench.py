@@ -1,0 +1,172 @@
+"""What the commands around a query share: the query found, the store where there is one, the way to arXiv.
+
+None of them needs an installation. Where there is none, a query is what is typed and papers come from arXiv.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from digest.errors import ArxivUnreachable, StoreError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime, tzinfo
+
+    from digest.arxiv.client import ArxivClient
+    from digest.clock import Clock
+    from digest.config import Config
+    from digest.query import Query
+    from digest.store import Store
+
+
+class NamedQuery(NamedTuple):
+    """A query and the name it is saved by, "" where it was typed."""
+
+    name: str
+    query: Query
+
+    @property
+    def title(self) -> str:
+        """What to call it: its name, else its text."""
+        return self.name or " ".join(self.query.text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """What such a command works with.
+
+    Attributes:
+        config: what the operator configured; defaults where nothing is.
+        clock: the time.
+        now: the moment the command was called (UTC).
+        zone: the zone times are shown in; None for the machine's own.
+        store: the database; None where there is none that can be used.
+        why_not: why there is none, "" where there is.
+        saved: saved queries by name, from the file and from the store.
+    """
+
+    config: Config
+    clock: Clock
+    now: datetime
+    zone: tzinfo | None
+    store: Store | None
+    why_not: str = ""
+    saved: dict[str, str] = field(default_factory=dict)
+
+    def find_query(self, text: str) -> NamedQuery:
+        """Return the saved query of that name, else the text as a query.
+
+        Raises:
+            QueryError: it can't be read.
+        """
+        from difflib import get_close_matches  # noqa: PLC0415 - the stack is loaded by what needs it
+
+        from digest.query import parse_query  # noqa: PLC0415 - the same
+
+        if text in self.saved:
+            return NamedQuery(text, parse_query(self.saved[text]))
+        near = get_close_matches(text, self.saved, n=1, cutoff=0.6)
+        if near and text.isidentifier():
+            click.echo(
+                f"note: no saved query is called {text!r} (there is {near[0]!r}), so it is looked for", err=True
+            )
+        return NamedQuery("", parse_query(text))
+
+    @contextmanager
+    def asking(self) -> Iterator[ArxivClient]:
+        """Open the way to arXiv, behind the gate of the installation, or of this account where there is none.
+
+        Raises:
+            ArxivUnreachable: from within, with what to do without a network.
+        """
+        with opened_client(self.config, self.clock, self.store) as client:
+            try:
+                yield client
+            except ArxivUnreachable as error:
+                raise explain_unreachable(error) from error
+
+
+def explain_unreachable(error: ArxivUnreachable) -> ArxivUnreachable:
+    """Return the error in one line, with what to do without a network."""
+    said = error.message.removeprefix(f"{error.request}: ").replace(" can't be reached: ", ": ")
+    return ArxivUnreachable(
+        f"arXiv can't be reached from here ({said})",
+        hint="`digest demo` shows everything on a made-up arXiv, without a network.",
+    )
+
+
+@contextmanager
+def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator[ArxivClient]:
+    """Open a client for a few requests, at one pace with run, serve and all else that asks.
+
+    Args:
+        config: whom to ask, and what to say of us.
+        clock: the time.
+        store: an installation's database, whose gate is asked; without one, this account keeps a gate.
+    """
+    import os  # noqa: PLC0415 - the same
+
+    from digest.config import find_state_folder, read_environment  # noqa: PLC0415 - the same
+    from digest.pipeline import open_client  # noqa: PLC0415 - the same
+    from digest.store import Gate, create_standalone, hold_worker  # noqa: PLC0415 - the same
+    from digest.store.gate import PASSER_BY, adopt_gate  # noqa: PLC0415 - the same
+
+    with ExitStack() as stack:
+        if store is None:
+            name = "try-simulated.db" if config.test_clock else "try.db"
+            store = create_standalone(find_state_folder(read_environment()) / name)
+            stack.callback(store.close)
+            stack.enter_context(hold_worker(store))
+            with store.begin() as conn:
+                adopt_gate(conn, clock, passers_by=True)
+        client = open_client(config, Gate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0), clock)
+        stack.callback(client.close)
+        yield client
+
+
+@contextmanager
+def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
+    """Open what there is of an installation, and close it afterwards.
+
+    Raises:
+        ConfigurationError: there is a configuration, and it can't be used.
+    """
+    from digest.cli.opening import choose_clock  # noqa: PLC0415 - the same
+    from digest.cli.wording import choose_zone  # noqa: PLC0415 - the same
+    from digest.config import open_config_or_defaults  # noqa: PLC0415 - the same
+    from digest.store import open_store  # noqa: PLC0415 - the same
+    from digest.store import queries as query_store  # noqa: PLC0415 - the same
+    from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
+
+    config = open_config_or_defaults(ctx.obj["config_path"])
+    configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING")
+    store, why_not = None, ""
+    saved = {query.name: query.text for query in config.queries}
+    with ExitStack() as stack:
+        try:
+            store = open_store(config.store.url)
+            stack.callback(store.close)
+            with store.read() as conn:
+                saved = {query.name: query.text for query in query_store.load_queries(conn)} | saved
+        except StoreError as error:
+            why_not = error.message
+        clock = choose_clock(config)
+        yield Workbench(config, clock, clock.now(), choose_zone(config), store, why_not, saved)
+
+
+def require_store(bench: Workbench) -> Store:
+    """Return the database.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if bench.store is None:
+        raise UsageError(
+            f"nothing is stored here: {bench.why_not}", hint="`digest run` begins to store; or ask arXiv."
+        )
+    return bench.store
