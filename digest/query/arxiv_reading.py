@@ -26,7 +26,6 @@ from digest.query.tokens import Operator, TermToken
 from digest.query.tree import And, Condition, Not, Or, Prefix, Shape, intern_condition
 
 if TYPE_CHECKING:
-
     from digest.query.tree import Node
 
 READ, REFUSED, FAILED = 200, 400, 500
@@ -35,7 +34,7 @@ READ, REFUSED, FAILED = 200, 400, 500
 EVERYTHING = Condition(Prefix.SUBMITTED, Shape.RANGE, "* TO *")
 """What `au:""` asks for at arXiv: each of its papers."""
 
-_NAMES = {prefix.value: prefix for prefix in Prefix} | {
+_NAMES = {prefix.value: prefix for prefix in Prefix if prefix is not Prefix.PERSON} | {
     "title": Prefix.TITLE,
     "lastUpdatedDate": Prefix.SUBMITTED,
 }
@@ -101,12 +100,13 @@ class _Group:
     operands: list[Node | None] = field(default_factory=list)
     operators: list[Operator] = field(default_factory=list)
     pending: Operator | None = None
+    position: int = 0
 
-    def close(self, quirks: list[Quirk], position: int) -> Node | None:
+    def close(self, quirks: list[Quirk]) -> Node | None:
         """Read the chain from its end and return what it asks for; None where nothing is left."""
         kinds = set(self.operators)
         if len(self.operators) > 1 and (len(kinds) > 1 or Operator.ANDNOT in kinds):
-            quirks.append(Quirk(position, "it knows no precedence and reads a chain from its end"))
+            quirks.append(Quirk(self.position, "it knows no precedence and reads a chain from its end"))
         chain = self.operands[-1]
         for operator, operand in zip(self.operators[::-1], self.operands[-2::-1], strict=True):
             chain = _combine(operator, operand, chain)
@@ -194,7 +194,7 @@ class _Reader:
             self._read_word(name, token)
         group = self._groups[-1]
         self._join(token.start(), is_group=True)
-        self._groups.append(_Group(_NAMES.get(name or "") or group.prefix))
+        self._groups.append(_Group(_NAMES.get(name or "") or group.prefix, position=token.start()))
         self._mended.append("(")
 
     def _end_group(self) -> None:
@@ -211,7 +211,7 @@ class _Reader:
         group = self._groups[-1]
         if group.pending is not None:
             raise _RefusalError(REFUSED, f"{group.pending} has nothing behind it")
-        return group.close(self.quirks, 0)
+        return group.close(self.quirks)
 
     def _take_operator(self, operator: Operator) -> None:
         self._groups[-1].pending = Operator.ANDNOT if operator is Operator.NOT else operator

@@ -57,16 +57,16 @@ def _confine(node: Node) -> frozenset[Condition] | None:
 
 def _measure(conditions: Iterable[Condition]) -> int:
     """Count the categories some conditions allow; one that nobody knows counts for itself."""
-    known = frozenset[str]().union(*map(_list_members, conditions))
-    return len(known) + sum(not _list_members(condition) for condition in conditions)
+    known = frozenset[str]().union(*map(list_members, conditions))
+    return len(known) + sum(not list_members(condition) for condition in conditions)
 
 
 def _drop_covered(conditions: Iterable[Condition]) -> list[Condition]:
     """Leave out conditions that others among them cover."""
     kept: list[Condition] = []
     covered: frozenset[str] = frozenset()
-    for condition in sorted(conditions, key=lambda one: (-len(_list_members(one)), print_condition(one))):
-        members = _list_members(condition)
+    for condition in sorted(conditions, key=lambda one: (-len(list_members(one)), print_condition(one))):
+        members = list_members(condition)
         if not members or not members <= covered:
             kept.append(condition)
             covered |= members
@@ -74,7 +74,7 @@ def _drop_covered(conditions: Iterable[Condition]) -> list[Condition]:
 
 
 @lru_cache(maxsize=2**10)
-def _list_members(condition: Condition) -> frozenset[str]:
+def list_members(condition: Condition) -> frozenset[str]:
     """Return the known categories that a category condition allows, under whichever of their names."""
     return frozenset(id_ for id_ in taxonomy.CATEGORIES if _allows(condition, id_))
 

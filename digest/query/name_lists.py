@@ -52,6 +52,14 @@ def read_name_list(text: str) -> Pasted | None:
     return query.finish(f"a list of {len(lines)} authors, of whom any will do", len(text))
 
 
+def may_be_name_list(text: str) -> bool:
+    """Tell whether a text that was taken for a query looks much like a list of names."""
+    lines = [line["name"] for line in _LINE.finditer(text) if line["name"]]
+    return len(lines) >= _FEWEST_NAMES and all(
+        _is_sound(tuple(line.replace(",", " ").split()), line) for line in lines
+    )
+
+
 def refuse_length(count: int, text: str = "", position: int = 0) -> NoReturn:
     """Refuse a list of too many authors.
 

@@ -47,18 +47,24 @@ def parse_query(text: str) -> Query:
     Raises:
         QueryError: it can't be read; `position` says where, `hint` what to do.
     """
-    source, pasted_as = _find_source(text)
+    source = open_source(text)
     tree = _Parser(source).parse()
-    return Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted_as)
+    notes = tuple(sorted(source.notes, key=lambda note: note.position))
+    return Query(text, tree, notes, source.text if source.written else "")
 
 
-def _find_source(text: str) -> tuple[Source, str]:
+def open_source(text: str) -> Source:
+    """Return what is to be read: the text itself, or the query made of something pasted.
+
+    Raises:
+        QueryError: what was pasted can't be read as a query.
+    """
     pasted = read_pasted(text) if len(text) <= MAX_LENGTH else None
     if pasted is None:
-        return Source(text), ""
+        return Source(text)
     source = Source(pasted.text, written=text, places=pasted.places)
     source.note(NoteKind.READ_AS, 0, pasted.message)
-    return source, pasted.text
+    return source
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ def read_terms(text: str) -> list[Term]:
     Raises:
         QueryError: as `parse_query` does.
     """
-    parser = _Parser(_find_source(text)[0])
+    parser = _Parser(open_source(text))
     parser.parse()
     return parser.terms
 

@@ -1,0 +1,100 @@
+"""Remarks on single words and phrases of a query: what they find here, and what they would find at arXiv."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from digest import taxonomy
+from digest.query.notes import Note, NoteKind
+from digest.query.spreading import spread_keyword
+from digest.query.tree import Condition, Prefix, Shape
+from digest.query.words import fold, is_stop_word, split_words, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.query.parsing import Term
+
+_OPERATOR = re.compile(r"\S\s+(AND|OR|ANDNOT|NOT)\s+\S")
+_FIELD = re.compile(r"(?:^|\s)(ti|abs|au|author|co|jr|cat|rn|id|doi|all|submittedDate):\S", re.IGNORECASE)
+_WORDED = frozenset(
+    (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO, Prefix.ALL)
+)
+_STEMMED = frozenset((Prefix.TITLE, Prefix.ABSTRACT, Prefix.ALL))
+
+_NAMES = """
+Bézier Bäcklund Čech Cesàro Erdős Fréchet Gödel Gröbner Hörmander Kähler Loève Löwner Löwenheim Lévy Möbius
+Mössbauer Painlevé Plücker Poincaré Rényi Schrödinger Szegő Szemerédi Teichmüller
+"""
+_ACCENTED: Final = {fold(name): name for name in _NAMES.split()}
+"""Names that stand in titles with their accents as a rule: folded -> with them."""
+
+
+def remark_on_term(term: Term) -> Iterator[Note]:
+    """Yield what the author of a query should know of one of its terms."""
+    condition = term.condition
+    messages = [*_remark_on_quotes(term)]
+    if condition is not None:
+        messages += _remark_on_words(condition)
+        messages += _remark_on_value(term, condition)
+    yield from (Note(kind, term.position, message) for kind, message in messages)
+
+
+def _remark_on_quotes(term: Term) -> Iterator[tuple[NoteKind, str]]:
+    if not term.token.is_quoted:
+        return
+    operator, field = _OPERATOR.search(term.token.value), _FIELD.search(term.token.value)
+    if operator:
+        message = f"{operator[1]} is a word to look for here: between quotes it joins nothing"
+        yield NoteKind.QUOTED_OPERATOR, message
+    if field:
+        yield NoteKind.QUOTED_OPERATOR, f"{field[1]}: is a word to look for here: between quotes it is no prefix"
+
+
+def _remark_on_words(condition: Condition) -> Iterator[tuple[NoteKind, str]]:
+    if condition.prefix not in _WORDED or spread_keyword(condition.text):
+        return
+    words = [word.text for word in split_words(condition.text)]
+    if condition.shape is Shape.BEGINNING and condition.prefix in _STEMMED:
+        beginning = words[-1]
+        stemmed = stem(fold(beginning))
+        if not stemmed.startswith(fold(beginning)):
+            message = (
+                f"arXiv compares {beginning}* with stems ({stemmed}) and would find nothing; "
+                "here words that begin so are found"
+            )
+            yield NoteKind.WILDCARD, message
+    kept = [word for word in words if not is_stop_word(word)]
+    if condition.shape is not Shape.PHRASE and len(kept) > 1:
+        together = " and ".join(kept) + ("*" if condition.shape is Shape.BEGINNING else "")
+        quoted = f'{condition.prefix}:"{" ".join(words)}"'
+        message = f"{together} may stand anywhere in the field; {quoted} finds them side by side"
+        yield NoteKind.HYPHEN, message
+    yield from _remark_on_accents(condition, kept)
+
+
+def _remark_on_accents(condition: Condition, words: list[str]) -> Iterator[tuple[NoteKind, str]]:
+    if condition.prefix is Prefix.ALL:
+        return  # where arXiv folds accents, too
+    for word in words:
+        folded = fold(word)
+        if folded != word and folded.isascii():
+            yield NoteKind.ACCENTS, f"{word} and {folded} are one word here; arXiv would find the first alone"
+        elif folded in _ACCENTED:
+            accented = _ACCENTED[folded]
+            yield NoteKind.ACCENTS, f"{folded} finds {accented}, too, here; arXiv would not"
+
+
+def _remark_on_value(term: Term, condition: Condition) -> Iterator[tuple[NoteKind, str]]:
+    written = term.token.value.strip()
+    if condition.prefix is Prefix.CATEGORY and condition.shape is Shape.WORD and "*" not in written:
+        name = condition.text
+        if taxonomy.is_archive(name) and (name in taxonomy.RETIRED or not taxonomy.is_category(name)):
+            subject = taxonomy.ARCHIVES[name]
+            message = (
+                f"cat:{name} is all of {subject} here; arXiv would look for {name} alone: it needs cat:{name}.*"
+            )
+            yield NoteKind.ARXIV_DIFFERS, message
+    if condition.prefix is Prefix.ID and written.lower() != condition.text.lower():
+        yield NoteKind.ARXIV_DIFFERS, f"arXiv would find nothing under {written}, only under {condition.text}"
