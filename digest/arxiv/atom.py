@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from digest.arxiv.authors import parse_authors
 from digest.arxiv.documents import TRY_AGAIN, Document, read_text
 from digest.arxiv.quarantine import MalformedEntry, Quarantined
 from digest.arxiv.texts import fold_line, fold_paragraphs, read_iso_date, says_withdrawn, split_dois
@@ -46,6 +47,8 @@ _Categories = dict[tuple[str, ...], tuple[str, ...]]
 _ERROR_ID = re.compile(r"https?://[^/\s]+/api/errors\b")
 _PAPER_ID = re.compile(r"https?://(?:www\.|export\.)?arxiv\.org/abs/")
 _USUAL_ADDRESS: Final = "http://arxiv.org/abs/"
+_NO_NAME = re.compile(r"&\s|(?:and|for|on behalf of|representing|others|et al)\b", re.ASCII)
+"""How no name begins: what stands between names, in lower case."""
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z]+(?:-[A-Za-z]+)?)?", re.ASCII)
 """An arXiv category or archive. Before November 2025 ACM and MSC classes stood among them."""
@@ -198,7 +201,7 @@ def _read_paper(entry: Element, known: _Categories) -> Paper:
         version=version,
         title=_require(fold_line(fields.get(_TITLE, "")), "title"),
         abstract=fold_paragraphs(fields.get(_SUMMARY, "")),
-        authors=tuple(authors),
+        authors=_read_again(authors),
         categories=_read_categories(tuple(terms), known),
         published=_read_date(fields, _PUBLISHED),
         updated=_read_date(fields, _UPDATED),
@@ -223,6 +226,16 @@ def _add_author(authors: list[Author], element: Element) -> None:
                 affiliations += (affiliation,)
     if name:
         authors.append(Author(name, affiliations))
+
+
+def _read_again(authors: list[Author]) -> tuple[Author, ...]:
+    """Return the authors; where arXiv's own reader took a word of the line for a name, ours reads the line.
+
+    So both interfaces name the authors of a paper alike, and nobody is called "and Bo Sample".
+    """
+    if any(_NO_NAME.match(author.name) for author in authors) and not any(a.affiliations for a in authors):
+        return parse_authors(", ".join(author.name for author in authors))
+    return tuple(authors)
 
 
 def _read_id(fields: dict[str, str]) -> tuple[ArxivId, int]:

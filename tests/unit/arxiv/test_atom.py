@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
+from digest.arxiv.authors import parse_authors
 from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivTruncated, ArxivUnreadable
 from digest.papers import ArxivId, Author, Paper
 from tests.unit.arxiv.pages import atom_author, atom_entry, atom_feed, error_feed, legacy_feed, oai_page
@@ -107,6 +108,31 @@ def test_the_order_of_589_authors_is_kept() -> None:
     names = [f"A. Author{number}" for number in range(589)]
     paper = read_one(atom_entry(authors="".join(map(atom_author, names))))
     assert [author.name for author in paper.authors] == names
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("A. One", "B. Two", "and C. Three"),
+        ("A. One", "B. Two", "& C. Three"),
+        ("A. One", "B. Two", "C. Three", "et al."),
+        ("A. One", "B. Two", "C. Three", "others"),
+    ],
+)
+def test_a_word_of_the_author_line_that_arxiv_took_for_a_name_is_none(names: tuple[str, ...]) -> None:
+    paper = read_one(atom_entry(authors="".join(map(atom_author, names))))
+    assert (
+        paper.authors
+        == parse_authors(", ".join(names))
+        == (Author("A. One"), Author("B. Two"), Author("C. Three"))
+    )
+
+
+def test_a_collaboration_named_behind_for_the_is_named_as_the_harvest_names_it() -> None:
+    names = ("A. One", "for the Made-Up Collaboration")
+    paper = read_one(atom_entry(authors="".join(map(atom_author, names))))
+    assert paper.authors == parse_authors("A. One, for the Made-Up Collaboration")
+    assert all(not author.name.startswith("for") for author in paper.authors)
 
 
 def test_only_a_comment_can_mark_a_paper_of_this_interface_as_withdrawn() -> None:
