@@ -85,6 +85,11 @@ class DemoArxiv:
         return f"{self.url}/rss"
 
     @property
+    def clock(self) -> Clock:
+        """What tells this arXiv the time."""
+        return self._clock
+
+    @property
     def clock_url(self) -> str:
         """The clock, for `digest.clock.RemoteClock`: GET tells it, `POST ?advance=SECONDS` moves it."""
         return f"{self.url}/_control/now"

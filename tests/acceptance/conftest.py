@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from digest.clock import RemoteClock
+from digest.demo.arxiv import DemoArxiv
 from digest.demo.mail import MailSink
 from digest.demo.slack import SlackReceiver
 from tests.acceptance.worlds import Installation, StandIn
@@ -47,7 +48,8 @@ def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
             query: str = "cat:cs.PF",
             when: str = "daily at 06:00 UTC",
         ) -> Installation:
-            clock = RemoteClock(arxiv.clock_url)  # type: ignore[attr-defined]  # either kind of arXiv
+            # Beside the small arXiv its own clock will do; the large one is a process of its own.
+            clock = arxiv.clock if isinstance(arxiv, DemoArxiv) else RemoteClock(arxiv.clock_url)  # type: ignore[attr-defined]  # either kind of arXiv
             slack = SlackReceiver(clock)
             slack.__enter__()
             started.append(slack)
@@ -82,9 +84,13 @@ to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.ato
 """
             )
             environ = {"DIGEST_SLACK_TOKEN": slack.token, "DIGEST_TEST_CLOCK": arxiv.clock_url}  # type: ignore[attr-defined]  # the same
-            return Installation(tmp_path, clock, mail, slack, environ)
+            made.append(Installation(tmp_path, clock, mail, slack, environ))
+            return made[-1]
 
         started: list[SlackReceiver] = []
+        made: list[Installation] = []
         yield make
+        for installation in made:
+            installation.close()
         for slack in started:
             slack.__exit__(None, None, None)

@@ -14,10 +14,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from digest.clock import Clock
-from digest.config import load_config
 from digest.demo.mail import MailSink
 from digest.demo.slack import SlackReceiver
-from digest.pipeline import PassReport, open_site, run_pass
+from digest.pipeline import PassReport, run_pass
+from tests.kept_sites import KeptSite
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,7 +79,7 @@ class StandIn:
 
 @dataclass
 class Installation:
-    """A digest.toml with one mail address, one Slack channel and one feed, and passes over it."""
+    """A digest.toml with one mail address, one Slack channel and one feed, and passes over it. Close it."""
 
     folder: Path
     clock: Clock
@@ -88,14 +88,16 @@ class Installation:
     environ: dict[str, str]
     reports: list[PassReport] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._kept = KeptSite(self.environ)
+
     def run(self) -> PassReport:
-        config = load_config(self.folder / "digest.toml", self.environ)
-        site = open_site(config, self.clock, owner="test", jitter=lambda: 0.5)
-        try:
-            self.reports.append(run_pass(site))
-        finally:
-            site.close()
+        self.reports.append(run_pass(self._kept.open(self.folder, self.clock)))
         return self.reports[-1]
+
+    def close(self) -> None:
+        """Close what a pass left open."""
+        self._kept.close()
 
     def command(self, *arguments: str, expect: int = 0) -> str:
         """Run the real command line, as a process of its own."""

@@ -15,7 +15,6 @@ from sqlalchemy import Connection, select
 
 from digest.announcements import Kind
 from digest.clock import ManualClock
-from digest.config import load_config
 from digest.demo import atom, oai
 from digest.demo.archive import DemoPaper, plan_mailing
 from digest.demo.arxiv import DemoArxiv
@@ -23,13 +22,14 @@ from digest.demo.faults import Fault
 from digest.demo.loopback import Answer, Request
 from digest.demo.mail import MailSink
 from digest.demo.search import SearchRefusal, answer_search
-from digest.pipeline import PassReport, Site, open_site, run_pass
+from digest.pipeline import PassReport, Site, run_pass
 from digest.pipeline.covering import load_whole_coverage
 from digest.store import runs as run_store
 from digest.store.gate import Breaker, load_breaker
 from digest.store.runs import PollRun
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.acceptance.made import START, made_up
+from tests.kept_sites import KeptSite
 
 ROOT = Path(__file__).parents[2]
 
@@ -150,7 +150,9 @@ class World:
     jitter: Callable[[], float] = lambda: 0.5
     reports: list[PassReport] = field(default_factory=list)
     expected: set[Found] = field(default_factory=set)
-    _site: Site | None = None
+
+    def __post_init__(self) -> None:
+        self._kept = KeptSite(jitter=self._draw)
 
     def configure(self, queries: Mapping[str, str] = QUERIES) -> None:
         """Write its file, for these saved queries."""
@@ -162,23 +164,17 @@ class World:
             names=", ".join(f'"{name}"' for name in queries),
         )
         (self.folder / "digest.toml").write_text(text)
-        self.close()
 
     def open(self) -> Site:
         """Open the installation, where it is not open yet."""
-        if self._site is None:
-            config = load_config(self.folder / "digest.toml", {})
-            self._site = open_site(config, self.clock, owner="test", jitter=self._draw)
-        return self._site
+        return self._kept.open(self.folder, self.clock)
 
     def _draw(self) -> float:
-        return self.jitter()
+        return self.jitter()  # which a story may change
 
     def close(self) -> None:
         """Close the installation; harmless when done twice."""
-        if self._site is not None:
-            self._site.close()
-        self._site = None
+        self._kept.close()
 
     def look(self, *, anyway: bool = False) -> PassReport:
         """Make one pass."""

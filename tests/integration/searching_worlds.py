@@ -9,22 +9,25 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from digest.clock import ManualClock
-from digest.config import load_config
 from digest.demo.archive import DemoPaper
 from digest.demo.arxiv import DemoArxiv
-from digest.pipeline import PassReport, open_site, run_pass
+from digest.pipeline import PassReport, run_pass
 from digest.store import runs as run_store
 from digest.store.runs import PollRun
 from tests.acceptance.made import START, made_up, told_ids
+from tests.kept_sites import KeptSite
 
 
 @dataclass
 class World:
-    """An arXiv of made-up papers, and an installation that asks it."""
+    """An arXiv of made-up papers, and an installation that asks it. Close it when done."""
 
     arxiv: DemoArxiv
     clock: ManualClock
     folder: Path
+
+    def __post_init__(self) -> None:
+        self._kept = KeptSite()
 
     def write(
         self, queries: dict[str, str], *, source: str = "query", first_look: int = 0, followed: int = 100
@@ -56,12 +59,11 @@ to = "file:out/"
 
     def run(self) -> PassReport:
         """Make one pass."""
-        config = load_config(self.folder / "digest.toml", {})
-        site = open_site(config, self.clock, owner="test", jitter=lambda: 0.5)
-        try:
-            return run_pass(site)
-        finally:
-            site.close()
+        return run_pass(self._kept.open(self.folder, self.clock))
+
+    def close(self) -> None:
+        """Close what a pass left open."""
+        self._kept.close()
 
     def run_on(self, day: int, hour: int = 12) -> list[str]:
         """Make one pass on a day of March 2026; return the ids it told."""
@@ -81,13 +83,8 @@ to = "file:out/"
 
     def runs(self, source: str, key: str | None = None) -> list[PollRun]:
         """Return the looks of a source, the newest first."""
-        config = load_config(self.folder / "digest.toml", {})
-        site = open_site(config, self.clock, owner="reader", jitter=lambda: 0.5)
-        try:
-            with site.store.read() as conn:
-                return run_store.last_runs(conn, source, 100, query_key=key)
-        finally:
-            site.close()
+        with self._kept.open(self.folder, self.clock).store.read() as conn:
+            return run_store.last_runs(conn, source, 100, query_key=key)
 
 
 @contextmanager
@@ -95,7 +92,9 @@ def surrounded(folder: Path, papers: Sequence[DemoPaper] = ()) -> Iterator[World
     """Yield a world in a folder, and hold it to the pace when it ends."""
     clock = ManualClock(START)
     with DemoArxiv(papers, clock, pace=3.0) as arxiv:
-        yield World(arxiv, clock, folder)
+        world = World(arxiv, clock, folder)
+        yield world
+        world.close()
         assert arxiv.violations == ()
 
 

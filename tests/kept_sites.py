@@ -1,0 +1,43 @@
+"""An installation kept open from pass to pass, as `digest serve` keeps its own: what is compiled stays so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from digest.clock import Clock
+from digest.config import load_config
+from digest.pipeline import Site, open_site
+
+
+@dataclass
+class KeptSite:
+    """Opens an installation when it is first asked for; again for another folder, clock, or text of its file.
+
+    Close it before the database is replaced, and when done.
+    """
+
+    environ: Mapping[str, str] = field(default_factory=dict)
+    jitter: Callable[[], float] = lambda: 0.5
+    _opened: tuple[Path, Clock, str] | None = None
+    _site: Site | None = None
+
+    def open(self, folder: Path, clock: Clock) -> Site:
+        """Return the installation of a folder as its file reads now, under a clock."""
+        path = folder / "digest.toml"
+        wanted = (folder, clock, path.read_text(encoding="utf-8"))
+        if self._site is None or wanted != self._opened:
+            self.close()
+            config = load_config(path, dict(self.environ))
+            self._site, self._opened = open_site(config, clock, owner="test", jitter=self._draw), wanted
+        return self._site
+
+    def close(self) -> None:
+        """Close the installation; harmless when done twice."""
+        if self._site is not None:
+            self._site.close()
+        self._site = None
+
+    def _draw(self) -> float:
+        return self.jitter()
