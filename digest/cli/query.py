@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.auditing import audit
 from digest.cli.explaining import explain
 from digest.cli.naming import require_name
 from digest.cli.previewing import preview
@@ -34,7 +35,7 @@ def command() -> None:
     """Saved queries: list them, check one, see what it brought, and why a paper matches."""
 
 
-for part in (preview, diff, explain):
+for part in (preview, diff, explain, audit):
     command.add_command(part)
 
 

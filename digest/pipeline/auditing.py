@@ -1,0 +1,143 @@
+"""Our answer to a query held against arXiv's own, over papers submitted in the last days. Nothing is stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from digest.arxiv.search import fetch_papers, walk_search
+from digest.arxiv.windows import EARLIEST, Window
+from digest.planning.auditing import Covered, Dispute, Question, classify_difference
+from digest.query import to_arxiv
+from digest.store import archive
+from digest.store import papers as paper_store
+
+if TYPE_CHECKING:
+    from digest.arxiv.client import ArxivClient
+    from digest.papers import ArxivId, Paper
+    from digest.pipeline.site import Progress
+    from digest.planning.auditing import Difference, DifferenceClass
+    from digest.query import Query
+    from digest.store import Store
+
+PAGE: Final = 500
+"""Papers asked for at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What came of it.
+
+    Attributes:
+        query: what was asked.
+        asked: how arXiv was asked, the window of days among it.
+        first: papers submitted since then (UTC) count …
+        last: … and until then.
+        theirs: papers in arXiv's answer.
+        ours: papers in ours: those stored that match, and those of arXiv's answer that do.
+        both: papers in both.
+        looked_at: stored papers of these days.
+        is_stored: whether anything is stored that arXiv's answer could lack.
+        differences: in the order of announcement, newest first.
+    """
+
+    query: Query
+    asked: str
+    first: datetime
+    last: datetime
+    theirs: int
+    ours: int
+    both: int
+    looked_at: int
+    is_stored: bool
+    differences: tuple[Difference, ...]
+
+    @property
+    def counts(self) -> dict[DifferenceClass, int]:
+        """How many differences there are of each class, most first."""
+        return dict(Counter(difference.kind for difference in self.differences).most_common())
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every difference is of a known kind, and nothing was lost."""
+        return not any(difference.kind.is_alarming for difference in self.differences)
+
+
+def audit(
+    client: ArxivClient, store: Store | None, query: Query, *, days: int, now: datetime, progress: Progress
+) -> Audit:
+    """Ask arXiv's search for a query over the last days, and hold its answer against ours.
+
+    Ours is what the evaluator says of every stored paper of these days, and of every paper arXiv's answer has; so
+    without a store no paper can be found that arXiv's answer lacks. Such papers are asked for by id, which tells
+    whether the search knows them.
+
+    Raises:
+        ArxivError: arXiv did not answer well.
+    """
+    last = now.replace(second=0, microsecond=0)
+    window = Window(last - timedelta(days=days), last)
+    question = Question(query, window.first, window.last + timedelta(seconds=59))
+    asked = window.confine(to_arxiv(query))
+    theirs = _search(client, asked, progress)
+    stored, looked_at, question = _load_stored(store, question, theirs)
+    ours_only = [id_ for id_, paper in stored.items() if id_ not in theirs and question.is_answered_by(paper)]
+    copies = _fetch(client, ours_only, progress)
+    disputes = [
+        Dispute(id_, stored.get(id_), theirs.get(id_) or copies.get(id_), id_ in theirs)
+        for id_ in sorted(theirs.keys() | ours_only, reverse=True)
+    ]
+    differences = tuple(filter(None, (classify_difference(question, dispute) for dispute in disputes)))
+    both = sum(question.is_answered_by(stored.get(id_, paper)) for id_, paper in theirs.items())
+    return Audit(
+        query,
+        asked,
+        window.first,
+        window.last,
+        theirs=len(theirs),
+        ours=both + len(ours_only),
+        both=both,
+        looked_at=looked_at,
+        is_stored=question.is_stored,
+        differences=differences,
+    )
+
+
+def _search(client: ArxivClient, asked: str, progress: Progress) -> dict[ArxivId, Paper]:
+    progress.begin("search", "what arXiv answers")
+    found: dict[ArxivId, Paper] = {}
+    for fetched in walk_search(client, asked, until=EARLIEST, size=PAGE, asks_twice=True):
+        found.update((paper.id, paper) for paper in fetched.page.papers)
+        progress.update(f"{len(found):,} of {fetched.page.total:,} papers")
+    progress.end("search", f"{len(found):,} found")
+    return found
+
+
+def _load_stored(
+    store: Store | None, question: Question, theirs: dict[ArxivId, Paper]
+) -> tuple[dict[ArxivId, Paper], int, Question]:
+    """Return the stored papers that either answer may have, how many were looked at, and what is covered."""
+    if store is None:
+        return {}, 0, question
+    looked_at, stored = 0, {}
+    with store.read() as conn:
+        for paper in archive.load_submitted(conn, question.first, question.last):
+            looked_at += 1
+            if paper.id in theirs or question.is_answered_by(paper):
+                stored[paper.id] = paper
+        known = paper_store.load_known(conn, [id_ for id_ in theirs if id_ not in stored])
+        reach = archive.find_reach(conn)
+    stored.update({id_: known_paper.paper for id_, known_paper in known.items()})
+    covered = Covered(reach.mark, reach.newest) if reach else None
+    return stored, looked_at, replace(question, covered=covered, is_stored=looked_at > 0)
+
+
+def _fetch(client: ArxivClient, ids: list[ArxivId], progress: Progress) -> dict[ArxivId, Paper]:
+    if not ids:
+        return {}
+    progress.begin("search", "what it knows of papers it did not bring")
+    found = {paper.id: paper for fetched in fetch_papers(client, ids) for paper in fetched.page.papers}
+    progress.end("search", f"{len(found):,} of {len(ids):,}")
+    return found
