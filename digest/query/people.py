@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from digest.query.names import GENERATIONS, spell_parts
@@ -65,8 +66,8 @@ class Person:
         """
         if "*" in text:
             raise UnclearPerson("A full name has no *")
-        pieces = [parts for piece in text.replace("_", " ").split(",") if (parts := _drop_generation(piece))]
-        match pieces:
+        pieces = [list(_drop_generation(spell_parts(piece))) for piece in text.replace("_", " ").split(",")]
+        match [piece for piece in pieces if piece]:
             case [[_]] | []:
                 raise UnclearPerson(f"{text.strip()!r} is no full name")
             case [parts] if "_" in text and _is_initial(fold(parts[-1])):
@@ -92,11 +93,11 @@ class Person:
         return f"{' '.join(self.last)}, {' '.join(self.given)}"
 
 
-def _drop_generation(piece: str) -> list[str]:
-    parts = spell_parts(piece)
-    while parts and fold(parts[-1]) in GENERATIONS:
-        parts.pop()
-    return parts
+def _drop_generation(name: Sequence[str]) -> Sequence[str]:
+    end = len(name)
+    while end and fold(name[end - 1]) in GENERATIONS:
+        end -= 1
+    return name[:end]
 
 
 def _find_last_name(parts: Sequence[str]) -> int:
@@ -111,19 +112,18 @@ class PersonPattern:
     """What a query says of one person, held against names as papers print them.
 
     Attributes:
+        given: given names and initials, folded.
         initial: how the first given name begins, folded.
         last_names: the folded last name under each form it may have: parts with blanks and hyphens between.
         swapped_names: folded given names that may follow the last name; none where only initials are known.
     """
 
-    __slots__ = ("_given", "_last", "initial", "last_names", "swapped_names")
+    __slots__ = ("given", "initial", "last_names", "swapped_names")
 
     def __init__(self, person: Person) -> None:
-        given = tuple(map(fold, person.given))
-        self._given = _read_given(given)
-        self._last = tuple(_split_hyphens(map(fold, person.last)))
+        self.given = given = tuple(map(fold, person.given))
         self.initial = given[0][:1]
-        self.last_names = frozenset(_tie(self._last))
+        self.last_names = frozenset(_tie(tuple(_split_hyphens(map(fold, person.last)))))
         written_out = tuple(part for part in given if not _is_initial(part))
         words = tuple(_split_hyphens(written_out))
         forms = (written_out, words, ("-".join(words),), ("".join(words),))
@@ -141,22 +141,19 @@ class PersonPattern:
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
         """Return which parts of a folded name are meant, () where the name is somebody else's."""
-        end = len(name)
-        while end > 1 and name[end - 1] in GENERATIONS:
-            end -= 1
-        is_meant = self._is_printed(tuple(name[:end])) or self._is_swapped(tuple(name[:end]))
-        return tuple(range(end)) if is_meant else ()
+        return tuple(range(len(_drop_generation(name)))) if self.find_given(name) else ()
 
-    def _is_printed(self, name: tuple[str, ...]) -> bool:
+    def find_given(self, name: Sequence[str]) -> tuple[str, ...]:
+        """Return the given names of a folded name that is the person's, () where it is somebody else's."""
+        whole = tuple(_drop_generation(name))
         for last in self.last_names:
-            given = name[: -len(last)]
-            if given and name[len(given) :] == last and not (len(given) > 1 and given[-1] in PARTICLES):
-                return _agree(self._given, _read_given(given))
-        return False
-
-    def _is_swapped(self, name: tuple[str, ...]) -> bool:
-        lengths = (len(last) for last in self.last_names if name[: len(last)] == last)
-        return any(name[length:] in self.swapped_names for length in lengths)
+            given = whole[: -len(last)]
+            if given and whole[len(given) :] == last and not (len(given) > 1 and given[-1] in PARTICLES):
+                return given if are_compatible(self.given, given) else ()
+        for last in self.last_names:
+            if whole[: len(last)] == last and whole[len(last) :] in self.swapped_names:
+                return whole[len(last) :]
+        return ()
 
 
 def _tie(parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -196,7 +193,8 @@ class _Given(NamedTuple):
 _Reading = tuple[_Given, ...]
 
 
-def _read_given(parts: Sequence[str]) -> frozenset[_Reading]:
+@lru_cache(maxsize=2**12)
+def _read_given(parts: tuple[str, ...]) -> frozenset[_Reading]:
     """Return every way to count given names: hyphenated ones as one or several, `jp` as `j`, `p`."""
     as_one = list(map(_take_as_one, parts))
     parted = [_Given(word, begins=index == 0) for part in parts for index, word in enumerate(part.split("-"))]
@@ -223,8 +221,9 @@ def _are_initials(part: str) -> bool:
     return part.isalpha() and part.isascii() and len(part) <= _MOST_INITIALS and not _VOWELS & set(part)
 
 
-def _agree(asked: Iterable[_Reading], printed: frozenset[_Reading]) -> bool:
-    return any(_is_compatible(one, other) for one in asked for other in printed)
+def are_compatible(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Tell whether two folded lists of given names may be one person's."""
+    return any(_is_compatible(mine, theirs) for mine in _read_given(one) for theirs in _read_given(other))
 
 
 def _is_compatible(one: _Reading, other: _Reading) -> bool:
