@@ -13,6 +13,7 @@ arXiv does not fold them in titles and abstracts, and `Schrodinger` won't bring 
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from digest import taxonomy
@@ -120,10 +121,43 @@ def _write_accents(prefix: Prefix, text: str, *, is_wanted: bool) -> str:
 
 
 def _write_beginning(prefix: Prefix, word: str, *, is_wanted: bool) -> str:
-    """Return `word*`, and the word beside it where its stem is shorter and `*` alone would miss it."""
+    """Return `word*`, and beside it words of each shorter stem that `*` alone would miss."""
     starred = f"{prefix}:{word}*"
-    is_missed = prefix in (Prefix.TITLE, Prefix.ABSTRACT, Prefix.ALL) and not stem(fold(word)).startswith(word)
-    return _pair("OR", [starred, _write_term(prefix, word)]) if is_wanted and is_missed else starred
+    if not is_wanted or prefix not in (Prefix.TITLE, Prefix.ABSTRACT, Prefix.ALL):
+        return starred
+    return _pair_any([starred, *(_write_term(prefix, longer) for longer in find_shorter_stems(word))])
+
+
+@lru_cache(maxsize=2**10)
+def find_shorter_stems(beginning: str) -> tuple[str, ...]:
+    """Return one word for each stem that doesn't begin so, though some of its words do.
+
+    `operato*` alone would not bring `operators`, whose stem is `oper`; `operator`, asked as a word, does.
+    """
+    folded = fold(beginning)
+    words: dict[str, str] = {}
+    for begun, ending in (("", ""), ("", "ed"), ("", "ing"), *_endings()):
+        found = stem(folded + ending) if folded.endswith(begun) else folded
+        if not found.startswith(folded):
+            words.setdefault(found, beginning + ending)
+    return tuple(words.values())
+
+
+_SUFFIXES = """
+ability able ably al alism alistic alities ality ally ance ances ancies ancy ant ants ate ated ately ates ating
+ation ational ationally ations ative atively ativeness ativity ator ators bility ble bles bly ed edly eed eli
+ence ences encies ency ent ential entially ently ents er ers es ful fullness fully fulness ial ially ibility
+ible ic ical ically icate icates icating icative ication icities icity ics ied ier ies ily iness ing ingly ings
+ion ional ionally ions ism isms ist istic ists ities ity ive ively iveness ives ivities ivity ization izations
+ize ized izer izers izes izing less lessness logic logical logically logies logy ly ment mental ments ness
+nesses ous ously ousness s sses tion tional tionally tions y
+"""
+
+
+@cache
+def _endings() -> tuple[tuple[str, str], ...]:
+    """Return the endings that Porter takes away as what has begun of each, and what follows."""
+    return tuple((suffix[:end], suffix[end:]) for suffix in _SUFFIXES.split() for end in range(1, len(suffix)))
 
 
 def _write_all(condition: Condition, *, is_wanted: bool) -> str:

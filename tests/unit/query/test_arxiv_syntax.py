@@ -61,8 +61,9 @@ EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
         ("submittedDate:[2024 TO 2024]", "submittedDate:[202401010000 TO 202412312359]"),
         ("submittedDate:[* TO 2024]", "submittedDate:[198001010000 TO 202412312359]"),
         # beginnings: where the stem is shorter than what was typed, * alone would miss it
-        ("ti:transf*", "ti:transf*"),
-        ("ti:generative*", "(ti:generative* OR ti:generative)"),
+        ("ti:superv*", "ti:superv*"),
+        ("ti:operato*", "(ti:operato* OR (ti:operator OR ti:operatous))"),
+        ("ti:generative*", "(ti:generative* OR (ti:generative OR ti:generatived))"),
         ("co:generative*", "co:generative*"),
         ("ti:self-superv*", "(ti:self AND ti:superv*)"),
         ("ti:a1 ANDNOT ti:generative*", "(ti:a1 ANDNOT ti:generative*)"),
