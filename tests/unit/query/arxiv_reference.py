@@ -1,0 +1,117 @@
+"""arXiv's search in small, from its documentation alone: what a text brings there, of a few made-up papers.
+
+It shares nothing with `digest.query`: its own reader, from the right and without precedence; its own words,
+stemmed in titles and abstracts and never folded there; its own names, categories by their letters, DOIs by
+their case. What arXiv knows and its interfaces don't say (owners, submitters, ORCID) it doesn't know either.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fnmatch import fnmatchcase
+
+import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer ships no types
+
+from digest.papers import Paper
+
+_TOKEN = re.compile(
+    r'(?P<paren>[()])|(?P<name>[A-Za-z]+):(?:"(?P<phrase>[^"]*)"|\[(?P<dates>[^\]]*)\]|(?P<value>[^\s()"]+))'
+    r'|(?P<bare>[^\s()"]+)'
+)
+_STOP_WORDS = frozenset(("a", "and", "in", "of", "or", "the", "to", "not"))
+_porter = Stemmer.Stemmer("porter")
+
+Place = tuple[bool, int]
+"""Whether a paper matches, and where the reading goes on."""
+
+
+def brings(text: str, paper: Paper) -> bool:
+    """Tell whether a search brings a paper."""
+    tokens = list(_TOKEN.finditer(text))
+    found, end = _read_chain(tokens, 0, paper)
+    assert end == len(tokens), f"{text!r} closes a parenthesis too many"
+    return found
+
+
+def _read_chain(tokens: list[re.Match[str]], place: int, paper: Paper) -> Place:
+    """Read operands up to a closing parenthesis; what stands behind an operator is one operand."""
+    left, place = _read_operand(tokens, place, paper)
+    if place == len(tokens) or tokens[place]["paren"] == ")":
+        return left, place
+    operator = tokens[place]["bare"]
+    place += operator in ("AND", "OR", "ANDNOT")
+    right, place = _read_chain(tokens, place, paper)
+    if operator == "AND":
+        return left and right, place
+    return (left and not right, place) if operator == "ANDNOT" else (left or right, place)
+
+
+def _read_operand(tokens: list[re.Match[str]], place: int, paper: Paper) -> Place:
+    token = tokens[place]
+    if token["paren"] == "(":
+        found, place = _read_chain(tokens, place + 1, paper)
+        assert tokens[place]["paren"] == ")"
+        return found, place + 1
+    name, phrase = token["name"] or "all", token["phrase"]
+    if name == "submittedDate":
+        start, end = token["dates"].split(" TO ")
+        return start <= f"{paper.published:%Y%m%d%H%M}" <= end, place + 1
+    value = phrase if phrase is not None else token["value"] or token["bare"]
+    assert phrase is not None or not value.startswith(("*", "?")), "HTTP 500"
+    if name == "au" and phrase is None and place == 0:
+        value = value.replace("_", " ")
+    return _is_met(name, value, paper, is_quoted=phrase is not None), place + 1
+
+
+def _is_met(name: str, value: str, paper: Paper, *, is_quoted: bool) -> bool:
+    if name == "all":
+        fields = ("ti", "abs", "co", "jr", "rn", "au", "cat", "id", "doi")
+        is_in_one = any(_is_met(field, value, paper, is_quoted=is_quoted) for field in fields)
+        return is_in_one or _is_in_all(value, paper)
+    if name == "au":
+        return any(_is_called(author.name, value, is_quoted=is_quoted) for author in paper.authors)
+    if name == "cat":
+        return any(fnmatchcase(category, value) for category in paper.categories)
+    keywords = {"id": (str(paper.id), f"{paper.id}v{paper.version}"), "doi": paper.dois}
+    if name in keywords:
+        return value in keywords[name]
+    texts = {"ti": paper.title, "abs": paper.abstract, "co": paper.comment}
+    texts |= {"jr": paper.journal_ref, "rn": paper.report_no}
+    return _holds(texts[name], value, is_quoted=is_quoted, is_stemmed=name in ("ti", "abs"))
+
+
+def _is_in_all(value: str, paper: Paper) -> bool:
+    names = " ".join(author.name for author in paper.authors)
+    texts = (paper.title, paper.abstract, paper.comment, names, paper.report_no, *paper.categories, *paper.dois)
+    combined = {_fold(word) for text in (*texts, paper.journal_ref) for word in text.split()}
+    return all(_fold(word) in combined for word in value.split())
+
+
+def _holds(text: str, value: str, *, is_quoted: bool, is_stemmed: bool) -> bool:
+    if value.endswith("*") and not is_quoted:
+        return any(word.startswith(value[:-1].lower()) for _, word in _index(text, is_stemmed=is_stemmed))
+    there, sought = _index(text, is_stemmed=is_stemmed), _index(value, is_stemmed=is_stemmed)
+    if not is_quoted:
+        return {word for _, word in sought} <= {word for _, word in there}
+    return any({(place + shift, word) for place, word in sought} <= there for shift in range(-99, 99))
+
+
+def _index(text: str, *, is_stemmed: bool) -> set[tuple[int, str]]:
+    words = [word.lower() for word in re.findall(r"\w+", text)]
+    kept = ((place, word) for place, word in enumerate(words) if word not in _STOP_WORDS)
+    return {(place, str(_porter.stemWord(word)) if is_stemmed and len(word) > 2 else word) for place, word in kept}
+
+
+def _is_called(name: str, value: str, *, is_quoted: bool) -> bool:
+    parts = _fold(name).replace(".", "").split()
+    if "," in value and not is_quoted:
+        last, _, given = value.partition(",")
+        return parts[-1] == _fold(last) and parts[0].startswith(_fold(given))
+    sought = _fold(value).replace(".", "").replace(",", " ").split()
+    return all(any(fnmatchcase(part, word) for part in parts) for word in sought)
+
+
+def _fold(text: str) -> str:
+    letters = unicodedata.normalize("NFKD", text.lower().replace("ß", "ss"))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))

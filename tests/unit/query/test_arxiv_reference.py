@@ -1,0 +1,153 @@
+"""What is sent brings the same papers as we mean, read by a second reader that knows arXiv from its documents.
+
+Exactly the same: words, phrases and parted words in plain letters; names by whole parts; categories, archives
+and beginnings of them; identifiers, DOIs in their own case; dates; any AND, OR and NOT of these.
+More, never less: beginnings of words; `Last, F`; `author:`; words with accents; `all:`. Less, as `to_arxiv` says,
+only where a paper writes an accent that the query leaves out, and where it writes a DOI in other letters.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.papers import Paper
+from digest.query import And, Node, Not, Or, Query, matches, parse_query, to_arxiv
+from tests.unit.query.arxiv_reference import brings
+
+MakePaper = Callable[..., Paper]
+
+TEXTED = st.sampled_from(["ti", "abs", "co", "jr", "rn"])
+WORDS = st.sampled_from(["gpu", "gpus", "latencies", "generative", "operators", "state", "cs", "tail"])
+PHRASES = st.sampled_from(
+    ['"tail latency"', '"state of the art"', '"art in state"', '"gpu"', '"tail latencies gpu"']
+)
+EXACT = st.one_of(
+    st.builds(
+        "{}:{}".format, TEXTED, st.one_of(WORDS, PHRASES, st.sampled_from(["tail-latency", "state-of-the-art"]))
+    ),
+    st.sampled_from(["smith", "liu", "bin", '"bin liu"', '"liu bin"', '"john smith"', '"j. smith"']).map(
+        "au:{}".format
+    ),
+    st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th", "cs", "math", "cs.P*", "hep-*", "m*"]).map(
+        "cat:{}".format
+    ),
+    st.sampled_from(["id:2603.10026", "id:2603.10026v1", "id:2603.10027", "doi:10.1000/AbC", "doi:10.1000/xyz"]),
+    st.sampled_from(["[2025 TO 2026]", "[* TO 2026]", "[202603020930 TO *]", "[20260302 TO 20260303]"]).map(
+        "submittedDate:{}".format
+    ),
+)
+WIDER = st.one_of(
+    EXACT,
+    st.builds(
+        "{}:{}*".format,
+        st.sampled_from(["ti", "abs", "co"]),
+        st.sampled_from(["gener", "operato", "generativ", "gp", "ta"]),
+    ),
+    st.sampled_from(['"Smith, J"', "liu_b", "smit*", '"de Smith, J"', '"Müller, K"']).map("au:{}".format),
+    st.sampled_from(['"John Smith"', '"J. Smith"', '"Bin Liu"', '"Müller, Karl"']).map("author:{}".format),
+    st.builds("{}:{}".format, st.sampled_from(["ti", "abs"]), st.sampled_from(["größe", '"größe gpu"'])),
+    st.one_of(WORDS, PHRASES).map("all:{}".format),
+)
+
+
+def build_trees(conditions: st.SearchStrategy[str]) -> st.SearchStrategy[Node]:
+    """Draw trees of any shape over conditions as they are written."""
+    leaves: st.SearchStrategy[Node] = conditions.map(lambda text: parse_query(text).tree)
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.lists(inner, min_size=2, max_size=4).map(lambda nodes: And(tuple(nodes))),
+            st.lists(inner, min_size=2, max_size=4).map(lambda nodes: Or(tuple(nodes))),
+            inner.map(Not),
+        ),
+        max_leaves=10,
+    )
+
+
+TEXT = st.lists(
+    st.sampled_from(
+        ["GPU", "gpus", "tail", "latency", "latencies", "generative", "generation", "operator", "operating"]
+        + ["state", "art", "of", "the", "in", "cs"]
+    ),
+    max_size=6,
+).map(" ".join)
+PAPERS = st.fixed_dictionaries(
+    {
+        "title": TEXT,
+        "abstract": TEXT,
+        "comment": TEXT,
+        "journal_ref": TEXT,
+        "report_no": TEXT,
+        "authors": st.lists(
+            st.sampled_from(
+                ["Bin Liu", "John Smith", "J. Smith", "Liu Bin", "Jane K. Smith", "Karl Müller", "K. Muller"]
+            ),
+            max_size=3,
+        ),
+        "categories": st.lists(
+            st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th", "stat.ME"]), max_size=3
+        ).map(tuple),
+        "dois": st.lists(st.sampled_from(["10.1000/AbC", "10.1000/xyz"]), max_size=2, unique=True).map(tuple),
+        "published": st.sampled_from(
+            [datetime(2025, 12, 31, 23, 59, tzinfo=UTC), datetime(2026, 3, 2, 9, 30, 15, tzinfo=UTC)]
+        ),
+    }
+)
+ACCENTED = PAPERS.flatmap(
+    lambda fields: st.sampled_from(["größe", "grosse", "größe gpu", "grosse gpu"]).map(
+        lambda word: fields | {"title": f"{fields['title']} {word}", "abstract": word}
+    )
+)
+
+
+@given(tree=build_trees(EXACT), fields=PAPERS)
+def test_what_is_sent_brings_exactly_the_papers_that_are_meant(
+    tree: Node, fields: dict[str, object], make_paper: MakePaper
+) -> None:
+    paper = make_paper(**fields)
+    assert brings(to_arxiv(tree), paper) is matches(Query("", tree), paper)
+
+
+@given(tree=build_trees(WIDER), fields=st.one_of(PAPERS, ACCENTED))
+def test_where_arxiv_cannot_be_asked_exactly_it_is_asked_for_more(
+    tree: Node, fields: dict[str, object], make_paper: MakePaper
+) -> None:
+    paper = make_paper(**fields)
+    if matches(Query("", tree), paper):
+        assert brings(to_arxiv(tree), paper)
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("ti:grosse", {"title": "größe"}),
+        ("doi:10.1000/ABC", {"dois": ("10.1000/abc",)}),
+    ],
+)
+def test_what_is_lost_at_arxiv_is_an_accent_or_the_case_of_a_doi(
+    text: str, fields: dict[str, object], make_paper: MakePaper
+) -> None:
+    paper = make_paper(**fields)
+    assert matches(parse_query(text), paper)
+    assert not brings(to_arxiv(parse_query(text)), paper)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # from the right, without precedence: title has a, not b, not c
+        ("ti:gpu AND ti:bbb OR ti:ccc", False),
+        ("ti:bbb AND ti:ccc OR ti:gpu", False),
+        ("ti:ccc OR ti:gpu AND ti:bbb", False),
+        ("ti:gpu ANDNOT ti:bbb ANDNOT ti:ccc", True),
+        ("ti:gpu ANDNOT ti:gpu ANDNOT ti:gpu", True),
+        ("ti:bbb ti:gpu", True),
+        ("au:bin_liu", True),
+        ("ti:gpu AND au:bin_liu", False),
+    ],
+)
+def test_the_second_reader_reads_as_arxiv_documents_it(text: str, expected: bool, make_paper: MakePaper) -> None:  # noqa: FBT001  # a table's column
+    assert brings(text, make_paper(title="gpu", authors=["Bin Liu"])) is expected
