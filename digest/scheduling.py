@@ -335,5 +335,7 @@ class Schedule:
         _log.info("digest.toml was taken over", extra={"fields": fields})
         for name, problem in report.unreadable:
             _log.warning("saved query %s can't be read: %s", name, problem)
+        for name, problem in report.not_excluding:
+            _log.warning("what %s excludes can't be read: %s", name, problem)
         if restart:
             _log.warning("what changed in %s counts after a restart", ", ".join(restart))

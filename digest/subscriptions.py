@@ -6,11 +6,14 @@ import re
 from dataclasses import dataclass
 from datetime import time
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from digest.announcements import Kind
 from digest.errors import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from digest.papers import ArxivId
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
 """Names of saved queries and subscriptions: they appear in addresses and file names."""
@@ -257,6 +260,8 @@ class Subscription:
         first_look: days a new saved query looks back once; 0 for none.
         title: what a digest is called; the name where none is given.
         was: the name it had before, so that renaming loses no history.
+        exclude: queries; what they bring is never told to it.
+        exclude_papers: papers never told to it, in whichever version.
     """
 
     name: str
@@ -269,6 +274,8 @@ class Subscription:
     first_look: int = 7
     title: str = ""
     was: str = ""
+    exclude: tuple[str, ...] = ()
+    exclude_papers: tuple[ArxivId, ...] = ()
 
     @property
     def has_digests(self) -> bool:

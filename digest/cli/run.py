@@ -61,6 +61,8 @@ def _tell(report: PassReport) -> None:
 def _tell_roster(report: PassReport) -> None:
     for name, problem in report.roster.unreadable:
         click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
+    for name, problem in report.roster.not_excluding:
+        click.echo(f"what {name} excludes can't be read and excludes nothing:\n{problem}", err=True)
     for ended, added in report.roster.lookalikes:
         click.echo(f'{ended} has ended and {added} is new; if it is the same renamed, write was = "{ended}".')
     for destination, new, old in report.roster.kept_away:

@@ -60,8 +60,11 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         if web is not None:
             stack.callback(web.stop)
         recover(site)
-        for name, problem in sync_roster(site).unreadable:
+        roster = sync_roster(site)
+        for name, problem in roster.unreadable:
             click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
+        for name, problem in roster.not_excluding:
+            click.echo(f"what {name} excludes can't be read and excludes nothing:\n{problem}", err=True)
         greeting = _describe(site, web)
         schedule.start()
         if web is not None:

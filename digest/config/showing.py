@@ -90,6 +90,8 @@ def _show_subscription(config: Config, subscription: Subscription) -> Iterator[R
         "to": subscription.destinations,
         "title": subscription.title,
         "was": subscription.was,
+        "exclude": subscription.exclude,
+        "exclude_papers": subscription.exclude_papers,
         "when": subscription.cadence,
         **{name: getattr(subscription, name) for name in INHERITED if name != "when"},
     }

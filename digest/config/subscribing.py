@@ -9,7 +9,8 @@ from digest.config.addresses import read_mail_address, resolve_path
 from digest.config.problems import suggest
 from digest.config.table import INHERITED, SUBSCRIPTION_KEYS
 from digest.config.values import describe_type, read_line, read_lines, read_name, read_query_text
-from digest.errors import ConfigurationError
+from digest.errors import ConfigurationError, UsageError
+from digest.papers import ArxivId
 from digest.subscriptions import Destination, DestinationKind, SavedQuery, Subscription
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class _Table:
         destinations = self._read("to", self._read_destinations, required=True)
         title = self._read("title", read_line)
         was = self._read("was", read_name)
+        exclude = self._read("exclude", _read_exclusions)
+        exclude_papers = self._read("exclude_papers", _read_paper_ids)
         inherited = {key: self._inherit(key) for key in INHERITED}
         if was is not None and was == name:
             self._complain("was", "is its present name", "Leave it out, or write the name it had before.")
@@ -86,6 +89,8 @@ class _Table:
             cadence=inherited.pop("when"),
             title=title or "",
             was=was or "",
+            exclude=exclude or (),
+            exclude_papers=exclude_papers or (),
             **inherited,
         )
 
@@ -152,6 +157,29 @@ def _read_query_names(value: object, queries: Collection[str]) -> tuple[str, ...
             raise ConfigurationError(f"there is no saved query {name!r}", hint=hint)
     _refuse_repeats(names)
     return names
+
+
+def _read_exclusions(value: object) -> tuple[str, ...]:
+    """Read queries; like a saved query's, their texts are not judged here."""
+    texts = read_lines(value)
+    if not all(texts):
+        raise ConfigurationError(
+            "holds an empty query", hint="""Write exclude = 'author:"Keiko Lindquell" AND cat:math.CO', for one."""
+        )
+    _refuse_repeats(texts)
+    return texts
+
+
+def _read_paper_ids(value: object) -> tuple[ArxivId, ...]:
+    """Read papers by id, in any spelling; a version written behind it counts for nothing."""
+    ids = []
+    for text in read_lines(value):
+        try:
+            ids.append(ArxivId.parse(text))
+        except UsageError as error:
+            raise ConfigurationError(error.message, hint=error.hint) from error
+    _refuse_repeats([str(id_) for id_ in ids])
+    return tuple(ids)
 
 
 def _refuse_repeats(texts: Collection[str]) -> None:

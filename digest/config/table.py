@@ -266,6 +266,8 @@ SUBSCRIPTION_KEYS: dict[str, str] = {
     "to": "One destination or a list: mailto:…, slack:#…, slack-webhook:name, feed, file:…, console.",
     "title": "What its digests are called; its name where none is given.",
     "was": "The name it had before, so that renaming loses no history.",
+    "exclude": "A query or a list of them: what they bring is never told to it, as with `ANDNOT`.",
+    "exclude_papers": "Papers never told to it, by id, in whichever version.",
     **{name: f"Instead of defaults.{name}." for name in INHERITED},
 }
 """The keys of `[[subscriptions]]`, with what each means."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from digest.excluding import read_exclusion
 from digest.messages import DeliveryState
 from digest.pace import Outcome
 from digest.pipeline.covering import JOINT, load_whole_coverage
@@ -17,6 +18,7 @@ from digest.store import mailings as mailing_store
 from digest.store import overview
 from digest.store import queries as query_store
 from digest.store import runs as run_store
+from digest.store import subscriptions as subscription_store
 from digest.telemetry.health import LONGEST_WAIT, STALE_POLL
 
 if TYPE_CHECKING:
@@ -133,6 +135,13 @@ def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
         yield Trouble(
             f"saved query {name} can't be read: {first_line}", "digest query list; mend it in digest.toml"
         )
+    for due in subscription_store.load_excluding(conn):
+        name = due.subscription.name
+        for _, error in read_exclusion(due.subscription).problems:
+            yield Trouble(
+                f"what {name} excludes can't be read: {error.message}",
+                f"digest subscription show {name}; mend it in digest.toml",
+            )
 
 
 def _find_intake_troubles(conn: Connection, source: str, now: datetime, breaker: Breaker) -> Iterator[Trouble]:

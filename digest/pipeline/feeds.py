@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.errors import DigestError
+from digest.excluding import read_exclusion
 from digest.pipeline.links import make_links
 from digest.pipeline.matching_step import readable
 from digest.planning.feeds import FEED_DAYS, FEED_ENTRIES, plan_feed
@@ -29,7 +30,15 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
     since = site.clock.now() - timedelta(days=FEED_DAYS)
     rows = match_store.feed_matches(conn, due.id, since=since, at_least=FEED_ENTRIES)
     changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
-    matched = [(changes[id_], row.matched_at) for row in rows for id_ in row.changes if id_ in changes]
+    latest = {change.paper_key: change for _, change in sorted(changes.items())}
+    exclusion = read_exclusion(due.subscription)
+    excluded = {key for key, change in latest.items() if exclusion.covers(change)}
+    matched = [
+        (changes[id_], row.matched_at)
+        for row in rows
+        for id_ in row.changes
+        if id_ in changes and changes[id_].paper_key not in excluded
+    ]
     host = site.config.web.host or "localhost"
     return plan_feed(
         due,

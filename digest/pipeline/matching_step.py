@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from digest.announcements import Kind
 from digest.errors import QueryError
+from digest.excluding import exclude_changes, read_exclusion
 from digest.matching import is_overtaken, match_changes, select_for_subscription
 from digest.planning import choose_first_look
 from digest.planning.polls import Source
@@ -44,12 +45,14 @@ class MatchReport:
         changes: changes held against the saved queries.
         by_query: news that entered or changed, by saved query's name.
         papers: distinct papers chosen for any subscription.
+        excluded: distinct papers that some subscription excludes.
         first_looks: subscriptions that were given a first look.
     """
 
     changes: int = 0
     by_query: dict[str, int] = field(default_factory=dict)
     papers: set[int] = field(default_factory=set)
+    excluded: set[int] = field(default_factory=set)
     first_looks: int = 0
 
     def describe(self) -> str:
@@ -62,9 +65,10 @@ class MatchReport:
         if not names:
             return "nothing new for any saved query"
         together = sum(self.by_query.values())
-        twice = together - len(self.papers)
+        twice = together - len(self.papers | self.excluded)
         overlap = f" ({twice} matched twice, shown once)" if twice > 0 else ""
-        return f"{names} = {len(self.papers)} paper{'s' * (len(self.papers) != 1)}{overlap}"
+        excluded = f", {len(self.excluded)} excluded by a subscription" if self.excluded else ""
+        return f"{names} = {len(self.papers)} paper{'s' * (len(self.papers) != 1)}{overlap}{excluded}"
 
 
 def match(site: Site, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
@@ -110,17 +114,19 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         match_store.save_query_matches(conn, run_id, outcomes)
         kind_of = {change.id: change.kind for change in changes}
         overtaken = _find_overtaken(conn, site.config.arxiv.source, changes)
+        by_id = {change.id: change for change in changes}
         live = subscription_store.load_subscriptions(conn)
-        chosen = {
-            stored.id: select_for_subscription(
-                stored.subscription.kinds,
-                [outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes],
-                kind_of,
-                overtaken,
-            )
-            for stored in live
-        }
-        chosen = {key: ids for key, ids in chosen.items() if ids}
+        chosen = {}
+        for stored in live:
+            kinds, exclusion = stored.subscription.kinds, read_exclusion(stored.subscription)
+            found = [outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes]
+            told = [exclude_changes(outcome, exclusion, by_id) for outcome in found]
+            ids = select_for_subscription(kinds, told, kind_of, overtaken)
+            if exclusion:
+                unfiltered = select_for_subscription(kinds, found, kind_of, overtaken)
+                report.excluded.update(by_id[id_].paper_key for id_ in {*unfiltered} - {*ids})
+            if ids:
+                chosen[stored.id] = ids
         match_store.save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
         at_once = [
             stored.id
@@ -135,8 +141,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         name = names[revision_id]
         news = [id_ for id_ in (*outcome.new, *outcome.changed) if kind_of[id_] is not Kind.KNOWN]
         report.by_query[name] = report.by_query.get(name, 0) + len(news)
-    keys = {change.id: change.paper_key for change in changes}
-    report.papers.update(keys[id_] for ids in chosen.values() for id_ in ids)
+    report.papers.update(by_id[id_].paper_key for ids in chosen.values() for id_ in ids)
     return True
 
 
@@ -165,8 +170,11 @@ def _give_first_looks(site: Site, report: MatchReport, awaiting: Collection[str]
             continue  # an empty first look would be the only one: it stays owed until arXiv was read
         queries = [query for _, query in readable([first_look.revision])]
         with site.store.begin() as conn:
+            (stored,) = subscription_store.load_subscriptions(conn, [first_look.subscription_id])
+            exclusion = read_exclusion(stored.subscription)
             latest = paper_store.latest_changes(conn)
-            matching = [change for change in latest if queries and matches(queries[0], change.paper)]
+            found = (change for change in latest if queries and matches(queries[0], change.paper))
+            matching = [change for change in found if not exclusion.find_cause(change.paper)]
             already = match_store.seen_papers(
                 conn, first_look.subscription_id, [change.paper_key for change in matching]
             )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from digest.announcements import Kind, alarm_moment
 from digest.errors import DigestError
+from digest.excluding import read_exclusion
 from digest.messages import Occasion
 from digest.pipeline.covering import load_coverage, reach_back
 from digest.pipeline.links import make_links, remember_tokens
@@ -99,7 +100,7 @@ def _attempt(site: Site, report: PlanReport, due: DueSubscription, step: Callabl
 
 def _plan_first_look(site: Site, report: PlanReport, due: DueSubscription) -> None:
     with site.store.begin() as conn:
-        pending = match_store.pending_matches(conn, due.id, due.plan_after)
+        pending = _load_pending(conn, due)
         rows = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]  # news waits for its own turn
         if rows:
             slot = f"run:{rows[-1].match_run_id}"
@@ -110,7 +111,7 @@ def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: t
     now, cadence = site.clock.now(), due.subscription.cadence
     assert due.next_due_at is not None  # noqa: S101 - due_subscriptions returns nothing else
     with site.store.begin() as conn:
-        rows = match_store.pending_matches(conn, due.id, due.plan_after)
+        rows = _load_pending(conn, due)
         coverage = _load_coverage(conn, site, due)
         if _is_waiting(cadence.kind, coverage, due.next_due_at, now, patience, has_papers=bool(rows)):
             report.waiting.append(due.subscription.name)
@@ -124,6 +125,20 @@ def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: t
         else:
             report.quiet.append(due.subscription.name)
         subscription_store.set_next_due(conn, due.id, next_due(cadence, now), last_slot=slot)
+
+
+def _load_pending(conn: Connection, due: DueSubscription) -> list[match_store.MatchRow]:
+    """Return what waits to be planned, after what was excluded since it matched has been let go."""
+    rows = match_store.pending_matches(conn, due.id, due.plan_after)
+    exclusion = read_exclusion(due.subscription)
+    if not (rows and exclusion):
+        return rows
+    changes = paper_store.load_changes(conn, {id_ for row in rows for id_ in row.changes})
+    excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
+    if not excluded:
+        return rows
+    match_store.let_go(conn, due.id, excluded, rows)
+    return match_store.pending_matches(conn, due.id, due.plan_after)
 
 
 def _is_waiting(

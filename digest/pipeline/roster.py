@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from digest.errors import QueryError
+from digest.excluding import read_exclusion
 from digest.planning import next_due
 from digest.query import parse_query
 from digest.store import matches as match_store
@@ -35,6 +36,7 @@ class RosterReport:
     Attributes:
         added, edited, ended: names of saved queries and subscriptions.
         unreadable: saved queries that can't be read, each with what is wrong.
+        not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
         lookalikes: (ended, new) subscriptions that share a destination and may be one, renamed.
         kept_away: (destination, new subscription, the one left): who left keeps being left alone.
     """
@@ -43,6 +45,7 @@ class RosterReport:
     edited: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
     unreadable: tuple[tuple[str, str], ...] = ()
+    not_excluding: tuple[tuple[str, str], ...] = ()
     lookalikes: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
 
@@ -80,6 +83,11 @@ def sync_roster(site: Site) -> RosterReport:
         edited=(*queries.edited, *subscriptions.edited),
         ended=(*queries.ended, *subscriptions.ended),
         unreadable=tuple(unreadable),
+        not_excluding=tuple(
+            (subscription.name, f"{problem.message}\n{problem.pointer()}")
+            for subscription in site.config.subscriptions
+            for _, problem in read_exclusion(subscription).problems
+        ),
         lookalikes=lookalikes,
         kept_away=kept_away,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, exists, insert, select, update
+from sqlalchemy import Select, delete, exists, insert, select, update
 
 from digest.errors import StoreBusy
 from digest.messages import Occasion
@@ -30,7 +30,7 @@ from digest.store.subscribers import DestinationState
 from digest.subscriptions import Destination, SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
@@ -161,6 +161,30 @@ def pending_matches(conn: Connection, subscription_id: int, plan_after: int = 0)
     """Return the matches of a subscription in no digest yet, oldest first, of match runs after `plan_after`."""
     found = _rows_of(subscription_id).where(matches.c.digest_id.is_(None), matches.c.match_run_id > plan_after)
     return [_read_row(row) for row in conn.execute(found.order_by(matches.c.match_run_id))]
+
+
+def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]) -> None:
+    """Take changes out of matches that wait for a digest; a match left without any is no match any more.
+
+    Args:
+        conn: the transaction that read the rows.
+        subscription_id: whose.
+        change_ids: what it is not told.
+        rows: its waiting matches.
+    """
+    paper_of = _papers_of(conn, {id_ for row in rows for id_ in row.changes})
+    for row in rows:
+        kept = [id_ for id_ in row.changes if id_ not in change_ids]
+        mine = (
+            matches.c.subscription_id == subscription_id,
+            matches.c.match_run_id == row.match_run_id,
+            matches.c.digest_id.is_(None),
+        )
+        if not kept:
+            conn.execute(delete(matches).where(*mine))
+        elif len(kept) < len(row.changes):
+            papers = len({paper_of[id_] for id_ in kept})
+            conn.execute(update(matches).where(*mine).values(changes=pack(kept), papers=papers))
 
 
 def undue_subscriptions(conn: Connection) -> list[int]:

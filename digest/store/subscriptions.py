@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Select, and_, bindparam, or_, select, update
 
 from digest.announcements import Kind
+from digest.papers import ArxivId
 from digest.planning import DueSubscription
 from digest.store.dialect import in_chunks
 from digest.store.queries import ACTIVE, current_revision, read_revision
@@ -63,6 +64,13 @@ def load_subscriptions(
         return _read_all(conn, conn.execute(found).all())
     rows = [row for chunk in in_chunks(ids) for row in conn.execute(found.where(subscriptions.c.id.in_(chunk)))]
     return _read_all(conn, rows)
+
+
+def load_excluding(conn: Connection) -> list[DueSubscription]:
+    """Return the live subscriptions that exclude a query, by name."""
+    ids = select(subscriptions.c.id).where(subscriptions.c.exclude_queries != "")
+    found = load_subscriptions(conn, conn.execute(ids).scalars().all())
+    return sorted(found, key=lambda due: due.subscription.name)
 
 
 def due_subscriptions(conn: Connection, now: datetime, limit: int) -> list[DueSubscription]:
@@ -225,6 +233,8 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             cap=row.cap,
             first_look=row.first_look,
             title=row.title,
+            exclude=tuple(row.exclude_queries.splitlines()),
+            exclude_papers=tuple(map(ArxivId.parse, row.exclude_papers.split())),
         ),
         state=row.state,
         next_due_at=row.next_due_at,

@@ -261,6 +261,15 @@ def _configured(subscription: Subscription) -> dict[str, Any]:
         "quiet_days": subscription.quiet_days,
         "cap": subscription.cap,
         "first_look": subscription.first_look,
+        **write_exclusion(subscription),
+    }
+
+
+def write_exclusion(subscription: Subscription) -> dict[str, str]:
+    """Return the columns that keep what a subscription excludes: a query a line, ids with blanks between."""
+    return {
+        "exclude_queries": "\n".join(subscription.exclude),
+        "exclude_papers": " ".join(map(str, subscription.exclude_papers)),
     }
 
 

@@ -58,6 +58,8 @@ subscriptions = Table(
     col.text("quiet_days"),
     col.number("cap", nullable=True),
     col.number("first_look"),
+    col.text("exclude_queries", server_default=""),
+    col.text("exclude_papers", server_default=""),
     col.moment("next_due_at", nullable=True, index=True),
     col.text("last_slot"),
     col.moment("last_planned_at", nullable=True),

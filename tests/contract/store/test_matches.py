@@ -200,3 +200,19 @@ def test_what_every_tick_asks_for_is_found_by_an_index(store: Store, statement: 
         steps = [row.detail for row in conn.execute(text(f"EXPLAIN QUERY PLAN {statement}"))]
     assert any(index in step for step in steps)
     assert not any("TEMP B-TREE" in step for step in steps)
+
+
+def test_what_is_let_go_waits_no_longer_and_what_was_told_stays(
+    store: Store, found: tuple[StoredChange, ...]
+) -> None:
+    key = subscribe(store, make_subscription())["team"]
+    told = store_match(store, {key: ids(found, 0)})
+    digest_of(store, key, found[:1], told, "2026-11-19")
+    waiting = [store_match(store, {key: ids(found, 0, 1, 3)}), store_match(store, {key: ids(found, 0)})]
+    with store.begin() as conn:
+        rows = matches.pending_matches(conn, key)
+        matches.let_go(conn, key, ids(found, 0, 3), rows)
+        (kept,) = matches.pending_matches(conn, key)
+        assert (kept.match_run_id, kept.changes, kept.papers) == (waiting[0], ids(found, 1), 1)
+        every = matches.feed_matches(conn, key, since=NOW - DAY, at_least=1)
+        assert {row.match_run_id: row.changes for row in every}[told] == ids(found, 0)

@@ -9,10 +9,11 @@ from sqlalchemy import select
 from digest.announcements import Kind
 from digest.errors import ConfigurationError
 from digest.messages import DeliveryState
+from digest.papers import ArxivId
 from digest.store import matches, subscribers, syncing, tokens
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import deliveries, subscription_queries
-from digest.store.subscriptions import load_subscriptions
+from digest.store.subscriptions import load_excluding, load_subscriptions
 from digest.subscriptions import Cadence, Destination, DestinationKind, Origin, QuietDays
 from tests.contract.store.made import (
     DAY,
@@ -66,12 +67,30 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
         cap=None,
         first_look=3,
         title="The team's papers",
+        exclude=("cat:math.CO", 'author:"Keiko Lindquell"'),
+        exclude_papers=(ArxivId.parse("2611.14886"), ArxivId.parse("hep-th/9901001")),
     )
     assert sync(store, written) == SyncReport(added=("team",))
     found = load(store)
     assert found.subscription == written
     assert [revision.name for revision in found.revisions] == ["perf", "gpu"]
     assert (found.state, found.created_at, found.last_slot, found.next_due_at) == ("active", NOW, "", NOW + DAY)
+
+
+def test_what_is_excluded_can_be_edited(store: Store) -> None:
+    sync(store, make_subscription(exclude=("cat:math.CO",)))
+    assert sync(store, make_subscription()) == SyncReport(edited=("team",))
+    assert load(store).subscription.exclude == ()
+
+
+def test_only_live_subscriptions_that_exclude_a_query_are_looked_through(store: Store) -> None:
+    excluding = make_subscription("a", exclude=("cat:math.CO",))
+    sync(store, excluding, make_subscription("b", exclude_papers=(ArxivId.parse("2611.14886"),)))
+    with store.read() as conn:
+        assert [due.subscription.name for due in load_excluding(conn)] == ["a"]
+    sync(store, make_subscription("b"))
+    with store.read() as conn:
+        assert load_excluding(conn) == []
 
 
 def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:

@@ -49,6 +49,12 @@ def test_saved_queries_and_subscriptions_are_shown_with_what_they_inherit(load: 
     assert "subscriptions.perf-team.was" not in rows
 
 
+def test_what_a_subscription_excludes_is_shown(load: Load) -> None:
+    rows = rows_of(load(f"{TEXT}exclude_papers = ['2611.14886']\nexclude = 'cat:math.CO'\n"))
+    assert rows["subscriptions.perf-team.exclude_papers"] == ("2611.14886", "digest.toml:14")
+    assert rows["subscriptions.perf-team.exclude"] == ("cat:math.CO", "digest.toml:15")
+
+
 def test_a_secret_is_never_shown_only_that_it_is_set_and_where(load: Load) -> None:
     config = load(TEXT, **SECRETS)
     rows = rows_of(config)

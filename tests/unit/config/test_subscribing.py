@@ -62,6 +62,12 @@ def test_queries_and_destinations_may_be_one_text_or_a_list(load: Load) -> None:
     assert one == load(QUERIES + table(queries='["perf"]', to='["feed"]')).subscriptions
 
 
+def test_papers_and_queries_to_exclude_are_read(load: Load) -> None:
+    one = load(QUERIES + table(exclude="'ti:(broken'", exclude_papers='["arXiv:2611.14886v2", "hep-th/9901001"]'))
+    assert one.subscriptions[0].exclude == ("ti:(broken",)  # judged when it is used, like a saved query
+    assert list(map(str, one.subscriptions[0].exclude_papers)) == ["2611.14886", "hep-th/9901001"]
+
+
 def test_two_subscriptions_of_one_name_are_refused_with_both_lines(refuse: Refuse) -> None:
     error = refuse(QUERIES + table() + table())
     assert "line 11: subscriptions.perf-team.name: 'perf-team' stands on line 7 too" in error.message

@@ -1,0 +1,97 @@
+"""What a subscription never hears of: papers by id, and what a query brings, as if each query ended in ANDNOT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.announcements import Kind
+from digest.comparing import StoredChange
+from digest.excluding import Exclusion, exclude_changes, read_exclusion
+from digest.matching import ActiveRevision, QueryOutcome, match_changes, select_for_subscription
+from digest.papers import ArxivId
+from digest.query import parse_query
+from digest.subscriptions import Cadence, Subscription
+from tests.unit.made_up import make_change, make_paper
+
+MINE = make_paper(authors=("Keiko Lindquell",), categories=("cs.PF",))
+NAMESAKES = make_paper(authors=("K. Lindquell",), categories=("cs.PF", "math.CO"))
+NOT_THIS_PERSON = 'author:"Keiko Lindquell" AND cat:math.CO'
+
+
+def subscribe(**fields: Any) -> Subscription:  # noqa: ANN401 - any field of Subscription
+    return Subscription("team", ("perf",), (), Cadence.parse("on announcement"), **fields)
+
+
+def outcome(text: str, *changes: StoredChange) -> QueryOutcome:
+    query = parse_query(text)
+    revision = ActiveRevision(1, 1, "perf", text, query.canonical, 0)
+    return match_changes(changes, [(revision, query)]).get(1, QueryOutcome())
+
+
+def test_a_person_of_the_same_name_can_be_excluded() -> None:
+    exclusion = read_exclusion(subscribe(exclude=(NOT_THIS_PERSON,)))
+    assert exclusion.find_cause(NAMESAKES) == f"exclude = {NOT_THIS_PERSON}"
+    assert exclusion.find_cause(MINE) == ""
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_paper_is_excluded_in_whichever_version(version: int) -> None:
+    exclusion = read_exclusion(subscribe(exclude_papers=(ArxivId.parse("2611.15012v1"),)))
+    assert exclusion.find_cause(make_paper(version=version)) == "exclude_papers names 2611.15012"
+
+
+def test_without_exclusions_nothing_is_looked_at() -> None:
+    assert not read_exclusion(subscribe())
+    result = QueryOutcome(new=(7,))
+    assert exclude_changes(result, Exclusion(), {}) is result
+
+
+def test_a_query_that_cannot_be_read_excludes_nothing_and_is_named() -> None:
+    exclusion = read_exclusion(subscribe(exclude=("author:Lindquell", "cat:math.CO")))
+    assert [text for text, _ in exclusion.problems] == ["author:Lindquell"]
+    assert exclusion.find_cause(MINE) == ""
+    assert exclusion.find_cause(NAMESAKES) == "exclude = cat:math.CO"
+
+
+def test_a_version_that_stops_being_excluded_is_new_to_the_subscription() -> None:
+    change = make_change(7, MINE, Kind.REPLACEMENT, NAMESAKES)
+    exclusion = read_exclusion(subscribe(exclude=("cat:math.CO",)))
+    found = exclude_changes(outcome("cat:cs.PF", change), exclusion, {7: change})
+    assert found == QueryOutcome(new=(7,))
+
+
+def test_a_withdrawal_is_told_where_the_paper_was_not_excluded_before() -> None:
+    exclusion = read_exclusion(subscribe(exclude=("cat:math.CO",)))
+    change = make_change(7, NAMESAKES, Kind.WITHDRAWAL, MINE)
+    found = exclude_changes(outcome("cat:cs.PF", change), exclusion, {7: change})
+    assert select_for_subscription((Kind.WITHDRAWAL,), [found], {7: Kind.WITHDRAWAL}) == (7,)
+    hidden = make_change(7, make_paper(categories=("cs.DC",)), Kind.WITHDRAWAL, NAMESAKES)
+    assert exclude_changes(outcome("cat:cs.PF", hidden), exclusion, {7: hidden}) == QueryOutcome()
+    assert exclusion.covers(hidden)
+
+
+CATEGORIES = st.sampled_from([("cs.PF",), ("cs.DC",), ("math.CO",), ("cs.PF", "math.CO"), ("cs.DC", "math.CO")])
+CHANGES = st.lists(st.tuples(CATEGORIES, st.none() | CATEGORIES), max_size=5)
+
+
+@given(CHANGES, st.sampled_from(["cat:cs.PF", "cat:cs.PF OR cat:cs.DC"]))
+def test_to_exclude_a_query_is_to_end_each_saved_query_in_andnot(
+    written: list[tuple[tuple[str, ...], tuple[str, ...] | None]], text: str
+) -> None:
+    changes = [
+        make_change(
+            number,
+            make_paper(f"2611.{number:05d}", version=2, categories=now),
+            Kind.REPLACEMENT,
+            make_paper(f"2611.{number:05d}", categories=before) if before else None,
+        )
+        for number, (now, before) in enumerate(written, 1)
+    ]
+    exclusion = read_exclusion(subscribe(exclude=("cat:math.CO",)))
+    by_id = {change.id: change for change in changes}
+    narrowed = exclude_changes(outcome(text, *changes), exclusion, by_id)
+    assert narrowed == outcome(f"({text}) ANDNOT cat:math.CO", *changes)
