@@ -162,7 +162,8 @@ SETTINGS: tuple[Setting, ...] = (
         "arxiv.source",
         values.choose_from("harvest", "query"),
         "harvest",
-        '"harvest" fetches all that is announced; "query" asks arXiv\'s search for each saved query.',
+        '"harvest" fetches all that is announced; '
+        '"query" asks arXiv\'s search: up to five saved queries one by one, more together.',
     ),
     Setting("arxiv.api_url", addresses.read_http_url, "https://export.arxiv.org/api/query", "The search API."),
     Setting("arxiv.oai_url", addresses.read_http_url, "https://oaipmh.arxiv.org/oai", "The OAI-PMH interface."),

@@ -16,7 +16,8 @@ Fields are held against arxiv.py's on every real page of `atom_current` and `ato
 1. the id: ours is apart from its version and without the address around both;
 2. white space: runs of it are one blank, and paragraphs of an abstract are separated by a line feed;
 3. characters: composed (NFC), and without control characters and marks of direction;
-4. names: "H. -W. One" is "H.-W. One"; nobody without a name, no affiliation without text or twice;
+4. names: "H. -W. One" is "H.-W. One", "and B. Two" is "B. Two"; nobody without a name, no
+   affiliation without text or twice;
 5. categories: the primary one first, each once, and arXiv's own alone (no ACM and MSC classes);
 6. DOIs: ours are all of them, one by one and without stray punctuation; theirs are the first field as typed;
 7. what is missing: "" for a comment or a journal reference, not None.
