@@ -24,6 +24,10 @@ def _line(text: str | None) -> str:
     return " ".join(unicodedata.normalize("NFC", _CONTROL.sub("", text or "")).split())
 
 
+def _name(text: str) -> str:
+    return _line(text).replace(". -", ".-").removeprefix("and ")
+
+
 def _unique(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
@@ -31,7 +35,7 @@ def _unique(texts: Iterable[str]) -> tuple[str, ...]:
 def _read_peer(result: Result) -> dict[str, object]:
     """Return a peer's object in our words, with the normalisations and nothing else."""
     terms = (term.strip() for term in (result.primary_category, *result.categories))
-    people = ((_line(author.name).replace(". -", ".-").removeprefix("and "), author.affiliation) for author in result.authors)
+    people = ((_name(author.name), author.affiliation) for author in result.authors)
     return {
         "id and version": result.entry_id.rpartition("/abs/")[2],
         "title": _line(result.title),
