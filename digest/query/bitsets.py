@@ -1,0 +1,224 @@
+"""Which papers meet which nodes of a graph: rows of bits, a bit a paper, worked out level by level.
+
+Most queries match nothing on a day. So a summary comes first, one word a node: each of its 64 bits says
+whether any paper of a 64th of the batch may meet the node. Only what a query needs whose summary is not
+empty gets a whole row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from digest.query.graph import Kind
+from digest.query.runs import take_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from digest.query.graph import Graph
+
+WORD = 64
+_NONE = np.uint64(0)
+_ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+_TOP = np.uint64(1)
+
+
+class Detection(NamedTuple):
+    """What a batch of papers was seen to meet; the same pair may come more than once.
+
+    Attributes:
+        leaves: nodes.
+        papers: of each of them, a paper's index in the batch.
+    """
+
+    leaves: NDArray[np.int32]
+    papers: NDArray[np.int32]
+
+
+class Rows(NamedTuple):
+    """Papers by query, packed.
+
+    Attributes:
+        bounds: query -> where its papers begin in `papers`; one more at the end.
+        papers: indexes of papers, in growing order within a query.
+    """
+
+    bounds: NDArray[np.int64]
+    papers: NDArray[np.unsignedinteger]
+
+
+class _Stage(NamedTuple):
+    """The nodes of one level and one operator, those with most operands first.
+
+    Attributes:
+        is_and: whether they are ANDs.
+        nodes: them.
+        starts: where the operands of each begin in `operands`; one more at the end.
+        operands: references.
+    """
+
+    is_and: bool
+    nodes: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    operands: NDArray[np.uint32]
+
+
+class Layout:
+    """A graph made ready for evaluation; it does not see what is added to the graph later.
+
+    Attributes:
+        size: how many nodes there are.
+        roots: the distinct references to queries' nodes.
+        queries: of each query, its root's index in `roots`.
+        stages: the nodes that join others, lower levels first.
+    """
+
+    def __init__(self, graph: Graph, roots: Collection[int]) -> None:
+        self.size = len(graph)
+        references = np.fromiter(roots, np.uint32, len(roots))
+        self.roots, self.queries = np.unique(references, return_inverse=True)
+        kinds = np.array(graph.kinds, np.uint8)
+        levels = np.array(graph.levels, np.uint16)
+        starts = np.array(graph.starts, np.int64)
+        operands = np.array(graph.operands, np.uint32)
+        counts = np.diff(starts)
+        is_and = kinds == Kind.AND
+        inner = np.flatnonzero(kinds != Kind.LEAF)
+        inner = inner[np.lexsort((-counts[inner], is_and[inner], levels[inner]))]
+        changes = np.flatnonzero(np.diff(levels[inner] * np.int64(2) + is_and[inner])) + 1
+        self.stages = [
+            _Stage(
+                bool(is_and[nodes[0]]),
+                nodes.astype(np.int32),
+                np.concatenate(([0], np.cumsum(counts[nodes]))),
+                take_runs(operands, starts[nodes], counts[nodes]),
+            )
+            for nodes in np.split(inner, changes)
+            if len(nodes)
+        ]
+
+    def evaluate(self, detection: Detection, papers: int) -> Rows:
+        """Return which papers meet each root.
+
+        Args:
+            detection: what the papers were seen to meet.
+            papers: how many they are, at most 65,536.
+        """
+        summaries = self._summarise(detection, papers)
+        demanded = self._demand(summaries)
+        numbers = np.zeros(self.size, np.int32)
+        wanted = np.flatnonzero(demanded)
+        numbers[wanted] = np.arange(1, len(wanted) + 1, dtype=np.int32)
+        rows = np.zeros((len(wanted) + 1, -(-papers // WORD)), np.uint64)
+        _fill(rows, numbers, detection)
+        for stage in self.stages:
+            _work_out(stage, rows, numbers)
+        return _extract(rows, numbers[self.roots >> 1], (self.roots & 1).astype(np.bool_), papers)
+
+    def _summarise(self, detection: Detection, papers: int) -> NDArray[np.uint64]:
+        """Return for each node in which 64ths of the batch papers may meet it; never too few."""
+        summaries = np.zeros(self.size, np.uint64)
+        summaries[0] = _ALL
+        bits = _TOP << (detection.papers.astype(np.uint64) * np.uint64(WORD) // np.uint64(papers))
+        np.bitwise_or.at(summaries, detection.leaves, bits)
+        for stage in self.stages:
+            values = summaries[stage.operands >> 1]
+            values[(stage.operands & 1).astype(np.bool_)] = _ALL
+            operator = np.bitwise_and if stage.is_and else np.bitwise_or
+            summaries[stage.nodes] = operator.reduceat(values, stage.starts[:-1])
+        return summaries
+
+    def _demand(self, summaries: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return which nodes need a row: those a root depends on, but for those no paper can meet."""
+        may_be = summaries != _NONE
+        demanded = np.zeros(self.size, np.bool_)
+        demanded[self.roots >> 1] = True
+        demanded &= may_be
+        for stage in reversed(self.stages):
+            chosen = np.flatnonzero(demanded[stage.nodes])
+            starts = stage.starts[chosen]
+            nodes = take_runs(stage.operands, starts, stage.starts[chosen + 1] - starts) >> 1
+            demanded[nodes[may_be[nodes]]] = True
+        return demanded
+
+
+def _fill(rows: NDArray[np.uint64], numbers: NDArray[np.int32], detection: Detection) -> None:
+    rows[numbers[0]] = _ALL
+    rows[0] = _NONE
+    at = numbers[detection.leaves]
+    has_row = at != 0
+    papers = detection.papers[has_row]
+    places = at[has_row].astype(np.int64) * rows.shape[1] + (papers >> 6)
+    bits = _TOP << (papers & (WORD - 1)).astype(np.uint64)
+    np.bitwise_or.at(rows.reshape(-1), places, bits)
+
+
+def _work_out(stage: _Stage, rows: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
+    chosen = np.flatnonzero(numbers[stage.nodes])
+    if not len(chosen):
+        return
+    starts = stage.starts[chosen]
+    counts = stage.starts[chosen + 1] - starts
+    operator = np.bitwise_and if stage.is_and else np.bitwise_or
+    result = _read(stage.operands[starts], rows, numbers)
+    most = int(counts[0])
+    ends = np.searchsorted(-counts, -np.arange(1, most), side="left")
+    for place in range(1, most):
+        count = int(ends[place - 1])
+        part = _read(stage.operands[starts[:count] + place], rows, numbers)
+        operator(result[:count], part, out=result[:count])
+    rows[numbers[stage.nodes[chosen]]] = result
+
+
+def _read(
+    references: NDArray[np.uint32], rows: NDArray[np.uint64], numbers: NDArray[np.int32]
+) -> NDArray[np.uint64]:
+    found: NDArray[np.uint64] = rows[numbers[references >> 1]]
+    negated = np.flatnonzero(references & 1)
+    if len(negated):
+        found[negated] = ~found[negated]
+    return found
+
+
+def _extract(
+    rows: NDArray[np.uint64], numbers: NDArray[np.int32], is_negated: NDArray[np.bool_], papers: int
+) -> Rows:
+    """Return the papers whose bits are set in some rows, or in negated ones are not."""
+    queries = np.flatnonzero((numbers != 0) | is_negated)
+    found = rows[numbers[queries]]
+    found[is_negated[queries]] ^= _ALL
+    if papers % WORD:
+        found[:, -1] &= _ALL >> np.uint64(WORD - papers % WORD)
+    octets = found.astype("<u8", copy=False).view(np.uint8).reshape(-1)
+    places = np.flatnonzero(octets)
+    set_bits = np.flatnonzero(np.unpackbits(octets[places], bitorder="little"))
+    query, octet = np.divmod(places[set_bits >> 3], found.shape[1] * (WORD // 8))
+    counts = np.zeros(len(numbers), np.int64)
+    counts[queries] = np.bincount(query, minlength=len(queries))
+    bounds = np.concatenate(([0], np.cumsum(counts)))
+    return Rows(bounds, (octet * 8 + (set_bits & 7)).astype(np.uint16))
+
+
+def join_rows(parts: Sequence[Rows], queries: int, size: int) -> Rows:
+    """Return the papers of several batches as those of one.
+
+    Args:
+        parts: of each batch in order.
+        queries: how many queries there are.
+        size: how many papers each batch has; the last may have fewer.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    counts = np.array([np.diff(part.bounds) for part in parts], np.int64).reshape(-1, queries)
+    bounds = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
+    papers = np.zeros(bounds[-1], np.uint16 if len(parts) * size <= 1 << 16 else np.uint32)
+    starts = bounds[:-1].copy()
+    for number, (part, count) in enumerate(zip(parts, counts, strict=True)):
+        shifts = np.repeat(starts - part.bounds[:-1], count)
+        papers[np.arange(len(part.papers)) + shifts] = part.papers + papers.dtype.type(number * size)
+        starts += count
+    return Rows(bounds, papers)

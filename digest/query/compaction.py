@@ -1,0 +1,94 @@
+"""A lexicon without what no query asks for any more."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from digest.query.graph import ALWAYS, Graph, Kind
+from digest.query.lexicon import NOWHERE, WORD_COLUMNS, Column, Lexicon, NameLeaf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+def compact(lexicon: Lexicon, roots: Iterable[int]) -> tuple[Lexicon, list[int]]:
+    """Return a lexicon with nothing but what some roots need, and the references to them in its graph."""
+    kept, references = Lexicon(), list(roots)
+    old, new = lexicon.graph, kept.graph
+    needed = _mark(old, references)
+    moved = {ALWAYS: ALWAYS}
+    for leaf, find in _list_leaves(lexicon):
+        if needed[leaf]:
+            moved[leaf] = find(kept)
+    for node in range(len(old)):
+        if needed[node] and old.kinds[node] != Kind.LEAF:
+            operands = (moved[reference >> 1] << 1 | reference & 1 for reference in old.list_operands(node))
+            moved[node] = new.join(Kind(old.kinds[node]), operands) >> 1
+    return kept, [moved[reference >> 1] << 1 | reference & 1 for reference in references]
+
+
+def _mark(graph: Graph, roots: Iterable[int]) -> bytearray:
+    needed = bytearray(len(graph))
+    for reference in roots:
+        needed[reference >> 1] = 1
+    for node in reversed(range(len(graph))):  # operands come before what joins them
+        if needed[node]:
+            for reference in graph.list_operands(node):
+                needed[reference >> 1] = 1
+    return needed
+
+
+def _list_leaves(lexicon: Lexicon) -> Iterator[tuple[int, Callable[[Lexicon], int]]]:
+    """Yield each leaf with what finds the same in another lexicon."""
+    spelled = list(lexicon.terms)
+    for column in Column:
+        for number, leaf in enumerate(lexicon.leaves[column]):
+            if leaf != NOWHERE:
+                yield leaf, partial(Lexicon.find_term, column=column, term=spelled[number])
+        for beginning, leaf in lexicon.beginnings[column].items():
+            yield leaf, partial(Lexicon.find_beginning, column=column, beginning=beginning)
+    yield from _list_phrases(lexicon, spelled)
+    yield from _list_names(lexicon, spelled)
+    for (start, end), leaf in lexicon.ranges.items():
+        yield leaf, partial(Lexicon.find_range, start=start, end=end)
+    for condition, (_, leaf) in lexicon.tests.items():
+        yield leaf, partial(Lexicon.find_test, condition=condition)
+
+
+def _list_phrases(lexicon: Lexicon, spelled: Sequence[str]) -> Iterator[tuple[int, Callable[[Lexicon], int]]]:
+    for depth, links in enumerate(lexicon.links):
+        for column in WORD_COLUMNS:
+            for step, leaf in enumerate(links.leaves[column]):
+                if leaf != NOWHERE:
+                    terms, places = _spell_phrase(lexicon, depth, step, spelled)
+                    yield leaf, partial(Lexicon.find_phrase, column=column, terms=terms, places=places)
+
+
+def _spell_phrase(lexicon: Lexicon, depth: int, step: int, spelled: Sequence[str]) -> tuple[list[str], list[int]]:
+    terms: list[str] = []
+    places: list[int] = []
+    for links in reversed(lexicon.links[: depth + 1]):
+        terms.append(spelled[links.terms[step]])
+        places.append(links.places[step])
+        step = links.before[step]
+    return [spelled[step], *reversed(terms)], [0, *reversed(places)]
+
+
+def _list_names(lexicon: Lexicon, spelled: Sequence[str]) -> Iterator[tuple[int, Callable[[Lexicon], int]]]:
+    for pair, leaf in lexicon.pairs.items():
+        one, other = spelled[pair >> 32], spelled[pair & 0xFFFF_FFFF]
+        yield leaf, partial(Lexicon.find_pair, one=one, other=other)
+    for signature, leaf in lexicon.signatures.items():
+        last, first = signature.split("\n")
+        yield leaf, partial(Lexicon.find_signature, last=last, first=first)
+    parts: dict[NameLeaf, list[str]] = {}
+    for part, entries in lexicon.names.items():
+        for entry in entries:
+            parts.setdefault(entry, []).append(part)
+    for entry, known in parts.items():
+        yield entry.leaf, partial(Lexicon.find_name, condition=entry.condition, parts=known)
+    for beginning, entries in lexicon.begun_names.items():
+        for entry in entries:
+            find = partial(Lexicon.find_name, condition=entry.condition, parts=(), beginning=beginning)
+            yield entry.leaf, find

@@ -1,0 +1,99 @@
+"""What a batch of papers meets of all that is looked for."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from digest import taxonomy
+from digest.query.analysis import analyse
+from digest.query.bitsets import Detection
+from digest.query.dates import spell_minute
+from digest.query.detecting_names import list_name_leaves
+from digest.query.detecting_words import find_beginnings, find_phrases, find_words, number_words
+from digest.query.lexicon import NOWHERE, Column
+from digest.query.runs import take_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from digest.query.lexicon import Lexicon
+    from digest.query.scanning import Batch, Values
+
+Pairs: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32]]"
+
+
+def detect(lexicon: Lexicon, batch: Batch) -> Detection:
+    """Return which leaves which papers meet."""
+    leaves, papers = zip(*_detect_all(lexicon, batch), strict=True)
+    return Detection(np.concatenate(leaves), np.concatenate(papers))
+
+
+def _detect_all(lexicon: Lexicon, batch: Batch) -> Iterator[Pairs]:
+    numbered = number_words(lexicon, batch)
+    yield from find_words(lexicon, numbered)
+    yield from find_beginnings(lexicon, batch, numbered)
+    yield from find_phrases(lexicon, numbered)
+    yield _spread(batch.names, list_name_leaves(lexicon, batch.parts))
+    yield _spread(batch.categories, (_list_category_leaves(lexicon, name) for name in batch.categories.distinct))
+    ready = [analyse(paper) for paper in batch.papers]
+    yield _look_up(lexicon, Column.ID, (paper.ids for paper in ready))
+    yield _look_up(lexicon, Column.DOI, (paper.dois for paper in ready))
+    yield from _find_ranges(lexicon, batch)
+    for test, leaf in lexicon.tests.values():
+        papers = np.array([index for index, paper in enumerate(ready) if test(paper)], np.int32)
+        yield np.full(len(papers), leaf, np.int32), papers
+
+
+def _spread(values: Values, leaves: Iterable[Sequence[int]]) -> Pairs:
+    """Return what distinct values meet as what the papers that have them meet."""
+    listed = list(leaves)
+    counts = np.array([len(some) for some in listed], np.int64)
+    flat = np.fromiter(chain.from_iterable(listed), np.int32)
+    starts = np.cumsum(counts) - counts
+    per_value = counts[values.numbers]
+    return take_runs(flat, starts[values.numbers], per_value), np.repeat(values.papers, per_value)
+
+
+def _list_category_leaves(lexicon: Lexicon, category: str) -> list[int]:
+    names = taxonomy.names_of(category)
+    folded = {name.casefold() for name in names}
+    found = [_find_term(lexicon, Column.CATEGORY, name) for name in folded]
+    found += [_find_term(lexicon, Column.ARCHIVE, name) for name in set(map(taxonomy.archive_of, names))]
+    beginnings = lexicon.beginnings[Column.CATEGORY]
+    begun = {name[:end] for name in folded for end in range(len(name) + 1)} if beginnings else ()
+    found += [beginnings.get(beginning, NOWHERE) for beginning in begun]
+    return [leaf for leaf in found if leaf != NOWHERE]
+
+
+def _find_term(lexicon: Lexicon, column: Column, term: str) -> int:
+    leaves = lexicon.leaves[column]
+    number = lexicon.terms.get(term, len(leaves))
+    return leaves[number] if number < len(leaves) else NOWHERE
+
+
+def _look_up(lexicon: Lexicon, column: Column, values: Iterable[Iterable[str]]) -> Pairs:
+    """Return which papers meet leaves of a column, from what each says there."""
+    found: list[tuple[int, int]] = []
+    if lexicon.leaves[column]:
+        for paper, terms in enumerate(values):
+            found += [(leaf, paper) for term in terms if (leaf := _find_term(lexicon, column, term)) != NOWHERE]
+    both = np.array(found, np.int32).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _find_ranges(lexicon: Lexicon, batch: Batch) -> Iterator[Pairs]:
+    if not lexicon.ranges:
+        return
+    minutes = [spell_minute(paper.published) for paper in batch.papers]
+    order = sorted(range(len(minutes)), key=minutes.__getitem__)
+    ordered = np.array([minutes[paper] for paper in order])
+    starts = np.searchsorted(ordered, np.array([start for start, _ in lexicon.ranges]), side="left")
+    ends = np.searchsorted(ordered, np.array([end for _, end in lexicon.ranges]), side="right")
+    counts = np.maximum(ends - starts, 0)
+    leaves = np.fromiter(lexicon.ranges.values(), np.int32)
+    yield np.repeat(leaves, counts), take_runs(np.array(order, np.int32), starts, counts)

@@ -1,0 +1,158 @@
+"""From a query's tree to its node in the graph all queries share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest import taxonomy
+from digest.query.dates import split_range
+from digest.query.evaluation import STEMMED, read_name
+from digest.query.graph import Kind, negate
+from digest.query.lexicon import Column, Lexicon
+from digest.query.names import NamePattern
+from digest.query.patterns import WordPattern
+from digest.query.spreading import spread_condition
+from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_MOST_KNOWN = 2**14
+_COLUMNS: Mapping[Prefix, Column] = {
+    Prefix.TITLE: Column.TITLE,
+    Prefix.ABSTRACT: Column.ABSTRACT,
+    Prefix.COMMENT: Column.COMMENT,
+    Prefix.JOURNAL_REF: Column.JOURNAL_REF,
+    Prefix.REPORT_NO: Column.REPORT_NO,
+}
+
+
+class Indexer:
+    """Finds trees in a lexicon's graph, and adds what is not there yet.
+
+    Equal trees, however they were written, come to one reference: see `printing.canonicalise`.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._known: dict[Condition, int] = {}
+        """The conditions met last: the lexicon knows them all, but would have to read their texts again."""
+
+    def find(self, node: Node) -> int:
+        """Return the reference to what meets a tree."""
+        match node:
+            case Condition():
+                return self._find_condition(node)
+            case Not(operand):
+                return negate(self.find(operand))
+            case And(operands):
+                return self._lexicon.graph.join(Kind.AND, map(self.find, operands))
+            case Or(operands):
+                return self._lexicon.graph.join(Kind.OR, map(self.find, operands))
+
+    def _find_condition(self, condition: Condition) -> int:
+        reference = self._known.get(condition)
+        if reference is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            read = _READERS.get(condition.prefix, _find_test)
+            reference = self._known[condition] = read(self._lexicon, condition)
+        return reference
+
+
+def _find_all(lexicon: Lexicon, condition: Condition) -> int:
+    stemmed, plain = (WordPattern.compile(condition, is_stemmed=is_stemmed) for is_stemmed in (True, False))
+    references = []
+    for part in spread_condition(condition):
+        if part.prefix in _COLUMNS:
+            pattern = stemmed if part.prefix in STEMMED else plain
+            references.append(_find_pattern(lexicon, _COLUMNS[part.prefix], pattern))
+        else:
+            references.append(_READERS.get(part.prefix, _find_test)(lexicon, part))
+    return lexicon.graph.join(Kind.SPREAD, references)
+
+
+def _find_words(lexicon: Lexicon, condition: Condition) -> int:
+    pattern = WordPattern.compile(condition, is_stemmed=condition.prefix in STEMMED)
+    return _find_pattern(lexicon, _COLUMNS[condition.prefix], pattern)
+
+
+def _find_pattern(lexicon: Lexicon, column: Column, pattern: WordPattern) -> int:
+    if pattern.places:
+        return lexicon.find_phrase(column, pattern.terms, pattern.places) << 1
+    leaves = [lexicon.find_term(column, term) for term in pattern.terms]
+    if pattern.beginning:
+        leaves.append(lexicon.find_beginning(column, pattern.beginning))
+    return lexicon.graph.join(Kind.AND, (leaf << 1 for leaf in leaves))
+
+
+def _find_author(lexicon: Lexicon, condition: Condition) -> int:
+    pattern = read_name(condition)
+    if not isinstance(pattern, NamePattern):
+        return _find_test(lexicon, condition)
+    if condition.shape is Shape.WORD:
+        return lexicon.find_term(Column.NAME_PART, pattern.anywhere[0]) << 1
+    return _find_name(lexicon, condition, pattern) << 1
+
+
+def _find_name(lexicon: Lexicon, condition: Condition, pattern: NamePattern) -> int:
+    match pattern:
+        case NamePattern(anywhere=(part,)):
+            if _is_whole(part):
+                return lexicon.find_term(Column.NAME_PART, part)
+            return lexicon.find_beginning(Column.NAME_PART, part[:-1])
+        case NamePattern(anywhere=(one, other)) if one != other and _is_whole(one) and _is_whole(other):
+            return lexicon.find_pair(one, other)
+        case NamePattern(last=(last,), given=(first,)) if _is_whole(last) and _is_whole(first):
+            return lexicon.find_signature(last, first)
+    parts = pattern.anywhere or pattern.last
+    rarest = sorted(filter(_is_whole, parts), key=lambda part: (lexicon.count_names(part), -len(part)))
+    return lexicon.find_name(condition, rarest[:1], max(parts, key=len)[:-1])
+
+
+def _is_whole(part: str) -> bool:
+    return not part.endswith("*")
+
+
+def _find_person(lexicon: Lexicon, condition: Condition) -> int:
+    pattern = read_name(condition)
+    endings = () if isinstance(pattern, NamePattern) else pattern.endings
+    return lexicon.find_name(condition, endings) << 1
+
+
+def _find_category(lexicon: Lexicon, condition: Condition) -> int:
+    text = condition.text
+    if condition.shape is Shape.BEGINNING:
+        return lexicon.find_beginning(Column.CATEGORY, text.casefold()) << 1
+    if taxonomy.is_archive(text):
+        return lexicon.find_term(Column.ARCHIVE, text) << 1
+    return lexicon.find_term(Column.CATEGORY, text.casefold()) << 1
+
+
+def _find_id(lexicon: Lexicon, condition: Condition) -> int:
+    return lexicon.find_term(Column.ID, condition.text.casefold()) << 1
+
+
+def _find_doi(lexicon: Lexicon, condition: Condition) -> int:
+    return lexicon.find_term(Column.DOI, condition.text.casefold()) << 1
+
+
+def _find_range(lexicon: Lexicon, condition: Condition) -> int:
+    return lexicon.find_range(*split_range(condition.text)) << 1
+
+
+def _find_test(lexicon: Lexicon, condition: Condition) -> int:
+    return lexicon.find_test(condition) << 1
+
+
+_READERS: Mapping[Prefix, Callable[[Lexicon, Condition], int]] = {
+    **dict.fromkeys(_COLUMNS, _find_words),
+    Prefix.ALL: _find_all,
+    Prefix.AUTHOR: _find_author,
+    Prefix.PERSON: _find_person,
+    Prefix.CATEGORY: _find_category,
+    Prefix.ID: _find_id,
+    Prefix.DOI: _find_doi,
+    Prefix.SUBMITTED: _find_range,
+}
+"""A condition of any other kind is held against each paper by the plain evaluator's own closure."""

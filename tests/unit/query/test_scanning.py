@@ -1,0 +1,133 @@
+"""A batch of papers is read into the very words and names that each paper by itself is read into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.papers import Paper
+from digest.query import analyse
+from digest.query.scanning import STOP_WORD, Batch, scan
+
+MakePaper = Callable[..., Paper]
+FIELDS = ("title", "abstract", "comment", "journal_ref", "report_no")
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "a",
+            "GPU",
+            "the",
+            "GPUs",
+            "k-means",
+            "don't",
+            "Bell's",
+            "Bells'",
+            "3.14",
+            "3,000;5",
+            "e.g.",
+            "_x_",
+            "__",
+        ),
+        *("n_gram", "AT&T", "cs.PF", "O'Neill", "x''y", "--", "``quoted''", "ﬁne", "½", "⑴", "10³", "groß", "İ"),
+        *("e\u0301tale", "soft\u00adhyphen", "\u200dx", "a\x00b", "\x01\x1cb", "\u202eright", "\ud800", "a\ufeff"),
+        *(
+            "机器学习",
+            "한국어",
+            "हिन्दी",
+            "ω",
+            "’s",
+            "l’été",
+            "catalan·la",
+            "x.y.z",
+            ".5",
+            "5.",
+            "a.b",
+            "’",
+            "'",
+            "·",
+        ),
+        *(
+            "$k$-means",
+            r"$10^{-3}$",
+            r"$\mathcal{O}(n^2)$",
+            "$5 and $6",
+            r"Poincar\'e",
+            r"\emph{very} odd",
+            "{x}",
+            "$",
+        ),
+        *(
+            "\\",
+            r"{\it old}",
+            "~",
+            "Fig.~3",
+            "^2",
+            "x_1",
+            "\n",
+            "\u2028",
+            "\u00a0",
+            "ß",
+            "Ö",
+            "ö\u0308",
+            "A.",
+            "J.-P.",
+        ),
+    ]
+)
+TEXTS = st.lists(st.tuples(PIECES, st.sampled_from(["", " ", " ", "\n", "-", ",", ".", "/"])), max_size=8).map(
+    lambda pairs: "".join(piece + sign for piece, sign in pairs)
+)
+ANY_TEXTS = st.one_of(TEXTS, st.text(max_size=30))
+
+
+def words_of(batch: Batch, text: int) -> list[str | None]:
+    numbers = batch.words[batch.texts == text].tolist()
+    return [None if number == STOP_WORD else batch.surfaces[number] for number in numbers]
+
+
+@given(texts=st.lists(st.tuples(*[ANY_TEXTS] * len(FIELDS)), min_size=1, max_size=4))
+def test_words_and_their_places_are_those_of_the_single_paper(
+    texts: list[tuple[str, ...]], make_paper: MakePaper
+) -> None:
+    papers = [make_paper(**dict(zip(FIELDS, each, strict=True))) for each in texts]
+    batch = scan(papers)
+    for column, name in enumerate(FIELDS):
+        for index, paper in enumerate(papers):
+            found = words_of(batch, column * len(papers) + index)
+            numbers = {
+                word: [place for place, other in enumerate(found) if other == word]
+                for word in found
+                if word is not None
+            }
+            assert numbers == getattr(analyse(paper), name).surfaces
+
+
+@given(texts=st.lists(ANY_TEXTS, min_size=1, max_size=5))
+def test_stems_are_those_of_the_single_paper(texts: list[str], make_paper: MakePaper) -> None:
+    papers = [make_paper(abstract=text, title="") for text in texts]
+    batch = scan(papers)
+    for index, paper in enumerate(papers):
+        found = {batch.stems[number] for number in batch.words[batch.texts == len(papers) + index] if number}
+        assert found == set(analyse(paper).abstract.numbers)
+
+
+@given(names=st.lists(st.lists(ANY_TEXTS, max_size=3), min_size=1, max_size=4))
+def test_names_are_cut_as_those_of_the_single_paper(names: list[list[str]], make_paper: MakePaper) -> None:
+    papers = [make_paper(authors=each) for each in names]
+    batch = scan(papers)
+    parts: list[list[tuple[str, ...]]] = [[] for _ in papers]
+    for number, paper in zip(batch.names.numbers.tolist(), batch.names.papers.tolist(), strict=True):
+        parts[paper].append(batch.parts[number])
+    assert parts == [[name.parts for name in analyse(paper).names] for paper in papers]
+
+
+def test_categories_are_read_once_each_and_keep_their_papers(make_paper: MakePaper) -> None:
+    found = scan([make_paper(categories=("cs.PF", "cs.DC")), make_paper(categories=("cs.DC",))]).categories
+    assert (found.distinct, found.numbers.tolist(), found.papers.tolist()) == (
+        ["cs.PF", "cs.DC"],
+        [0, 1, 1],
+        [0, 0, 1],
+    )
