@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest import matching
 from digest.announcements import Kind
 from digest.comparing import StoredChange
 from digest.matching import ActiveRevision, QueryOutcome, match_changes, select_for_subscription
@@ -80,3 +90,52 @@ def test_what_was_there_before_digest_looked_is_never_news() -> None:
         select(tuple(kind for kind in everything if kind is not Kind.KNOWN), Kind.KNOWN, QueryOutcome(new=(7,)))
         == ()
     )
+
+
+def make_many_changes() -> list[StoredChange]:
+    texts = ("On GPUs", "On CPUs", "Tail latency of GPUs", "Zero")
+    changes = []
+    for number in range(60):
+        before = make_paper(f"2611.{number + 1:05}", title=texts[number % 4]) if number % 3 else None
+        now = make_paper(f"2611.{number + 1:05}", title=texts[number // 4 % 4], version=1 + bool(before))
+        changes.append(make_change(number + 1, now, Kind.REPLACEMENT if before else Kind.NEW, before))
+    return changes
+
+
+CLAUSES = ("ti:GPUs", "ti:CPUs", "ti:latency", "cat:cs.PF", "au:example", 'ti:"tail latency"', "id:2611.00007")
+TREES = st.recursive(
+    st.sampled_from(CLAUSES),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=3).map(" AND ".join),
+        st.lists(inner, min_size=2, max_size=3).map(lambda texts: f"({' OR '.join(texts)})"),
+        inner.map("NOT ({})".format),
+    ),
+    max_leaves=5,
+)
+
+
+@given(queries=st.lists(st.tuples(TREES, st.integers(0, 70)), min_size=1, max_size=12))
+def test_holding_queries_together_or_one_by_one_comes_to_the_same_outcomes(queries: list[tuple[str, int]]) -> None:
+    changes = make_many_changes()
+    pairs = [revision(text, id_, active_from) for id_, (text, active_from) in enumerate(queries, start=1)]
+    with patch.object(matching, "FEWEST_PAIRS", 0):
+        together = match_changes(changes, pairs)
+    with patch.object(matching, "FEWEST_PAIRS", 10**9):
+        one_by_one = match_changes(changes, pairs)
+    assert together == one_by_one
+    assert list(together) == list(one_by_one)
+
+
+@pytest.mark.parametrize(("count", "is_needed"), [(5, False), (500, True)])
+def test_numpy_is_waited_for_only_where_there_is_much_to_match(count: int, is_needed: bool) -> None:  # noqa: FBT001 - a table's column
+    code = (
+        "import sys; from tests.unit.test_matching import make_many_changes, revision; "
+        "from digest.matching import match_changes; "
+        f"match_changes(make_many_changes()[:10], [revision(f'ti:word{{n}}', n) for n in range({count})]); "
+        "print('numpy' in sys.modules)"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [str(is_needed)]
