@@ -24,7 +24,7 @@ _COMMANDS = {
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),
     "config": ("digest.cli.config", "Show and check the configuration."),
     "query": ("digest.cli.query", "Saved queries: list, check, history."),
-    "subscription": ("digest.cli.subscription", "Subscriptions: list, show, pause, resume, leave, return."),
+    "subscription": ("digest.cli.subscription", "Subscriptions: show, pause, resume, exclude, leave, return."),
     "feed": ("digest.cli.feed", "Feeds: list, secret addresses, rotate."),
     "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, drop."),
     "migrate": ("digest.cli.migrate", "Bring the database up to this release."),

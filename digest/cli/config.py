@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.excluding import check_exclusions
 from digest.cli.telling import json_option, print_json, print_table
 from digest.errors import ConfigurationError, DigestError, QueryError
 
@@ -110,9 +111,11 @@ def _check_written_queries(option: str | None) -> list[str]:
 
 
 def _check_queries(config: Config) -> Iterator[str]:
-    return _judge_queries(
+    yield from _judge_queries(
         {query.name: (query.text, config.origins.get(f"queries.{query.name}", "")) for query in config.queries}
     )
+    for place, error in check_exclusions(config):
+        yield _describe_problem(place, error)
 
 
 def _judge_queries(queries: dict[str, tuple[str, str]]) -> Iterator[str]:
@@ -122,10 +125,12 @@ def _judge_queries(queries: dict[str, tuple[str, str]]) -> Iterator[str]:
         try:
             parse_query(text)
         except QueryError as error:
-            pointer = "\n".join(f"      {line}" for line in error.pointer().splitlines())
-            yield f"{origin}: queries.{name}: {error.message}\n{pointer}" + (
-                f"\n      {error.hint}" if error.hint else ""
-            )
+            yield _describe_problem(f"{origin}: queries.{name}", error)
+
+
+def _describe_problem(place: str, error: QueryError) -> str:
+    pointer = "\n".join(f"      {line}" for line in error.pointer().splitlines())
+    return f"{place}: {error.message}\n{pointer}" + (f"\n      {error.hint}" if error.hint else "")
 
 
 def _find_oddities(config: Config) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from digest.cli.excluding import find_excluders
 from digest.cli.telling import json_option, print_json
 from digest.cli.workbench import opened_workbench
 from digest.errors import UnknownName
@@ -41,10 +42,13 @@ def explain(ctx: click.Context, query_text: str, paper_id: str, *, offline: bool
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(query_text)
         paper, is_stored = _find_paper(bench, paper_id, offline=offline)
+        excluders = find_excluders(bench, asked.name, paper) if asked.name else []
     if as_json:
-        print_json(_as_json(asked, paper, is_stored=is_stored))
+        print_json({**_as_json(asked, paper, is_stored=is_stored), "excluded_by": dict(excluders)})
         return
     _print_match(asked, paper, is_stored=is_stored)
+    for name, cause in excluders:
+        click.echo(f"excluded by the subscription {name}: {cause}")
 
 
 def _find_paper(bench: Workbench, text: str, *, offline: bool) -> tuple[Paper, bool]:

@@ -55,7 +55,7 @@ class _Found(NamedTuple):
 @click.option("--all", "shows_all", is_flag=True, help="Also people outside the categories of your saved queries.")
 @json_option
 @click.pass_context
-def command(
+def author(
     ctx: click.Context,
     name: str,
     co_authors: tuple[str, ...],

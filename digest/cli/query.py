@@ -8,6 +8,7 @@ import click
 
 from digest.cli.auditing import audit
 from digest.cli.explaining import explain
+from digest.cli.following import author
 from digest.cli.naming import require_name
 from digest.cli.previewing import preview
 from digest.cli.rewording import diff
@@ -35,7 +36,7 @@ def command() -> None:
     """Saved queries: list them, check one, see what it brought, and why a paper matches."""
 
 
-for part in (preview, diff, explain, audit):
+for part in (preview, diff, explain, author, audit):
     command.add_command(part)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli import steering
+from digest.cli import excluding, steering
 from digest.cli.naming import require_subscription
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
@@ -23,7 +23,7 @@ _WIDEST = 40
 
 @click.group()
 def command() -> None:
-    """Subscriptions: who gets what, where and when; pause, resume, leave, return."""
+    """Subscriptions: who gets what, where and when; pause, resume, exclude, leave, return."""
 
 
 @command.command("list")
@@ -93,6 +93,8 @@ def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
         "quiet_days": subscription.quiet_days,
         "cap": subscription.cap,
         "first_look": subscription.first_look,
+        "exclude": subscription.exclude,
+        "exclude_papers": [str(id_) for id_ in subscription.exclude_papers],
         "next_due_at": line.next_due_at,
         "paused_until": line.paused_until,
         "papers_waiting": line.waiting,
@@ -164,6 +166,7 @@ def _describe(
         "next": [describe_turn(here, line)],
         "kinds": [", ".join(subscription.kinds)],
         "quiet days": [subscription.quiet_days],
+        "excludes": excluding.describe_exclusion(subscription),
         "cap": ["none" if subscription.cap is None else count(subscription.cap, "paper")],
         "30 days": [count(sum(day.papers for day in line.days), "paper")],
         "digests": [
@@ -186,5 +189,5 @@ def _describe_place(here: Installation, place: Place) -> str:
     return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
 
 
-for _one in (steering.pause, steering.resume, steering.leave, steering.come_back):
+for _one in (steering.pause, steering.resume, excluding.exclude, steering.leave, steering.come_back):
     command.add_command(_one)

@@ -16,7 +16,7 @@ from digest.store.queries import ACTIVE, current_revision, read_revision
 from digest.store.schema import subscription_destinations, subscription_queries, subscriptions
 from digest.store.subscribers import DestinationState
 from digest.store.waiting import of_subscriptions, suppress_waiting
-from digest.subscriptions import Cadence, Destination, QuietDays, Subscription, SubscriptionState
+from digest.subscriptions import Cadence, Destination, Origin, QuietDays, Subscription, SubscriptionState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -143,6 +143,26 @@ def end(conn: Connection, subscription_id: int, at: datetime) -> bool:
         return False
     suppress_waiting(conn, of_subscriptions([subscription_id]), "the subscription has ended", at)
     return True
+
+
+def is_from_file(conn: Connection, subscription_id: int) -> bool:
+    """Tell whether the operator's file names a subscription; those of the store are changed here."""
+    origin = select(subscriptions.c.origin).where(subscriptions.c.id == subscription_id)
+    return bool(conn.execute(origin).scalar_one() == Origin.FILE)
+
+
+def set_exclusion(conn: Connection, subscription_id: int, subscription: Subscription) -> None:
+    """Keep what a subscription excludes from now on."""
+    keep = update(subscriptions).where(subscriptions.c.id == subscription_id)
+    conn.execute(keep.values(write_exclusion(subscription)))
+
+
+def write_exclusion(subscription: Subscription) -> dict[str, str]:
+    """Return the columns that keep what a subscription excludes: a query a line, ids with blanks between."""
+    return {
+        "exclude_queries": "\n".join(subscription.exclude),
+        "exclude_papers": " ".join(map(str, subscription.exclude_papers)),
+    }
 
 
 def load_feed_access(conn: Connection, name: str) -> FeedAccess | None:

@@ -25,6 +25,7 @@ from digest.store.schema import (
     tokens,
 )
 from digest.store.subscribers import DestinationState
+from digest.store.subscriptions import write_exclusion
 from digest.store.waiting import of_subscriptions, suppress_waiting
 from digest.subscriptions import Destination, SubscriptionState
 
@@ -262,14 +263,6 @@ def _configured(subscription: Subscription) -> dict[str, Any]:
         "cap": subscription.cap,
         "first_look": subscription.first_look,
         **write_exclusion(subscription),
-    }
-
-
-def write_exclusion(subscription: Subscription) -> dict[str, str]:
-    """Return the columns that keep what a subscription excludes: a query a line, ids with blanks between."""
-    return {
-        "exclude_queries": "\n".join(subscription.exclude),
-        "exclude_papers": " ".join(map(str, subscription.exclude_papers)),
     }
 
 
