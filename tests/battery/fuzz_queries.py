@@ -318,7 +318,10 @@ def read_all(seed: int, inputs: int, processes: int) -> Tally:
         starts = range(0, inputs, _BATCH)
         batches = [pool.submit(read_inputs, seed, first, min(_BATCH, inputs - first)) for first in starts]
         for done, batch in enumerate(as_completed(batches), start=1):
-            tally.add(batch.result())
+            part = batch.result()
+            for number, kind, why in part.findings:
+                click.echo(f"  {number} {kind}: {why.strip().splitlines()[-1][:300]}", err=True)
+            tally.add(part)
             if done % max(1, len(batches) // 20) == 0:
                 seconds = time.monotonic() - begun
                 read = sum(tally.verdicts.values())

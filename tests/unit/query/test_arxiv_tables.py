@@ -1,0 +1,165 @@
+"""What is known of arXiv's search, form by form: how we read it, what we send, what lint remarks.
+
+Endpoint fields, operators, words, authors, `all:`, dates, ids, in that order. Where arXiv's search means less,
+more or else than people expect, we mean what they expect, send what arXiv understands, and say so.
+"""
+
+import pytest
+
+from digest.errors import QueryError
+from digest.query import NoteKind, lint_query, parse_query, to_arxiv
+
+DIFFERS, MISSING, LEFT_OUT = NoteKind.ARXIV_DIFFERS, NoteKind.MISSING_OPERATOR, NoteKind.LEFT_OUT
+EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
+
+READ = [
+    # fields: small letters there, any letters here
+    ("ti:gpu", "ti:gpu", "ti:gpu", set()),
+    ("title:gpu", "ti:gpu", "ti:gpu", set()),
+    ("TI:gpu", "ti:gpu", "ti:gpu", {DIFFERS}),
+    ("Abs:gpu", "abs:gpu", "abs:gpu", {DIFFERS}),
+    ("co:figures", "co:figures", "co:figures", set()),
+    ("jr:nature", "jr:nature", "jr:nature", set()),
+    ("rn:fermilab", "rn:fermilab", "rn:fermilab", set()),
+    ("gpu", "all:gpu", "all:gpu", set()),
+    # categories: one name, all its names, whole archives
+    ("cat:hep-th", "cat:hep-th", "cat:hep-th", {NoteKind.VOLUME}),
+    ("cat:cs.NA", "cat:math.NA", "(cat:math.NA OR cat:cs.NA)", {NoteKind.VOLUME}),
+    ("cat:CS.PF", "cat:cs.PF", "cat:cs.PF", {NoteKind.VOLUME}),
+    ("cat:stat", "cat:stat", "(cat:stat.* OR cat:math.ST)", {NoteKind.VOLUME, DIFFERS}),
+    ("cat:stat.*", "cat:stat", "(cat:stat.* OR cat:math.ST)", {NoteKind.VOLUME}),
+    ("cat:q-alg", "cat:math.QA", "(cat:math.QA OR cat:q-alg)", {NoteKind.VOLUME, NoteKind.RETIRED_CATEGORY}),
+    ("cat:cs.ZZ", "cat:cs.ZZ", "cat:cs.ZZ", {NoteKind.UNKNOWN_CATEGORY, NoteKind.NEVER_MATCHES}),
+    # operators: capitals there; no precedence there, and chains are read from their end
+    ("ti:a1 AND ti:b1", "ti:a1 AND ti:b1", "(ti:a1 AND ti:b1)", set()),
+    ("ti:a1 and ti:b1", "ti:a1 AND ti:b1", "(ti:a1 AND ti:b1)", {DIFFERS}),
+    ("ti:a1 Or ti:b1", "ti:a1 OR ti:b1", "(ti:a1 OR ti:b1)", {DIFFERS}),
+    ("ti:a1 ANDNOT ti:b1", "ti:a1 ANDNOT ti:b1", "(ti:a1 ANDNOT ti:b1)", set()),
+    ("ti:a1 NOT ti:b1", "ti:a1 ANDNOT ti:b1", "(ti:a1 ANDNOT ti:b1)", set()),
+    ("ti:a1 AND NOT ti:b1", "ti:a1 ANDNOT ti:b1", "(ti:a1 ANDNOT ti:b1)", set()),
+    (
+        "ti:a1 OR NOT ti:b1",
+        "ti:a1 OR (NOT ti:b1)",
+        f"(ti:a1 OR ({EVERYTHING} ANDNOT ti:b1))",
+        {DIFFERS, NoteKind.VOLUME},
+    ),
+    ("machine learning", "all:machine AND all:learning", "(all:learning AND all:machine)", {DIFFERS, MISSING}),
+    ("ti:graph network", "ti:graph AND all:network", "(all:network AND ti:graph)", {DIFFERS, MISSING}),
+    (
+        "ti:a1 AND ti:b1 OR ti:c1",
+        "(ti:a1 AND ti:b1) OR ti:c1",
+        "((ti:a1 AND ti:b1) OR ti:c1)",
+        {DIFFERS},
+    ),
+    ("ti:a1 OR ti:b1 AND ti:c1", "ti:a1 OR (ti:b1 AND ti:c1)", "(ti:a1 OR (ti:b1 AND ti:c1))", set()),
+    (
+        "ti:a1 ANDNOT ti:b1 OR ti:c1",
+        "(ti:a1 ANDNOT ti:b1) OR ti:c1",
+        "((ti:a1 ANDNOT ti:b1) OR ti:c1)",
+        {DIFFERS},
+    ),
+    (
+        "ti:a1 ANDNOT ti:b1 ANDNOT ti:c1",
+        "ti:a1 ANDNOT ti:b1 ANDNOT ti:c1",
+        "(ti:a1 ANDNOT (ti:b1 OR ti:c1))",
+        {DIFFERS},
+    ),
+    ("ti:(a1 AND (b1 OR c1))", "ti:a1 AND (ti:b1 OR ti:c1)", "(ti:a1 AND (ti:b1 OR ti:c1))", set()),
+    ("ti:(a1 b1)", "ti:a1 AND ti:b1", "(ti:a1 AND ti:b1)", {DIFFERS, MISSING}),
+    ("NOT ti:a1", "NOT ti:a1", f"({EVERYTHING} ANDNOT ti:a1)", {NoteKind.VOLUME}),
+    (
+        "ANDNOT (ti:a1 OR ti:b1)",
+        "NOT (ti:a1 OR ti:b1)",
+        f"({EVERYTHING} ANDNOT (ti:a1 OR ti:b1))",
+        {DIFFERS, NoteKind.VOLUME},
+    ),
+    ("ti:a1 -ti:b1", "ti:a1 ANDNOT ti:b1", "(ti:a1 ANDNOT ti:b1)", {DIFFERS}),
+    ("ti:a1\r\nAND ti:b1", "ti:a1 AND ti:b1", "(ti:a1 AND ti:b1)", set()),
+    ("ti:'gpu'", "ti:gpu", "ti:gpu", set()),
+    ('au:"or"', "au:or", 'au:"or"', set()),
+    ('"gpu AND cpu"', 'all:"gpu and cpu"', 'all:"gpu and cpu"', {NoteKind.QUOTED_OPERATOR}),
+    # words: stems, stop words, accents, hyphens, beginnings
+    ("ti:the-gpu", "ti:gpu", "ti:gpu", set()),
+    ("ti:a1 AND the", "ti:a1", "ti:a1", {LEFT_OUT}),
+    ('abs:"state of the art"', 'abs:"state of the art"', 'abs:"state of the art"', set()),
+    ("ti:Schrodinger", "ti:schrodinger", "ti:schrodinger", {NoteKind.ACCENTS}),
+    ("ti:Schrödinger", "ti:schrödinger", '(ti:"schrödinger" OR ti:schrodinger)', {NoteKind.ACCENTS}),
+    ("abs:self-supervised", "abs:self-supervised", "(abs:self AND abs:supervised)", {NoteKind.HYPHEN}),
+    ('abs:"self-supervised"', 'abs:"self supervised"', 'abs:"self supervised"', set()),
+    ("ti:C++", "ti:c", "ti:c", set()),
+    ("ti:GPT-4", "ti:gpt-4", "(ti:gpt AND ti:4)", {NoteKind.HYPHEN}),
+    ("ti:snake_case", "ti:snake_case", 'ti:"snake_case"', set()),
+    ("ti:$k$-means", "ti:k-means", "(ti:k AND ti:means)", {NoteKind.HYPHEN}),
+    ("ti:superv*", "ti:superv*", "ti:superv*", set()),
+    (
+        "ti:generative*",
+        "ti:generative*",
+        "(ti:generative* OR (ti:generative OR ti:generatived))",
+        {NoteKind.WILDCARD},
+    ),
+    ("co:generative*", "co:generative*", "co:generative*", set()),
+    ('ti:"superv*"', "ti:superv", "ti:superv", set()),
+    ("机器学习", "all:机器学习", '((all:"机" AND all:"器") AND (all:"学" AND all:"习"))', {NoteKind.HYPHEN}),
+    # authors
+    ("au:smith", "au:smith", "au:smith", set()),
+    ('au:"bin liu"', 'au:"bin liu"', 'au:"bin liu"', set()),
+    ("au:Smith,J", 'au:"smith, j"', "au:smith,j", set()),
+    ('au:"Smith, J"', 'au:"smith, j"', "au:smith,j", {DIFFERS}),
+    ("au:del_maestro", 'au:"del maestro"', 'au:"del maestro"', set()),
+    ("ti:a1 AND au:bin_liu", 'ti:a1 AND au:"bin liu"', '(au:"bin liu" AND ti:a1)', {DIFFERS}),
+    ("au:smith_j", 'au:"smith, j"', "au:smith,j", {DIFFERS}),
+    # dates
+    ("submittedDate:[2024 TO 202402]", "submittedDate:[202401010000 TO 202402292359]", None, set()),
+    ("submittedDate:[20240101000000 TO 2025]", "submittedDate:[202401010000 TO 202512312359]", None, set()),
+    ("submittedDate:[2024-01-01 TO 2025]", "submittedDate:[202401010000 TO 202512312359]", None, {DIFFERS}),
+    (
+        "submittedDate:[2024 TO *]",
+        "submittedDate:[202401010000 TO *]",
+        "submittedDate:[202401010000 TO 299912312359]",
+        {DIFFERS},
+    ),
+    ("lastUpdatedDate:[2024 TO 2025]", "submittedDate:[202401010000 TO 202512312359]", None, {NoteKind.READ_AS}),
+    # ids
+    ("id:1605.08386", "id:1605.08386", "id:1605.08386", set()),
+    ("id:1605.08386v2", "id:1605.08386v2", "id:1605.08386v2", set()),
+    ("id:hep-th/9901001", "id:hep-th/9901001", 'id:"hep-th/9901001"', set()),
+    ("id:arXiv:1605.08386", "id:1605.08386", "id:1605.08386", {DIFFERS}),
+    ("id:math.GT/0309136", "id:math/0309136", 'id:"math/0309136"', {DIFFERS}),
+    ("doi:10.1000/AbC", "doi:10.1000/AbC", 'doi:"10.1000/AbC"', set()),
+]
+
+REFUSED = [
+    # no field any more, here neither
+    ("orcid:0000-0002", 0, "orcid: is no known prefix"),
+    ("date:2024", 0, "date: is no known prefix"),
+    # arXiv mends these, or answers with an error
+    ("ti:a1 AND AND ti:b1", 10, "AND can't follow AND"),
+    ("ti:a1 AND", 6, "AND has nothing behind it"),
+    ("ti:a1 AND au:", 10, "au: has nothing to look for"),
+    ('ti:"tail latency', 3, "never closed"),
+    ("(ti:a1", 0, "never closed"),
+    ("ti:a1)", 5, "closes nothing"),
+    ('ti:a1 AND au:""', 14, "no word"),
+    ("all:*", 4, "needs the beginning"),
+    ("ti:gr?ph", 5, "can't stand here"),
+    ("submittedDate:20240101*", 14, "square brackets"),
+    ("cat:*.PF", 4, "can't be the name of a category"),
+    ("id:26.1", 3, "not an arXiv identifier"),
+]
+
+
+@pytest.mark.parametrize(("text", "reading", "sent", "remarks"), READ)
+def test_a_form_is_read_sent_and_remarked_on(
+    text: str, reading: str, sent: str | None, remarks: set[NoteKind]
+) -> None:
+    query = parse_query(text)
+    assert query.tree == parse_query(reading).tree
+    assert to_arxiv(query) == (sent or reading)
+    assert {note.kind for note in lint_query(query)} == remarks
+
+
+@pytest.mark.parametrize(("text", "position", "message"), REFUSED)
+def test_a_form_that_says_nothing_is_refused_at_its_place(text: str, position: int, message: str) -> None:
+    with pytest.raises(QueryError, match=message.replace("*", r"\*")) as caught:
+        parse_query(text)
+    assert caught.value.position == position

@@ -1,0 +1,173 @@
+"""Remarks on queries: what each says, where it stands, and what leaves a query without any."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.errors import QueryError
+from digest.query import NoteKind, Query, lint_query, parse_query
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+DAILY = {"cs.PF": 14.2, "cs.DC": 30.4, "cs.NA": 19.0, "math.NA": 20.0, "hep-lat": 0.4, "econ.TH": 0.01}
+
+
+def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
+    notes = lint_query(parse_query(text), now=NOW, daily_papers=DAILY)
+    return [(note.position, note.message) for note in notes if note.kind is kind]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "position", "words"),
+    [
+        # arXiv would read it otherwise: both readings, and why
+        (
+            "ti:a1 AND ti:b1 OR ti:c1",
+            NoteKind.ARXIV_DIFFERS,
+            0,
+            "as ti:a1 AND (ti:b1 OR ti:c1) (it knows no precedence",
+        ),
+        ("ti:a1 AND ti:b1 OR ti:c1", NoteKind.ARXIV_DIFFERS, 0, "here it is (ti:a1 AND ti:b1) OR ti:c1"),
+        ("ti:a1 or ti:b1", NoteKind.ARXIV_DIFFERS, 6, "ti:a1 OR all:or OR ti:b1 ('or' is a word"),
+        ("ti:a1 ti:b1", NoteKind.ARXIV_DIFFERS, 6, "a missing operator is OR there"),
+        ("a1 AND TI:b1", NoteKind.ARXIV_DIFFERS, 7, "as all:a1 AND all:ti:b1 (TI: is no prefix there"),
+        ("NOT (a1 OR b1)", NoteKind.ARXIV_DIFFERS, 0, "with an error 500"),
+        ("a1 -b1", NoteKind.ARXIV_DIFFERS, 3, "excludes nothing there"),
+        ("a1 AND au:bin_liu", NoteKind.ARXIV_DIFFERS, 7, "looks for bin_liu letter by letter"),
+        ('author:"Keiko Lindquell"', NoteKind.ARXIV_DIFFERS, 0, "author: is known here alone"),
+        (
+            "ti:a1 AND cat:cs",
+            NoteKind.ARXIV_DIFFERS,
+            10,
+            "all of Computer Science here; arXiv would look for cs alone",
+        ),
+        ("id:arXiv:2603.10026", NoteKind.ARXIV_DIFFERS, 0, "only under 2603.10026"),
+        (
+            " OR ".join(f"(ti:a{n} AND ti:b{n}) AND ti:c{n}" for n in range(90)),
+            NoteKind.ARXIV_DIFFERS,
+            0,
+            "otherwise",
+        ),
+        # nothing can match
+        (
+            "cat:cs.PF ANDNOT cat:cs.PF",
+            NoteKind.NEVER_MATCHES,
+            0,
+            "No paper can match: cat:cs.PF is asked for and",
+        ),
+        ("ti:x1 OR (ti:a1 ANDNOT ti:a1)", NoteKind.NEVER_MATCHES, 10, "A part of it can't match: ti:a1"),
+        ("submittedDate:[2024 TO 2025]", NoteKind.NEVER_MATCHES, 0, "over since 2025-12-31"),
+        ("ti:x1 AND submittedDate:[2027 TO *]", NoteKind.NEVER_MATCHES, 10, "begins on 2027-01-01"),
+        # how much comes
+        ("cat:cs.PF", NoteKind.VOLUME, 0, "about 14 papers a day"),
+        ("cat:cs.NA", NoteKind.VOLUME, 0, "about 20 papers a day"),
+        ("cat:cs.PF OR cat:cs.DC", NoteKind.VOLUME, 0, "at most about 45 papers a day"),
+        ("cat:cs.PF AND cat:cs.DC", NoteKind.VOLUME, 0, "at most about 14 papers a day"),
+        ("cat:cs.PF ANDNOT cat:cs.DC", NoteKind.VOLUME, 0, "at most about 14 papers a day"),
+        ("cat:hep-lat", NoteKind.VOLUME, 0, "about 3 papers a week"),
+        ("cat:econ.TH", NoteKind.VOLUME, 0, "less than one paper a week"),
+        ("NOT cat:cs.PF", NoteKind.VOLUME, 0, "nearly all of arXiv"),
+        ("ti:a1 OR NOT ti:a1", NoteKind.VOLUME, 0, "Every paper of arXiv"),
+        # words
+        ('ti:x1 AND "gpu OR cpu"', NoteKind.QUOTED_OPERATOR, 10, "OR is a word to look for here"),
+        ('"cat:cs.PF"', NoteKind.QUOTED_OPERATOR, 0, "cat: is a word to look for here"),
+        ("ti:schrodinger", NoteKind.ACCENTS, 0, "schrodinger finds Schrödinger, too, here; arXiv would not"),
+        ('abs:"Erdős graph"', NoteKind.ACCENTS, 0, "erdős and erdos are one word here"),
+        ("abs:generative*", NoteKind.WILDCARD, 0, "compares generative* with stems (gener)"),
+        ("x1 AND abs:self-supervised", NoteKind.HYPHEN, 7, 'anywhere in the field; abs:"self supervised"'),
+        ("Lea Vogt\nKim Sundar", NoteKind.READ_AS, 0, "If these lines are names"),
+    ],
+)
+def test_a_query_is_remarked_on(text: str, kind: NoteKind, position: int, words: str) -> None:
+    assert any(place == position and words in message for place, message in remark(text, kind)), remark(text, kind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat:cs.PF AND abs:gpu",
+        'ti:"tail latency" OR (cat:cs.DC ANDNOT abs:cloud)',
+        'au:"bin liu" AND submittedDate:[2026 TO 2027]',
+        "all:hep-th AND ti:transf",
+        'abs:"state of the art"',
+        "abs:superv*",
+        "co:generative*",
+        "id:2603.10026",
+    ],
+)
+def test_a_query_that_means_what_it_seems_has_no_remarks(text: str) -> None:
+    assert lint_query(parse_query(text), now=NOW, daily_papers=DAILY) == ()
+
+
+def test_without_figures_a_query_for_categories_is_told_to_take_every_paper() -> None:
+    (note,) = lint_query(parse_query("cat:cs.PF"))
+    assert (note.kind, "every paper" in note.message) == (NoteKind.VOLUME, True)
+
+
+def test_without_the_time_no_range_is_over() -> None:
+    assert lint_query(parse_query("ti:a1 AND submittedDate:[2020 TO 2021]")) == ()
+
+
+def test_a_query_nothing_can_match_brings_no_volume() -> None:
+    assert remark("cat:cs.PF ANDNOT cat:cs", NoteKind.VOLUME) == []
+
+
+def test_the_remarks_of_reading_are_among_them() -> None:
+    query = parse_query("graph the cat:cs.ZZ")
+    assert {*query.notes} < {*lint_query(query)}
+
+
+def test_a_pasted_search_is_compared_with_what_arxiv_makes_of_it() -> None:
+    text = "export.arxiv.org/api/query?search_query=ti:a1+AND+ti:b1+OR+ti:c1"
+    ((position, message),) = remark(text, NoteKind.ARXIV_DIFFERS)
+    assert (text[position:][:5], "ti:a1 AND (ti:b1 OR ti:c1)" in message) == ("ti:a1", True)
+
+
+@pytest.mark.parametrize(
+    "text", ["Keiko Lindquell\nSmith, J.", "https://arxiv.org/search/?query=graph+network&searchtype=all"]
+)
+def test_what_arxiv_was_never_asked_in_these_words_is_compared_with_nothing(text: str) -> None:
+    assert remark(text, NoteKind.ARXIV_DIFFERS) == []
+
+
+PIECES = st.sampled_from(
+    (
+        *(
+            "(",
+            ")",
+            '"',
+            "-",
+            "*",
+            " ",
+            " ",
+            "\n",
+            "AND ",
+            "or ",
+            "NOT ",
+            "the",
+            "gpu",
+            "self-made",
+            "generative*",
+        ),
+        *("ti:", "AU:", "cat:cs.PF ", "cat:cs ", "cat:zz ", "id:2603.10026 ", "smith_j ", "Schrödinger "),
+        "submittedDate:[2020 TO 2021] ",
+    )
+)
+
+
+def _read(text: str) -> Query | None:
+    try:
+        return parse_query(text)
+    except QueryError:
+        return None
+
+
+@given(st.lists(PIECES, max_size=16).map("".join))
+def test_every_remark_stands_within_the_text_and_comes_once_in_order(text: str) -> None:
+    query = _read(text)
+    if query is not None:
+        notes = lint_query(query, now=NOW, daily_papers=DAILY)
+        assert [note.position for note in notes] == sorted(note.position for note in notes)
+        assert all(0 <= note.position < len(text) and note.message for note in notes)
+        assert len({*notes}) == len(notes)
