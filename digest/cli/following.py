@@ -64,7 +64,7 @@ def author(
     shows_all: bool,
     as_json: bool,
 ) -> None:
-    """Say who is called NAME among the stored papers, and how to follow one of them.
+    """Say who bears NAME among stored papers, and how to follow one.
 
     NAME is a full name. Several conditions are alternatives: one of them must be met.
 
