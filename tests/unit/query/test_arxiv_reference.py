@@ -69,8 +69,9 @@ def build_trees(conditions: st.SearchStrategy[str]) -> st.SearchStrategy[Node]:
 
 TEXT = st.lists(
     st.sampled_from(
-        ("GPU", "gpus", "tail", "latency", "latencies", "generative", "generation", "operator", "operating", "of", "the")
-            " "
+        (
+            *("GPU", "gpus", "tail", "latency", "latencies", "generative", "generation", "operator", "operating"),
+            *("state", "art", "of", "the", "in", "cs"),
         )
     ),
     max_size=6,
