@@ -59,13 +59,13 @@ def preview(ctx: click.Context, text: str, *, days: int, papers: int, source: st
 
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(text)
-        stored = find_days(bench, days, source)
+        stored, progress = find_days(bench, days, source), Lines(quiet=as_json)
         if stored is not None and bench.store is not None:
             with bench.store.read() as conn:
-                survey = survey_stored(conn, asked.query, stored)
+                survey = survey_stored(conn, asked.query, stored, progress)
         else:
             with bench.asking() as client:
-                survey = survey_arxiv(client, asked.query, days=days, now=bench.now, progress=Lines(quiet=as_json))
+                survey = survey_arxiv(client, asked.query, days=days, now=bench.now, progress=progress)
     where = describe_source([day.date for day in survey.days], stored)
     if as_json:
         print_json(_as_json(asked, survey, stored))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.auditing import audit
+from digest.cli.checking import check
 from digest.cli.explaining import explain
 from digest.cli.following import author
 from digest.cli.naming import require_name
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from digest.cli.storing import Installation
     from digest.comparing import StoredChange
-    from digest.query import Query
     from digest.store.queries import QueryHistory, StoredQuery
 
 LISTING = "digest query list"
@@ -36,7 +36,7 @@ def command() -> None:
     """Saved queries: list them, check one, see what it brought, and why a paper matches."""
 
 
-for part in (preview, diff, explain, author, audit):
+for part in (check, preview, diff, explain, author, audit):
     command.add_command(part)
 
 
@@ -106,52 +106,6 @@ def _query_as_json(query: StoredQuery, followers: list[str], papers: int) -> dic
         "subscriptions": followers,
         "papers_30_days": papers,
     }
-
-
-@command.command()
-@click.argument("text", metavar="QUERY")
-@json_option
-def check(text: str, *, as_json: bool) -> None:
-    """Say how QUERY is read, and what arXiv would be asked.
-
-    \b
-    digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
-    """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.query import parse_query, to_arxiv  # noqa: PLC0415 - the same
-    from digest.query.printing import print_tree  # noqa: PLC0415 - the same
-
-    query = parse_query(text)
-    if as_json:
-        print_json(
-            {
-                "text": query.text,
-                "read_as": print_tree(query.tree),
-                "canonical": query.canonical,
-                "arxiv": to_arxiv(query),
-                "notes": [
-                    {"kind": note.kind, "position": note.position, "message": note.message} for note in query.notes
-                ],
-            }
-        )
-        return
-    click.echo(f"read as         {print_tree(query.tree)}")
-    click.echo(f"arXiv is asked  {to_arxiv(query)}")
-    _print_notes(query)
-    click.echo(f"see papers      digest try {_quote(' '.join(query.text.split()))}")
-
-
-def _print_notes(query: Query) -> None:
-    line = "".join(" " if letter.isspace() else letter for letter in query.text)
-    for note in query.notes:
-        click.echo(f"{'note':<16}{note.message}")
-        click.echo(f"{'':<16}{line}")
-        click.echo(f"{'':<16}{' ' * note.position}^")
-
-
-def _quote(text: str) -> str:
-    import shlex  # noqa: PLC0415 - the same
-
-    return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
 
 
 @command.command()

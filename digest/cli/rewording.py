@@ -75,13 +75,12 @@ def _gather(
 
     either = Or((old.query.tree, new.query.tree))
     if stored is not None and bench.store is not None:
-        known, seen, found = set(stored.mailings), set(), []
+        seen, found = set(), []
         with bench.store.read() as conn:
-            for mailing, paper in load_days(conn, stored):
-                if mailing in known:
-                    seen.add(mailing)
-                    ready = analyse(paper)
-                    found += [paper] if matches(old.query, ready) or matches(new.query, ready) else []
+            for mailing, paper in load_days(conn, stored, Lines(quiet=is_quiet)):
+                seen.add(mailing)
+                ready = analyse(paper)
+                found += [paper] if matches(old.query, ready) or matches(new.query, ready) else []
         return sorted(seen), found
     dates = list_submission_days(bench.now, days)
     with bench.asking() as client:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from digest.errors import ArxivUnreachable, StoreError, UsageError
+from digest.errors import ArxivUnreachable, SchemaMismatch, StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,8 +130,12 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
 
 
 @contextmanager
-def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
+def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[Workbench]:
     """Open what there is of an installation, and close it afterwards.
+
+    Args:
+        ctx: the call.
+        is_quiet: don't say that there is a database that can't be used.
 
     Raises:
         ConfigurationError: there is a configuration, and it can't be used.
@@ -155,6 +159,8 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
                 saved = {query.name: query.text for query in query_store.load_queries(conn)} | saved
         except StoreError as error:
             why_not = error.message
+            if isinstance(error, SchemaMismatch) and not is_quiet:
+                click.echo(f"note: {error.message}; it is left alone. {error.hint}", err=True)
         clock = choose_clock(config)
         yield Workbench(config, clock, clock.now(), choose_zone(config), store, why_not, saved)
 

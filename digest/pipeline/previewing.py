@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 PAGE: Final = 200
 """Papers asked for at once."""
 
+COUNTED_DAYS: Final = 28
+LEAST_MAILINGS: Final = 5
+"""Fewer mailings say little about a category."""
+
 MOST_CLAUSES: Final = 8
 """Clauses that arXiv is asked to count, one request each; of a query with more, none is."""
 
@@ -74,15 +78,33 @@ def find_stored_days(
     return StoredDays(found, reach.until) if found and is_reached else None
 
 
-def survey_stored(conn: Connection, query: Query, stored: StoredDays) -> Survey:
+def survey_stored(conn: Connection, query: Query, stored: StoredDays, progress: Progress) -> Survey:
     """Count what a query brings of stored mailings."""
-    return survey_everything(query, stored.mailings, load_days(conn, stored))
+    return survey_everything(query, stored.mailings, load_days(conn, stored, progress))
 
 
-def load_days(conn: Connection, stored: StoredDays) -> Iterator[tuple[date, Paper]]:
+def load_days(conn: Connection, stored: StoredDays, progress: Progress) -> Iterator[tuple[date, Paper]]:
     """Yield the papers that stored mailings announced, each with its mailing."""
-    first = stored.mailings[0]
-    return place_papers(archive.load_announced(conn, first, mailing_moment(first) - LONGEST_HOLD), stored.mailings)
+    first, known, number = stored.mailings[0], set(stored.mailings), 0
+    progress.begin("read", "what is stored")
+    announced = archive.load_announced(conn, first, mailing_moment(first) - LONGEST_HOLD)
+    for mailing, paper in place_papers(announced, stored.mailings):
+        if mailing in known:
+            number += 1
+            if number % PAGE == 0:
+                progress.update(f"{number:,} papers")
+            yield mailing, paper
+    progress.end("read", f"{number:,} papers")
+
+
+def count_daily_papers(conn: Connection, now: datetime) -> dict[str, float]:
+    """Return how many new papers a day each category has, over up to four weeks; {} where too few are stored."""
+    stored = find_stored_days(conn, now, COUNTED_DAYS, is_part_enough=True)
+    if stored is None or len(stored.mailings) < LEAST_MAILINGS:
+        return {}
+    days = (stored.mailings[-1] - stored.mailings[0]).days + 1
+    counts = archive.count_by_category(conn, stored.mailings[0])
+    return {category: number / days for category, number in counts.items()}
 
 
 def survey_arxiv(client: ArxivClient, query: Query, *, days: int, now: datetime, progress: Progress) -> Survey:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
 from digest.query import matches, parse_query, to_arxiv
-from digest.query.auditing import Rule, is_met_by_rules
+from digest.query.auditing import Rule, is_met_by_rules, list_rules
 from digest.query.tree import Prefix, walk_conditions
 
 if TYPE_CHECKING:
@@ -137,11 +138,16 @@ class Difference:
     because: tuple[DifferenceClass, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
-    """What was asked: the query, when its papers were to be submitted (UTC, both included), and what is stored.
+    """What was asked, and what there is to compare the answer with.
 
-    `covered` is None without a harvest; `is_stored` whether anything is stored at all.
+    Attributes:
+        query: the query.
+        first: when its papers were submitted, at the earliest (UTC) …
+        last: … and at the latest.
+        covered: None without a harvest.
+        is_stored: whether anything is stored at all.
     """
 
     query: Query
@@ -149,6 +155,16 @@ class Question:
     last: datetime
     covered: Covered | None = None
     is_stored: bool = False
+
+    @cached_property
+    def asked(self) -> Node:
+        """What arXiv is asked instead, which may be more."""
+        return parse_query(to_arxiv(self.query)).tree
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of arXiv's that can matter to what is asked."""
+        return list_rules(self.asked)
 
     def is_answered_by(self, paper: Paper) -> bool:
         """Tell whether a paper belongs to our answer."""
@@ -188,30 +204,29 @@ def _judge_meaning(question: Question, dispute: Dispute) -> tuple[DifferenceClas
     if stored is not None and question.is_answered_by(theirs) == dispute.is_found:
         return (DifferenceClass.METADATA if stored.version == theirs.version else DifferenceClass.VERSION,)
     paper = theirs if stored is None else replace(theirs, report_no=stored.report_no, submitter=stored.submitter)
-    asked = parse_query(to_arxiv(question.query)).tree
-    if matches(asked, paper) == dispute.is_found:
+    if matches(question.asked, paper) == dispute.is_found:
         return (DifferenceClass.ASKED_MORE,)
-    return _find_rules(asked, paper, is_found=dispute.is_found) or (DifferenceClass.UNCLASSIFIED,)
+    return _find_rules(question, paper, is_found=dispute.is_found) or (DifferenceClass.UNCLASSIFIED,)
 
 
-def _find_rules(asked: Node, paper: Paper, *, is_found: bool) -> tuple[DifferenceClass, ...]:
+def _find_rules(question: Question, paper: Paper, *, is_found: bool) -> tuple[DifferenceClass, ...]:
     """Return the fewest rules of arXiv's that make the query decide as arXiv did; () where none do.
 
     Only where none of those that can be seen at work are enough, one condition is taken to be met by something
     arXiv knows and does not hand out.
     """
-    for rules in _choose_rules(len(Rule)):
-        if is_met_by_rules(asked, paper, rules) == is_found:
+    for rules in _choose_rules(question, len(Rule)):
+        if is_met_by_rules(question.asked, paper, rules) == is_found:
             return _name_rules(rules)
-    for rules in _choose_rules(_MOST_BESIDES_UNSEEN):
-        for condition in _list_unseen(asked, paper):
-            if is_met_by_rules(asked, paper, rules, assumed=condition) == is_found:
+    for rules in _choose_rules(question, _MOST_BESIDES_UNSEEN):
+        for condition in _list_unseen(question.asked, paper):
+            if is_met_by_rules(question.asked, paper, rules, assumed=condition) == is_found:
                 return (_UNSEEN[condition.prefix], *_name_rules(rules))
     return ()
 
 
-def _choose_rules(most: int) -> Iterator[Rules]:
-    chosen = chain.from_iterable(combinations(Rule, number) for number in range(most + 1))
+def _choose_rules(question: Question, most: int) -> Iterator[Rules]:
+    chosen = chain.from_iterable(combinations(question.rules, number) for number in range(most + 1))
     return map(frozenset, chosen)
 
 

@@ -7,18 +7,18 @@ put in place, that rule is the cause. None of this decides what a saved query ma
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from digest import taxonomy, tex
-from digest.query.analysis import AnalysedPaper, NameText
+from digest.query.analysis import AnalysedPaper, NameText, WordText
 from digest.query.evaluation import compile_condition
 from digest.query.names import NamePattern
 from digest.query.spreading import spread_condition
-from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
-from digest.query.words import fold, split_words, stem
+from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, walk_conditions
+from digest.query.words import fold, is_stop_word, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Rule(StrEnum):
     """A rule of arXiv's index that is another one here.
 
     `ACCENTS`: titles, abstracts and comments keep their accents, so that o is not ö.
-    `TEX`: of TeX only accents are resolved; commands and signs part words and are words.
+    `TEX`: TeX is text like any: its signs part words and its commands are words.
     `STEMS`: a word's beginning is looked for among stems alone, not among words.
     `NAMES`: names are cut at blanks alone, and a first name asked for is how the whole name begins.
     `SUBMITTER`: who submitted a paper counts among its authors.
@@ -52,9 +52,31 @@ class Rule(StrEnum):
 
 _WORDS: Final = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
 _STEMMED: Final = (Prefix.TITLE, Prefix.ABSTRACT)
-_COMMAND = re.compile(r"\\(?!(?:ss|ae|oe|aa|AE|OE|AA)\b)[A-Za-z]{2,}|\$")
-_TEX_SIGNS = re.compile(r"[\\${}^~%]+")
+_CONCERNED: Final = {
+    Rule.ACCENTS: frozenset((*_WORDS, Prefix.ALL)),
+    Rule.TEX: frozenset((*_WORDS, Prefix.AUTHOR, Prefix.ALL)),
+    Rule.STEMS: frozenset((*_STEMMED, Prefix.ALL)),
+    Rule.NAMES: frozenset((Prefix.AUTHOR, Prefix.ALL)),
+    Rule.SUBMITTER: frozenset((Prefix.AUTHOR, Prefix.ALL)),
+    Rule.DOI: frozenset((Prefix.DOI, Prefix.ALL)),
+    Rule.JOINED: frozenset((Prefix.ALL,)),
+}
+"""The conditions that each rule may decide otherwise."""
+
+_OF_WORDS: Final = frozenset((Rule.ACCENTS, Rule.TEX, Rule.STEMS))
 _NAME_SIGNS = str.maketrans("", "", ".,;")
+
+
+def list_rules(tree: Node) -> tuple[Rule, ...]:
+    """Return the rules that can make a query decide otherwise."""
+    conditions = list(walk_conditions(tree))
+    concerned = {condition.prefix for condition in conditions}
+    has_beginning = any(condition.shape is Shape.BEGINNING for condition in conditions)
+    return tuple(
+        rule
+        for rule, prefixes in _CONCERNED.items()
+        if prefixes & concerned and (rule is not Rule.STEMS or has_beginning)
+    )
 
 
 def is_met_by_rules(tree: Node, paper: Paper, rules: Rules, *, assumed: Condition | None = None) -> bool:
@@ -70,10 +92,62 @@ def is_met_by_rules(tree: Node, paper: Paper, rules: Rules, *, assumed: Conditio
     return reader.is_met(tree)
 
 
+class _IndexedText(WordText):
+    """A text of words as arXiv's index holds it, as far as some rules say."""
+
+    def __init__(self, raw: str, rules: Rules, *, is_stemmed: bool) -> None:
+        super().__init__("", is_stemmed=is_stemmed)
+        self._is_by_stems = is_stemmed and Rule.STEMS in rules
+        for number, word in enumerate(split_words(raw if Rule.TEX in rules else tex.to_plain(raw))):
+            if not is_stop_word(word.text):
+                self.surfaces.setdefault(_spell(word.text, rules), []).append(number)
+        if is_stemmed:
+            self.numbers = self._stem_surfaces()
+
+    def find_beginnings(self, beginning: str) -> Iterator[int]:
+        """Yield the numbers of the words that begin so, or whose stems do; where rules say so, of stems alone."""
+        if not self._is_by_stems:
+            yield from super().find_beginnings(beginning)
+            return
+        for term, numbers in self.numbers.items():
+            if term.startswith(beginning):
+                yield from numbers
+
+
+class _IndexedPaper(AnalysedPaper):
+    """A paper whose texts are as arXiv's index holds them."""
+
+    def __init__(self, paper: Paper, rules: Rules) -> None:
+        super().__init__(paper)
+        self._rules = rules
+
+    @cached_property
+    def title(self) -> WordText:
+        return _IndexedText(self.paper.title, self._rules, is_stemmed=True)
+
+    @cached_property
+    def abstract(self) -> WordText:
+        return _IndexedText(self.paper.abstract, self._rules, is_stemmed=True)
+
+    @cached_property
+    def comment(self) -> WordText:
+        return _IndexedText(self.paper.comment, self._rules, is_stemmed=False)
+
+    @cached_property
+    def journal_ref(self) -> WordText:
+        return _IndexedText(self.paper.journal_ref, self._rules, is_stemmed=False)
+
+    @cached_property
+    def report_no(self) -> WordText:
+        return _IndexedText(self.paper.report_no, self._rules, is_stemmed=False)
+
+
 class _Reader:
+    """Decides a query about one paper by some rules."""
+
     def __init__(self, paper: Paper, rules: Rules, assumed: Condition | None) -> None:
         self._paper, self._rules, self._assumed = paper, rules, assumed
-        self._ready = AnalysedPaper(_rewrite(paper, rules))
+        self._ready = _IndexedPaper(paper, rules) if rules & _OF_WORDS else AnalysedPaper(paper)
 
     def is_met(self, node: Node) -> bool:
         match node:
@@ -95,10 +169,8 @@ class _Reader:
             return self._has_author(condition)
         if prefix is Prefix.DOI and Rule.DOI in rules:
             return condition.text in self._paper.dois
-        if prefix in _STEMMED and condition.shape is Shape.BEGINNING and Rule.STEMS in rules:
-            return self._has_stem(condition)
         if prefix in _WORDS and Rule.ACCENTS in rules:
-            condition = replace(condition, text=_keep_accents(condition.text))
+            condition = replace(condition, text=_spell(condition.text, rules))
         return compile_condition(condition)(self._ready)
 
     def _has_author(self, condition: Condition) -> bool:
@@ -107,20 +179,20 @@ class _Reader:
             names.append(self._paper.submitter)
         pattern = NamePattern.parse(condition.text + ("*" if condition.shape is Shape.BEGINNING else ""))
         if Rule.NAMES in self._rules:
-            return any(_has_name(pattern, name) for name in names)
+            plain = names if Rule.TEX in self._rules else map(tex.to_plain, names)
+            return any(_has_name(pattern, name) for name in plain)
         return any(pattern.find_parts(NameText(name).parts) for name in names)
 
-    def _has_stem(self, condition: Condition) -> bool:
-        text = self._ready.title if condition.prefix is Prefix.TITLE else self._ready.abstract
-        *others, last = [word.text for word in split_words(condition.text)]
-        if Rule.ACCENTS in self._rules:
-            last, others = _keep_accents(last), list(map(_keep_accents, others))
-        is_begun = any(found.startswith(fold(last)) for found in text.numbers)
-        return is_begun and all(stem(fold(word)) in text.numbers for word in others)
+
+def _spell(text: str, rules: Rules) -> str:
+    """Return a text folded; where accents count, with what folding would change spelled so that it stays apart."""
+    if Rule.ACCENTS not in rules:
+        return fold(text)
+    return "".join(letter if fold(letter) == letter else f"q{ord(letter):x}q" for letter in text.lower())
 
 
 def _has_name(pattern: NamePattern, name: str) -> bool:
-    folded = fold(tex.to_plain(name)).translate(_NAME_SIGNS)
+    folded = fold(name).translate(_NAME_SIGNS)
     parts = folded.split()
     if pattern.last:
         return parts[-len(pattern.last) :] == list(pattern.last) and folded.startswith(" ".join(pattern.given))
@@ -144,37 +216,3 @@ def _list_fields(paper: Paper) -> Iterator[str]:
         yield from (author.name, *author.affiliations)
     for category in paper.categories:
         yield from (category, taxonomy.CATEGORIES.get(category, ""))
-
-
-def _rewrite(paper: Paper, rules: Rules) -> Paper:
-    """Return the paper with its texts as arXiv's index holds them, as far as these rules say."""
-    if not rules & {Rule.TEX, Rule.ACCENTS}:
-        return paper
-
-    def write(text: str) -> str:
-        raw = _leave_tex(text) if Rule.TEX in rules else text
-        return _TEX_SIGNS.sub(" ", _keep_accents(tex.to_plain(raw))) if Rule.ACCENTS in rules else raw
-
-    return replace(
-        paper,
-        title=write(paper.title),
-        abstract=write(paper.abstract),
-        comment=write(paper.comment),
-        journal_ref=write(paper.journal_ref),
-        report_no=write(paper.report_no),
-    )
-
-
-def _leave_tex(raw: str) -> str:
-    """Return a text whose TeX commands are words like any, with accents alone resolved."""
-    shown, place = [], 0
-    for piece in tex.parse_tex(raw):
-        written = raw[piece.start : piece.end]
-        shown += [raw[place : piece.start], written if _COMMAND.search(written) else piece.text or written]
-        place = max(place, piece.end)
-    return _TEX_SIGNS.sub(" ", "".join((*shown, raw[place:])))
-
-
-def _keep_accents(text: str) -> str:
-    """Spell each letter that folding would change so that folding leaves it apart from the plain one."""
-    return "".join(letter if fold(letter) == letter.lower() else f"q{ord(letter.lower()):x}q" for letter in text)

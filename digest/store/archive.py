@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,16 @@ def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterato
     within = _select_papers().where(versions.c.published >= first, versions.c.published <= last)
     for row in conn.execute(within.execution_options(yield_per=_BATCH)):
         yield read_paper(row)
+
+
+def count_by_category(conn: Connection, first: date) -> Counter[str]:
+    """Return how many papers of the mailings from an Eastern date on carry each category."""
+    listed = (
+        select(versions.c.categories)
+        .join(papers, papers.c.latest_version_id == versions.c.id)
+        .where(papers.c.mailing >= first)
+    )
+    return Counter(category for (text,) in conn.execute(listed) for category in text.split())
 
 
 def _select_papers() -> Select[Any]:

@@ -1,0 +1,209 @@
+"""`digest query check`: how a query is read, what arXiv is asked, and where it may mean something else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.telling import json_option, print_json
+from digest.errors import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from digest.query import ArxivReading, Note, Query
+
+_LABEL = 16
+_WIDEST = 84
+_NARROWEST_COLUMN = 30
+_LEAD = 24
+"""Letters of a long query shown before the place that is meant."""
+
+
+@click.command()
+@click.argument("text", metavar="[QUERY]", required=False)
+@click.option(
+    "--file",
+    "path",
+    metavar="FILE",
+    help="Read the query from a file, - for standard input; of a .bib file its authors become one.",
+)
+@json_option
+@click.pass_context
+def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bool) -> None:
+    """Say how QUERY is read, what arXiv is asked, and what to look out for.
+
+    QUERY is a saved query's name, a query, an address of an arXiv search, or a list of authors. Where arXiv
+    itself would read the same text otherwise, both readings stand side by side.
+
+    \b
+    digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
+    digest query check --file references.bib
+    """  # noqa: D301 - click reads the backspace, which must be one
+    from digest.query import lint_query, parse_query, read_as_arxiv  # noqa: PLC0415 - the stack is loaded by what needs it
+
+    written = _read_text(text, path)
+    saved, daily_papers, now = _look_around(ctx)
+    query = parse_query(saved.get(written, written))
+    notes = lint_query(query, now=now, daily_papers=daily_papers)
+    theirs = read_as_arxiv(query.expression)
+    if as_json:
+        print_json(_as_json(query, notes, theirs))
+        return
+    _print(query, notes, theirs)
+
+
+def _read_text(text: str | None, path: str | None) -> str:
+    """Return the query's text, from the command line or from a file.
+
+    Raises:
+        UsageError: there is none, or both, or the file can't be read.
+    """
+    from digest.query.pasting import read_bibtex_authors  # noqa: PLC0415 - the same
+
+    if (text is None) == (path is None):
+        raise UsageError(
+            "check takes a query, or --file with one", hint='digest query check "cat:cs.PF AND abs:GPU"'
+        )
+    if path is None:
+        return text or ""
+    try:
+        with click.open_file(path, encoding="utf-8-sig") as file:
+            content = str(file.read())
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"{path} can't be read: {why}") from error
+    return read_bibtex_authors(content) if path.lower().endswith(".bib") else content.strip()
+
+
+def _look_around(ctx: click.Context) -> tuple[Mapping[str, str], Mapping[str, float], datetime | None]:
+    """Return the saved queries, how many papers a day each category has, and the time, as far as there are any."""
+    from digest.cli.workbench import opened_workbench  # noqa: PLC0415 - the same
+    from digest.pipeline.previewing import count_daily_papers  # noqa: PLC0415 - the same
+
+    try:
+        with opened_workbench(ctx, is_quiet=True) as bench:
+            if bench.store is None:
+                return bench.saved, {}, bench.now
+            with bench.store.read() as conn:
+                return bench.saved, count_daily_papers(conn, bench.now), bench.now
+    except ConfigurationError as error:
+        click.echo(f"note: {error.message}; the query is checked without it", err=True)
+        return {}, {}, None
+
+
+def _print(query: Query, notes: Sequence[Note], theirs: ArxivReading) -> None:
+    from digest.query import NoteKind, to_arxiv  # noqa: PLC0415 - the same
+    from digest.query.printing import print_outline  # noqa: PLC0415 - the same
+
+    _print_lines("read as", print_outline(query.tree))
+    if query.pasted_as:
+        _print_wrapped("as a query", query.pasted_as)
+    _print_wrapped("in one form", query.canonical)
+    _print_wrapped("arXiv is asked", to_arxiv(query))
+    has_two = _has_two_readings(query, theirs)
+    for note in notes:
+        if not (has_two and note.kind is NoteKind.ARXIV_DIFFERS):
+            _print_wrapped("note", note.message, style="yellow")
+            _print_lines("", point_at(query.text, [note.position], _WIDEST))
+    if has_two:
+        _print_readings(query, theirs)
+    elif not any(note.kind is NoteKind.ARXIV_DIFFERS for note in notes):
+        _print_wrapped("at arXiv", "its own search would read this the same way")
+    if not query.pasted_as:
+        click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.text.split()))}")
+
+
+def _has_two_readings(query: Query, theirs: ArxivReading) -> bool:
+    """Tell whether arXiv would take the same text for another query, which can be shown."""
+    from digest.query.printing import print_canonical  # noqa: PLC0415 - the same
+    from digest.query.tree import Prefix, walk_conditions  # noqa: PLC0415 - the same
+
+    if query.pasted_as or theirs.tree is None:
+        return False
+    is_known_there = all(one.prefix is not Prefix.PERSON for one in walk_conditions(query.tree))
+    return is_known_there and print_canonical(theirs.tree) != query.canonical
+
+
+def _print_readings(query: Query, theirs: ArxivReading) -> None:
+    """Print both readings side by side; one below the other where they are too wide."""
+    from digest.query.printing import print_outline  # noqa: PLC0415 - the same
+
+    _print_wrapped("two readings", "arXiv's own search would read the same text otherwise", style="yellow")
+    if theirs.tree is None:
+        return
+    ours, other = print_outline(query.tree), print_outline(theirs.tree)
+    column = max(_NARROWEST_COLUMN, *map(len, ours))
+    if column + max(map(len, other)) + 2 <= _WIDEST:
+        rows = max(len(ours), len(other))
+        left, right = ours + [""] * (rows - len(ours)), other + [""] * (rows - len(other))
+        heads = [click.style(f"{'here':<{column}}  at arXiv", bold=True)]
+        _print_lines(
+            "", heads + [f"{one:<{column}}  {two}".rstrip() for one, two in zip(left, right, strict=True)]
+        )
+    else:
+        _print_lines("", [click.style("here", bold=True), *ours, click.style("at arXiv", bold=True), *other])
+    for message in dict.fromkeys(quirk.message for quirk in theirs.quirks):
+        _print_wrapped("", f"there {message}")
+        places = [quirk.position for quirk in theirs.quirks if quirk.message == message]
+        _print_lines("", point_at(query.text, places, _WIDEST))
+
+
+def _print_wrapped(label: str, text: str, *, style: str | None = None) -> None:
+    import textwrap  # noqa: PLC0415 - the same
+
+    lines = textwrap.wrap(text, _WIDEST, break_long_words=False, break_on_hyphens=False) or [""]
+    _print_lines(label, lines, style=style)
+
+
+def _print_lines(label: str, lines: Sequence[str], *, style: str | None = None) -> None:
+    for number, line in enumerate(lines):
+        name = f"{'' if number else label:<{_LABEL}}"
+        click.echo(f"{click.style(name, fg=style) if style else name}{line}".rstrip())
+
+
+def point_at(text: str, positions: Sequence[int], width: int) -> list[str]:
+    """Return a text on one line with carets below some places; of a longer text the part around the first."""
+    line = "".join(" " if letter.isspace() else letter for letter in text)
+    places = sorted({min(position, len(line)) for position in positions})
+    start, end = 0, len(line)
+    if len(line) > width:
+        start = max(0, min(places[0] - _LEAD, len(line) - width))
+        end = min(len(line), start + width)
+    before, behind = "…" if start else "", "…" if end < len(line) else ""
+    carets = [" "] * (end - start + 1)
+    for place in places:
+        if start <= place <= end:
+            carets[place - start] = "^"
+    return [f"{before}{line[start:end]}{behind}", f"{' ' * len(before)}{''.join(carets)}".rstrip()]
+
+
+def _quote(text: str) -> str:
+    import shlex  # noqa: PLC0415 - the same
+
+    return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
+
+
+def _as_json(query: Query, notes: Sequence[Note], theirs: ArxivReading) -> dict[str, object]:
+    from digest.query import to_arxiv  # noqa: PLC0415 - the same
+    from digest.query.printing import print_canonical, print_outline, print_tree  # noqa: PLC0415 - the same
+
+    return {
+        "text": query.text,
+        "pasted_as": query.pasted_as or None,
+        "read_as": print_tree(query.tree),
+        "outline": print_outline(query.tree),
+        "canonical": query.canonical,
+        "arxiv": to_arxiv(query),
+        "notes": [{"kind": note.kind, "position": note.position, "message": note.message} for note in notes],
+        "at_arxiv": {
+            "status": theirs.status,
+            "problem": theirs.problem or None,
+            "repaired": theirs.repaired,
+            "read_as": print_tree(theirs.tree) if theirs.tree is not None else None,
+            "is_same": theirs.tree is not None and print_canonical(theirs.tree) == query.canonical,
+            "quirks": [{"position": quirk.position, "message": quirk.message} for quirk in theirs.quirks],
+        },
+    }
