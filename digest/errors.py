@@ -28,7 +28,10 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+_POINTED: Final = 45
+"""Characters shown of a long query before the place that is meant, and behind it."""
 
 
 class DigestError(Exception):
@@ -66,9 +69,13 @@ class QueryError(UsageError):
         self.position = position
 
     def pointer(self) -> str:
-        """Return the query with a caret below the place that is meant, as two lines."""
+        """Return the query with a caret below the place that is meant, as two lines; of a long one, what is near."""
         line = "".join(" " if char.isspace() else char for char in self.text)
-        return f"{line}\n{' ' * min(self.position, len(line))}^"
+        place = min(self.position, len(line))
+        is_short = len(line) <= 2 * _POINTED
+        start, end = (0, len(line)) if is_short else (max(0, place - _POINTED), place + _POINTED)
+        before, behind = ("…" if start else ""), ("…" if end < len(line) else "")
+        return f"{before}{line[start:end]}{behind}\n{' ' * (len(before) + place - start)}^"
 
 
 class UnknownName(UsageError):

@@ -70,8 +70,8 @@ class Person:
         match [piece for piece in pieces if piece]:
             case [[_]] | []:
                 raise UnclearPerson(f"{text.strip()!r} is no full name")
-            case [parts] if "_" in text and _is_initial(fold(parts[-1])):
-                given, last = parts[-1:], parts[:-1]
+            case [parts] if "_" in text and _is_initial(fold(parts[-1])) and _drop_generation(parts[:-1]):
+                given, last = parts[-1:], list(_drop_generation(parts[:-1]))
             case [parts]:
                 start = _find_last_name(parts)
                 given, last = parts[:start], parts[start:]

@@ -106,7 +106,7 @@ def make_input(seed: int, number: int) -> str:
         text = draw.choice(LISTS)
     elif kind < 0.95:
         text = draw.choice(BIBLIOGRAPHIES)
-    elif kind < 0.995:
+    elif kind < 0.999:
         text = "".join(draw.choice(SIGNS + WORDS + PREFIXES) for _ in range(draw.randint(0, 30)))
     else:
         text = _make_large(draw)

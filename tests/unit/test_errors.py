@@ -74,8 +74,17 @@ def test_the_pointer_marks_the_place_in_a_query_of_several_lines() -> None:
 @given(st.text(), st.integers(0, 200))
 def test_the_pointer_is_always_two_lines_and_stands_below_its_character(text: str, position: int) -> None:
     line, caret = QueryError("x", text=text, position=position).pointer().splitlines()[:2] if text else ("", "^")
-    assert caret.index("^") == min(position, len(line))
-    assert len(line) == len(text)
+    place = caret.index("^")
+    assert place == min(position, len(line)) or line.startswith("…")
+    assert place == len(line) or line[place] in (text[position], " ")
+
+
+def test_the_pointer_shows_of_a_long_query_what_is_near() -> None:
+    text = "cat:cs.PF OR " * 30
+    line, caret = QueryError("x", text=f"{text}foo:bar OR {text}", position=len(text)).pointer().splitlines()
+    assert len(line) < 100
+    assert line[caret.index("^") :].startswith("foo:bar OR cat")
+    assert (line[0], line[-1]) == ("…", "…")
 
 
 def test_a_delivery_error_is_passing_and_unambiguous_unless_it_says_otherwise() -> None:

@@ -92,6 +92,7 @@ def read(text: str) -> str:
         ('au:"liu b*"', 'au:"liu b*"'),
         ("au:will", "au:will"),
         ('au:"or"', "au:or"),
+        ("author:smith_jr_j", 'author:"j smith"'),
         # categories
         ("cat:CS.pf", "cat:cs.PF"),
         ('cat:"cs.PF"', "cat:cs.PF"),
@@ -165,6 +166,7 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("x" * 20_001, 20_000, "longer than 20,000", "several"),
         ("x " * 501, 1_000, "more than 500 terms", "several"),
         ("(" * 65 + "x" + ")" * 65, 64, "More than 64 parentheses", "Nest"),
+        ("x OR NOT (" * 33 + "x y" + ")" * 33, 329, "More than 64 parentheses", "Nest"),
     ],
 )
 def test_a_query_is_refused_at_the_place_that_is_wrong(text: str, position: int, message: str, hint: str) -> None:
@@ -179,6 +181,11 @@ def test_a_query_is_refused_at_the_place_that_is_wrong(text: str, position: int,
 @pytest.mark.parametrize("text", ["x" * 20_000, "x " * 500, "(" * 64 + "x" + ")" * 64, "NOT " * 4_999 + "x"])
 def test_a_query_at_the_limits_is_read(text: str) -> None:
     assert parse_query(text).canonical.startswith(("all:x", "NOT all:x"))
+
+
+def test_a_query_as_deep_as_allowed_is_printed_and_read_again() -> None:
+    query = parse_query("x OR NOT (" * 32 + "x AND y" + ")" * 32)
+    assert parse_query(print_tree(query.tree)).tree == query.tree
 
 
 @pytest.mark.parametrize(

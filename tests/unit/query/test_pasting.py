@@ -227,7 +227,7 @@ def test_a_list_as_long_as_a_query_may_be_is_read() -> None:
 )
 def test_the_authors_of_a_bib_file_make_a_query(entry: str, authors: str) -> None:
     assert read_bibtex_authors(entry) == authors
-    assert parse_query(authors).tree
+    assert parse_query(authors).notes == ()
 
 
 def test_a_bib_file_without_authors_or_with_too_many_is_refused() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.query import And, Condition, Node, Not, Or, Prefix, Shape, parse_query
-from digest.query.printing import canonicalise, print_canonical, print_tree
+from digest.query.printing import canonicalise, measure_nesting, print_canonical, print_outline, print_tree
 
 LEAVES = st.sampled_from(
     [
@@ -12,7 +12,12 @@ LEAVES = st.sampled_from(
         Condition(Prefix.ABSTRACT, Shape.WORD, "self-supervised"),
         Condition(Prefix.ALL, Shape.BEGINNING, "transf"),
         Condition(Prefix.ALL, Shape.WORD, "hep-th"),
+        Condition(Prefix.ALL, Shape.PHRASE, "tail latency"),
+        Condition(Prefix.AUTHOR, Shape.WORD, "or"),
         Condition(Prefix.AUTHOR, Shape.PHRASE, "smith, j"),
+        Condition(Prefix.AUTHOR, Shape.BEGINNING, "smi"),
+        Condition(Prefix.PERSON, Shape.PHRASE, "keiko m lindquell"),
+        Condition(Prefix.ID, Shape.WORD, "hep-th/9901001v2"),
         Condition(Prefix.PERSON, Shape.PHRASE, "keiko m lindquell"),
         Condition(Prefix.PERSON, Shape.PHRASE, "garcía márquez, gabriel"),
         Condition(Prefix.CATEGORY, Shape.WORD, "cs.PF"),
@@ -78,3 +83,29 @@ def _shuffle(node: Node, random: object) -> Node:
 )
 def test_the_canonical_text_of(text: str, canonical: str) -> None:
     assert parse_query(text).canonical == canonical
+
+
+@given(TREES)
+def test_nesting_is_how_many_parentheses_are_open_at_once(tree: Node) -> None:
+    outside_quotes = "".join(part for part in print_tree(tree).split('"')[::2])
+    depth = deepest = 0
+    for char in outside_quotes:
+        depth += (char == "(") - (char == ")")
+        deepest = max(deepest, depth)
+    assert measure_nesting(tree) == deepest
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("ti:gpu", ["ti:gpu"]),
+        ("NOT ti:gpu", ["not ti:gpu"]),
+        (
+            'cat:cs.PF AND (ti:gpu OR abs:"tail latency") ANDNOT co:withdrawn',
+            ["all of", "  cat:cs.PF", "  any of", "    ti:gpu", '    abs:"tail latency"', "  not co:withdrawn"],
+        ),
+        ("a1 OR NOT (b1 AND c1)", ["any of", "  all:a1", "  not all of", "    all:b1", "    all:c1"]),
+    ],
+)
+def test_the_outline_of_a_query_shows_groups_by_their_indent(text: str, lines: list[str]) -> None:
+    assert print_outline(parse_query(text).tree) == lines

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from digest.papers import Field, Paper, Reason, Span
 from digest.query import analyse, find_reasons, matches, parse_query
 from digest.query.words import STOP_WORDS, fold, split_words, stem
+from digest.tex import to_plain, to_segments
 
 MakePaper = Callable[..., Paper]
 
@@ -136,3 +137,51 @@ def test_a_condition_is_met_exactly_where_it_has_a_place(title: str, text: str, 
     places = [span for reason in find_reasons(query, paper) for span in reason.spans]
     assert bool(places) is matches(query, paper)
     assert places == sorted(places)
+
+
+PIECES = st.sampled_from(
+    (
+        *(
+            "tail",
+            "latency",
+            "GPU",
+            "the",
+            r"Schr\"odinger",
+            r"\textbf{GPU}",
+            r"{\'E}tale",
+            r"na{\"\i}ve",
+            r"$\mu$-law",
+        ),
+        *(
+            r"\emph{tail latency}",
+            r"$10^{-3}$",
+            r"Erd\H{o}s",
+            "self-supervised",
+            r"$k$-means",
+            r"\%",
+            r"{\bf GPU}s",
+        ),
+    )
+)
+GAPS = st.sampled_from([" ", "  ", "\n", "\n  ", "~", r"\ ", ", ", " -- "])
+
+
+@given(pieces=st.lists(st.tuples(PIECES, GAPS), min_size=1, max_size=8), data=st.data())
+def test_spans_survive_tex_and_folded_blanks(
+    pieces: list[tuple[str, str]], data: st.DataObject, make_paper: MakePaper
+) -> None:
+    """What is marked in the title as people see it is what was looked for: no more, no less."""
+    paper = make_paper(title="".join(piece + gap for piece, gap in pieces))
+    plain = [word.text for word in split_words(to_plain(paper.title))]
+    first = data.draw(st.integers(0, len(plain)))
+    wanted = [word for word in plain[first : first + data.draw(st.integers(1, 3))] if word]
+    if not wanted or wanted[0] in STOP_WORDS or wanted[-1] in STOP_WORDS:
+        return
+    (reason,) = find_reasons(parse_query(f'ti:"{" ".join(wanted)}"'), paper)
+    assert reason.spans
+    for span in reason.spans:
+        marked = "".join(
+            part.text for part in to_segments(paper.title, [(span.start, span.end)]) if part.is_marked
+        )
+        found = [word.text for word in split_words(marked)]
+        assert [stem(fold(word)) for word in found] == [stem(fold(word)) for word in wanted]
