@@ -69,7 +69,7 @@ class QueryError(UsageError):
         self.position = position
 
     def pointer(self) -> str:
-        """Return the query with a caret below the place that is meant, as two lines; of a long one, what is near."""
+        """Return the query, of a long one what is near, and a caret below the place that is meant: two lines."""
         line = "".join(" " if char.isspace() else char for char in self.text)
         place = min(self.position, len(line))
         is_short = len(line) <= 2 * _POINTED
