@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from digest.query.analysis import AnalysedPaper
     from digest.query.people import PersonPattern
 
-_GROUPS = frozenset(("collaboration", "collaborations", "consortium", "group", "team"))
+GROUPS = frozenset(("collaboration", "collaborations", "consortium", "group", "team"))
 """How an author's name ends that is no person's: its papers are many people's."""
 
 _FEW = 30
@@ -126,7 +126,7 @@ def _list_pairs(bearing: _Bearing) -> Iterator[str]:
 
 def _split_co_authors(bearing: _Bearing) -> Iterator[tuple[str, str]]:
     for index, name in enumerate(bearing.paper.names):
-        if index != bearing.index and len(name.parts) > 1 and name.parts[-1] not in _GROUPS:
+        if index != bearing.index and len(name.parts) > 1 and name.parts[-1] not in GROUPS:
             yield name.parts[0], name.parts[-1]
 
 

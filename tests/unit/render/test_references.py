@@ -1,0 +1,284 @@
+"""Papers as BibTeX and RIS, read again by readers that are not ours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import rispy
+from hypothesis import given
+from hypothesis import strategies as st
+from pybtex.database import BibliographyData, parse_string
+
+from digest.papers import Author, Paper
+from digest.render.bibtex import escape, write_bibtex, write_tex
+from digest.render.marking import show_plain
+from digest.render.references import WrittenName, cut_name, make_key
+from digest.render.ris import write_ris
+from tests.unit.made_up import make_paper
+from tests.unit.render.conftest import INJECTIONS
+
+FULL = make_paper(
+    "2611.14886",
+    version=2,
+    title=r"Shared GPUs at $10^{-3}$ s: 50\% of R\&D, in Erd\H{o}s graphs",
+    abstract="Costs {5} and\n$O(n)$ more.",
+    authors=("Keiko M. Lindquell", "Ludwig van Beethoven", "John Smith, Jr.", "The Crate Collaboration"),
+    categories=("cs.PF", "math.CO"),
+    published=datetime(2025, 12, 31, 23, 0, tzinfo=UTC),
+    journal_ref="J. Queues 3 (2026) 1",
+    dois=("10.1000/made_1.x",),
+    report_no="TR_7",
+)
+
+UNDO = {r"\textbackslash{}": "\\", r"\textbraceleft{}": "{", r"\textbraceright{}": "}"}
+UNDO |= {r"\textasciicircum{}": "^", r"\textasciitilde{}": "~", **{f"\\{sign}": sign for sign in "$&%#_"}}
+UNDOING = re.compile("|".join([*map(re.escape, UNDO), "[{}]"]))
+
+
+def read_tex(text: str) -> str:
+    """Return what TeX would print of a text without formulas."""
+    return UNDOING.sub(lambda match: UNDO.get(match[0], ""), text)
+
+
+def read_bibtex(text: str) -> BibliographyData:
+    return parse_string(text, "bibtex")
+
+
+def read_ris(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = rispy.loads(text)
+    return found
+
+
+def test_every_field_of_bibtex_is_read_as_it_is() -> None:
+    entries = read_bibtex(write_bibtex([FULL], with_abstracts=True)).entries
+    ((key, entry),) = entries.items()
+    assert (entry.type, key) == ("misc", "Lindquell2025-2611.14886")
+    fields = dict(entry.fields)
+    assert fields == {
+        "title": r"Shared {GPUs} at {$10^{-3}$} s: 50\% of {R\&D,} in {Erdős} graphs",
+        "year": "2025",
+        "month": "December",
+        "eprint": "2611.14886",
+        "archivePrefix": "arXiv",
+        "primaryClass": "cs.PF",
+        "doi": "10.1000/made_1.x",
+        "url": "https://arxiv.org/abs/2611.14886v2",
+        "reportnumber": r"TR\_7",
+        "note": "version 2; J. Queues 3 (2026) 1",
+        "abstract": "Costs {5} and $O(n)$ more.",
+    }
+    authors = [
+        (person.first_names + person.middle_names, person.prelast_names, person.last_names, person.lineage_names)
+        for person in entry.persons["author"]
+    ]
+    assert authors == [
+        (["Keiko", "M."], [], ["Lindquell"], []),
+        (["Ludwig"], ["van"], ["Beethoven"], []),
+        (["John"], [], ["Smith"], ["Jr."]),
+        ([], [], ["{The Crate Collaboration}"], []),
+    ]
+
+
+def test_every_field_of_ris_is_read_as_it_is() -> None:
+    (entry,) = read_ris(write_ris([FULL], with_abstracts=True))
+    assert entry == {
+        "type_of_reference": "UNPB",
+        "id": "Lindquell2025-2611.14886",
+        "title": "Shared GPUs at 10⁻³ s: 50% of R&D, in Erdős graphs",
+        "authors": [
+            "Lindquell, Keiko M.",
+            "van Beethoven, Ludwig",
+            "Smith, John, Jr.",
+            "The Crate Collaboration",
+        ],
+        "year": "2025",
+        "date": "2025/12/31/",
+        "publisher": "arXiv",
+        "accession_number": "arXiv:2611.14886",
+        "doi": "10.1000/made_1.x",
+        "urls": ["https://arxiv.org/abs/2611.14886v2"],
+        "keywords": ["cs.PF", "math.CO"],
+        "notes": ["version 2; J. Queues 3 (2026) 1"],
+        "abstract": "Costs {5} and O(n) more.",
+    }
+
+
+def test_abstracts_are_written_only_where_they_are_wanted() -> None:
+    assert "abstract" not in write_bibtex([FULL])
+    assert "\r\nAB  - " not in write_ris([FULL])
+
+
+def test_a_withdrawn_paper_says_so() -> None:
+    gone = replace(FULL, is_withdrawn=True, journal_ref="")
+    assert "note          = {version 2, withdrawn}" in write_bibtex([gone])
+    assert "N1  - version 2, withdrawn\r\n" in write_ris([gone])
+
+
+def test_ris_lines_end_as_its_specification_says() -> None:
+    text = write_ris([FULL, make_paper()])
+    assert text.startswith("TY  - UNPB\r\n")
+    assert text.endswith("ER  - \r\n")
+    assert text.count("\n") == text.count("\r\n")
+
+
+def test_of_no_papers_nothing_is_written() -> None:
+    assert write_bibtex([]) == write_ris([]) == ""
+
+
+def test_a_paper_given_twice_is_written_once() -> None:
+    papers = [FULL, make_paper(), replace(FULL, version=3)]
+    assert list(read_bibtex(write_bibtex(papers)).entries) == [make_key(FULL), make_key(make_paper())]
+    assert len(read_ris(write_ris(papers))) == 2
+
+
+@pytest.mark.parametrize(
+    ("id_", "authors", "key"),
+    [
+        ("2611.15012", ("Ada Müller",), "Muller2026-2611.15012"),
+        ("2611.15012", ("Nils Ødegård",), "Odegard2026-2611.15012"),
+        ("2611.15012", ("Sam McIntyre",), "McIntyre2026-2611.15012"),
+        ("2611.15012", ("The Crate Collaboration",), "Crate2026-2611.15012"),
+        ("2611.15012", ("李明",), "arXiv2026-2611.15012"),
+        ("2611.15012", (), "arXiv2026-2611.15012"),
+        ("hep-th/9901001", ("Ada de la Cruz",), "delaCruz2026-hep-th.9901001"),
+    ],
+)
+def test_a_key_is_made_of_author_year_and_id(id_: str, authors: tuple[str, ...], key: str) -> None:
+    assert make_key(make_paper(id_, authors=authors)) == key
+
+
+def test_a_new_version_keeps_its_key() -> None:
+    newer = replace(FULL, version=3, updated=datetime(2030, 1, 1, tzinfo=UTC), title="Other")
+    assert make_key(newer) == make_key(FULL)
+
+
+@pytest.mark.parametrize(
+    ("name", "cut"),
+    [
+        ("Keiko M. Lindquell", WrittenName("Lindquell", "Keiko M.")),
+        ("Lindquell, Keiko", WrittenName("Lindquell", "Keiko")),
+        ("Maria de la Cruz", WrittenName("de la Cruz", "Maria")),
+        ("Adrian Del Maestro", WrittenName("Del Maestro", "Adrian")),
+        ("John Smith III", WrittenName("Smith", "John", "III")),
+        ("Smith, Jr., John", WrittenName("Smith", "John", "Jr.")),
+        ("Plato", WrittenName("Plato")),
+        ("ATLAS Collaboration", WrittenName("ATLAS Collaboration", is_group=True)),
+        (",", WrittenName(",", is_group=True)),
+    ],
+)
+def test_a_name_is_cut_into_last_and_given(name: str, cut: WrittenName) -> None:
+    assert cut_name(name) == cut
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("Smith and Sons Collaboration", ["{Smith and Sons Collaboration}"]),
+        ("Ann And", ["And"]),
+        ("a} and {b c", [r"{a\textbraceright{} and \textbraceleft{}b c}"]),
+    ],
+)
+def test_a_name_with_and_in_it_stays_one_name(name: str, written: list[str]) -> None:
+    (entry,) = read_bibtex(write_bibtex([make_paper(authors=(name,))])).entries.values()
+    (person,) = entry.persons["author"]
+    assert person.last_names[-1:] == written or str(person) == f"{{{escape(name)}}}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "written"),
+    [
+        (r"On $\Omega(n \log n)$ time", r"On {$\Omega(n \log n)$} time"),
+        (r"$O(n)$-approximations", r"{$O(n)$}-approximations"),
+        (r"Sets $\{x\}$", r"Sets {$\lbrace x\rbrace $}"),
+        ("A {B c} d", "A {{B} c} d"),
+        ("GPU kernels", "{GPU} kernels"),
+        ("A {B c", r"A {\textbraceleft{}B} c"),
+        ("It costs $5 and $6", r"It costs \$5 and \$6"),
+        (r"An $\input{/x}$ in $a$", r"An \textbackslash{}input\textbraceleft{}/x\textbraceright{} in {$a$}"),
+        (r"Half a $x^{2$ formula", r"Half a x\textasciicircum{}\textbraceleft{}2 formula"),
+        ("100% @home #1 ~x", r"100\% @home \#1 \textasciitilde{}x"),
+        (r"Erd\H{o}s and Schr\"odinger", "Erdős and {Schrödinger}"),
+    ],
+)
+def test_formulas_stay_tex_where_they_are_whole_and_known(raw: str, written: str) -> None:
+    assert write_tex(raw, protects_capitals=True) == written
+
+
+def _papers(text: str) -> list[Paper]:
+    """Return one paper per field, each with the text in that field alone."""
+    fields: list[dict[str, Any]] = [
+        {"title": text},
+        {"abstract": text},
+        {"authors": (Author(text), Author("Bo Sample"))},
+        {"authors": (Author(f"Ada {text}"), Author(f"{text}, Ada"))},
+        {"journal_ref": text},
+        {"report_no": text},
+        {"dois": (text, f"10.1000/{text}")},
+        {"categories": (text, "cs.PF")},
+        {"comment": text},
+        {"submitter": text, "license": text},
+    ]
+    return [make_paper(f"2611.{number:05d}", **values) for number, values in enumerate(fields, 1)]
+
+
+def drop_braces(raw: str) -> str:
+    """Return a text as TeX prints it, which takes braces for its own."""
+    return show_plain(raw).replace("{", "").replace("}", "")
+
+
+def check(papers: list[Paper]) -> None:
+    written = write_bibtex(papers, with_abstracts=True)
+    entries = read_bibtex(written).entries
+    assert [entry.fields["eprint"] for entry in entries.values()] == [str(paper.id) for paper in papers]
+    allowed = {"title", "year", "month", "eprint", "archivePrefix", "primaryClass", "doi", "url"}
+    for paper, entry in zip(papers, entries.values(), strict=True):
+        assert set(entry.fields) <= allowed | {"reportnumber", "note", "abstract"}
+        assert len(entry.persons.get("author", ())) == sum(bool(show_plain(a.name)) for a in paper.authors)
+        if "$" not in paper.title:
+            title = read_tex(entry.fields.get("title", ""))
+            assert title.split() in (show_plain(paper.title).split(), drop_braces(paper.title).split())
+    for line in written.splitlines():
+        assert re.fullmatch(r"@misc\{[!-~]+,|  \w+ += .*|\}|", line), line
+    listed = read_ris(write_ris(papers, with_abstracts=True))
+    assert [entry["accession_number"] for entry in listed] == [f"arXiv:{paper.id}" for paper in papers]
+    for paper, found in zip(papers, listed, strict=True):
+        assert found["type_of_reference"] == "UNPB"
+        assert found.get("title", "").split() == show_plain(paper.title).split()
+        assert "unknown_tag" not in found
+
+
+@pytest.mark.parametrize("text", INJECTIONS, ids=lambda text: repr(text[:24]))
+def test_nothing_a_stranger_writes_leaves_its_field(text: str) -> None:
+    check(_papers(text))
+
+
+SMUGGLED = [
+    "}} @misc{evil, title={x}}",
+    "},\n  author = {Evil",
+    "a \\} @article{b,",
+    "{{{{",
+    "}}}}",
+    "$}$ {$ ${",
+    "a\nER  - \nTY  - BOOK\nTI  - evil",
+    "a\r\n\r\nER  -  \r\nTY  - BOOK",
+    "%\n@comment{ x",
+    '" # evil # "',
+    r"\write18{rm -rf ~} $\write18{x}$ \csname x\endcsname",
+    "a and b and {c and",
+    ", ,",
+    "AU  - Evil, A.",
+]
+
+
+@pytest.mark.parametrize("text", SMUGGLED)
+def test_nothing_written_for_a_reference_manager_leaves_its_field_either(text: str) -> None:
+    check(_papers(text))
+
+
+@given(st.text(alphabet=st.one_of(st.sampled_from('{}\\$%&#_^~@",= \n-and'), st.characters()), max_size=40))
+def test_whatever_is_written_every_entry_is_read_back(text: str) -> None:
+    check(_papers(text))
