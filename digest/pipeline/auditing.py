@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from digest.arxiv.atom import parse_atom
 from digest.arxiv.search import fetch_papers, walk_search
 from digest.arxiv.windows import EARLIEST, Window
 from digest.planning.auditing import Covered, Dispute, Question, classify_difference
@@ -15,12 +17,18 @@ from digest.store import archive
 from digest.store import papers as paper_store
 
 if TYPE_CHECKING:
-    from digest.arxiv.client import ArxivClient
+    from digest.arxiv.atom import AtomPage
+    from digest.arxiv.client import ArxivClient, Fetched
     from digest.papers import ArxivId, Paper
     from digest.pipeline.site import Progress
     from digest.planning.auditing import Difference, DifferenceClass
     from digest.query import Query
     from digest.store import Store
+
+_Papers: TypeAlias = "dict[ArxivId, Paper]"
+
+_CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]")
+"""Control characters that XML allows, in UTF-8: DEL and the second set."""
 
 PAGE: Final = 500
 """Papers asked for at once."""
@@ -81,12 +89,13 @@ def audit(
     window = Window(last - timedelta(days=days), last)
     question = Question(query, window.first, window.last + timedelta(seconds=59))
     asked = window.confine(to_arxiv(query))
-    theirs = _search(client, asked, progress)
+    theirs, parted = _search(client, asked, progress)
     stored, looked_at, question = _load_stored(store, question, theirs)
     ours_only = [id_ for id_, paper in stored.items() if id_ not in theirs and question.is_answered_by(paper)]
-    copies = _fetch(client, ours_only, progress)
+    copies, parted_copies = _fetch(client, ours_only, progress)
+    parted |= parted_copies
     disputes = [
-        Dispute(id_, stored.get(id_), theirs.get(id_) or copies.get(id_), id_ in theirs)
+        Dispute(id_, stored.get(id_), theirs.get(id_) or copies.get(id_), id_ in theirs, parted.get(id_))
         for id_ in sorted(theirs.keys() | ours_only, reverse=True)
     ]
     differences = tuple(filter(None, (classify_difference(question, dispute) for dispute in disputes)))
@@ -105,14 +114,17 @@ def audit(
     )
 
 
-def _search(client: ArxivClient, asked: str, progress: Progress) -> dict[ArxivId, Paper]:
+def _search(client: ArxivClient, asked: str, progress: Progress) -> tuple[_Papers, _Papers]:
+    """Return arXiv's answer, and again those of its papers that have control characters, with blanks for them."""
     progress.begin("search", "what arXiv answers")
-    found: dict[ArxivId, Paper] = {}
+    found: _Papers = {}
+    parted: _Papers = {}
     for fetched in walk_search(client, asked, until=EARLIEST, size=PAGE, asks_twice=True):
         found.update((paper.id, paper) for paper in fetched.page.papers)
+        parted |= _part_at_controls(fetched)
         progress.update(f"{len(found):,} of {fetched.page.total:,} papers")
     progress.end("search", f"{len(found):,} found")
-    return found
+    return found, parted
 
 
 def _load_stored(
@@ -134,10 +146,23 @@ def _load_stored(
     return stored, looked_at, replace(question, covered=covered, is_stored=looked_at > 0)
 
 
-def _fetch(client: ArxivClient, ids: list[ArxivId], progress: Progress) -> dict[ArxivId, Paper]:
-    if not ids:
+def _fetch(client: ArxivClient, ids: list[ArxivId], progress: Progress) -> tuple[_Papers, _Papers]:
+    """Return what arXiv's search knows of some papers, in the same way."""
+    found: _Papers = {}
+    parted: _Papers = {}
+    if ids:
+        progress.begin("search", "what it knows of papers it did not bring")
+        for fetched in fetch_papers(client, ids):
+            found.update((paper.id, paper) for paper in fetched.page.papers)
+            parted |= _part_at_controls(fetched)
+        progress.end("search", f"{len(found):,} of {len(ids):,}")
+    return found, parted
+
+
+def _part_at_controls(fetched: Fetched[AtomPage]) -> _Papers:
+    """Read a page again with blanks for its control characters, which reading drops; return what differs."""
+    if not _CONTROLS.search(fetched.body):
         return {}
-    progress.begin("search", "what it knows of papers it did not bring")
-    found = {paper.id: paper for fetched in fetch_papers(client, ids) for paper in fetched.page.papers}
-    progress.end("search", f"{len(found):,} of {len(ids):,}")
-    return found
+    as_read = {paper.id: paper for paper in fetched.page.papers}
+    again = parse_atom(_CONTROLS.sub(b" ", fetched.body)).papers
+    return {paper.id: paper for paper in again if paper.id in as_read and paper != as_read[paper.id]}

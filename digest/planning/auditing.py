@@ -31,6 +31,7 @@ class DifferenceClass(StrEnum):
     ASKED_MORE = "asked for more"
     ACCENTS = "accents"
     TEX = "TeX"
+    COLONS = "colons"
     STEMS = "beginnings of words"
     NAMES = "names"
     SUBMITTER = "submitter"
@@ -41,6 +42,7 @@ class DifferenceClass(StrEnum):
     DOI = "DOI"
     VERSION = "version"
     METADATA = "metadata"
+    CONTROLS = "control characters"
     NOT_INDEXED = "not in arXiv's index"
     BEFORE = "before the first look"
     SINCE = "since the last look"
@@ -58,6 +60,7 @@ EXPLANATIONS: Final = {
     DifferenceClass.ASKED_MORE: "arXiv can't be asked exactly this, so it is asked for more; the rest goes here",
     DifferenceClass.ACCENTS: "accents don't count here (Schrodinger, Schrödinger); in arXiv's texts they do",
     DifferenceClass.TEX: "TeX is read as it shows here; in arXiv's index its commands and signs are words",
+    DifferenceClass.COLONS: "a colon between letters parts words here; in arXiv's index it joins them, as in I:C",
     DifferenceClass.STEMS: "a beginning with * is held against words here, at arXiv against their stems alone",
     DifferenceClass.NAMES: "arXiv cuts names at blanks alone, and takes a first name for a beginning",
     DifferenceClass.SUBMITTER: "arXiv counts who submitted a paper among its authors",
@@ -68,6 +71,7 @@ EXPLANATIONS: Final = {
     DifferenceClass.DOI: "capitals don't count in a DOI here; at arXiv they do",
     DifferenceClass.VERSION: "arXiv's search shows another version than the one stored",
     DifferenceClass.METADATA: "arXiv's search shows other words for the same version than are stored",
+    DifferenceClass.CONTROLS: "arXiv's text has control characters: they part words there and are dropped here",
     DifferenceClass.NOT_INDEXED: "it is announced and stored, and arXiv's search doesn't have it yet",
     DifferenceClass.BEFORE: "it was announced before this installation's first look, so it is not stored",
     DifferenceClass.SINCE: "it was announced after this installation's last look, so it is not stored yet",
@@ -78,8 +82,9 @@ EXPLANATIONS: Final = {
 """What each class means, for people."""
 
 _BY_RULE: Final = {
-    Rule.ACCENTS: DifferenceClass.ACCENTS,
     Rule.TEX: DifferenceClass.TEX,
+    Rule.ACCENTS: DifferenceClass.ACCENTS,
+    Rule.COLONS: DifferenceClass.COLONS,
     Rule.STEMS: DifferenceClass.STEMS,
     Rule.NAMES: DifferenceClass.NAMES,
     Rule.SUBMITTER: DifferenceClass.SUBMITTER,
@@ -103,12 +108,14 @@ class Dispute:
         stored: as it is stored; None where it is not.
         theirs: as arXiv's search shows it; None where that does not know it.
         is_found: arXiv's answer to the query has it.
+        parted: as arXiv's search shows it with blanks for its control characters; None where it has none.
     """
 
     id: ArxivId
     stored: Paper | None
     theirs: Paper | None
     is_found: bool
+    parted: Paper | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +210,16 @@ def _judge_meaning(question: Question, dispute: Dispute) -> tuple[DifferenceClas
         return (DifferenceClass.NOT_INDEXED,)
     if stored is not None and question.is_answered_by(theirs) == dispute.is_found:
         return (DifferenceClass.METADATA if stored.version == theirs.version else DifferenceClass.VERSION,)
+    if dispute.parted is not None and question.is_answered_by(dispute.parted) == dispute.is_found:
+        return (DifferenceClass.CONTROLS,)
     paper = theirs if stored is None else replace(theirs, report_no=stored.report_no, submitter=stored.submitter)
     if matches(question.asked, paper) == dispute.is_found:
         return (DifferenceClass.ASKED_MORE,)
-    return _find_rules(question, paper, is_found=dispute.is_found) or (DifferenceClass.UNCLASSIFIED,)
+    found = _find_rules(question, paper, is_found=dispute.is_found)
+    if not found and dispute.parted is not None:
+        besides = _find_rules(question, dispute.parted, is_found=dispute.is_found)
+        found = (DifferenceClass.CONTROLS, *besides) if besides else ()
+    return found or (DifferenceClass.UNCLASSIFIED,)
 
 
 def _find_rules(question: Question, paper: Paper, *, is_found: bool) -> tuple[DifferenceClass, ...]:

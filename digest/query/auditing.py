@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from digest import taxonomy, tex
@@ -32,8 +33,9 @@ Rules = frozenset["Rule"]
 class Rule(StrEnum):
     """A rule of arXiv's index that is another one here.
 
+    `TEX`: TeX that is left in a text is text like any: its signs part words, its commands are words.
     `ACCENTS`: titles, abstracts and comments keep their accents, so that o is not ö.
-    `TEX`: TeX is text like any: its signs part words and its commands are words.
+    `COLONS`: letters on both sides of a colon are one word, as in I:C (Unicode Standard Annex 29 until 2023).
     `STEMS`: a word's beginning is looked for among stems alone, not among words.
     `NAMES`: names are cut at blanks alone, and a first name asked for is how the whole name begins.
     `SUBMITTER`: who submitted a paper counts among its authors.
@@ -41,8 +43,9 @@ class Rule(StrEnum):
     `JOINED`: `all:` looks for its words in all fields joined, submitter, affiliations, category names among them.
     """
 
-    ACCENTS = "accents"
     TEX = "TeX"
+    ACCENTS = "accents"
+    COLONS = "colons"
     STEMS = "stems"
     NAMES = "names"
     SUBMITTER = "submitter"
@@ -53,8 +56,9 @@ class Rule(StrEnum):
 _WORDS: Final = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
 _STEMMED: Final = (Prefix.TITLE, Prefix.ABSTRACT)
 _CONCERNED: Final = {
-    Rule.ACCENTS: frozenset((*_WORDS, Prefix.ALL)),
     Rule.TEX: frozenset((*_WORDS, Prefix.AUTHOR, Prefix.ALL)),
+    Rule.ACCENTS: frozenset((*_WORDS, Prefix.ALL)),
+    Rule.COLONS: frozenset((*_WORDS, Prefix.ALL)),
     Rule.STEMS: frozenset((*_STEMMED, Prefix.ALL)),
     Rule.NAMES: frozenset((Prefix.AUTHOR, Prefix.ALL)),
     Rule.SUBMITTER: frozenset((Prefix.AUTHOR, Prefix.ALL)),
@@ -63,7 +67,8 @@ _CONCERNED: Final = {
 }
 """The conditions that each rule may decide otherwise."""
 
-_OF_WORDS: Final = frozenset((Rule.ACCENTS, Rule.TEX, Rule.STEMS))
+_OF_WORDS: Final = frozenset((Rule.TEX, Rule.ACCENTS, Rule.COLONS, Rule.STEMS))
+_COLON: Final = len("a:b")
 _NAME_SIGNS = str.maketrans("", "", ".,;")
 
 
@@ -98,9 +103,11 @@ class _IndexedText(WordText):
     def __init__(self, raw: str, rules: Rules, *, is_stemmed: bool) -> None:
         super().__init__("", is_stemmed=is_stemmed)
         self._is_by_stems = is_stemmed and Rule.STEMS in rules
-        for number, word in enumerate(split_words(raw if Rule.TEX in rules else tex.to_plain(raw))):
-            if not is_stop_word(word.text):
-                self.surfaces.setdefault(_spell(word.text, rules), []).append(number)
+        text = raw if Rule.TEX in rules else tex.to_plain(raw)
+        words = (word.text for word in split_words(text))
+        for number, word in enumerate(_join_at_colons(text) if Rule.COLONS in rules else words):
+            if not is_stop_word(word):
+                self.surfaces.setdefault(_spell(word, rules), []).append(number)
         if is_stemmed:
             self.numbers = self._stem_surfaces()
 
@@ -112,6 +119,20 @@ class _IndexedText(WordText):
         for term, numbers in self.numbers.items():
             if term.startswith(beginning):
                 yield from numbers
+
+
+def _join_at_colons(text: str) -> Iterator[str]:
+    joined = ""
+    for word, following in pairwise((*split_words(text), None)):
+        if word is None:
+            break
+        joined += word.text
+        between = text[word.end - 1 : following.start + 1] if following else ""
+        if len(between) == _COLON and between[1] == ":" and between[0].isalpha() and between[2].isalpha():
+            joined += ":"
+        else:
+            yield joined
+            joined = ""
 
 
 class _IndexedPaper(AnalysedPaper):
