@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 
 from digest.papers import ArxivId, Author, Field, Paper, Span
 from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_query
+from digest.query.arxiv_syntax import find_shorter_stems
 from digest.query.words import fold, is_stop_word, split_words, stem
+from digest.tex import to_plain, to_segments
 
 
 def find_folder() -> Path:
@@ -144,3 +147,53 @@ def test_every_place_shown_in_odd_papers_holds_the_word_asked_for(odd: list[Anal
                             wrong.append((str(paper.paper.id), word, raw))
     assert wrong == []
     assert checked > 5_000
+
+
+def show_marked(paper: Paper, span: Span) -> str:
+    """Return what a reader sees marked in the title, the abstract or the comment."""
+    parts = to_segments(getattr(paper, span.field), [(span.start, span.end)])
+    return " ".join("".join(part.text for part in parts if part.is_marked).split())
+
+
+def test_what_is_marked_in_real_tex_is_what_was_asked_for(odd: list[AnalysedPaper]) -> None:
+    """Words side by side are asked for as a phrase, across line ends, formulas and accents.
+
+    Where two words are one thing to TeX, such as a formula, all of it is marked: then it must hold the phrase.
+    """
+    wrong, checked, wider = [], 0, 0
+    for paper in odd:
+        for field, prefix in (("title", "ti"), ("abstract", "abs")):
+            words = [word.text for word in split_words(to_plain(getattr(paper.paper, field)))]
+            pairs = [pair for pair in pairwise(words) if not any(map(is_stop_word, pair))]
+            for pair in sorted({*pairs})[::7]:
+                query = parse_query(f'{prefix}:"{" ".join(pair)}"')
+                sought = [stem(fold(word)) for word in pair]
+                spans = [span for reason in find_reasons(query, paper) for span in reason.spans]
+                shown = [
+                    [stem(fold(word.text)) for word in split_words(show_marked(paper.paper, s))] for s in spans
+                ]
+                checked += len(spans)
+                wider += sum(found != sought for found in shown)
+                if not spans or any(not _holds(found, sought) for found in shown):
+                    wrong.append((str(paper.paper.id), pair, shown))
+    assert wrong == []
+    assert checked > 2_000
+    assert wider < checked / 50
+
+
+def _holds(found: list[str], sought: list[str]) -> bool:
+    return any(found[start : start + len(sought)] == sought for start in range(len(found)))
+
+
+def test_no_real_word_is_lost_to_a_stem_shorter_than_its_beginning(odd: list[AnalysedPaper]) -> None:
+    """Whatever begins so here is asked for at arXiv, which compares beginnings with stems."""
+    words = {word for paper in odd for word in (*paper.title.surfaces, *paper.abstract.surfaces) if word.isalpha()}
+    lost = [
+        (word, word[:length])
+        for word in sorted(words)[::4]
+        for length in range(2, len(word) + 1)
+        if not stem(word).startswith(word[:length])
+        and stem(word) not in {stem(fold(one)) for one in find_shorter_stems(word[:length])}
+    ]
+    assert len(words) > 5_000
+    assert lost == []
