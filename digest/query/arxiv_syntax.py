@@ -6,8 +6,11 @@ everything goes out as pairs in parentheses, an ANDNOT always between two operan
 word or between quotes.
 
 What comes back is held against the query again here. Where arXiv can't be asked exactly, it is asked
-for more: that costs a few papers over the line, never a lost one. Accents left out are the exception:
-arXiv does not fold them in titles and abstracts, and `Schrodinger` won't bring it to `Schrödinger`.
+for more: that costs a few papers over the line, never a lost one. Exactly the same papers come for words and
+phrases in plain letters, names by whole parts, categories, identifiers, DOIs and dates, however joined; more
+for beginnings of words, `Last, F`, `author:`, accents as written, and `all:`. Two things are lost at arXiv: an
+accent that a title has and the query hasn't (it does not fold them: `Schrodinger` won't bring it to
+`Schrödinger`), and a DOI that a paper writes in other letters, big or small.
 """
 
 from __future__ import annotations
