@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from digest.errors import QueryError
 from digest.query.conditions import read_condition
 from digest.query.notes import Source
+from digest.query.printing import measure_nesting
 from digest.query.tokens import Operator, TermToken
 from digest.query.tree import And, Condition, Not, Or, Prefix, Shape, intern_condition
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 READ, REFUSED, FAILED = 200, 400, 500
 """The statuses of arXiv's answers: it was read, it is no query, the server could not run it."""
+
+DEEPEST = 64
+"""As many parentheses as a query of ours may have; read from its end, a long chain has one for each operator."""
 
 EVERYTHING = Condition(Prefix.SUBMITTED, Shape.RANGE, "* TO *")
 """What `au:""` asks for at arXiv: each of its papers."""
@@ -60,7 +64,8 @@ class ArxivReading:
     """What arXiv makes of a text.
 
     Attributes:
-        tree: what it looks for; None where it refuses or fails.
+        tree: what it looks for; None where it refuses or fails, and where a long chain lies in more
+            parentheses than `DEEPEST`.
         status: of its answer: 200, 400 for no query, 500 where its server fails.
         problem: why it is not 200, "" where it is.
         repaired: the text after its repairs, as the title of its answer shows it.
@@ -89,7 +94,8 @@ def read_as_arxiv(text: str) -> ArxivReading:
         tree = reader.read()
     except _RefusalError as refusal:
         return ArxivReading(None, refusal.status, str(refusal), reader.repaired, tuple(reader.quirks))
-    return ArxivReading(tree, READ, "", reader.repaired, tuple(reader.quirks))
+    shown = tree if tree is not None and measure_nesting(tree) <= DEEPEST else None
+    return ArxivReading(shown, READ, "", reader.repaired, tuple(reader.quirks))
 
 
 @dataclass(slots=True)

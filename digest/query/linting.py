@@ -16,7 +16,7 @@ from digest.query.dates import spell_minute, split_range
 from digest.query.name_lists import may_be_name_list
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import Term, open_source, read_terms
-from digest.query.printing import measure_nesting, print_canonical, print_tree
+from digest.query.printing import print_canonical, print_tree
 from digest.query.term_remarks import remark_on_term
 from digest.query.tree import And, Condition, Not, Or, Prefix, walk_conditions
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from digest.query.tree import Node
 
 _LONGEST_READING: Final = 300
-_DEEPEST_SHOWN: Final = 64
-"""arXiv's reading of a long chain lies in as many parentheses as it has operators."""
-
 _MOST_REASONS: Final = 3
 _DAYS_OF_WEEK: Final = 7
 _SEARCH_INTERFACE = re.compile(r"/api/query/?\?")
@@ -80,7 +77,7 @@ def _compare_readings(query: Query, terms: list[Term]) -> Iterator[Note]:
         return
     reasons = list(dict.fromkeys(quirk.message for quirk in theirs.quirks))[:_MOST_REASONS]
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    if theirs.tree is None or measure_nesting(theirs.tree) > _DEEPEST_SHOWN:
+    if theirs.tree is None:
         yield Note(NoteKind.ARXIV_DIFFERS, position, f"arXiv itself would read this otherwise{why}")
     elif print_canonical(theirs.tree) != query.canonical:
         ours, other = _shorten(print_tree(query.tree)), _shorten(print_tree(theirs.tree))

@@ -261,7 +261,7 @@ def _check_arxiv(query: Query) -> None:
         bare = shorter
     require(bare == "x", f"sent as {sent}")
     reading = read_as_arxiv(sent)
-    require(reading.tree is not None, f"sent as {sent}: {reading.problem}")
+    require(reading.status == 200, f"sent as {sent}: {reading.problem}")
     require(not reading.quirks, f"sent as {sent}: {reading.quirks}")
     read_as_arxiv(query.text)
 
