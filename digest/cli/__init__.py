@@ -26,6 +26,7 @@ _COMMANDS = {
     "query": ("digest.cli.query", "Saved queries: list, check, history."),
     "subscription": ("digest.cli.subscription", "Subscriptions: show, pause, resume, exclude, leave, return."),
     "feed": ("digest.cli.feed", "Feeds: list, secret addresses, rotate."),
+    "export-refs": ("digest.cli.exporting", "Write papers as BibTeX or RIS, for a reference manager."),
     "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, drop."),
     "migrate": ("digest.cli.migrate", "Bring the database up to this release."),
     "completion": ("digest.cli.completion", "Print the shell completion script."),

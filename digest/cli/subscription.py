@@ -138,6 +138,7 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
 
 def _slot(digest: DigestSummary) -> dict[str, object]:
     return {
+        "id": digest.id,
         "slot": digest.slot,
         "occasion": digest.occasion,
         "planned_at": digest.planned_at,
@@ -172,6 +173,7 @@ def _describe(
         "digests": [
             f"{write_moment(digest.planned_at, here.zone)}  {count(digest.papers, 'paper')}, {digest.slot}"
             + (", first look" if digest.occasion == "first look" else "")
+            + f"  (digest {digest.id})"
             for digest in digests
         ]
         or ["none yet"],

@@ -16,6 +16,8 @@ from digest.render import (
     MailIdentity,
     Renderer,
 )
+from digest.render.bibtex import write_bibtex
+from digest.render.ris import write_ris
 from digest.render.samples import (
     EVENING,
     SAMPLE_LINKS,
@@ -104,6 +106,13 @@ def _make_feed(name: str) -> Feed:
 def test_feeds_look_as_they_did(renderer: Renderer, golden: Golden, name: str) -> None:
     golden(f"{name}.feed.atom", renderer.render_atom(_make_feed(name)).decode("utf-8"))
     golden(f"{name}.feed.json", renderer.render_json_feed(_make_feed(name)).decode("utf-8"))
+
+
+@pytest.mark.parametrize("name", ["ordinary", "odd"])
+def test_references_look_as_they_did(golden: Golden, name: str) -> None:
+    papers = [entry.paper for entry in DIGESTS[name].entries if len(entry.paper.authors) < 100]
+    golden(f"{name}.bib", write_bibtex(papers, with_abstracts=name == "odd"))
+    golden(f"{name}.ris", write_ris(papers).replace("\r\n", "\n"))
 
 
 def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Golden) -> None:

@@ -1,0 +1,198 @@
+"""`digest export-refs`: papers as BibTeX or RIS, for a reference manager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from digest.cli.naming import require_subscription
+from digest.cli.storing import opened_store
+from digest.cli.telling import json_option, print_json
+from digest.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection
+
+    from digest.cli.storing import Installation
+    from digest.papers import Paper
+
+_FORMATS = {"bibtex": "BibTeX", "ris": "RIS"}
+_LARGEST = 2**63 - 1
+"""What a database takes for an id."""
+
+_MOST_DAYS = 36_500
+"""A century: arXiv is younger."""
+
+
+class _Chosen(NamedTuple):
+    """Papers, what they are in words, and what to say where there are none."""
+
+    papers: list[Paper]
+    source: str
+    empty: str
+
+
+@click.command()
+@click.option("--digest", "digest_id", type=click.IntRange(1), help="The papers of digest N.", metavar="N")
+@click.option("--subscription", metavar="NAME", help="The papers of a subscription's last digest.")
+@click.option("--query", "query_text", metavar="QUERY", help="Stored papers a saved query, or a query, means.")
+@click.option("--paper", "paper_ids", metavar="ID", multiple=True, help="Single stored papers; repeatable.")
+@click.option(
+    "--days",
+    type=click.IntRange(1),
+    help="With --query: only papers submitted in the last N days.",
+    metavar="N",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(tuple(_FORMATS)),
+    help="What is written; bibtex, unless the file's name ends in .ris.",
+)
+@click.option("--abstracts", is_flag=True, help="With abstracts.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to; else it is printed.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    digest_id: int | None,
+    subscription: str | None,
+    query_text: str | None,
+    paper_ids: tuple[str, ...],
+    days: int | None,
+    format_: str | None,
+    output: Path | None,
+    abstracts: bool,
+    as_json: bool,
+) -> None:
+    """Write papers as BibTeX or RIS, for a reference manager.
+
+    \b
+    digest export-refs --subscription perf-team > morning.bib
+    digest export-refs --query 'cat:cs.PF AND abs:GPU' --days 30 --output gpu.ris
+    digest export-refs --paper 2611.14886 --paper 2611.15012
+    """  # noqa: D301 - click reads the backspace, which must be one
+    asked = [digest_id is not None, subscription is not None, query_text is not None, bool(paper_ids)]
+    if sum(asked) != 1:
+        raise UsageError(
+            "Say which papers: one of --digest, --subscription, --query and --paper",
+            hint="`digest export-refs --help` shows how.",
+        )
+    if days is not None and query_text is None:
+        raise UsageError("--days goes with --query alone")
+    with opened_store(ctx) as here, here.store.read() as conn:
+        if digest_id is not None:
+            chosen = _take_digest(conn, digest_id)
+        elif subscription is not None:
+            chosen = _take_last_digest(here, conn, subscription)
+        elif query_text is not None:
+            chosen = _find_papers(here, conn, query_text, days)
+        else:
+            chosen = _load_papers(conn, paper_ids)
+    if as_json:
+        print_json(_as_json(chosen.papers))
+        return
+    kind = format_ or ("ris" if output is not None and output.suffix.lower() == ".ris" else "bibtex")
+    _write(chosen, kind, output, with_abstracts=abstracts)
+
+
+def _take_digest(conn: Connection, digest_id: int) -> _Chosen:
+    from digest.store import digests as digest_store  # noqa: PLC0415 - the stack is loaded by what needs it
+
+    try:
+        digest = digest_store.load_digest(conn, min(digest_id, _LARGEST))
+    except UnknownName as error:
+        raise UnknownName(error.message, hint="`digest subscription show NAME` numbers its digests.") from error
+    what = f"digest {digest_id} of {digest.subscription}"
+    return _Chosen([entry.paper for entry in digest.entries], what, f"{what} holds no papers: it was a quiet day.")
+
+
+def _take_last_digest(here: Installation, conn: Connection, name: str) -> _Chosen:
+    from digest.store import digests as digest_store  # noqa: PLC0415 - the same
+
+    due = require_subscription(here, conn, name)
+    last = digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
+    if not last:
+        queries = " or ".join(f"--query {query}" for query in due.subscription.queries)
+        return _Chosen([], "", f"{name} has had no digest yet; its papers so far: {queries}")
+    return _take_digest(conn, last[0].id)
+
+
+def _find_papers(here: Installation, conn: Connection, text: str, days: int | None) -> _Chosen:
+    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - the same
+
+    from digest.query import matches, parse_query  # noqa: PLC0415 - the same
+    from digest.store import archive  # noqa: PLC0415 - the same
+    from digest.store import queries as query_store  # noqa: PLC0415 - the same
+
+    saved = {query.name: query.text for query in query_store.load_queries(conn)}
+    query = parse_query(saved.get(text, text))
+    first = datetime(1991, 1, 1, tzinfo=UTC) if days is None else here.now - timedelta(days=min(days, _MOST_DAYS))
+    stored = archive.load_submitted(conn, first, here.now)
+    found = [paper for paper in stored if matches(query, paper)]
+    found.sort(key=lambda paper: paper.id, reverse=True)
+    since = f" of the last {days} days" if days else ""
+    where = f"Nothing{since} that is stored here meets {query.text}."
+    return _Chosen(found, f"{text}{since}", f"{where} Ask arXiv: digest try '{query.canonical}'")
+
+
+def _load_papers(conn: Connection, texts: Iterable[str]) -> _Chosen:
+    from digest.papers import ArxivId  # noqa: PLC0415 - the same
+    from digest.store import papers as paper_store  # noqa: PLC0415 - the same
+
+    wanted = dict(map(ArxivId.parse_versioned, texts))
+    known = paper_store.load_known(conn, wanted)
+    missing = [str(id_) for id_ in wanted if id_ not in known]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise UnknownName(
+            f"{', '.join(missing)} {verb} not stored here",
+            hint=f'Only what was announced since the first run is. Ask arXiv: digest try "id:{missing[0]}"',
+        )
+    for id_, version in wanted.items():
+        if version not in (None, known[id_].paper.version):
+            click.echo(f"note: {id_} is stored as v{known[id_].paper.version}, and written so", err=True)
+    return _Chosen([known[id_].paper for id_ in wanted], "", "")
+
+
+def _write(chosen: _Chosen, kind: str, output: Path | None, *, with_abstracts: bool) -> None:
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+    from digest.render.bibtex import write_bibtex  # noqa: PLC0415 - the same
+    from digest.render.ris import write_ris  # noqa: PLC0415 - the same
+
+    if not chosen.papers:
+        click.echo(chosen.empty, err=True)
+        return
+    write = write_ris if kind == "ris" else write_bibtex
+    text = write(chosen.papers, with_abstracts=with_abstracts)
+    source = f" from {chosen.source}" if chosen.source else ""
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        try:
+            output.write_text(text, encoding="utf-8", newline="")
+        except OSError as error:
+            raise UsageError(f"{output} can't be written: {error.strerror}", hint="Name another file.") from error
+    where = f", written to {output}" if output is not None else ""
+    click.echo(f"{count(len(chosen.papers), 'paper')}{source} as {_FORMATS[kind]}{where}", err=True)
+
+
+def _as_json(papers: Iterable[Paper]) -> list[dict[str, object]]:
+    from digest.render.references import drop_repeated, make_key  # noqa: PLC0415 - the same
+
+    return [
+        {
+            "key": make_key(paper),
+            "id": str(paper.id),
+            "version": paper.version,
+            "title": paper.title,
+            "authors": [author.name for author in paper.authors],
+            "url": paper.url,
+        }
+        for paper in drop_repeated(papers)
+    ]

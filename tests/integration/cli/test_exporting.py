@@ -1,0 +1,76 @@
+"""Papers for a reference manager: of a digest, a subscription, a query, or by id."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+
+def newest(digest: Shell) -> str:
+    return str(digest("export-refs", "--query", "perf", "--json").json[0]["id"])
+
+
+@pytest.mark.usefixtures("world")
+def test_a_subscriptions_last_digest_is_written_as_bibtex(digest: Shell) -> None:
+    last = digest("subscription", "show", "perf-team", "--json").json["digests"][0]
+    said = digest("export-refs", "--subscription", "perf-team")
+    assert len(re.findall(r"^@misc\{", said.out, re.MULTILINE)) == last["papers"] == 9
+    assert said.err == f"9 papers from digest {last['id']} of perf-team as BibTeX\n"
+    assert digest("export-refs", "--digest", str(last["id"])).out == said.out
+
+
+@pytest.mark.usefixtures("world")
+def test_what_a_saved_query_means_is_written_newest_first(digest: Shell) -> None:
+    every = digest("export-refs", "--query", "perf", "--json").json
+    assert [paper["id"] for paper in every] == sorted((paper["id"] for paper in every), reverse=True)
+    assert digest("export-refs", "--query", "cat:cs.PF", "--json").json == every
+    few = digest("export-refs", "--query", "perf", "--days", "2", "--json").json
+    assert 0 < len(few) < len(every)
+
+
+def test_a_file_that_ends_in_ris_holds_ris(digest: Shell, world: World) -> None:
+    paper = newest(digest)
+    said = digest("export-refs", "--paper", f"arXiv:{paper}", "--abstracts", "--output", "one.ris")
+    assert (said.out, said.err) == ("", "1 paper as RIS, written to one.ris\n")
+    written = Path(world.folder / "one.ris").read_bytes()
+    assert written.startswith(b"TY  - UNPB\r\n")
+    assert b"\r\nAB  - " in written
+    assert digest("export-refs", "--paper", paper, "--format", "ris").out.encode() in written.replace(
+        re.findall(rb"AB  - .*\r\n", written)[0], b""
+    )
+
+
+@pytest.mark.usefixtures("world")
+def test_a_version_that_is_not_stored_is_named(digest: Shell) -> None:
+    said = digest("export-refs", "--paper", f"{newest(digest)}v7")
+    assert "is stored as v1, and written so" in said.err
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "one of --digest, --subscription, --query and --paper"),
+        (("--digest", "1", "--paper", "2611.00001"), 2, "one of --digest"),
+        (("--digest", "1", "--days", "3"), 2, "--days goes with --query alone"),
+        (("--digest", "99999999999999999999"), 2, "there is no digest"),
+        (("--subscription", "nobody"), 2, "there is no subscription 'nobody'"),
+        (("--paper", "2611.99999"), 2, "2611.99999 is not stored here"),
+        (("--paper", "x"), 2, "is not an arXiv identifier"),
+        (("--query", "ti:("), 2, "never closed"),
+        (("--query", "perf", "--output", "nowhere/x.bib"), 2, "nowhere/x.bib can't be written"),
+        (("--query", "ti:nothingofthekind"), 0, "Nothing that is stored here meets ti:nothingofthekind"),
+        (("--subscription", "gpu-static"), 0, "gpu-static has had no digest yet"),
+    ],
+)
+def test_what_cannot_be_written_is_said_and_nothing_printed(
+    digest: Shell, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    said = digest("export-refs", *arguments, expect=code)
+    assert said.out == ""
+    assert words in said.err
