@@ -8,21 +8,16 @@ left it (gone). The seen feed shows these; subscriptions take from them what the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from digest.announcements import Kind
-from digest.query import analyse, matches
+from digest.query import StandingQueries
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from digest.comparing import StoredChange
-    from digest.papers import Paper
-    from digest.query import Query
-
-FEWEST_PAIRS: Final = 2_000
-"""Papers times queries from which on all together are worth importing numpy for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,44 +60,30 @@ class QueryOutcome:
 
 
 def match_changes(
-    changes: Sequence[StoredChange], revisions: Iterable[tuple[ActiveRevision, Query]]
+    changes: Sequence[StoredChange], revisions: Iterable[ActiveRevision], standing: StandingQueries | None = None
 ) -> dict[int, QueryOutcome]:
     """Hold changes against queries; return outcomes by revision id, only of those with any.
 
     Equal queries (one canonical text) are evaluated once, and where there is much to do all of them together.
+
+    Args:
+        changes: what was found.
+        revisions: the saved queries in force.
+        standing: the same queries as they were kept from the batch before, where there was one.
     """
     active = list(revisions)
-    queries = {revision.canonical: query for revision, query in active}
+    standing = standing or StandingQueries()
+    standing.keep({revision.canonical: revision.text for revision in active})
     replaced = [place for place, change in enumerate(changes) if change.previous is not None]
     papers = [change.paper for change in changes]
     papers += [change.previous for change in changes if change.previous is not None]
-    hold = hold_together if len(papers) * len(queries) >= FEWEST_PAIRS else hold_one_by_one
-    by_text = {text: _compare(changes, replaced, met) for text, met in hold(papers, queries)}
+    by_text = {text: _compare(changes, replaced, met) for text, met in standing.hold(papers)}
     outcomes = {
         revision.id: _drop_earlier(by_text[revision.canonical], revision.active_from_change)
-        for revision, _ in active
+        for revision in active
         if revision.canonical in by_text
     }
     return {id_: outcome for id_, outcome in outcomes.items() if outcome}
-
-
-def hold_one_by_one(papers: Sequence[Paper], queries: Mapping[str, Query]) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield queries' keys and the indexes of the papers each means, in growing order; where there are any."""
-    ready = list(map(analyse, papers))
-    for key, query in queries.items():
-        if met := [index for index, paper in enumerate(ready) if matches(query, paper)]:
-            yield key, met
-
-
-def hold_together(papers: Sequence[Paper], queries: Mapping[str, Query]) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield the same as `hold_one_by_one`, for many queries in a fraction of the time."""
-    from digest.query.reverse_index import ReverseIndex  # noqa: PLC0415 - for runs with much to do only
-
-    index: ReverseIndex[str] = ReverseIndex()
-    for key, query in queries.items():
-        index.add(key, query)
-    for key, met in index.match(papers).items():
-        yield key, met.tolist()
 
 
 def _compare(changes: Sequence[StoredChange], replaced: Sequence[int], met: Iterable[int]) -> QueryOutcome:

@@ -13,9 +13,9 @@ from digest.announcements import Kind
 from digest.errors import QueryError
 from digest.excluding import exclude_changes, read_exclusion
 from digest.matching import is_overtaken, match_changes, select_for_subscription
-from digest.planning import choose_first_look
+from digest.pipeline.first_looks import give_first_looks
 from digest.planning.polls import Source
-from digest.query import matches, parse_query
+from digest.query import parse_query
 from digest.store import cursors as cursor_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
@@ -84,7 +84,9 @@ def match(site: Site, *, first_looks: bool = True, awaiting: Collection[str] = (
     while _match_batch(site, report):
         site.progress.update(f"{report.changes:,} changes")
     if first_looks:
-        _give_first_looks(site, report, awaiting)
+        looks = give_first_looks(site, awaiting)
+        report.first_looks += looks.given
+        report.papers |= looks.papers
     return report
 
 
@@ -106,8 +108,8 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         changes = paper_store.changes_after(conn, mark, BATCH)
         if not changes:
             return False
-        revisions = readable(query_store.active_revisions(conn))
-        outcomes = match_changes(changes, revisions)
+        revisions = query_store.active_revisions(conn)
+        outcomes = match_changes(changes, revisions, site.standing)
         run_id = match_store.begin_match_run(
             conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll"
         )
@@ -136,7 +138,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         subscription_store.make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)
         match_store.set_matched_mark(conn, changes[-1].id, expected=mark)
     report.changes += len(changes)
-    names = {revision.id: revision.name for revision, _ in revisions}
+    names = {revision.id: revision.name for revision in revisions}
     for revision_id, outcome in outcomes.items():
         name = names[revision_id]
         news = [id_ for id_ in (*outcome.new, *outcome.changed) if kind_of[id_] is not Kind.KNOWN]
@@ -152,43 +154,3 @@ def _find_overtaken(conn: Connection, source: str, changes: Iterable[StoredChang
     marks = [(cursor.mark_month, cursor.mark_number) for cursor in cursors if source == Source.HARVEST]
     mark = max(marks, default=(0, 0))
     return frozenset(change.id for change in changes if is_overtaken(change, mark, began))
-
-
-def _has_looked(site: Site, first_look: match_store.FirstLook) -> bool:
-    source = Source(site.config.arxiv.source)
-    keys = ("", first_look.revision.canonical) if source is Source.QUERY else ("",)
-    with site.store.read() as conn:
-        return any(cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys)
-
-
-def _give_first_looks(site: Site, report: MatchReport, awaiting: Collection[str]) -> None:
-    at = site.clock.now()
-    with site.store.read() as conn:
-        pending = match_store.pending_first_looks(conn)
-    for first_look in pending:
-        if first_look.revision.canonical in awaiting or not _has_looked(site, first_look):
-            continue  # an empty first look would be the only one: it stays owed until arXiv was read
-        queries = [query for _, query in readable([first_look.revision])]
-        with site.store.begin() as conn:
-            (stored,) = subscription_store.load_subscriptions(conn, [first_look.subscription_id])
-            exclusion = read_exclusion(stored.subscription)
-            latest = paper_store.latest_changes(conn)
-            found = (change for change in latest if queries and matches(queries[0], change.paper))
-            matching = [change for change in found if not exclusion.find_cause(change.paper)]
-            already = match_store.seen_papers(
-                conn, first_look.subscription_id, [change.paper_key for change in matching]
-            )
-            chosen = choose_first_look(
-                [change for change in matching if change.paper_key not in already], first_look.days, at
-            )
-            run_id = match_store.begin_match_run(
-                conn, from_change=0, to_change=match_store.matched_mark(conn), at=at, occasion="first look"
-            )
-            ids = tuple(sorted(change.id for change in chosen))
-            if ids:
-                match_store.save_matches(
-                    conn, run_id, {first_look.subscription_id: ids}, at=at, occasion="first look"
-                )
-                report.first_looks += 1
-            match_store.close_first_look(conn, first_look, run_id)
-        report.papers.update(change.paper_key for change in chosen)

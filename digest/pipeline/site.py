@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from digest.query import StandingQueries
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -60,6 +62,7 @@ class Site:
         owner: this process's name in claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         progress: is told what happens.
+        standing: the saved queries as the last batch of changes was held against them.
     """
 
     config: Config
@@ -71,6 +74,7 @@ class Site:
     owner: str
     jitter: Callable[[], float]
     progress: Progress = field(default_factory=Silent)
+    standing: StandingQueries = field(default_factory=StandingQueries)
     _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
 
     def transport(self, kind: DestinationKind) -> Transport:

@@ -17,6 +17,7 @@ from digest.query.notes import Note, NoteKind
 from digest.query.parsing import parse_query
 from digest.query.queries import Query, matches
 from digest.query.reasons import find_reasons
+from digest.query.standing import StandingQueries
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Prefix",
     "Query",
     "Shape",
+    "StandingQueries",
     "analyse",
     "confine_queries",
     "find_reasons",

@@ -29,7 +29,7 @@ def subscribe(**fields: Any) -> Subscription:  # noqa: ANN401 - any field of Sub
 def outcome(text: str, *changes: StoredChange) -> QueryOutcome:
     query = parse_query(text)
     revision = ActiveRevision(1, 1, "perf", text, query.canonical, 0)
-    return match_changes(changes, [(revision, query)]).get(1, QueryOutcome())
+    return match_changes(changes, [revision]).get(1, QueryOutcome())
 
 
 def test_a_person_of_the_same_name_can_be_excluded() -> None:

@@ -11,17 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest import matching
 from digest.announcements import Kind
 from digest.comparing import StoredChange
 from digest.matching import ActiveRevision, QueryOutcome, match_changes, select_for_subscription
-from digest.query import Query, parse_query
+from digest.query import parse_query, standing
 from tests.unit.made_up import make_change, make_paper
 
 
-def revision(text: str, id_: int = 1, active_from: int = 0) -> tuple[ActiveRevision, Query]:
-    query = parse_query(text)
-    return ActiveRevision(id_, id_, f"q{id_}", text, query.canonical, active_from), query
+def revision(text: str, id_: int = 1, active_from: int = 0) -> ActiveRevision:
+    return ActiveRevision(id_, id_, f"q{id_}", text, parse_query(text).canonical, active_from)
 
 
 def outcome(text: str, *changes: StoredChange) -> QueryOutcome:
@@ -54,8 +52,12 @@ def test_changes_from_before_a_query_was_active_are_not_matched_against_it() -> 
 
 
 def test_equal_queries_have_equal_outcomes_and_queries_without_any_are_left_out() -> None:
-    pairs = [revision("ti:GPUs AND cat:cs.PF", 1), revision("cat:cs.PF AND ti:GPUs", 2), revision("ti:else", 3)]
-    outcomes = match_changes([make_change(7, GPU)], pairs)
+    revisions = [
+        revision("ti:GPUs AND cat:cs.PF", 1),
+        revision("cat:cs.PF AND ti:GPUs", 2),
+        revision("ti:else", 3),
+    ]
+    outcomes = match_changes([make_change(7, GPU)], revisions)
     assert outcomes == {1: QueryOutcome(new=(7,)), 2: QueryOutcome(new=(7,))}
 
 
@@ -117,11 +119,11 @@ TREES = st.recursive(
 @given(queries=st.lists(st.tuples(TREES, st.integers(0, 70)), min_size=1, max_size=12))
 def test_holding_queries_together_or_one_by_one_comes_to_the_same_outcomes(queries: list[tuple[str, int]]) -> None:
     changes = make_many_changes()
-    pairs = [revision(text, id_, active_from) for id_, (text, active_from) in enumerate(queries, start=1)]
-    with patch.object(matching, "FEWEST_PAIRS", 0):
-        together = match_changes(changes, pairs)
-    with patch.object(matching, "FEWEST_PAIRS", 10**9):
-        one_by_one = match_changes(changes, pairs)
+    revisions = [revision(text, id_, active_from) for id_, (text, active_from) in enumerate(queries, start=1)]
+    with patch.object(standing, "FEWEST_PAIRS", 0):
+        together = match_changes(changes, revisions)
+    with patch.object(standing, "FEWEST_PAIRS", 10**9):
+        one_by_one = match_changes(changes, revisions)
     assert together == one_by_one
     assert list(together) == list(one_by_one)
 
