@@ -157,18 +157,19 @@ class _Address:
         return self._finish("a search of arXiv's pages")
 
     def _read_advanced(self, _: re.Match[str]) -> Pasted:
-        terms = Composer()
+        terms, count = Composer(), 0
         for name in [each.name for each in self._parameters]:
             number = _TERM.fullmatch(name)
             term = self._find(name) if number else None
             if term is None or number is None:
                 continue
+            count += 1
             operator = self._find(f"terms-{number[1]}-operator")
             written = spell(operator.value).strip() if operator else "AND"
             terms.join("ANDNOT" if written == "NOT" else "OR" if written == "OR" else "AND", term.place)
             terms.copy(self._read_value(term, self._find(f"terms-{number[1]}-field")))
         if terms:
-            self._query.copy(_enclose(terms.letters, self._start))
+            self._query.copy(_enclose(terms.letters, self._start) if count > 1 else terms.letters)
         self._limit(list(self._list_archives()), self._start)
         self._limit_dates()
         return self._finish("a search of arXiv's pages")

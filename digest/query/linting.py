@@ -56,13 +56,20 @@ def lint_query(
         notes.append(Note(NoteKind.READ_AS, 0, message))
     for term in terms:
         notes += remark_on_term(term)
-    return tuple(sorted(dict.fromkeys(notes), key=lambda note: note.position))
+    is_known_there = not _is_ours_alone(query)
+    kept = [note for note in notes if is_known_there or note.kind is not NoteKind.ARXIV_DIFFERS]
+    return tuple(sorted(dict.fromkeys(kept), key=lambda note: note.position))
+
+
+def _is_ours_alone(query: Query) -> bool:
+    """Tell whether arXiv was never asked in these words: they are ours, for a page or a list that was pasted."""
+    return bool(query.pasted_as) and not _SEARCH_INTERFACE.search(query.text)
 
 
 def _compare_readings(query: Query, terms: list[Term]) -> Iterator[Note]:
     """Yield how arXiv would read the query, where that is something else."""
-    if query.pasted_as and not _SEARCH_INTERFACE.search(query.text):
-        return  # arXiv has never been asked in these words
+    if _is_ours_alone(query):
+        return
     persons = [term for term in terms if term.token.prefix is Prefix.PERSON]
     if persons:
         message = "author: is known here alone; arXiv is asked for names like it"
