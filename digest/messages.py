@@ -146,6 +146,7 @@ class Links:
         web_view: the whole digest as a page.
         feed: the subscription's feed.
         home: the installation's front page.
+        refs: what `/2611.14886.bib` or `.ris` is put behind for a paper's BibTeX or RIS.
     """
 
     unsubscribe: str = ""
@@ -153,6 +154,7 @@ class Links:
     web_view: str = ""
     feed: str = ""
     home: str = ""
+    refs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +238,7 @@ class Feed:
         home_url: a page about it, "" where there is none.
         entries: newest first.
         notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
+        refs_url: as `Links.refs`, "" where no server answers.
     """
 
     id: str
@@ -245,6 +248,7 @@ class Feed:
     home_url: str
     entries: tuple[FeedEntry, ...]
     notice: str = ""
+    refs_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

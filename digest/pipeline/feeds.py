@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from digest.errors import DigestError
 from digest.excluding import read_exclusion
-from digest.pipeline.links import make_links
+from digest.pipeline.links import make_links, make_refs_url
 from digest.pipeline.matching_step import readable
 from digest.planning.feeds import FEED_DAYS, FEED_ENTRIES, plan_feed
 from digest.store import matches as match_store
@@ -47,6 +47,7 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
         tag=f"{host},{due.created_at:%Y}",
         self_url=self_url,
         home_url=site.config.web.base_url,
+        refs_url=make_refs_url(site.config),
     )
 
 

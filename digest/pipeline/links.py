@@ -66,7 +66,18 @@ class LinkMaker:
             unsubscribe_mail=f"mailto:{back_to}?subject={subject}" if is_mail and back_to else "",
             web_view=f"{base}/d/{self.web_token(subscription, slot)}" if base else "",
             home=base,
+            refs=make_refs_url(self.config),
         )
+
+
+def make_refs_url(config: Config) -> str:
+    """Return the address below which papers are served as BibTeX and RIS, "" for none.
+
+    It is public, so there is none where arXiv is asked for saved queries alone: what is stored there would
+    tell anybody what somebody looks for.
+    """
+    base = config.web.base_url.rstrip("/")
+    return f"{base}/refs" if base and config.arxiv.source == "harvest" else ""
 
 
 def make_links(conn: Connection, config: Config) -> LinkMaker:

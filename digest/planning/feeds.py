@@ -31,6 +31,7 @@ def plan_feed(
     tag: str,
     self_url: str = "",
     home_url: str = "",
+    refs_url: str = "",
 ) -> Feed:
     """Make a feed from committed matches; the same rows always make the same feed.
 
@@ -44,6 +45,7 @@ def plan_feed(
         tag: authority and date of `tag:` URIs (RFC 4151), such as `digest.example.org,2026`.
         self_url: the feed's own address, "" where it is not known.
         home_url: a page about it, "" where there is none.
+        refs_url: where references of single papers are served, "" for nowhere.
     """
     by_paper: dict[int, list[tuple[StoredChange, datetime]]] = {}
     for change, at in sorted(matched, key=lambda pair: pair[0].id):
@@ -59,6 +61,7 @@ def plan_feed(
         self_url=self_url,
         home_url=home_url,
         entries=tuple(entries),
+        refs_url=refs_url,
         notice="" if entries else f"Nothing has matched {title} yet; papers appear here once something does.",
     )
 

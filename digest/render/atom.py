@@ -14,6 +14,7 @@ from digest.render.feed_entries import (
     LANGUAGE,
     NOT_REVIEWED,
     NOTICE_TITLE,
+    find_reference,
     name_notice,
     view_entry,
     write_content,
@@ -30,6 +31,10 @@ _ATOM = "http://www.w3.org/2005/Atom"
 # The default namespace has no prefix, which lxml asks to be written so and its stubs do not know.
 _NAMESPACES: dict[str, str] = {None: _ATOM}  # type: ignore[dict-item]  # see above
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_REFERENCES = {
+    "bib": ("application/x-bibtex", "BibTeX"),
+    "ris": ("application/x-research-info-systems", "RIS"),
+}
 _CATEGORY_SCHEME = "http://arxiv.org/schemas/atom"
 
 
@@ -55,12 +60,12 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
     if feed.notice:
         _add_notice(root, feed)
     for entry in feed.entries:
-        _add_entry(root, templates, entry)
+        _add_entry(root, templates, feed, entry)
     etree.indent(root)
     return etree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
 
 
-def _add_entry(root: etree._Element, templates: Templates, entry: FeedEntry) -> None:
+def _add_entry(root: etree._Element, templates: Templates, feed: Feed, entry: FeedEntry) -> None:
     paper, view = entry.entry.paper, view_entry(entry)
     element = _add(root, "entry")
     _add(element, "id", entry.id)
@@ -69,12 +74,15 @@ def _add_entry(root: etree._Element, templates: Templates, entry: FeedEntry) -> 
     _add(element, "published", write_moment(entry.published))
     _add_link(element, view.url, rel="alternate", type="text/html")
     _add_link(element, view.pdf_url, rel="related", type="application/pdf")
+    # Not "alternate": readers open that, and RFC 4287 (§4.1.2) keeps it for the same text in another form.
+    for suffix, (media_type, title) in _REFERENCES.items():
+        _add_link(element, find_reference(feed, view, suffix), rel="related", type=media_type, title=title)
     for author in paper.authors:
         _add(_add(element, "author"), "name", show_plain(author.name) or "unknown")
     for category in paper.categories:
         _add(element, "category", term=clean_text(category), scheme=_CATEGORY_SCHEME)
     _add(element, "summary", write_summary(view), type="text")
-    _add(element, "content", write_content(templates, view), type="html")
+    _add(element, "content", write_content(templates, feed, view), type="html")
 
 
 def _add_notice(root: etree._Element, feed: Feed) -> None:

@@ -120,7 +120,9 @@ def _make_slack_pages(sample: _Sample) -> Iterator[DataclassInstance]:
 
 def _make_feed_entries(sample: _Sample) -> Iterator[DataclassInstance]:
     for paper in sample.papers:
-        yield contexts.FeedEntryContext(paper, paper.show_abstract())
+        refs = f"{sample.links.refs}/{paper.id}" if sample.links.refs else ""
+        bibtex_url, ris_url = (f"{refs}.{suffix}" if refs else "" for suffix in ("bib", "ris"))
+        yield contexts.FeedEntryContext(paper, paper.show_abstract(), bibtex_url, ris_url)
 
 
 def _make_terminals(sample: _Sample) -> Iterator[DataclassInstance]:

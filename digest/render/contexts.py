@@ -136,10 +136,14 @@ class FeedEntryContext:
     Attributes:
         paper: the paper.
         abstract: its paragraphs as HTML.
+        bibtex_url: the paper as BibTeX, "" for nowhere.
+        ris_url: the paper as RIS, "" for nowhere.
     """
 
     paper: PaperView
     abstract: tuple[Markup, ...]
+    bibtex_url: str = ""
+    ris_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

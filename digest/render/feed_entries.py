@@ -32,9 +32,17 @@ def view_entry(entry: FeedEntry) -> PaperView:
     return PaperView(entry.entry, number=1)
 
 
-def write_content(templates: Templates, paper: PaperView) -> str:
+def find_reference(feed: Feed, paper: PaperView, suffix: str) -> str:
+    """Return the address of a paper as `bib` or `ris`, "" where no server answers."""
+    return f"{feed.refs_url}/{paper.id}.{suffix}" if feed.refs_url else ""
+
+
+def write_content(templates: Templates, feed: Feed, paper: PaperView) -> str:
     """Return an entry's content as HTML on its own."""
-    rendered = templates.render("feed/entry.html", FeedEntryContext(paper, paper.show_abstract()))
+    bibtex_url, ris_url = (find_reference(feed, paper, suffix) for suffix in ("bib", "ris"))
+    rendered = templates.render(
+        "feed/entry.html", FeedEntryContext(paper, paper.show_abstract(), bibtex_url, ris_url)
+    )
     return clean_markup(rendered).strip()
 
 

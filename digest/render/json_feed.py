@@ -42,19 +42,19 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
         "description": f"{ACKNOWLEDGEMENT} {NOT_REVIEWED}",
         "language": LANGUAGE,
         "authors": [{"name": AUTHOR}],
-        "items": [*_write_notice_item(feed), *(_write_item(templates, entry) for entry in feed.entries)],
+        "items": [*_write_notice_item(feed), *(_write_item(templates, feed, entry) for entry in feed.entries)],
     }
     return (json.dumps(_drop_empty(document), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
 
 
-def _write_item(templates: Templates, entry: FeedEntry) -> dict[str, Any]:
+def _write_item(templates: Templates, feed: Feed, entry: FeedEntry) -> dict[str, Any]:
     paper, view = entry.entry.paper, view_entry(entry)
     return _drop_empty(
         {
             "id": entry.id,
             "url": view.url,
             "title": view.full_title,
-            "content_html": write_content(templates, view),
+            "content_html": write_content(templates, feed, view),
             "summary": write_summary(view),
             "date_published": write_moment(entry.published),
             "date_modified": write_moment(entry.updated),

@@ -26,6 +26,7 @@ SAMPLE_LINKS = Links(
     web_view="https://digest.example.org/d/VGFpbCBsYXRlbmN5IGZpcg",
     feed="https://digest.example.org/f/U29tZSBzZWNyZXQgZmVlZC.atom",
     home="https://digest.example.org/",
+    refs="https://digest.example.org/refs",
 )
 
 _ABSTRACT = (

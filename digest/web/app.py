@@ -17,6 +17,7 @@ from digest.web.guards import AccessLog, BodyLimit, SecurityHeaders
 from digest.web.health import show_liveness, show_metrics, show_readiness
 from digest.web.leaving import ask_to_leave, leave
 from digest.web.reading import show_digest, show_home
+from digest.web.referring import serve_reference
 from digest.web.shell import Pages, Shell, answer_any_error, answer_digest_error, answer_http_error
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None =
             Route("/u/{token}", ask_to_leave, methods=["GET"]),
             Route("/u/{token}", leave, methods=["POST"]),
             Route("/d/{token}", show_digest),
+            Route("/refs/{name:path}", serve_reference),
             Route("/livez", show_liveness),
             Route("/readyz", show_readiness),
             Route("/metrics", show_metrics),

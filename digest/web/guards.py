@@ -24,7 +24,9 @@ BODY_LIMIT = 64 * 1024
 BODY_SECONDS = 10.0
 """How long a body may take to arrive."""
 
-_SECRET_PREFIXES = ("f", "u", "d")
+_PREFIXES = ("f", "u", "d", "refs")
+"""Of the pages below the first three the rest of the path is a secret; of papers it tells what somebody reads."""
+
 _KNOWN = frozenset({"/", "/livez", "/readyz", "/metrics"})
 
 
@@ -152,4 +154,4 @@ def name_path(path: str) -> str:
     if path in _KNOWN:
         return path
     prefix, _, rest = path.removeprefix("/").partition("/")
-    return f"/{prefix}/…" if prefix in _SECRET_PREFIXES and rest else "(no such page)"
+    return f"/{prefix}/…" if prefix in _PREFIXES and rest else "(no such page)"

@@ -9,6 +9,7 @@ from starlette.responses import HTMLResponse
 from digest import signing
 from digest.messages import Links
 from digest.pipeline.covering import load_whole_coverage
+from digest.pipeline.links import make_refs_url
 from digest.render.contexts import HomeContext
 from digest.render.dates import write_day
 from digest.store import digests as digest_store
@@ -48,7 +49,8 @@ def show_digest(request: Request) -> Response:
         if token is None or token.digest_id is None or has_ended:
             return shell.pages.fail(404)
         digest = digest_store.load_digest(conn, token.digest_id)
-    return HTMLResponse(site.renderer.render_page(digest, Links(home=site.config.web.base_url)))
+    links = Links(home=site.config.web.base_url, refs=make_refs_url(site.config))
+    return HTMLResponse(site.renderer.render_page(digest, links))
 
 
 def _describe(coverage: Coverage) -> str:

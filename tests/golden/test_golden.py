@@ -70,7 +70,7 @@ def test_slack_messages_look_as_they_did(
 
 @pytest.mark.parametrize("name", DIGESTS)
 def test_pages_look_as_they_did(renderer: Renderer, golden: Golden, name: str) -> None:
-    page = renderer.render_page(DIGESTS[name], Links(feed=SAMPLE_LINKS.feed))
+    page = renderer.render_page(DIGESTS[name], Links(feed=SAMPLE_LINKS.feed, refs=SAMPLE_LINKS.refs))
     golden(f"{name}.page.html", _without_crowd(page))
 
 
@@ -99,6 +99,7 @@ def _make_feed(name: str) -> Feed:
             for number, entry in enumerate(entries)
         ),
         notice="" if entries else "Nothing has matched yet. This feed fills from the next mailing on.",
+        refs_url=SAMPLE_LINKS.refs,
     )
 
 

@@ -28,8 +28,21 @@ def paths(desk: Desk) -> list[str]:
         "/livez",
         "/readyz",
         "/metrics",
+        f"/refs/{PAPERS[0].id}.bib",
+        f"/refs/{PAPERS[0].id}.ris",
     ]
-    return [*known, "/f/x.atom", "/u/x", "/d/x", "/nothing", "/f/", "/u/"]
+    return [
+        *known,
+        "/refs/2611.99999.bib",
+        "/refs/x.bib",
+        "/refs/",
+        "/f/x.atom",
+        "/u/x",
+        "/d/x",
+        "/nothing",
+        "/f/",
+        "/u/",
+    ]
 
 
 def dump(desk: Desk) -> list[str]:

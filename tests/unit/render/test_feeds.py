@@ -36,6 +36,7 @@ def make_feed(entries: Sequence[DigestEntry], notice: str = "") -> Feed:
             for number, entry in enumerate(entries)
         ),
         notice=notice,
+        refs_url="https://digest.example.org/refs",
     )
 
 
@@ -43,7 +44,7 @@ FEEDS = {
     "ordinary": make_feed(sample_digest().entries),
     "odd": make_feed(odd_entries()),
     "empty": make_feed((), notice="Nothing has matched yet. This feed fills from the next mailing on."),
-    "unserved": replace(make_feed(sample_digest().entries), self_url="", home_url=""),
+    "unserved": replace(make_feed(sample_digest().entries), self_url="", home_url="", refs_url=""),
 }
 
 
@@ -97,6 +98,26 @@ def test_an_entry_names_the_paper_in_every_detail(renderer: Renderer) -> None:
     assert (found.published, found.updated) == ("2026-11-20T02:47:00Z", "2026-11-20T03:47:00Z")
     assert "P\u0131nar Örnek (Made-up University), Second" in found.content[0].value
     assert "10<sup>−3</sup> s" in found.content[0].value
+
+
+def test_an_entry_names_where_its_references_are(renderer: Renderer) -> None:
+    (found,) = feedparser.parse(renderer.render_atom(make_feed([make_entry(12)]))).entries
+    related = {link.type: link.href for link in found.links if link.rel == "related"}
+    assert related == {
+        "application/pdf": "https://arxiv.org/pdf/2611.15012v1",
+        "application/x-bibtex": "https://digest.example.org/refs/2611.15012.bib",
+        "application/x-research-info-systems": "https://digest.example.org/refs/2611.15012.ris",
+    }
+    for address in list(related.values())[1:]:
+        assert f'href="{address}"' in found.content[0].value
+        (item,) = json.loads(renderer.render_json_feed(make_feed([make_entry(12)])))["items"]
+        assert f'href="{address}"' in item["content_html"]
+
+
+def test_a_feed_that_no_server_stands_behind_names_no_references(renderer: Renderer) -> None:
+    body = renderer.render_atom(FEEDS["unserved"]) + renderer.render_json_feed(FEEDS["unserved"])
+    assert b"refs" not in body
+    assert b"BibTeX" not in body
 
 
 def test_an_entry_keeps_its_id_when_the_paper_gets_a_version(renderer: Renderer) -> None:

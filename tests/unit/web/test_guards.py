@@ -25,6 +25,10 @@ def test_an_unknown_path_is_not_logged_at_all(path: str) -> None:
     assert name_path(f"/x{path}") == "(no such page)"
 
 
+def test_which_paper_somebody_looks_up_is_not_logged() -> None:
+    assert name_path("/refs/2611.14886.bib") == "/refs/…"
+
+
 @pytest.mark.parametrize("path", ["/", "/livez", "/readyz"])
 def test_pages_without_a_secret_are_logged_by_name(path: str) -> None:
     assert name_path(path) == path

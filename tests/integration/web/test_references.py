@@ -1,0 +1,90 @@
+"""A stored paper for a reference manager: at an address that is no secret, and changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import feedparser
+import httpx
+import pytest
+from pybtex.database import parse_string
+
+from digest.pipeline import run_pass
+from tests.integration.web.conftest import Desk
+from tests.integration.web.world import PAPERS, live_in, served
+
+ID = PAPERS[0].id
+
+
+def test_a_paper_is_served_as_bibtex(shared: Desk) -> None:
+    answer = shared.http.get(f"/refs/{ID}.bib")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/x-bibtex; charset=utf-8"
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="Example2026-{ID}.bib"'
+    (entry,) = parse_string(answer.text, "bibtex").entries.values()
+    assert (entry.fields["eprint"], entry.fields["abstract"]) == (ID, PAPERS[0].abstract)
+
+
+def test_a_paper_is_served_as_ris(shared: Desk) -> None:
+    answer = shared.http.get(f"/refs/{ID}.ris")
+    assert answer.headers["Content-Type"] == "application/x-research-info-systems; charset=utf-8"
+    assert answer.text.startswith("TY  - UNPB\r\n")
+
+
+def test_whoever_has_it_is_told_so(shared: Desk) -> None:
+    tag = shared.http.get(f"/refs/{ID}.bib").headers["ETag"]
+    again = shared.http.get(f"/refs/{ID}.bib", headers={"If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    assert shared.http.get(f"/refs/{ID}.ris", headers={"If-None-Match": tag}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "2611.99999.bib",
+        f"{ID}",
+        f"{ID}.txt",
+        f"{ID}v1.bib",
+        f"arXiv:{ID}.bib",
+        "x.ris",
+        ".bib",
+        f"{ID}.bib/",
+        "../x.bib",
+    ],
+)
+def test_what_is_no_stored_paper_is_not_found(shared: Desk, name: str) -> None:
+    assert shared.http.get(f"/refs/{name}").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_references_are_only_read(shared: Desk, method: str) -> None:
+    assert shared.http.request(method, f"/refs/{ID}.bib").status_code == 405
+
+
+def test_page_and_feed_lead_to_the_references_of_every_paper(shared: Desk) -> None:
+    base = shared.site.config.web.base_url
+    page = shared.http.get(f"/d/{shared.links.web_token('perf-team', 'run:2')}").text
+    found = feedparser.parse(shared.http.get(shared.feed_path()).content)
+    for paper in PAPERS:
+        for suffix in ("bib", "ris"):
+            address = f"{base}/refs/{paper.id}.{suffix}"
+            assert f'href="{address}"' in page
+            assert any(link.href == address for entry in found.entries for link in entry.links)
+
+
+def test_where_only_matches_are_stored_nobody_can_ask_what_is(tmp_path: Path) -> None:
+    with live_in(tmp_path) as world:
+        world.write_config(extra="")
+        path = tmp_path / "digest.toml"
+        path.write_text(path.read_text().replace("[arxiv]\n", '[arxiv]\nsource = "query"\n'))
+        site = world.open()
+        try:
+            run_pass(site)
+            with served(site) as url:
+                assert httpx.get(f"{url}/refs/{ID}.bib").status_code == 404
+                token = world.links(site).feed_token("perf-team", 0)
+                feed = httpx.get(f"{url}/f/{token}.atom").text
+            assert ID in feed
+            assert "/refs" not in feed
+        finally:
+            site.close()
