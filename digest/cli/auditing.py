@@ -78,28 +78,27 @@ def _print(asked: NamedQuery, done: Audit, examples: int) -> None:
 
 
 def _print_classes(done: Audit) -> None:
-    from digest.planning.auditing import EXPLANATIONS  # noqa: PLC0415 - the same
-
     rows = []
     for kind, number in done.counts.items():
         found = sum(one.is_found for one in done.differences if one.kind is kind)
         name = click.style(kind, fg="red", bold=True) if kind.is_alarming else str(kind)
-        rows.append([name, f"{found or '–':>5}", f"{number - found or '–':>4}", EXPLANATIONS[kind]])
-    print_table(("WHY", "ARXIV", "HERE", ""), rows, empty="")
+        rows.append([name, f"{found or '–':>13}", f"{number - found or '–':>9}"])
+    print_table(("WHY", "AT ARXIV ONLY", "HERE ONLY"), rows, empty="")
 
 
 def _print_examples(differences: Sequence[Difference], most: int) -> None:
     from digest import tex  # noqa: PLC0415 - the same
     from digest.cli.wording import cut  # noqa: PLC0415 - the same
 
-    if not most:
-        return
-    click.echo(f"\n{click.style(differences[0].kind, bold=True)}")
+    from digest.planning.auditing import EXPLANATIONS  # noqa: PLC0415 - the same
+
+    kind = differences[0].kind
+    click.echo(f"\n{click.style(kind, bold=True)}: {EXPLANATIONS[kind]}")
     for one in differences[:most]:
         side = "at arXiv only" if one.is_found else "here only"
         more = f" (with {', '.join(one.because[1:])})" if one.because else ""
-        click.echo(f"  {one.id!s:<12}{side:<14}{cut(tex.to_plain(one.title), _WIDEST_TITLE)}{more}")
-    if len(differences) > most:
+        click.echo(f"  {one.id!s:<12}{side:<15}{cut(tex.to_plain(one.title), _WIDEST_TITLE)}{more}")
+    if most and len(differences) > most:
         click.echo(f"  … {len(differences) - most:,} more (--examples {len(differences)}, or --json)")
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _LABEL = 16
 _WIDEST = 84
 _NARROWEST_COLUMN = 30
+_LONGEST_COMMAND = 400
 _LEAD = 24
 """Letters of a long query shown before the place that is meant."""
 
@@ -33,7 +34,7 @@ _LEAD = 24
 @json_option
 @click.pass_context
 def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bool) -> None:
-    """Say how QUERY is read, what arXiv is asked, and what to look out for.
+    """Say how QUERY is read, what arXiv is asked, what to look out for.
 
     QUERY is a saved query's name, a query, an address of an arXiv search, or a list of authors. Where arXiv
     itself would read the same text otherwise, both readings stand side by side.
@@ -110,10 +111,10 @@ def _print(query: Query, notes: Sequence[Note], theirs: ArxivReading) -> None:
             _print_lines("", point_at(query.text, [note.position], _WIDEST))
     if has_two:
         _print_readings(query, theirs)
-    elif not any(note.kind is NoteKind.ARXIV_DIFFERS for note in notes):
+    elif not query.pasted_as and not any(note.kind is NoteKind.ARXIV_DIFFERS for note in notes):
         _print_wrapped("at arXiv", "its own search would read this the same way")
-    if not query.pasted_as:
-        click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.text.split()))}")
+    if len(query.expression) <= _LONGEST_COMMAND:
+        click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.expression.split()))}")
 
 
 def _has_two_readings(query: Query, theirs: ArxivReading) -> bool:

@@ -99,7 +99,7 @@ def walk_clauses(node: Node, paper: AnalysedPaper, depth: int = 0) -> Iterator[C
             yield Clause("not", depth, is_met)
             yield from walk_clauses(operand, paper, depth + 1)
         case And(operands) | Or(operands):
-            yield Clause("all of" if isinstance(node, And) else "one of", depth, is_met)
+            yield Clause("all of" if isinstance(node, And) else "any of", depth, is_met)
             for operand in operands:
                 yield from walk_clauses(operand, paper, depth + 1)
 

@@ -43,10 +43,10 @@ _WIDEST_REASON = 200
 def diff(
     ctx: click.Context, old: str, new: str, *, days: int, papers: int, source: str | None, as_json: bool
 ) -> None:
-    """Show what query NEW gains and loses against OLD over the same days.
+    """Show what query NEW gains and loses against query OLD.
 
-    Each is a saved query's name, or a query. Every paper comes with the clause through which it was gained
-    or lost.
+    Both are looked at over the same days. Each is a saved query's name, or a query. Every paper comes with
+    the clause through which it was gained or lost.
 
     \b
     digest query diff gpu 'ti:GPU OR abs:GPU OR abs:accelerator'

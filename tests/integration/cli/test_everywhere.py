@@ -18,7 +18,6 @@ LOOKING = [
     ["replay"],
     ["query", "list"],
     ["query", "history", "perf"],
-    ["query", "explain", "perf", "2611.15012"],
     ["subscription", "list"],
     ["subscription", "show", "perf-team"],
     ["feed", "list"],
@@ -26,6 +25,14 @@ LOOKING = [
     ["delivery", "list"],
     ["delivery", "show", "10"],
 ]
+
+WORKBENCH = [
+    ["query", "check", "perf"],
+    ["query", "preview", "perf", "--days", "7"],
+    ["query", "diff", "perf", "gpu", "--days", "7"],
+    ["query", "explain", "perf", "2611.15012"],
+]
+"""Commands that need no installation: without one they ask arXiv."""
 
 EDITING = [
     ["subscription", "pause", "gpu-mail"],
@@ -46,7 +53,7 @@ def read_all(path: Path) -> dict[str, list[tuple[object, ...]]]:
     return rows
 
 
-@pytest.mark.parametrize("command", LOOKING, ids=" ".join)
+@pytest.mark.parametrize("command", [*LOOKING, *WORKBENCH], ids=" ".join)
 def test_looking_changes_nothing_and_speaks_json(world: World, digest: Shell, command: list[str]) -> None:
     before = read_all(world.folder / "digest.db")
     digest(*command)
@@ -67,7 +74,7 @@ def test_without_a_database_each_says_what_makes_it_and_makes_none(
 def test_looking_and_editing_work_beside_a_running_worker(world: World, digest: Shell) -> None:
     store = world.open_store()
     with hold_worker(store):
-        for command in [*LOOKING, *EDITING[:-1]]:
+        for command in [*LOOKING, *WORKBENCH, *EDITING[:-1]]:
             digest(*command)
     store.close()
 

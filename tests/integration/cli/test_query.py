@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.integration.cli.conftest import Shell
@@ -49,37 +51,96 @@ def test_a_query_nobody_follows_is_told(world: World, digest: Shell) -> None:
     assert "unreadable      nobody follows it" in digest("query", "list").out
 
 
-def test_checking_shows_how_a_query_is_read_and_what_arxiv_is_asked(digest: Shell) -> None:
-    assert digest("query", "check", "cat:cs.PF and abs:GPU OR ti:x").lines == [
-        "read as         (cat:cs.PF AND abs:gpu) OR ti:x",
+def test_checking_shows_the_tree_the_one_form_and_what_arxiv_is_asked(digest: Shell) -> None:
+    assert digest("query", "check", "(cat:cs.PF AND abs:GPU) OR ti:x").lines == [
+        "read as         any of",
+        "                  all of",
+        "                    cat:cs.PF",
+        "                    abs:gpu",
+        "                  ti:x",
+        "in one form     (abs:gpu AND cat:cs.PF) OR ti:x",
         "arXiv is asked  ((abs:gpu AND cat:cs.PF) OR ti:x)",
-        'see papers      digest try "cat:cs.PF and abs:GPU OR ti:x"',
+        "at arXiv        its own search would read this the same way",
+        'see more        digest query preview "(cat:cs.PF AND abs:GPU) OR ti:x"',
     ]
 
 
 def test_checking_points_at_what_may_be_meant_otherwise(digest: Shell) -> None:
     said = digest("query", "check", "cat:cs.PFF the\ngpu")
-    assert said.lines[2:5] == [
-        "note            'cs.PFF' is no category of arXiv; did you mean cs.PF?",
+    note = said.lines.index("note            'cs.PFF' is no category of arXiv; did you mean cs.PF?")
+    assert said.lines[note + 1 : note + 3] == [
         "                cat:cs.PFF the gpu",
         "                    ^",
     ]
     assert "note            'the' is too common to search for and was left out" in said.lines
-    assert said.lines[-2] == "                           ^"
+
+
+def test_checking_shows_both_readings_where_arxiv_reads_otherwise(digest: Shell) -> None:
+    lines = digest("query", "check", "cat:cs.PF AND abs:GPU OR ti:x").lines
+    start = lines.index("two readings    arXiv's own search would read the same text otherwise")
+    assert lines[start + 1 : start + 7] == [
+        "                here                            at arXiv",
+        "                any of                          all of",
+        "                  all of                          cat:cs.PF",
+        "                    cat:cs.PF                     any of",
+        "                    abs:gpu                         abs:gpu",
+        "                  ti:x                              ti:x",
+    ]
+
+
+def test_checking_a_text_arxiv_would_refuse_says_how(digest: Shell) -> None:
+    said = digest("query", "check", "abs:gpu ANDNOT NOT ti:x", "--json").json
+    assert said["at_arxiv"]["status"] in (200, 400, 500)
+    said = digest("query", "check", "NOT (abs:gpu OR ti:x)")
+    assert "arXiv itself would answer this with an error 500" in " ".join(said.out.split())
 
 
 def test_checking_as_json_gives_the_notes_with_their_places(digest: Shell) -> None:
     said = digest("query", "check", "--json", 'abs:"tail latency" cat:cs.PX').json
     assert said["read_as"] == 'abs:"tail latency" AND cat:cs.PX'
-    assert [note["kind"] for note in said["notes"]] == ["missing operator", "unknown category"]
-    assert said["notes"][1]["position"] == 23
+    kinds = [note["kind"] for note in said["notes"]]
+    assert {"missing operator", "unknown category", "arXiv differs"} <= set(kinds)
+    assert said["notes"][kinds.index("unknown category")]["position"] == 23
+    assert said["at_arxiv"]["read_as"] == 'abs:"tail latency" OR cat:cs.PX'
+    assert said["at_arxiv"]["is_same"] is False
+
+
+@pytest.mark.usefixtures("world")
+def test_checking_takes_a_saved_querys_name(digest: Shell) -> None:
+    assert "in one form     abs:gpu OR ti:gpu" in digest("query", "check", "gpu").lines
+
+
+def test_checking_reads_a_query_from_a_file(fresh: Path, digest: Shell) -> None:
+    (fresh / "query.txt").write_text("\ufeffcat:cs.PF\n  AND abs:GPU\n", encoding="utf-8")
+    assert "in one form     abs:gpu AND cat:cs.PF" in digest("query", "check", "--file", "query.txt").lines
+
+
+def test_checking_makes_a_query_of_the_authors_of_a_bib_file(fresh: Path, digest: Shell) -> None:
+    (fresh / "mine.bib").write_text(
+        "@article{a, author = {Solvane, Ingrith and Wen Mistralund}}", encoding="utf-8"
+    )
+    said = digest("query", "check", "--file", "mine.bib", "--json").json
+    assert said["canonical"] == 'author:"ingrith solvane" OR author:"wen mistralund"'
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("arguments", [[], ["cat:cs.PF", "--file", "x"], ["--file", "missing"]])
+def test_checking_nothing_or_two_things_or_no_file_is_a_mistake(digest: Shell, arguments: list[str]) -> None:
+    assert digest("query", "check", *arguments, expect=2).err.startswith("error: ")
+
+
+def test_a_broken_configuration_keeps_nobody_from_checking(fresh: Path, digest: Shell) -> None:
+    (fresh / "digest.toml").write_text("[arxiv\n", encoding="utf-8")
+    said = digest("query", "check", "cat:cs.PF")
+    assert said.err.startswith("note: ")
+    assert "in one form     cat:cs.PF" in said.lines
 
 
 @pytest.mark.parametrize("text", ['ti:"a \\ b"', "au:O'Neil", 'ti:"$x$"', "a OR `b`"])
 def test_the_command_to_go_on_with_is_quoted_for_a_shell(digest: Shell, text: str) -> None:
     import shlex  # noqa: PLC0415 - this test alone
 
-    (line,) = (line for line in digest("query", "check", text).lines if line.startswith("see papers"))
+    (line,) = (line for line in digest("query", "check", text).lines if line.startswith("see more"))
     assert shlex.split(line)[-1] == text
 
 
@@ -145,24 +206,27 @@ def test_a_misspelt_name_is_answered_with_the_nearest(digest: Shell) -> None:
 
 @pytest.mark.usefixtures("world")
 def test_explaining_shows_each_clause_with_the_words_that_met_it(digest: Shell) -> None:
-    assert digest("query", "explain", "gpu", "arXiv:2611.15012v1").lines == [
+    said = digest("query", "explain", "gpu", "arXiv:2611.15012v1").lines
+    assert said[:5] == [
         "2611.15012v1  Tail latency below 10⁻³ s on shared GPUs",
-        "matches  ti:GPU OR abs:GPU",
-        "  ✓ one of",
-        "    ✓ ti:gpu   “GPUs” in title",
-        "    ✓ abs:gpu   “GPU” in abstract",
+        "matches  gpu: ti:GPU OR abs:GPU",
+        "  ✓ any of",
+        "    ✓ ti:gpu",
+        "        title: Tail latency below 10⁻³ s on shared [GPUs]",
     ]
+    assert "of a shared [GPU] comes from" in said[6]
 
 
 @pytest.mark.usefixtures("world")
 def test_explaining_shows_what_was_not_met_too(digest: Shell) -> None:
     said = digest("query", "explain", "cat:cs.PF ANDNOT (abs:gpu OR ti:zebra)", "2611.15012")
-    assert said.lines[1:] == [
+    assert [line for line in said.lines[1:] if ": " not in line] == [
         "does not match  cat:cs.PF ANDNOT (abs:gpu OR ti:zebra)",
+        "it has abs:gpu, which is excluded",
         "  ✗ all of",
         "    ✓ cat:cs.PF",
         "    ✗ not",
-        "      ✓ one of",
+        "      ✓ any of",
         "        ✓ abs:gpu",
         "        ✗ ti:zebra",
     ]
@@ -173,11 +237,11 @@ def test_explaining_as_json_says_the_same(digest: Shell) -> None:
     said = digest("query", "explain", "perf", "2611.15012", "--json").json
     assert said["matches"] is True
     assert said["clauses"] == [{"clause": "cat:cs.PF", "depth": 0, "is_met": True}]
-    assert said["reasons"] == [{"clause": "cat:cs.PF", "places": ["“cs.PF” in categories"]}]
-
-
-@pytest.mark.usefixtures("world")
-def test_explaining_a_paper_that_is_not_stored_says_where_to_ask(digest: Shell) -> None:
-    said = digest("query", "explain", "perf", "2601.00001", expect=2)
-    assert "2601.00001 is not stored here" in said.err
-    assert 'digest try "id:2601.00001"' in said.err
+    assert said["reasons"] == [
+        {
+            "clause": "cat:cs.PF",
+            "places": ["“cs.PF” in categories"],
+            "spans": [{"field": "categories", "index": 0, "start": 0, "end": 5}],
+        }
+    ]
+    assert said["is_stored"] is True

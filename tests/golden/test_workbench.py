@@ -1,0 +1,52 @@
+"""What the commands around a query print, in a terminal of a hundred columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.golden.conftest import Golden
+from tests.integration.cli.conftest import (  # noqa: F401 - fixtures are found by their names here
+    Shell,
+    _fortnight,
+    _logging_as_it_was,
+    digest,
+    world,
+)
+from tests.integration.cli.lively import World
+
+SHOWN = {
+    "check": ["check", "cat:cs.PF and abs:GPU OR (ti:the Schrödinger) ANDNOT au:del_maestro"],
+    "check-authors": ["check", "Lindquell, Keiko\nMistralund, Wen\nAbrelund, Zoë"],
+    "preview-store": ["preview", "gpu", "--days", "14", "--papers", "2"],
+    "preview-arxiv": ["preview", "cat:cs.PF ANDNOT ti:latency", "--days", "30", "--papers", "1"],
+    "preview-nothing": ["preview", "abs:zebra AND cat:cs.PF", "--days", "7"],
+    "diff": ["diff", "cat:cs.PF ANDNOT cat:cs.DC", "cat:cs.PF AND abs:GPU", "--from", "store", "--papers", "2"],
+    "explain": ["explain", "gpu", "2611.15012"],
+    "explain-not": ["explain", "abs:zebra OR (cat:cs.PF ANDNOT (abs:gpu OR ti:okapi))", "2611.15012"],
+}
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_workbench_looks_as_it_did(
+    digest: Shell,  # noqa: F811 - the fixture
+    golden: Golden,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    golden(f"query-{name}.terminal.txt", digest("query", *SHOWN[name]).out)
+
+
+def test_an_audit_looks_as_it_did(
+    world: World,  # noqa: F811 - the fixture
+    digest: Shell,  # noqa: F811 - the same
+    golden: Golden,
+) -> None:
+    world.arxiv.replace("2611.15012", announced=world.clock.now(), title="Tail latency", abstract="On paper.")
+    world.arxiv.replace("2611.14898", announced=world.clock.now(), title="Held back by a GPU")
+    golden("query-audit.terminal.txt", digest("query", "audit", "gpu", "--days", "30").out)

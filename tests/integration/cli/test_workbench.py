@@ -1,0 +1,222 @@
+"""The workbench around a query: how much it brings, what another wording changes, and why a paper matches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from digest.demo.archive import DemoPaper
+from digest.demo.library import make_library
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+
+@pytest.fixture(autouse=True)
+def _a_desk_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # where a pace is kept without a store
+
+
+def count_requests(world: World) -> int:
+    return len(world.arxiv.requests)
+
+
+def test_a_preview_comes_from_the_store_where_it_reaches_back(world: World, digest: Shell) -> None:
+    said = digest("query", "preview", "gpu", "--days", "14").out
+    assert "10 mailings, Sun 8 Nov to Thu 19 Nov; from what is stored here" in said
+    assert "about 1 paper in 2 mailings, none on 8 of 10; most on Thu 19 Nov: 3" in said
+    assert "ti:gpu         2 alone          0 by nothing else" in said
+    assert "2611.15012  Tail latency below 10⁻³ s on shared [GPUs]" in said
+    assert count_requests(world) == 0
+
+
+def test_a_preview_comes_from_arxiv_where_the_store_does_not_reach(world: World, digest: Shell) -> None:
+    said = digest("query", "preview", "abs:GPU ANDNOT ti:latency", "--days", "30")
+    assert "stored are the mailings since Sun 1 Nov (--from store); asking arXiv instead" in said.err
+    assert "30 days, Tue 20 Oct to Wed 18 Nov; from arXiv's search" in said.out
+    assert "days are those of submission (UTC)" in said.out
+    assert "as arXiv counts" in said.out
+    assert [visit.path for visit in world.arxiv.requests] == ["/api/query"] * 3
+
+
+def test_what_is_stored_is_enough_where_it_is_asked_for(world: World, digest: Shell) -> None:
+    said = digest("query", "preview", "gpu", "--from", "store")
+    assert "11 mailings, Thu 5 Nov to Thu 19 Nov" in said.out
+    assert count_requests(world) == 0
+
+
+@pytest.mark.usefixtures("world")
+def test_the_days_of_a_preview_sum_up_to_its_papers(digest: Shell) -> None:
+    for source in ("store", "arxiv"):
+        said = digest("query", "preview", "perf", "--from", source, "--json").json
+        assert said["source"] == source
+        assert sum(day["papers"] for day in said["days"]) == said["total"] == len(said["papers"])
+
+
+@pytest.mark.usefixtures("world")
+def test_the_store_and_arxiv_bring_the_same_papers(digest: Shell) -> None:
+    stored, asked = (
+        {paper["id"] for paper in digest("query", "preview", "perf", "--from", source, "--json").json["papers"]}
+        for source in ("store", "arxiv")
+    )
+    assert asked <= stored
+    assert len(stored - asked) <= 1, "only what was submitted after the last whole day"
+
+
+@pytest.mark.usefixtures("world")
+def test_a_query_that_brings_nothing_says_which_clause_is_never_met(digest: Shell) -> None:
+    said = digest("query", "preview", "abs:zebra AND cat:cs.PF", "--days", "7").lines
+    assert "no paper in 5 mailings" in said
+    assert "no paper of these mailings meets abs:zebra; without abs:zebra it would bring 7 papers" in said
+
+
+@pytest.mark.usefixtures("world")
+def test_a_name_that_is_nearly_a_saved_querys_is_read_as_a_query_with_a_note(digest: Shell) -> None:
+    said = digest("query", "preview", "perv", "--days", "7")
+    assert "no saved query is called 'perv' (there is 'perf')" in said.err
+    assert "no paper in 5 mailings" in said.out
+
+
+@pytest.mark.usefixtures("world")
+def test_a_terminal_without_blocks_gets_plain_bars(digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("digest.cli.previewing.can_show", lambda signs, encoding: False)  # noqa: ARG005 - its signature
+    lines = digest("query", "preview", "perf", "--days", "7").lines
+    assert "  Thu 19 Nov  6  ########################" in lines
+
+
+@pytest.mark.usefixtures("world")
+def test_a_difference_names_what_is_gained_and_lost_and_through_which_clause(digest: Shell) -> None:
+    said = digest("query", "diff", "cat:cs.PF ANDNOT cat:cs.DC", "cat:cs.PF AND abs:GPU", "--from", "store").lines
+    assert "1 paper gained, 6 lost, 1 kept" in said
+    gained = said.index("+ 2611.15012  Tail latency below 10⁻³ s on shared GPUs")
+    assert said[gained + 1].endswith("by cat:cs.PF, abs:gpu; for the old one it has cat:cs.DC, which is excluded")
+    assert any(line.endswith("by cat:cs.PF; for the new one it lacks abs:gpu") for line in said)
+
+
+@pytest.mark.usefixtures("world")
+def test_two_spellings_of_one_meaning_are_told_so(digest: Shell) -> None:
+    said = digest("query", "diff", "gpu", "abs:gpus OR ti:gpu OR abs:GPU", "--days", "7")
+    assert "Both mean the same" not in said.out
+    said = digest("query", "diff", "gpu", "abs:gpu OR ti:gpu", "--days", "7")
+    assert "Both mean the same, whatever comes." in said.out
+    assert "0 papers gained, 0 lost, 3 kept" in said.out
+
+
+def test_a_difference_asks_arxiv_once_where_the_store_does_not_reach(world: World, digest: Shell) -> None:
+    said = digest("query", "diff", "perf", "gpu", "--days", "60", "--json").json
+    assert said["source"] == "arxiv"
+    assert {paper["id"] for paper in said["gained"]}.isdisjoint(paper["id"] for paper in said["lost"])
+    assert count_requests(world) == 1
+
+
+def test_a_paper_that_is_not_stored_is_asked_of_arxiv_by_its_id(empty: World, digest: Shell) -> None:
+    said = digest("query", "explain", "perf", "2611.15012")
+    assert said.lines[0].endswith("(not stored here: as arXiv has it now)")
+    assert said.lines[1] == "matches  perf: cat:cs.PF"
+    assert count_requests(empty) == 1
+
+
+@pytest.mark.usefixtures("empty")
+def test_offline_nobody_is_asked(digest: Shell) -> None:
+    said = digest("query", "explain", "perf", "2611.15012", "--offline", expect=2)
+    assert "2611.15012 is not stored here" in said.err
+
+
+@pytest.mark.usefixtures("world")
+def test_a_paper_nobody_knows_is_named(digest: Shell) -> None:
+    assert "arXiv knows no paper 2601.00001" in digest("query", "explain", "perf", "2601.00001", expect=2).err
+
+
+def test_an_arxiv_that_cannot_be_reached_is_the_outside_worlds_fault(world: World, digest: Shell) -> None:
+    world.edit_config(f'api_url = "{world.arxiv.url}/api/query"', 'api_url = "http://127.0.0.1:1/api/query"')
+    for arguments in (
+        ["preview", "gpu", "--from", "arxiv"],
+        ["diff", "gpu", "perf", "--from", "arxiv"],
+        ["explain", "gpu", "2601.00001"],
+        ["audit", "gpu"],
+    ):
+        said = digest("query", *arguments, expect=4)
+        assert "arXiv can't be reached from here" in said.err
+        assert "digest demo" in said.err
+
+
+def test_a_database_of_another_release_is_left_alone(world: World, digest: Shell) -> None:
+    import sqlite3  # noqa: PLC0415 - this test alone
+
+    with sqlite3.connect(world.folder / "digest.db") as conn:
+        conn.execute("UPDATE alembic_version SET version_num = '9999'")
+    conn.close()
+    said = digest("query", "preview", "perf", "--days", "7")
+    assert "it is left alone" in said.err
+    assert "from arXiv's search" in said.out
+
+
+def test_an_audit_finds_no_difference_between_two_that_read_alike(world: World, digest: Shell) -> None:
+    said = digest("query", "audit", "perf", "--days", "14")
+    assert "here 8 papers, in arXiv's answer 8, in both 8" in said.out
+    assert "no difference" in said.lines
+    assert count_requests(world) == 1
+
+
+def test_an_audit_names_what_came_since_the_last_look(world: World, digest: Shell) -> None:
+    world.arxiv.add(_announce(world, "2611.19999", "A GPU for everyone"))
+    said = digest("query", "audit", "gpu", "--json").json
+    (found,) = said["differences"]
+    assert (found["id"], found["class"], found["only"]) == ("2611.19999", "since the last look", "arxiv")
+    assert said["is_clean"] is True
+
+
+def test_an_audit_names_another_version_at_arxiv(world: World, digest: Shell) -> None:
+    world.arxiv.replace("2611.15012", announced=world.clock.now(), title="Tail latency", abstract="On paper.")
+    said = digest("query", "audit", "gpu")
+    assert "version" in said.out
+    assert "2611.15012  here only" in said.out
+
+
+def test_an_audit_names_a_paper_that_was_lost_and_fails(world: World, digest: Shell) -> None:
+    number = int(max(paper["id"] for paper in digest("query", "preview", "cat:cs", "--json").json["papers"])[5:])
+    lost = f"2611.{number - 1:05}"
+    _forget(world, lost)
+    world.arxiv.replace(lost, announced=world.clock.now(), title="A GPU nobody told of")
+    said = digest("query", "audit", "gpu", expect=1)
+    assert "missed" in said.out
+    assert f"{lost}  at arXiv only" in said.out
+
+
+@pytest.mark.usefixtures("empty")
+def test_an_audit_without_a_store_says_what_it_cannot_see(digest: Shell) -> None:
+    said = digest("query", "audit", "perf", "--days", "14").out
+    assert "nothing of these days is stored, so only what arXiv answered could be looked at" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["gpu", 'ti:"tail latency" OR au:"Ingrith Solvane"', "cat:cs.PF ANDNOT abs:gpu", "abs:cach* AND cat:cs"],
+)
+@pytest.mark.usefixtures("world")
+def test_varied_queries_are_audited_clean(digest: Shell, text: str) -> None:
+    said = digest("query", "audit", text, "--json").json
+    assert said["is_clean"] is True
+    assert said["matches_here"] >= said["in_both"] > 0
+    assert {one["class"] for one in said["classes"]} <= {"asked for more"}
+
+
+def _announce(world: World, paper_id: str, title: str) -> DemoPaper:
+    moment = world.clock.now() - timedelta(hours=14)
+    last = make_library().papers[-1]
+    return replace(last, id=paper_id, title=title, submitted=(moment,), announced=world.clock.now())
+
+
+def _forget(world: World, paper_id: str) -> None:
+    """Take a paper out of the store, as if its page had never come."""
+    import sqlite3  # noqa: PLC0415 - these tests alone
+
+    with sqlite3.connect(world.folder / "digest.db") as conn:
+        conn.execute("PRAGMA foreign_keys=OFF")
+        (key,) = conn.execute("SELECT id FROM papers WHERE arxiv_id = ?", (paper_id,)).fetchone()
+        for table, column in (("changes", "paper_id"), ("versions", "paper_id"), ("papers", "id")):
+            conn.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
+    conn.close()
