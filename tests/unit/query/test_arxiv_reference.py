@@ -19,43 +19,35 @@ from tests.unit.query.arxiv_reference import brings
 
 MakePaper = Callable[..., Paper]
 
-TEXTED = st.sampled_from(["ti", "abs", "co", "jr", "rn"])
-WORDS = st.sampled_from(["gpu", "gpus", "latencies", "generative", "operators", "state", "cs", "tail"])
-PHRASES = st.sampled_from(
-    ['"tail latency"', '"state of the art"', '"art in state"', '"gpu"', '"tail latencies gpu"']
+TEXTED = ("ti", "abs", "co", "jr", "rn")
+WORDS = ("gpu", "gpus", "latencies", "generative", "operators", "state", "tail")
+PHRASES = ('"tail latency"', '"state of the art"', '"art in state"', '"tail latencies gpu"')
+EXACT = (
+    *(f"{field}:{value}" for field in TEXTED for value in (*WORDS, *PHRASES, "tail-latency", "state-of-the-art")),
+    *(f"au:{name}" for name in ("smith", "liu", "muller", '"bin liu"', '"liu bin"', '"john smith"', '"j. smith"')),
+    *(
+        f"cat:{name}"
+        for name in ("cs.PF", "cs.NA", "math.NA", "hep-th", "cs", "math", "stat", "cs.P*", "hep-*", "m*")
+    ),
+    *("id:2603.10026", "id:2603.10026v1", "id:hep-th/9901001", "doi:10.1000/AbC", "doi:10.1000/xyz"),
+    *(f"submittedDate:[{dates}]" for dates in ("2025 TO 2025", "* TO 202603020929", "202603020930 TO *")),
 )
-EXACT = st.one_of(
-    st.builds(
-        "{}:{}".format, TEXTED, st.one_of(WORDS, PHRASES, st.sampled_from(["tail-latency", "state-of-the-art"]))
+WIDER = (
+    *(
+        f"{field}:{word}*"
+        for field in ("ti", "abs", "co")
+        for word in ("gener", "operato", "generativ", "gp", "ta")
     ),
-    st.sampled_from(["smith", "liu", "bin", '"bin liu"', '"liu bin"', '"john smith"', '"j. smith"']).map(
-        "au:{}".format
-    ),
-    st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th", "cs", "math", "cs.P*", "hep-*", "m*"]).map(
-        "cat:{}".format
-    ),
-    st.sampled_from(["id:2603.10026", "id:2603.10026v1", "id:2603.10027", "doi:10.1000/AbC", "doi:10.1000/xyz"]),
-    st.sampled_from(["[2025 TO 2026]", "[* TO 2026]", "[202603020930 TO *]", "[20260302 TO 20260303]"]).map(
-        "submittedDate:{}".format
-    ),
-)
-WIDER = st.one_of(
-    EXACT,
-    st.builds(
-        "{}:{}*".format,
-        st.sampled_from(["ti", "abs", "co"]),
-        st.sampled_from(["gener", "operato", "generativ", "gp", "ta"]),
-    ),
-    st.sampled_from(['"Smith, J"', "liu_b", "smit*", '"de Smith, J"', '"Müller, K"']).map("au:{}".format),
-    st.sampled_from(['"John Smith"', '"J. Smith"', '"Bin Liu"', '"Müller, Karl"']).map("author:{}".format),
-    st.builds("{}:{}".format, st.sampled_from(["ti", "abs"]), st.sampled_from(["größe", '"größe gpu"'])),
-    st.one_of(WORDS, PHRASES).map("all:{}".format),
+    *(f"au:{name}" for name in ('"Smith, J"', "liu_b", "smit*", '"Smith, Jane K"', '"Müller, K"')),
+    *(f'author:"{name}"' for name in ("John Smith", "J. Smith", "Bin Liu", "Müller, Karl")),
+    *("ti:größe", 'ti:"größe gpu"', "abs:größe"),
+    *(f"all:{value}" for value in (*WORDS, *PHRASES, "liu", "hep-th", "2603.10026")),
 )
 
 
-def build_trees(conditions: st.SearchStrategy[str]) -> st.SearchStrategy[Node]:
+def build_trees(conditions: tuple[str, ...]) -> st.SearchStrategy[Node]:
     """Draw trees of any shape over conditions as they are written."""
-    leaves: st.SearchStrategy[Node] = conditions.map(lambda text: parse_query(text).tree)
+    leaves: st.SearchStrategy[Node] = st.sampled_from(conditions).map(lambda text: parse_query(text).tree)
     return st.recursive(
         leaves,
         lambda inner: st.one_of(
@@ -103,6 +95,61 @@ ACCENTED = PAPERS.flatmap(
         lambda word: fields | {"title": f"{fields['title']} {word}", "abstract": word}
     )
 )
+
+
+TEXTS = (
+    *(
+        "",
+        "GPU",
+        "a tail latency",
+        "tail of latencies",
+        "the latency gpu tail",
+        "Tail latencies, GPUs",
+        "state, state",
+    ),
+    *(
+        "state of the art in state",
+        "art, state",
+        "generating operations",
+        "generatively",
+        "operators",
+        "gpus operating",
+    ),
+    "generative tail latencies gpu",
+)
+SHELF = (
+    *({field: text} for field in ("title", "abstract", "comment", "journal_ref", "report_no") for text in TEXTS),
+    *({"authors": names} for names in (["Bin Liu"], ["Liu Bin", "J. Smith"], ["John Smith"], ["Jane K. Smith"])),
+    *({"authors": names} for names in (["Karl Müller"], ["K. Muller"], ["Bin Smith", "John Liu"])),
+    *(
+        {"categories": names}
+        for names in (("cs.PF",), ("cs.NA",), ("math.NA",), ("hep-th",), ("stat.TH",), ("math.ST",))
+    ),
+    *({"dois": names} for names in (("10.1000/AbC",), ("10.1000/xyz", "10.1000/AbC"))),
+    *({"title": text, "abstract": text} for text in ("größe", "grosse gpu", "größe gpu")),
+    {"id": "hep-th/9901001"},
+    {"published": datetime(2025, 12, 31, 23, 59, tzinfo=UTC)},
+)
+"""Papers each of which says one thing: what a single condition finds or misses shows at once."""
+
+
+@pytest.mark.parametrize("text", [*EXACT, *WIDER])
+def test_a_single_condition_brings_what_it_means_and_its_opposite_the_rest(
+    text: str, make_paper: MakePaper
+) -> None:
+    papers = [make_paper(**fields) for fields in SHELF]
+    query, opposite = parse_query(text), parse_query(f"NOT {text}")
+    meant = [paper for paper in papers if matches(query, paper)]
+    others = [paper for paper in papers if not matches(query, paper)]
+    brought = [paper for paper in papers if brings(to_arxiv(query), paper)]
+    spared = [paper for paper in papers if brings(to_arxiv(opposite), paper)]
+    assert meant
+    assert others
+    if text in EXACT:
+        assert (brought, spared) == (meant, others)
+    else:
+        assert [paper for paper in meant if paper not in brought] == []
+        assert [paper for paper in others if paper not in spared] == []
 
 
 @given(tree=build_trees(EXACT), fields=PAPERS)

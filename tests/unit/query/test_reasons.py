@@ -98,6 +98,7 @@ def test_spans_say_which_author_category_or_doi(paper: Paper) -> None:
 def test_a_letter_made_by_tex_is_pointed_to_with_its_tex(make_paper: MakePaper) -> None:
     paper = make_paper(title=r"Na{\"\i}ve B\'ezier curves")
     assert explain('ti:"naive bezier"', paper) == [('ti:"naive bezier"', [r"Na{\"\i}ve B\'ezier"])]
+    assert explain("ti:szegő", make_paper(title=r"On Szeg\H{o} kernels")) == [("ti:szegő", [r"Szeg\H{o}"])]
 
 
 def test_an_analysed_paper_has_the_same_reasons(paper: Paper) -> None:
