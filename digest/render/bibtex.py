@@ -43,7 +43,7 @@ _ESCAPES = str.maketrans(
 _ESCAPES_WITHIN_GROUPS = {sign: text for sign, text in _ESCAPES.items() if sign not in map(ord, "{}")}
 _WORD = re.compile(r"\S+")
 _AND = re.compile(r"(?:\A|\s)and(?:\s|\Z)", re.IGNORECASE)
-_OUTSIDE_TEX = re.compile(r"[%#&@\"~]|[^\x20-\x7e]")
+_OUTSIDE_TEX = re.compile(r"[%#&@\"]|[^\x20-\x7e]")
 """What a formula has no use for, or might mean something else in another's preamble."""
 
 _BRACES = re.compile(r"\\([{}])")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from digest.messages import DeliveryState
+from digest.papers import ArxivId
 from digest.store import subscriptions
 from digest.store.schema import deliveries
 from digest.store.subscribers import leave
@@ -133,3 +134,13 @@ def test_a_feeds_address_can_be_changed_and_revoked(store: Store) -> None:
         )
         assert subscriptions.load_feed_access(conn, "nobody") is None
         assert subscriptions.load_subscriptions(conn)[0].feed_generation == 1
+
+
+def test_what_a_subscription_excludes_can_be_kept_without_the_file(store: Store) -> None:
+    key = subscribe(store, make_subscription())["team"]
+    wanted = make_subscription(exclude=("cat:math.CO",), exclude_papers=(ArxivId.parse("2611.14886"),))
+    with store.begin() as conn:
+        assert subscriptions.is_from_file(conn, key)
+        subscriptions.set_exclusion(conn, key, wanted)
+        (due,) = subscriptions.load_subscriptions(conn, [key])
+    assert due.subscription == wanted

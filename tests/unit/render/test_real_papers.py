@@ -9,16 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rispy
 from lxml import etree
+from pybtex.database import parse_string
 
 from digest.announcements import Kind
 from digest.messages import DigestEntry
 from digest.papers import ArxivId, Author, Paper
 from digest.render import MailIdentity, Renderer, validate_blocks
+from digest.render.bibtex import write_bibtex
+from digest.render.marking import show_plain
+from digest.render.ris import write_ris
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest
 from digest.subscriptions import Destination
 from tests.unit.render.conftest import MakeDelivery
 from tests.unit.render.test_feeds import SCHEMA, make_feed
+
+MANY = 300
+"""A reader in Python takes seconds for a crowd."""
 
 FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
 
@@ -59,6 +67,20 @@ def _read_moment(text: str | None) -> datetime:
 def _entries(name: str) -> list[DigestEntry]:
     papers = _read_papers(name)
     return [DigestEntry(Kind.NEW, paper, "", "", ("real",), (), EVENING) for paper in papers]
+
+
+@pytest.mark.parametrize("name", ["standin/seed_papers.jsonl", "data/odd_papers.jsonl"])
+def test_real_papers_are_read_back_by_reference_managers(name: str) -> None:
+    papers = [paper for paper in _read_papers(name) if len(paper.authors) < MANY]
+    distinct = list({paper.id: paper for paper in papers}.values())
+    entries = parse_string(write_bibtex(papers, with_abstracts=True), "bibtex").entries
+    assert [entry.fields["eprint"] for entry in entries.values()] == [str(paper.id) for paper in distinct]
+    assert [len(entry.persons.get("author", ())) for entry in entries.values()] == [
+        len(one.authors) for one in distinct
+    ]
+    found = rispy.loads(write_ris(papers, with_abstracts=True))
+    assert [one["title"] for one in found] == [show_plain(paper.title) for paper in distinct]
+    assert [len(one.get("authors", ())) for one in found] == [len(paper.authors) for paper in distinct]
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,7 @@ def test_a_name_with_and_in_it_stays_one_name(name: str, written: list[str]) -> 
         (r"On $\Omega(n \log n)$ time", r"On {$\Omega(n \log n)$} time"),
         (r"$O(n)$-approximations", r"{$O(n)$}-approximations"),
         (r"Sets $\{x\}$", r"Sets {$\lbrace x\rbrace $}"),
+        (r"For $7s~{^2}S$ states", r"For {$7s~{^2}S$} states"),
         ("A {B c} d", "A {{B} c} d"),
         ("GPU kernels", "{GPU} kernels"),
         ("A {B c", r"A {\textbraceleft{}B} c"),
