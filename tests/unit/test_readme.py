@@ -11,6 +11,7 @@ import pytest
 
 from digest.cli import cli
 from digest.config import load_config, settings_table_markdown
+from digest.query import parse_query
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -84,3 +85,23 @@ def test_every_picture_and_file_it_points_to_is_there() -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
     assert len(targets) >= 2
     assert [target for target in targets if not (ROOT / target).is_file()] == []
+
+
+_ON_QUERIES = README.partition("## Saved queries")[2].partition("\n## ")[0]
+QUERIES = re.findall(r"^\| `([^`]+)` \|", _ON_QUERIES, re.MULTILINE)
+
+
+def test_it_shows_many_queries() -> None:
+    assert len(QUERIES) >= 8
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_each_query_it_shows_is_read_without_a_remark(text: str) -> None:
+    query = parse_query(text)
+    assert query.notes == ()
+    assert parse_query(query.canonical).canonical == query.canonical
+
+
+def test_the_exclusions_it_shows_can_be_read() -> None:
+    (excluded,) = re.findall(r"`exclude = '([^']+)'`", README)
+    assert parse_query(excluded).notes == ()
