@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from digest.query.arrays import take_runs
 from digest.query.graph import Kind
-from digest.query.runs import take_runs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -25,6 +25,8 @@ WORD = 64
 _NONE = np.uint64(0)
 _ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _TOP = np.uint64(1)
+_SET_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
+"""Octet -> how many of its bits are set."""
 
 
 class Detection(NamedTuple):
@@ -193,14 +195,20 @@ def _extract(
     found[is_negated[queries]] ^= _ALL
     if papers % WORD:
         found[:, -1] &= _ALL >> np.uint64(WORD - papers % WORD)
-    octets = found.astype("<u8", copy=False).view(np.uint8).reshape(-1)
-    places = np.flatnonzero(octets)
-    set_bits = np.flatnonzero(np.unpackbits(octets[places], bitorder="little"))
-    query, octet = np.divmod(places[set_bits >> 3], found.shape[1] * (WORD // 8))
-    counts = np.zeros(len(numbers), np.int64)
-    counts[queries] = np.bincount(query, minlength=len(queries))
-    bounds = np.concatenate(([0], np.cumsum(counts)))
-    return Rows(bounds, (octet * 8 + (set_bits & 7)).astype(np.uint16))
+    words = found.reshape(-1)
+    filled = np.flatnonzero(words != _NONE)
+    octets = words[filled].astype("<u8", copy=False).view(np.uint8)
+    places = np.flatnonzero(octets != 0)
+    octets = octets[places]
+    row, column = np.divmod(filled, found.shape[1])
+    sizes = _SET_BITS[octets]
+    ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    bounds = np.zeros(len(numbers) + 1, np.int64)
+    starts = np.searchsorted(row, np.arange(1, len(queries) + 1))  # words before each row's end
+    bounds[queries + 1] = np.diff(ends[np.searchsorted(places, np.concatenate(([0], starts)) * 8)])
+    first = ((column[places >> 3] << 6) + ((places & 7) << 3)).astype(np.uint16)
+    set_bits = np.flatnonzero(np.unpackbits(octets, bitorder="little"))
+    return Rows(np.cumsum(bounds), np.repeat(first, sizes) + (set_bits & 7).astype(np.uint16))
 
 
 def join_rows(parts: Sequence[Rows], queries: int, size: int) -> Rows:

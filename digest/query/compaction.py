@@ -6,10 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.query.graph import ALWAYS, Graph, Kind
-from digest.query.lexicon import NOWHERE, WORD_COLUMNS, Column, Lexicon, NameLeaf
+from digest.query.lexicon import NOWHERE, WORD_COLUMNS, Column, Lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
+
+    from digest.query.lexicon import Links, NameLeaf
+
+    _Found: TypeAlias = tuple[int, Callable[[Lexicon], int]]
 
 
 def compact(lexicon: Lexicon, roots: Iterable[int]) -> tuple[Lexicon, list[int]]:
@@ -39,7 +44,7 @@ def _mark(graph: Graph, roots: Iterable[int]) -> bytearray:
     return needed
 
 
-def _list_leaves(lexicon: Lexicon) -> Iterator[tuple[int, Callable[[Lexicon], int]]]:
+def _list_leaves(lexicon: Lexicon) -> Iterator[_Found]:
     """Yield each leaf with what finds the same in another lexicon."""
     spelled = list(lexicon.terms)
     for column in Column:
@@ -48,40 +53,43 @@ def _list_leaves(lexicon: Lexicon) -> Iterator[tuple[int, Callable[[Lexicon], in
                 yield leaf, partial(Lexicon.find_term, column=column, term=spelled[number])
         for beginning, leaf in lexicon.beginnings[column].items():
             yield leaf, partial(Lexicon.find_beginning, column=column, beginning=beginning)
-    yield from _list_phrases(lexicon, spelled)
-    yield from _list_names(lexicon, spelled)
+    yield from _list_chains(lexicon, spelled)
+    yield from _list_names(lexicon)
+    for packed, leaf in lexicon.signatures.items():
+        last, first = spelled[packed >> 32], spelled[packed & 0xFFFF_FFFF]
+        yield leaf, partial(Lexicon.find_signature, last=last, first=first)
     for (start, end), leaf in lexicon.ranges.items():
         yield leaf, partial(Lexicon.find_range, start=start, end=end)
     for condition, (_, leaf) in lexicon.tests.items():
         yield leaf, partial(Lexicon.find_test, condition=condition)
 
 
-def _list_phrases(lexicon: Lexicon, spelled: Sequence[str]) -> Iterator[tuple[int, Callable[[Lexicon], int]]]:
-    for depth, links in enumerate(lexicon.links):
+def _list_chains(lexicon: Lexicon, spelled: Sequence[str]) -> Iterator[_Found]:
+    for depth, links in enumerate(lexicon.phrases):
         for column in WORD_COLUMNS:
             for step, leaf in enumerate(links.leaves[column]):
                 if leaf != NOWHERE:
-                    terms, places = _spell_phrase(lexicon, depth, step, spelled)
+                    terms, places = _spell(lexicon.phrases[: depth + 1], step, spelled)
                     yield leaf, partial(Lexicon.find_phrase, column=column, terms=terms, places=places)
+    for depth, links in enumerate(lexicon.parts):
+        for step, leaf in enumerate(links.leaves[0]):
+            if leaf != NOWHERE:
+                parts, _ = _spell(lexicon.parts[: depth + 1], step, spelled)
+                yield leaf, partial(Lexicon.find_parts, parts=parts)
 
 
-def _spell_phrase(lexicon: Lexicon, depth: int, step: int, spelled: Sequence[str]) -> tuple[list[str], list[int]]:
+def _spell(chains: Sequence[Links], step: int, spelled: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Return the terms that lead to a step of the last depth, and their places."""
     terms: list[str] = []
     places: list[int] = []
-    for links in reversed(lexicon.links[: depth + 1]):
+    for links in reversed(chains):
         terms.append(spelled[links.terms[step]])
         places.append(links.places[step])
         step = links.before[step]
     return [spelled[step], *reversed(terms)], [0, *reversed(places)]
 
 
-def _list_names(lexicon: Lexicon, spelled: Sequence[str]) -> Iterator[tuple[int, Callable[[Lexicon], int]]]:
-    for pair, leaf in lexicon.pairs.items():
-        one, other = spelled[pair >> 32], spelled[pair & 0xFFFF_FFFF]
-        yield leaf, partial(Lexicon.find_pair, one=one, other=other)
-    for signature, leaf in lexicon.signatures.items():
-        last, first = signature.split("\n")
-        yield leaf, partial(Lexicon.find_signature, last=last, first=first)
+def _list_names(lexicon: Lexicon) -> Iterator[_Found]:
     parts: dict[NameLeaf, list[str]] = {}
     for part, entries in lexicon.names.items():
         for entry in entries:

@@ -9,15 +9,15 @@ import numpy as np
 
 from digest import taxonomy
 from digest.query.analysis import analyse
+from digest.query.arrays import Spreader, take_runs
 from digest.query.bitsets import Detection
 from digest.query.dates import spell_minute
-from digest.query.detecting_names import list_name_leaves
-from digest.query.detecting_words import find_beginnings, find_phrases, find_words, number_words
+from digest.query.detecting_names import NameTables
+from digest.query.detecting_words import WordTables, detect_in_texts
 from digest.query.lexicon import NOWHERE, Column
-from digest.query.runs import take_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -27,19 +27,27 @@ if TYPE_CHECKING:
 Pairs: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32]]"
 
 
-def detect(lexicon: Lexicon, batch: Batch) -> Detection:
-    """Return which leaves which papers meet."""
-    leaves, papers = zip(*_detect_all(lexicon, batch), strict=True)
-    return Detection(np.concatenate(leaves), np.concatenate(papers))
+class Detector:
+    """Finds what papers meet of all that a lexicon looks for; it may not see what is added to it later."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._words = WordTables(lexicon)
+        self._names = NameTables(lexicon)
+
+    def detect(self, batch: Batch) -> Detection:
+        """Return which leaves which papers meet."""
+        found = chain(
+            detect_in_texts(self._words, batch),
+            [self._names.detect(batch)],
+            _detect_others(self._lexicon, batch),
+        )
+        leaves, papers = zip(*found, strict=True)
+        return Detection(np.concatenate(leaves), np.concatenate(papers))
 
 
-def _detect_all(lexicon: Lexicon, batch: Batch) -> Iterator[Pairs]:
-    numbered = number_words(lexicon, batch)
-    yield from find_words(lexicon, numbered)
-    yield from find_beginnings(lexicon, batch, numbered)
-    yield from find_phrases(lexicon, numbered)
-    yield _spread(batch.names, list_name_leaves(lexicon, batch.parts))
-    yield _spread(batch.categories, (_list_category_leaves(lexicon, name) for name in batch.categories.distinct))
+def _detect_others(lexicon: Lexicon, batch: Batch) -> Iterator[Pairs]:
+    yield _find_categories(lexicon, batch.categories)
     ready = [analyse(paper) for paper in batch.papers]
     yield _look_up(lexicon, Column.ID, (paper.ids for paper in ready))
     yield _look_up(lexicon, Column.DOI, (paper.dois for paper in ready))
@@ -49,14 +57,11 @@ def _detect_all(lexicon: Lexicon, batch: Batch) -> Iterator[Pairs]:
         yield np.full(len(papers), leaf, np.int32), papers
 
 
-def _spread(values: Values, leaves: Iterable[Sequence[int]]) -> Pairs:
-    """Return what distinct values meet as what the papers that have them meet."""
-    listed = list(leaves)
-    counts = np.array([len(some) for some in listed], np.int64)
-    flat = np.fromiter(chain.from_iterable(listed), np.int32)
-    starts = np.cumsum(counts) - counts
-    per_value = counts[values.numbers]
-    return take_runs(flat, starts[values.numbers], per_value), np.repeat(values.papers, per_value)
+def _find_categories(lexicon: Lexicon, categories: Values) -> Pairs:
+    listed = [_list_category_leaves(lexicon, category) for category in categories.distinct]
+    owners = np.repeat(np.arange(len(listed)), [len(leaves) for leaves in listed])
+    leaves = np.fromiter(chain.from_iterable(listed), np.int32)
+    return Spreader(owners, leaves, len(listed)).spread(categories.numbers, categories.papers)
 
 
 def _list_category_leaves(lexicon: Lexicon, category: str) -> list[int]:

@@ -1,23 +1,31 @@
-"""Which of the names looked for a name is."""
+"""Which of the names looked for the names of a batch are."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import lru_cache
-from itertools import chain, combinations, takewhile
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from digest.query.arrays import Beginnings, PairTable, Spreader, fill_up, sort_distinct
 from digest.query.evaluation import read_name
 from digest.query.lexicon import NOWHERE, Column
 from digest.query.names import GENERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+    from typing import TypeAlias
 
-    from digest.query.lexicon import Lexicon, NameLeaf
+    from numpy.typing import NDArray
+
+    from digest.query.lexicon import Lexicon, Links
     from digest.query.names import NamePattern
     from digest.query.people import PersonPattern
+    from digest.query.scanning import Batch
     from digest.query.tree import Condition
+
+    Pairs: TypeAlias = tuple[NDArray[np.int32], NDArray[np.intp]]
+    """Leaves, each with the name that meets it: its index among the distinct ones."""
 
 
 @lru_cache(maxsize=2**14)
@@ -25,57 +33,131 @@ def _read_name(condition: Condition) -> NamePattern | PersonPattern:
     return read_name(condition)
 
 
-def list_name_leaves(lexicon: Lexicon, names: Sequence[tuple[str, ...]]) -> Iterator[list[int]]:
-    """Yield the leaves each name meets, from its folded parts; some perhaps twice."""
-    leaves = lexicon.leaves[Column.NAME_PART]
-    begun, begun_names = _find_begun(lexicon, names)
-    known = lexicon.terms.get
-    for parts in names:
-        terms = sorted({term for part in parts if (term := known(part)) is not None})
-        found = [leaf for term in terms if term < len(leaves) and (leaf := leaves[term]) != NOWHERE]
-        if len(terms) > 1 and lexicon.pairs:
-            pairs = (lexicon.pairs.get(one << 32 | other) for one, other in combinations(terms, 2))
-            found += [leaf for leaf in pairs if leaf is not None]
-        if lexicon.signatures:
-            found += _list_signature_leaves(lexicon, parts)
-        for part in parts:
-            found += begun.get(part, ())
-            for entry in chain(lexicon.names.get(part, ()), begun_names.get(part, ())):
-                if _read_name(entry.condition).find_parts(parts):
-                    found.append(entry.leaf)
-        yield found
+class NameTables:
+    """What a lexicon looks for in names, as arrays; they do not see what is added to it later."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._unknown = len(lexicon.terms)
+        size = self._unknown + 1
+        self._leaves = fill_up(lexicon.leaves[Column.NAME_PART], size)
+        sizes = (size, *(len(links.before) for links in lexicon.parts))
+        self._steps = [
+            (_make_table(links, (befores, size)), fill_up(links.leaves[0], len(links.before)))
+            for links, befores in zip(lexicon.parts, sizes, strict=False)
+        ]
+        packed = np.fromiter(lexicon.signatures, np.int64, len(lexicon.signatures))
+        self._signatures = PairTable(packed >> 32, packed & 0xFFFF_FFFF, (size, size))
+        self._signature_leaves = np.fromiter(lexicon.signatures.values(), np.int32, len(lexicon.signatures))
+
+    def detect(self, batch: Batch) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return leaves and the papers by someone whose name meets them, perhaps several times."""
+        leaves, names = zip(*self._find_leaves(batch), strict=True)
+        spreader = Spreader(np.concatenate(names), np.concatenate(leaves), len(batch.names.distinct))
+        return spreader.spread(batch.names.numbers, batch.names.papers)
+
+    def _find_leaves(self, batch: Batch) -> Iterator[Pairs]:
+        names = np.repeat(np.arange(len(batch.names.distinct)), np.diff(batch.part_bounds))
+        known = self._lexicon.terms
+        terms = np.array([known.get(part, self._unknown) for part in batch.parts], np.int32)
+        leaves = self._leaves[terms][batch.name_parts]
+        found = np.flatnonzero(leaves != NOWHERE)
+        yield leaves[found], names[found]
+        yield from self._find_parts(terms[batch.name_parts], names)
+        yield from self._find_signatures(batch, terms)
+        yield from self._find_begun(batch, names)
+        yield self._look_closer(batch, names)
+
+    def _find_parts(self, terms: NDArray[np.int32], names: NDArray[np.intp]) -> Iterator[Pairs]:
+        """Yield names that have several parts, in whatever order."""
+        size = self._unknown + 1
+        packed = sort_distinct((names * size + terms)[terms != self._unknown])
+        names, terms = packed // size, (packed % size).astype(np.int32)
+        before, places = terms, np.arange(len(terms))
+        for table, leaves in self._steps:
+            before, places = _follow(table, before, places, terms, names)
+            found = np.flatnonzero(leaves[before] != NOWHERE)
+            yield leaves[before[found]], names[places[found]]
+
+    def _find_signatures(self, batch: Batch, terms: NDArray[np.int32]) -> Iterator[Pairs]:
+        """Yield names of a last name, and a first one or its initial."""
+        if not len(self._signature_leaves):
+            return
+        starts, last = batch.part_bounds[:-1], batch.part_bounds[1:] - 1
+        is_name = np.flatnonzero(last > starts)
+        starts, last = starts[is_name], last[is_name]
+        is_generation = np.array([part in GENERATIONS for part in batch.parts], np.bool_)
+        while len(behind := np.flatnonzero(is_generation[batch.name_parts[last]] & (last > starts))):
+            last[behind] -= 1
+        known = self._lexicon.terms
+        initials = np.array([known.get(part[:1], self._unknown) for part in batch.parts], np.int32)
+        named = np.flatnonzero(last > starts)
+        last_terms = terms[batch.name_parts[last[named]]]
+        for firsts in (terms, initials):
+            found, signatures = self._signatures.find(last_terms, firsts[batch.name_parts[starts[named]]])
+            yield self._signature_leaves[signatures], is_name[named[found]]
+
+    def _find_begun(self, batch: Batch, names: NDArray[np.intp]) -> Iterator[Pairs]:
+        leaves = self._lexicon.beginnings[Column.NAME_PART]
+        if leaves:
+            begun = Beginnings(batch.parts, leaves).find(leaves)
+            spreader = Spreader(begun >> 32, (begun & 0xFFFF_FFFF).astype(np.int32), len(batch.parts))
+            yield spreader.spread(batch.name_parts, names)
+
+    def _look_closer(self, batch: Batch, names: NDArray[np.intp]) -> Pairs:
+        """Show names to the patterns of conditions that ask for a part they have."""
+        entries = [list(self._lexicon.names.get(part, ())) for part in batch.parts]
+        begun = self._lexicon.begun_names
+        if begun:
+            numbers = dict(zip(begun, range(len(begun)), strict=True))
+            listed = list(begun.values())
+            for packed in Beginnings(batch.parts, begun).find(numbers).tolist():
+                entries[packed >> 32] += listed[packed & 0xFFFF_FFFF]
+        found: list[tuple[int, int]] = []
+        is_asked = np.array([bool(some) for some in entries], np.bool_)
+        for place in np.flatnonzero(is_asked[batch.name_parts]).tolist():
+            name = int(names[place])
+            parts = batch.list_parts(name)
+            for condition, leaf in entries[batch.name_parts[place]]:
+                if _read_name(condition).find_parts(parts):
+                    found.append((leaf, name))
+        both = np.array(found, np.int32).reshape(-1, 2)
+        return both[:, 0], both[:, 1].astype(np.intp)
 
 
-def _list_signature_leaves(lexicon: Lexicon, parts: Sequence[str]) -> list[int]:
-    end = len(parts)
-    while end > 1 and parts[end - 1] in GENERATIONS:
-        end -= 1
-    if end < 2:  # noqa: PLR2004  # a last name and a first one
-        return []
-    last, first = parts[end - 1], parts[0]
-    signatures = (f"{last}\n{first}", f"{last}\n{first[:1]}")
-    return [leaf for signature in signatures if (leaf := lexicon.signatures.get(signature)) is not None]
+def _make_table(links: Links, sizes: tuple[int, int]) -> PairTable:
+    return PairTable(np.array(links.before, np.int64), np.array(links.terms, np.int64), sizes)
 
 
-def _find_begun(
-    lexicon: Lexicon, names: Sequence[tuple[str, ...]]
-) -> tuple[dict[str, list[int]], dict[str, list[NameLeaf]]]:
-    """Return for parts of names that begin as is looked for: which leaves that meets, or may meet."""
-    begun: dict[str, list[int]] = {}
-    begun_names: dict[str, list[NameLeaf]] = {}
-    beginnings = lexicon.beginnings[Column.NAME_PART]
-    if beginnings or lexicon.begun_names:
-        ordered = sorted(set(chain.from_iterable(names)))
-        for beginning, leaf in beginnings.items():
-            for part in _list_begun(ordered, beginning):
-                begun.setdefault(part, []).append(leaf)
-        for beginning, entries in lexicon.begun_names.items():
-            for part in _list_begun(ordered, beginning):
-                begun_names.setdefault(part, []).extend(entries)
-    return begun, begun_names
+def _follow(
+    table: PairTable,
+    before: NDArray[np.int32],
+    places: NDArray[np.intp],
+    terms: NDArray[np.int32],
+    names: NDArray[np.intp],
+) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Go from parts of names to all later parts of the same names.
 
+    Args:
+        table: the steps there are.
+        before: the steps gone so far, or terms.
+        places: where among all parts each of them led.
+        terms: all parts of names, those of each name in growing order.
+        names: whose they are.
 
-def _list_begun(ordered: Sequence[str], beginning: str) -> Iterator[str]:
-    first = bisect_left(ordered, beginning)
-    behind = (ordered[index] for index in range(first, len(ordered)))
-    return takewhile(lambda part: part.startswith(beginning), behind)
+    Returns:
+        The steps gone now, and where each led.
+    """
+    begun = np.flatnonzero(table.is_upper(before))
+    found_steps, found_places = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+    distance = 0
+    while len(begun):
+        distance += 1
+        begun = begun[places[begun] < len(terms) - distance]
+        behind = places[begun] + distance
+        is_same = names[behind] == names[places[begun]]
+        begun, behind = begun[is_same], behind[is_same]
+        found, steps = table.find(before[begun], terms[behind])
+        found_steps.append(steps)
+        found_places.append(behind[found])
+    return np.concatenate(found_steps).astype(np.int32), np.concatenate(found_places)

@@ -2,168 +2,153 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from digest.query.arrays import Beginnings, PairTable, Spreader, fill_up, sort_distinct
 from digest.query.lexicon import NOWHERE, STEMMED_COLUMNS, WORD_COLUMNS, Column
-from digest.query.runs import take_runs
 from digest.query.scanning import STOP_WORD
 
 if TYPE_CHECKING:
-    from array import array
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     from numpy.typing import NDArray
 
     from digest.query.lexicon import Lexicon, Links
     from digest.query.scanning import Batch
 
-_BEHIND_ALL = "\U0010ffff"
-"""No word holds it, so it stands behind whatever a beginning may go on with."""
+    Pairs: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32]]
+
+
+class WordTables:
+    """What a lexicon looks for in texts, as arrays; they do not see what is added to it later.
+
+    Attributes:
+        lexicon: whose it is.
+        unknown: the number of all terms that no query asks for, one above the others.
+        leaves: by column: term -> leaf, `NOWHERE` for none.
+        steps: the steps of phrases, by depth.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+        self.unknown = len(lexicon.terms)
+        self.leaves = [fill_up(lexicon.leaves[column], self.unknown + 1) for column in WORD_COLUMNS]
+        sizes = (self.unknown + 1, *(len(links.before) for links in lexicon.phrases))
+        self.steps = [
+            _Steps(links, (size, self.unknown + 1)) for links, size in zip(lexicon.phrases, sizes, strict=False)
+        ]
+
+
+class _Steps:
+    """The steps of phrases at one depth.
+
+    Attributes:
+        leaves: by column: step -> the leaf of the phrase that ends with it, `NOWHERE` for none.
+    """
+
+    def __init__(self, links: Links, sizes: tuple[int, int]) -> None:
+        self.leaves = [fill_up(table, len(links.before)) for table in links.leaves]
+        before, terms, places = (np.array(part, np.int64) for part in (links.before, links.terms, links.places))
+        self._by_distance: list[tuple[int, NDArray[np.intp], PairTable]] = []
+        for distance in np.unique(places).tolist():
+            steps = np.flatnonzero(places == distance)
+            self._by_distance.append((distance, steps, PairTable(before[steps], terms[steps], sizes)))
+
+    def follow(
+        self, words: NumberedWords, before: NDArray[np.int32], places: NDArray[np.intp]
+    ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """Go one word further in each phrase begun.
+
+        Args:
+            words: the texts.
+            before: the steps gone so far, or the phrases' first words.
+            places: where each phrase began, in growing order.
+
+        Returns:
+            The steps gone now, and where each phrase began, in growing order.
+        """
+        found_steps: list[NDArray[np.int32]] = []
+        found_places: list[NDArray[np.intp]] = []
+        for distance, steps, table in self._by_distance:
+            within = int(np.searchsorted(places, len(words.terms) - distance))
+            begun = np.flatnonzero(table.is_upper(before[:within]))
+            behind = places[begun] + distance
+            is_met = table.is_lower(words.terms[behind]) & (words.texts[behind] == words.texts[places[begun]])
+            begun, behind = begun[is_met], behind[is_met]
+            found, taken = table.find(before[begun], words.terms[behind])
+            found_steps.append(steps[taken].astype(np.int32))
+            found_places.append(places[begun[found]])
+        all_places = np.concatenate(found_places)
+        order = np.argsort(all_places, kind="stable")
+        return np.concatenate(found_steps)[order], all_places[order]
 
 
 class NumberedWords(NamedTuple):
     """The words of a batch as a lexicon numbers their terms.
 
     Attributes:
-        unknown: the number of all terms that no query asks for, one above the others.
         terms: of each word, the number of its term: its stem in stemmed columns.
         texts: of each word, a number of its text.
         papers: of each word, its paper's index.
         columns: the words of each column.
     """
 
-    unknown: int
     terms: NDArray[np.int32]
     texts: NDArray[np.int32]
     papers: NDArray[np.int32]
     columns: Mapping[Column, slice]
 
 
-def number_words(lexicon: Lexicon, batch: Batch) -> NumberedWords:
-    """Return a batch's words as a lexicon numbers them."""
-    unknown, size = len(lexicon.terms), len(batch.papers)
+def detect_in_texts(tables: WordTables, batch: Batch) -> Iterator[Pairs]:
+    """Yield leaves and the papers whose texts meet them, perhaps several times."""
+    words = _number_words(tables, batch)
+    for column, part in words.columns.items():
+        yield _find_leaves(tables.leaves[column], words.terms[part], words.papers[part])
+    yield from _find_beginnings(tables.lexicon, batch, words)
+    before, places = words.terms, np.arange(len(words.terms))
+    for steps in tables.steps:
+        before, places = steps.follow(words, before, places)
+        for column, part in words.columns.items():
+            here = slice(*np.searchsorted(places, (part.start, part.stop)))
+            yield _find_leaves(steps.leaves[column], before[here], words.papers[places[here]])
+
+
+def _number_words(tables: WordTables, batch: Batch) -> NumberedWords:
+    size = len(batch.papers)
     bounds = np.searchsorted(batch.texts, np.arange(len(WORD_COLUMNS) + 1) * size).tolist()
     columns = {column: slice(bounds[column], bounds[column + 1]) for column in WORD_COLUMNS}
-    by_surface, by_stem = (_number(lexicon, words, unknown) for words in (batch.surfaces, batch.stems))
+    by_surface, by_stem = (_number(tables, words) for words in (batch.surfaces, batch.stems))
     terms = np.empty(len(batch.words), np.int32)
     for column, part in columns.items():
         terms[part] = (by_stem if column in STEMMED_COLUMNS else by_surface)[batch.words[part]]
-    return NumberedWords(unknown, terms, batch.texts, batch.texts % size, columns)
+    return NumberedWords(terms, batch.texts, batch.texts % size, columns)
 
 
-def _number(lexicon: Lexicon, words: Sequence[str], unknown: int) -> NDArray[np.int32]:
-    numbers = np.fromiter((lexicon.terms.get(word, unknown) for word in words), np.int32, len(words))
-    numbers[STOP_WORD] = unknown
+def _number(tables: WordTables, words: Sequence[str]) -> NDArray[np.int32]:
+    known = tables.lexicon.terms
+    numbers = np.array([known.get(word, tables.unknown) for word in words], np.int32)
+    numbers[STOP_WORD] = tables.unknown
     return numbers
 
 
-def _fill_up(table: array[int], size: int) -> NDArray[np.int32]:
-    full = np.full(size, NOWHERE, np.int32)
-    full[: len(table)] = table
-    return full
+def _find_leaves(table: NDArray[np.int32], numbers: NDArray[np.int32], papers: NDArray[np.int32]) -> Pairs:
+    leaves = table[numbers]
+    found = np.flatnonzero(leaves != NOWHERE)
+    return leaves[found], papers[found]
 
 
-def find_words(lexicon: Lexicon, words: NumberedWords) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Yield leaves of single terms and the papers that have them."""
-    for column, part in words.columns.items():
-        leaves = _fill_up(lexicon.leaves[column], words.unknown + 1)[words.terms[part]]
-        found = np.flatnonzero(leaves != NOWHERE)
-        yield leaves[found], words.papers[part][found]
-
-
-def find_beginnings(
-    lexicon: Lexicon, batch: Batch, words: NumberedWords
-) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+def _find_beginnings(lexicon: Lexicon, batch: Batch, words: NumberedWords) -> Iterator[Pairs]:
     """Yield leaves of beginnings and the papers with words, or stems in stemmed columns, that begin so."""
-    wanted = {beginning for column in WORD_COLUMNS for beginning in lexicon.beginnings[column]}
+    wanted = set().union(*(lexicon.beginnings[column] for column in WORD_COLUMNS))
     if not wanted:
         return
-    surfaces, stems = _Ordered(batch.surfaces, wanted), _Ordered(batch.stems, wanted)
+    surfaces, stems = (Beginnings(spellings, wanted, STOP_WORD + 1) for spellings in (batch.surfaces, batch.stems))
     for column, part in words.columns.items():
-        beginnings = lexicon.beginnings[column]
-        lists = (surfaces, stems) if column in STEMMED_COLUMNS else (surfaces,)
-        for ordered in lists if beginnings else ():
-            leaves, begun = ordered.find(beginnings)
-            by_word = np.argsort(begun, kind="stable")
-            counts = np.bincount(begun, minlength=len(batch.surfaces))
-            starts = np.cumsum(counts) - counts
-            numbers = batch.words[part]
-            yield (
-                take_runs(leaves[by_word], starts[numbers], counts[numbers]),
-                np.repeat(words.papers[part], counts[numbers]),
-            )
-
-
-class _Ordered:
-    """Distinct words by a spelling of theirs, in its order, and where in it each beginning is met."""
-
-    def __init__(self, spellings: Sequence[str], beginnings: Iterable[str]) -> None:
-        order = sorted(range(STOP_WORD + 1, len(spellings)), key=spellings.__getitem__)
-        ordered = [spellings[word] for word in order]
-        self._order = np.array(order, np.int64)
-        self._places = {
-            beginning: (bisect_left(ordered, beginning), bisect_left(ordered, beginning + _BEHIND_ALL))
-            for beginning in beginnings
-        }
-
-    def find(self, beginnings: Mapping[str, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return leaves, each with a word that begins so."""
-        leaves = np.fromiter(beginnings.values(), np.int32, len(beginnings))
-        places = np.array([self._places[beginning] for beginning in beginnings], np.int64).reshape(-1, 2)
-        counts = places[:, 1] - places[:, 0]
-        return np.repeat(leaves, counts), take_runs(self._order, places[:, 0], counts)
-
-
-def find_phrases(lexicon: Lexicon, words: NumberedWords) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Yield leaves of phrases and the papers that have them, perhaps several times."""
-    places = np.arange(len(words.terms))
-    before = words.terms
-    for links in lexicon.links:
-        before, places = _follow(links, words, before, places)
-        for column, part in words.columns.items():
-            here = slice(*np.searchsorted(places, (part.start, part.stop)))
-            leaves = _fill_up(links.leaves[column], len(links.before))[before[here]]
-            found = np.flatnonzero(leaves != NOWHERE)
-            yield leaves[found], words.papers[places[here][found]]
-
-
-def _follow(
-    links: Links, words: NumberedWords, before: NDArray[np.int32], places: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Go one word further in each phrase begun.
-
-    Args:
-        links: the steps there are.
-        words: the texts.
-        before: the steps gone so far, or the phrases' first words.
-        places: where each phrase began, in growing order.
-
-    Returns:
-        The steps gone now, and where each phrase began, in growing order.
-    """
-    first, behind, last = (np.array(part, np.int64) for part in (links.before, links.places, links.terms))
-    found_steps: list[NDArray[np.int32]] = []
-    found_places: list[NDArray[np.int64]] = []
-    for distance in np.unique(behind).tolist():
-        steps = np.flatnonzero(behind == distance)
-        is_first = np.zeros(max(int(first.max()), int(before.max(initial=0))) + 1, np.bool_)
-        is_first[first[steps]] = True
-        is_last = np.zeros(words.unknown + 1, np.bool_)
-        is_last[last[steps]] = True
-        within = slice(0, int(np.searchsorted(places, len(words.terms) - distance)))
-        begun = np.flatnonzero(is_first[before[within]])
-        begun = begun[is_last[words.terms[places[begun] + distance]]]
-        begun = begun[words.texts[places[begun]] == words.texts[places[begun] + distance]]
-        keys = first[steps] * (words.unknown + 1) + last[steps]
-        order = np.argsort(keys)
-        codes = before[begun].astype(np.int64) * (words.unknown + 1) + words.terms[places[begun] + distance]
-        nearest = np.minimum(np.searchsorted(keys[order], codes), len(keys) - 1)
-        is_met = keys[order][nearest] == codes
-        found_steps.append(steps[order][nearest[is_met]].astype(np.int32))
-        found_places.append(places[begun[is_met]])
-    all_places = np.concatenate(found_places)
-    by_place = np.argsort(all_places, kind="stable")
-    return np.concatenate(found_steps)[by_place], all_places[by_place]
+        leaves = lexicon.beginnings[column]
+        ways = (surfaces, stems) if column in STEMMED_COLUMNS else (surfaces,)
+        begun = sort_distinct(np.concatenate([way.find(leaves) for way in ways]))
+        spreader = Spreader(begun >> 32, (begun & 0xFFFF_FFFF).astype(np.int32), len(batch.surfaces))
+        yield spreader.spread(batch.words[part], words.papers[part])

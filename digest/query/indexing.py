@@ -97,12 +97,10 @@ def _find_author(lexicon: Lexicon, condition: Condition) -> int:
 
 def _find_name(lexicon: Lexicon, condition: Condition, pattern: NamePattern) -> int:
     match pattern:
+        case NamePattern(anywhere=parts) if parts and all(map(_is_whole, parts)):
+            return lexicon.find_parts(parts)
         case NamePattern(anywhere=(part,)):
-            if _is_whole(part):
-                return lexicon.find_term(Column.NAME_PART, part)
             return lexicon.find_beginning(Column.NAME_PART, part[:-1])
-        case NamePattern(anywhere=(one, other)) if one != other and _is_whole(one) and _is_whole(other):
-            return lexicon.find_pair(one, other)
         case NamePattern(last=(last,), given=(first,)) if _is_whole(last) and _is_whole(first):
             return lexicon.find_signature(last, first)
     parts = pattern.anywhere or pattern.last

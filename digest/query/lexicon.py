@@ -14,7 +14,7 @@ from digest.query.evaluation import compile_condition
 from digest.query.graph import Graph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from digest.query.evaluation import Test
     from digest.query.tree import Condition
@@ -45,33 +45,38 @@ WORD_COLUMNS = (*STEMMED_COLUMNS, Column.COMMENT, Column.JOURNAL_REF, Column.REP
 
 
 class Links:
-    """The steps of phrases from one word to the next, at one depth.
+    """What is asked for in several terms, as steps from one term to the next; these are the steps of one depth.
 
     Attributes:
-        before: step -> the step before it; at the first depth, the term of the phrase's first word.
-        places: step -> how far behind the phrase's first word its word stands.
-        terms: step -> the term of its word.
-        leaves: by column of words: step -> the leaf of the phrase that ends with it, `NOWHERE` for none;
+        before: step -> the step before it; at the first depth, the first term.
+        terms: step -> the term it leads to.
+        places: step -> how far behind the first term that stands; 0 where order does not count.
+        leaves: by column: step -> the leaf that is met when the step is taken, `NOWHERE` for none;
             shorter than the others where the rest has none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, columns: int) -> None:
         self.before = array("I")
-        self.places = array("I")
         self.terms = array("I")
-        self.leaves = [array("i") for _ in WORD_COLUMNS]
+        self.places = array("I")
+        self.leaves = [array("i") for _ in range(columns)]
         self._numbers: dict[int, int] = {}
 
-    def find(self, before: int, place: int, term: int) -> int:
+    def find(self, before: int, term: int, place: int) -> int:
         """Return the number of a step, a new one where it was not known."""
-        key = (before << 32 | term) << 32 | place
+        key = (place << 32 | before) << 32 | term
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self.before)
             self.before.append(before)
-            self.places.append(place)
             self.terms.append(term)
+            self.places.append(place)
         return number
+
+
+def pack(upper: int, lower: int) -> int:
+    """Return two numbers as one."""
+    return upper << 32 | lower
 
 
 class NameLeaf(NamedTuple):
@@ -89,9 +94,9 @@ class Lexicon:
         terms: every term of any column -> its number.
         leaves: by column: term -> leaf, `NOWHERE` for none; shorter than `terms` where the rest has none.
         beginnings: by column: beginning of a term -> leaf.
-        links: the steps of phrases, by depth.
-        pairs: two parts of one name (their terms, the smaller one in the upper 32 bits) -> leaf.
-        signatures: last and first part of a name, or its initial, parted by a line feed -> leaf.
+        phrases: the steps of phrases, by depth; their columns are those of words.
+        parts: the steps from part to part of one name, their terms in growing order, by depth.
+        signatures: last name and first name or initial of one name (their terms, packed by `pack`) -> leaf.
         names: part of a name -> what needs a closer look at names that have it.
         begun_names: beginning of such a part -> the same.
         ranges: first and last minute -> leaf.
@@ -103,9 +108,9 @@ class Lexicon:
         self.terms: dict[str, int] = {}
         self.leaves = [array("i") for _ in Column]
         self.beginnings: list[dict[str, int]] = [{} for _ in Column]
-        self.links: list[Links] = []
-        self.pairs: dict[int, int] = {}
-        self.signatures: dict[str, int] = {}
+        self.phrases: list[Links] = []
+        self.parts: list[Links] = []
+        self.signatures: dict[int, int] = {}
         self.names: dict[str, list[NameLeaf]] = {}
         self.begun_names: dict[str, list[NameLeaf]] = {}
         self.ranges: dict[tuple[str, str], int] = {}
@@ -126,21 +131,18 @@ class Lexicon:
 
     def find_phrase(self, column: Column, terms: Sequence[str], places: Sequence[int]) -> int:
         """Return the leaf of papers that have these terms, two at least, so far behind the first of them."""
-        step = self.number(terms[0])
-        for depth, (term, place) in enumerate(zip(terms[1:], places[1:], strict=True)):
-            if depth == len(self.links):
-                self.links.append(Links())
-            step = self.links[depth].find(step, place, self.number(term))
-        return self._find_in(self.links[len(terms) - 2].leaves[column], step)
+        return self._find_chain(self.phrases, len(WORD_COLUMNS), column, list(map(self.number, terms)), places)
 
-    def find_pair(self, one: str, other: str) -> int:
-        """Return the leaf of papers by someone whose name has these two different parts, in any order."""
-        smaller, larger = sorted((self.number(one), self.number(other)))
-        return self._find(self.pairs, smaller << 32 | larger)
+    def find_parts(self, parts: Collection[str]) -> int:
+        """Return the leaf of papers by someone whose name has all of these parts, in any order."""
+        terms = sorted(set(map(self.number, parts)))
+        if len(terms) == 1:
+            return self._find_in(self.leaves[Column.NAME_PART], terms[0])
+        return self._find_chain(self.parts, 1, 0, terms, [0] * len(terms))
 
     def find_signature(self, last: str, first: str) -> int:
         """Return the leaf of papers by someone with this last name, and this first name or initial."""
-        return self._find(self.signatures, f"{last}\n{first}")
+        return self._find(self.signatures, pack(self.number(last), self.number(first)))
 
     def find_name(self, condition: Condition, parts: Iterable[str], beginning: str = "") -> int:
         """Return the leaf of papers by someone whom a condition's pattern means.
@@ -177,6 +179,16 @@ class Lexicon:
         if leaf is None:
             leaf = table[key] = self.graph.add_leaf()
         return leaf
+
+    def _find_chain(
+        self, chains: list[Links], columns: int, column: int, terms: Sequence[int], places: Sequence[int]
+    ) -> int:
+        step = terms[0]
+        for depth, (term, place) in enumerate(zip(terms[1:], places[1:], strict=True)):
+            if depth == len(chains):
+                chains.append(Links(columns))
+            step = chains[depth].find(step, term, place)
+        return self._find_in(chains[len(terms) - 2].leaves[column], step)
 
     def _find_in(self, table: array[int], number: int) -> int:
         missing = number + 1 - len(table)

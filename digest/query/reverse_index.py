@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from digest.query.compaction import compact
 from digest.query.indexing import Indexer
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from digest.papers import Paper
     from digest.query.bitsets import Layout, Rows
+    from digest.query.detecting import Detector
     from digest.query.tree import Node
 
 MOST_PAPERS: Final = 4_000
@@ -70,6 +71,14 @@ class Matches(Mapping[Key, "NDArray[np.unsignedinteger]"]):
         return len(self._places)
 
 
+class _Prepared(NamedTuple, Generic[Key]):
+    """What the queries held now come to; made by the first match after any was added or removed."""
+
+    keys: Sequence[Key]
+    detector: Detector
+    layout: Layout
+
+
 class ReverseIndex(Generic[Key]):
     """Saved queries under keys of the caller's, to be held against papers by the thousand.
 
@@ -81,7 +90,7 @@ class ReverseIndex(Generic[Key]):
         self._indexer = Indexer(self._lexicon)
         self._roots: dict[Key, int] = {}
         self._removed = 0
-        self._layout: Layout | None = None
+        self._prepared: _Prepared[Key] | None = None
 
     def __len__(self) -> int:
         return len(self._roots)
@@ -98,7 +107,7 @@ class ReverseIndex(Generic[Key]):
         if key in self._roots:
             self.remove(key)
         self._roots[key] = self._indexer.find(query.tree if isinstance(query, Query) else query)
-        self._layout = None
+        self._prepared = None
 
     def remove(self, key: Key) -> None:
         """Take a query out.
@@ -107,7 +116,7 @@ class ReverseIndex(Generic[Key]):
             KeyError: there is none under this key.
         """
         del self._roots[key]
-        self._layout = None
+        self._prepared = None
         self._removed += 1
         if self._removed > max(FEWEST_REMOVED, len(self._roots)):
             self._lexicon, roots = compact(self._lexicon, self._roots.values())
@@ -119,11 +128,12 @@ class ReverseIndex(Generic[Key]):
         """Hold papers against all queries."""
         from digest.query import bitsets, detecting, scanning  # noqa: PLC0415 - numpy takes its time to import
 
-        if self._layout is None:
-            self._layout = bitsets.Layout(self._lexicon.graph, self._roots.values())
+        if self._prepared is None:
+            layout = bitsets.Layout(self._lexicon.graph, self._roots.values())
+            self._prepared = _Prepared(list(self._roots), detecting.Detector(self._lexicon), layout)
+        keys, detector, layout = self._prepared
         parts = []
         for start in range(0, len(papers), MOST_PAPERS):
             batch = scanning.scan(papers[start : start + MOST_PAPERS])
-            parts.append(self._layout.evaluate(detecting.detect(self._lexicon, batch), len(batch.papers)))
-        rows = bitsets.join_rows(parts, len(self._layout.roots), MOST_PAPERS)
-        return Matches(list(self._roots), self._layout.queries, rows)
+            parts.append(layout.evaluate(detector.detect(batch), len(batch.papers)))
+        return Matches(keys, layout.queries, bitsets.join_rows(parts, len(layout.roots), MOST_PAPERS))

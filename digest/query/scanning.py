@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from digest.query.arrays import take_runs
+from digest.query.cutting import SIGNS, cut
 from digest.query.names import split_name
-from digest.query.runs import take_runs
 from digest.query.words import fold, is_stop_word, split_words, stem
 from digest.tex import parse_tex
 from digest.tex.tokens import DROPPED
@@ -31,14 +32,8 @@ STOP_WORD: Final = 0
 """The number of every stop word: they only hold a place."""
 
 _TEXTS = ("title", "abstract", "comment", "journal_ref", "report_no")
-_MARK = "\x00"
-_NEEDS_READING = re.compile(rf"[\\${DROPPED}]")
-_NAME_NEEDS_READING = re.compile(rf"{_NEEDS_READING.pattern}|--")
-"""A dash typed as two hyphens parts no words, but holds names together."""
-
-_PARTED = {code: chr(code) if chr(code).isalnum() or chr(code) in "_.,;'" else " " for code in range(128)}
-"""What parts words wherever it stands becomes a blank; a few signs may hold a word together."""
-_MARKED = _PARTED | {code: _MARK for code in range(128) if _NEEDS_READING.match(chr(code))}
+_NEEDS_READING = re.compile(rf"[\\${DROPPED}]|--")
+"""What in a name is read as TeX to find its parts; a dash typed as two hyphens holds them together."""
 
 
 class Values(NamedTuple):
@@ -65,7 +60,9 @@ class Batch(NamedTuple):
         words: the words of all texts in order, column by column, as indexes in `surfaces`.
         texts: of each word, which text it is of: the column times the number of papers plus the paper's index.
         names: the authors' names, raw.
-        parts: of each distinct name, its folded parts.
+        parts: the distinct folded parts of names.
+        name_parts: the parts of all distinct names in order, as indexes in `parts`.
+        part_bounds: of each distinct name, where its parts begin in `name_parts`; one more at the end.
         categories: the categories as written.
     """
 
@@ -75,14 +72,22 @@ class Batch(NamedTuple):
     words: NDArray[np.int32]
     texts: NDArray[np.int32]
     names: Values
-    parts: list[tuple[str, ...]]
+    parts: list[str]
+    name_parts: NDArray[np.int32]
+    part_bounds: NDArray[np.int64]
     categories: Values
+
+    def list_parts(self, name: int) -> tuple[str, ...]:
+        """Return the folded parts of one of the distinct names."""
+        start, end = self.part_bounds[name], self.part_bounds[name + 1]
+        return tuple(self.parts[part] for part in self.name_parts[start:end].tolist())
 
 
 def scan(papers: Sequence[Paper]) -> Batch:
     """Read a batch of papers."""
     surfaces, words, texts = _read_texts(papers)
     names = _collect([[author.name for author in paper.authors] for paper in papers])
+    parts, name_parts, part_bounds = _split_names(names.distinct)
     return Batch(
         papers=papers,
         surfaces=surfaces,
@@ -90,7 +95,9 @@ def scan(papers: Sequence[Paper]) -> Batch:
         words=words,
         texts=texts,
         names=names,
-        parts=_split_names(names.distinct),
+        parts=parts,
+        name_parts=name_parts,
+        part_bounds=part_bounds,
         categories=_collect([paper.categories for paper in papers]),
     )
 
@@ -101,30 +108,14 @@ def _read_texts(papers: Sequence[Paper]) -> tuple[list[str], NDArray[np.int32], 
     lengths: list[int] = []
     for get_text in map(attrgetter, _TEXTS):
         for text in map(get_text, papers):
-            cut = _cut(text) if text else []
-            pieces += cut
-            lengths.append(len(cut))
+            found = cut(text) if text else []
+            pieces += found
+            lengths.append(len(found))
     distinct, numbers = _number(pieces)
     surfaces, words, counts = _read_pieces(distinct)
     starts = np.cumsum(counts) - counts
     texts = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     return surfaces, take_runs(words, starts[numbers], counts[numbers]), np.repeat(texts, counts[numbers])
-
-
-def _cut(text: str) -> list[str]:
-    """Return a text with its TeX resolved, in pieces no word goes across."""
-    if text.isascii():
-        parted = text.translate(_MARKED)
-        if _MARK not in parted:
-            return parted.split()
-    elif not _NEEDS_READING.search(text):
-        return text.split()
-    plain = _resolve(text)
-    return plain.translate(_PARTED).split() if plain.isascii() else plain.split()
-
-
-def _resolve(text: str) -> str:
-    return "".join(piece.text for piece in parse_tex(text))
 
 
 def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -140,7 +131,7 @@ def _read_pieces(pieces: Iterable[str]) -> tuple[list[str], NDArray[np.int32], N
     words: list[int] = []
     counts: list[int] = []
     for piece in pieces:
-        bare = piece.strip(".,;'")
+        bare = piece.strip(SIGNS)
         if bare.isalnum() and bare.isascii():
             word = bare.lower()
             words.append(STOP_WORD if is_stop_word(word) else numbering[word])
@@ -159,15 +150,28 @@ def _collect(values: Sequence[Sequence[str]]) -> Values:
     return Values(distinct, numbers, papers)
 
 
-def _split_names(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the folded parts of each name; parts go across no blank, and most pieces come again."""
-    known: dict[str, tuple[str, ...]] = {}
-    found: list[tuple[str, ...]] = []
+def _split_names(names: Sequence[str]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:
+    """Return the distinct parts of names, the parts of each in order, and where each name's parts begin.
+
+    Parts go across no blank, and most of what stands between blanks comes again.
+    """
+    numbering: defaultdict[str, int] = defaultdict(count().__next__)
+    known: dict[str, list[int]] = {}
+    numbers: list[int] = []
+    ends: list[int] = [0]
     for name in names:
-        parts: tuple[str, ...] = ()
-        for piece in (_resolve(name) if _NAME_NEEDS_READING.search(name) else name).split():
+        plain = name
+        if _NEEDS_READING.search(name):
+            plain = "".join(piece.text for piece in parse_tex(name))
+        for piece in plain.split():
             if piece not in known:
-                known[piece] = tuple(part.text for part in split_name(piece))
-            parts += known[piece]
-        found.append(parts)
-    return found
+                bare = piece.removesuffix(".")
+                parts = [bare.lower()] if bare.isalpha() and bare.isascii() else _list_parts(piece)
+                known[piece] = [numbering[part] for part in parts]
+            numbers += known[piece]
+        ends.append(len(numbers))
+    return list(numbering), np.array(numbers, np.int32), np.array(ends, np.int64)
+
+
+def _list_parts(name: str) -> list[str]:
+    return [part.text for part in split_name(name)]

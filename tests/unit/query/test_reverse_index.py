@@ -384,7 +384,7 @@ def test_a_name_is_shown_only_to_conditions_that_name_a_part_of_it(make_paper: M
         asked.append(condition.text)
         return read_name(condition)
 
-    index = build(*(parse_query(f'au:"Ada B Number{number}"') for number in range(50)))
+    index = build(*(parse_query(f'author:"Ada Number{number}"') for number in range(50)))
     with patch("digest.query.detecting_names.read_name", note):
         assert answer(index, [make_paper(authors=["Ada B. Number7"])]) == {7: [0]}
-    assert asked == ["ada b number7"]
+    assert asked == ["ada number7"]

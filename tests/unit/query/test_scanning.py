@@ -120,7 +120,7 @@ def test_names_are_cut_as_those_of_the_single_paper(names: list[list[str]], make
     batch = scan(papers)
     parts: list[list[tuple[str, ...]]] = [[] for _ in papers]
     for number, paper in zip(batch.names.numbers.tolist(), batch.names.papers.tolist(), strict=True):
-        parts[paper].append(batch.parts[number])
+        parts[paper].append(batch.list_parts(number))
     assert parts == [[name.parts for name in analyse(paper).names] for paper in papers]
 
 

@@ -1,0 +1,137 @@
+"""Tables and runs of numbers as numpy's arrays: what detecting and evaluating are made of."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from digest.query.lexicon import NOWHERE
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_Number = TypeVar("_Number", bound=np.integer)
+
+_BEHIND_ALL = "\U0010ffff"
+"""No word holds it, so it stands behind whatever a beginning may go on with."""
+
+
+def take_runs(values: NDArray[_Number], starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[_Number]:
+    """Return runs of values one behind the other: of each, where it starts and how long it is."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    return values[np.arange(total) + np.repeat(starts - ends + counts, counts)]
+
+
+def sort_distinct(values: NDArray[_Number]) -> NDArray[_Number]:
+    """Return the distinct values in growing order."""
+    ordered = np.sort(values)
+    is_new = np.ones(len(ordered), np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_new]
+
+
+def fill_up(table: array[int], size: int) -> NDArray[np.int32]:
+    """Return a table with `NOWHERE` in the places it is too short for."""
+    full = np.full(size, NOWHERE, np.int32)
+    full[: len(table)] = table
+    return full
+
+
+def mark(numbers: NDArray[np.integer], size: int) -> NDArray[np.bool_]:
+    """Return for each number below a size whether it is among these."""
+    marked = np.zeros(size, np.bool_)
+    marked[numbers] = True
+    return marked
+
+
+class Spreader:
+    """Spreads what is known of distinct numbers over their occurrences.
+
+    Args:
+        owners: numbers.
+        values: of each of them, something that is known of it; a number may have none or many.
+        size: how many numbers there are.
+    """
+
+    def __init__(self, owners: NDArray[np.integer], values: NDArray[np.int32], size: int) -> None:
+        order = np.argsort(owners, kind="stable")
+        self._values = values[order]
+        self._counts = np.bincount(owners, minlength=size)
+        self._starts = np.cumsum(self._counts) - self._counts
+
+    def spread(
+        self, numbers: NDArray[np.int32], holders: NDArray[_Number]
+    ) -> tuple[NDArray[np.int32], NDArray[_Number]]:
+        """Return what is known of numbers, each with who holds the number."""
+        found = np.flatnonzero(self._counts[numbers])
+        numbers = numbers[found]
+        counts = self._counts[numbers]
+        return take_runs(self._values, self._starts[numbers], counts), np.repeat(holders[found], counts)
+
+
+class PairTable:
+    """Finds pairs of numbers.
+
+    Args:
+        upper: of each pair, the one number.
+        lower: the other.
+        sizes: how many numbers there are of either kind.
+    """
+
+    def __init__(self, upper: NDArray[np.int64], lower: NDArray[np.int64], sizes: tuple[int, int]) -> None:
+        self._size = sizes[1]
+        self._is_upper, self._is_lower = mark(upper, sizes[0]), mark(lower, sizes[1])
+        keys = upper * self._size + lower
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+
+    def is_upper(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which numbers are the upper one of any pair."""
+        return self._is_upper[numbers]
+
+    def is_lower(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which numbers are the lower one of any pair."""
+        return self._is_lower[numbers]
+
+    def find(
+        self, upper: NDArray[np.integer], lower: NDArray[np.integer]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the places of pairs that are known, and which they are."""
+        if not len(self._keys):
+            return np.zeros(0, np.intp), np.zeros(0, np.intp)
+        keys = upper.astype(np.int64) * self._size + lower
+        nearest = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        found = np.flatnonzero(self._keys[nearest] == keys)
+        return found, self._order[nearest[found]]
+
+
+class Beginnings:
+    """Where in the order of some words' spellings each of some beginnings is met.
+
+    Args:
+        spellings: of words; of the first `skipped` of them nothing is asked.
+        beginnings: what is looked for.
+        skipped: how many words come first that are none.
+    """
+
+    def __init__(self, spellings: Sequence[str], beginnings: Iterable[str], skipped: int = 0) -> None:
+        order = sorted(range(skipped, len(spellings)), key=spellings.__getitem__)
+        ordered = [spellings[word] for word in order]
+        self._order = np.array(order, np.int64)
+        self._places = {
+            beginning: (bisect_left(ordered, beginning), bisect_left(ordered, beginning + _BEHIND_ALL))
+            for beginning in beginnings
+        }
+
+    def find(self, leaves: Mapping[str, int]) -> NDArray[np.int64]:
+        """Return words that begin so, in the upper 32 bits, each with the beginning's leaf in the lower ones."""
+        places = np.array([self._places[beginning] for beginning in leaves], np.int64).reshape(-1, 2)
+        counts = places[:, 1] - places[:, 0]
+        numbers = np.repeat(np.fromiter(leaves.values(), np.int64, len(leaves)), counts)
+        return take_runs(self._order, places[:, 0], counts) << 32 | numbers

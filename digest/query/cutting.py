@@ -1,0 +1,127 @@
+r"""Texts cut into pieces no word goes across, their TeX resolved: by the thousand, and quickly.
+
+Most TeX in titles and abstracts is formulas between dollars in otherwise plain sentences, and the same ones
+come again and again: `$\alpha$`, `$z$`, `$10^{-3}$`. Where a text is of that kind, its formulas are read one by
+one and remembered; every other text with TeX is read as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from digest.tex import parse_tex
+from digest.tex.cursor import Setting
+from digest.tex.dollars import find_formulas
+from digest.tex.reading import Reader
+from digest.tex.tokens import DROPPED
+
+SIGNS: Final = "".join(chr(code) for code in range(33, 127) if not (chr(code).isalnum() or chr(code) == "_"))
+"""None of these ASCII characters begins or ends a word."""
+
+_JOINING = ".,;'"
+"""The signs among them that may stand within one."""
+
+_PARTED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in f"_{_JOINING}"}
+_MARK = "\x00"
+_NEEDS_READING = re.compile(rf"[\\${DROPPED}]")
+_MARKED = _PARTED | {code: _MARK for code in range(128) if _NEEDS_READING.match(chr(code))}
+
+_MOST_TOKENS: Final = 900
+"""`parse_tex` leaves what follows more tokens as typed; texts that come near are left to it."""
+
+_ENTANGLED = re.compile(rf"[\\{{}}{DROPPED}]")
+"""What outside of formulas makes a text more than sentences with formulas in them."""
+
+_PARTING = re.compile(r"[\^_&~`'\-\ud800-\udfff]|[^\S ]|  ")
+"""Where one token of a plain text may end and another begin."""
+
+_STRUCTURE = re.compile(rf"\\(?:[\[\]()]|begin|end)|\\\Z|[{DROPPED}]")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_AMOUNT = re.compile(r"\s?[0-9]")
+_TEX = re.compile(r"[\\^_{}=<>]")
+
+
+def cut(text: str) -> list[str]:
+    """Return the pieces of a text: its words in order are theirs, once its TeX is resolved."""
+    if text.isascii():
+        parted = text.translate(_MARKED)
+        if _MARK not in parted:
+            return parted.split()
+    elif not _NEEDS_READING.search(text):
+        return text.split()
+    return (_resolve_formulas(text) or _resolve(text)).split()
+
+
+def _resolve(text: str) -> str:
+    return "".join(_part(piece.text) for piece in parse_tex(text))
+
+
+def _part(plain: str) -> str:
+    """Return a plain text, if it is ASCII, with blanks for signs that part words wherever they stand."""
+    return plain.translate(_PARTED) if plain.isascii() else plain
+
+
+def _resolve_formulas(text: str) -> str:
+    """Return a text of plain sentences with its formulas resolved; "" where it is no such text."""
+    outside = text.split("$")
+    inside = outside[1::2]
+    del outside[1::2]
+    if len(outside) == len(inside) or _ENTANGLED.search("$".join(outside)):
+        return ""
+    tokens = len(outside) + 2 * sum(len(_PARTING.findall(part)) for part in outside)
+    parts = [_part(outside[0])]
+    for before, formula, behind in zip(outside, inside, outside[1:], strict=False):
+        read = _read_formula(_classify(before[-1:]), formula, _classify(behind[:1]))
+        if read is None:
+            return ""
+        tokens += read.tokens
+        parts += read.plain, _part(behind)
+    is_amount = any(_AMOUNT.match(formula) and not _TEX.search(formula) for formula in inside)
+    if tokens > _MOST_TOKENS or (is_amount and not _are_formulas(text, outside, inside)):
+        return ""
+    return "".join(parts)
+
+
+def _are_formulas(text: str, outside: list[str], inside: list[str]) -> bool:
+    """Tell whether the dollars of a text pair up one after the other, though some may be money."""
+    place, expected = 0, {}
+    for before, formula in zip(outside, inside, strict=False):
+        opening = place + len(before)
+        closing = opening + 1 + len(formula)
+        expected[opening] = (closing, closing + 1)
+        place = closing + 1
+    return find_formulas(text) == expected
+
+
+def _classify(character: str) -> str:
+    """Return a character that formulas take for the same beside them."""
+    return "a" if character.isalpha() else "1" if character.isalnum() else ""
+
+
+class _Formula(NamedTuple):
+    plain: str
+    tokens: int
+
+
+@lru_cache(maxsize=2**15)
+def _read_formula(before: str, formula: str, behind: str) -> _Formula | None:
+    """Return a formula between two characters, resolved; None where what it is depends on more of the text."""
+    if not formula or _STRUCTURE.search(formula) or not _is_balanced(formula):
+        return None
+    reader = Reader(f"{before}${formula}${behind}")
+    tokens = len(reader.tokens)
+    end = len(before) + len(formula) + 2
+    pieces = [piece for piece in reader.read(tokens, Setting()) if len(before) <= piece.start < end]
+    return _Formula("".join(_part(piece.text) for piece in pieces), tokens)
+
+
+def _is_balanced(formula: str) -> bool:
+    """Tell whether every brace of a formula has its partner within it."""
+    depth = 0
+    for brace in _BRACE.findall(formula) if "{" in formula or "}" in formula else ():
+        depth += (brace == "{") - (brace == "}")
+        if depth < 0:
+            return False
+    return depth == 0
