@@ -171,9 +171,9 @@ def implies(one: Condition, other: Condition) -> bool:
     if one == other:
         return True
     if one.prefix is Prefix.ALL:
-        return all(implies(part, other) for part in spread_condition(one))
+        return all(implies(part, other) for part in _spread(one))
     if other.prefix is Prefix.ALL:
-        return any(implies(one, part) for part in spread_condition(other))
+        return any(implies(one, part) for part in _spread(other))
     return one.prefix is other.prefix and _COMPARERS.get(one.prefix, _are_equal)(one, other)
 
 
@@ -192,6 +192,11 @@ def _is_among(one: Condition, other: Condition) -> bool:
 
 def _is_version_of(one: Condition, other: Condition) -> bool:
     return one.text.casefold().startswith(f"{other.text}v".casefold())
+
+
+@lru_cache(maxsize=2**12)
+def _spread(condition: Condition) -> tuple[Condition, ...]:
+    return spread_condition(condition)
 
 
 @lru_cache(maxsize=2**12)

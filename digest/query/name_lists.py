@@ -9,7 +9,8 @@ small letters but `van`, `de` and their like occur in no name.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
+import string
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from digest.errors import QueryError
 from digest.query.composing import Composer, Letter
@@ -21,13 +22,18 @@ from digest.query.words import fold
 if TYPE_CHECKING:
     from digest.query.composing import Pasted
 
-_LINE = re.compile(r"[^\S\n]*(?P<name>[^\n]*?)[\s,;]*(?:\n|\Z)")
 _WORD = re.compile(r"(?:[^\W\d_]+(?:['’\-\u2010][^\W\d_]+)*|[^\W\d_](?:\.[-\u2010]?[^\W\d_])*)\.?")
 _INITIALS = re.compile(r"[^\W\d_](?:\.[-\u2010]?[^\W\d_])*\.")
 _TOPIC = re.compile(r"(?:tion|sion|ment|ness|ity|ics|ing|ism|logy|work|works|ency|ance|ence|ory|ical|ous)s?\Z")
 """How words for things end. Some names do, too: their list must be written with prefixes."""
 
+_ENDINGS = f"{string.whitespace},;"
 _LONGEST_NAME, _MOST_WORDS, _FEWEST_NAMES = 80, 6, 2
+
+
+class _Line(NamedTuple):
+    name: str
+    place: int
 
 
 def read_name_list(text: str) -> Pasted | None:
@@ -36,25 +42,34 @@ def read_name_list(text: str) -> Pasted | None:
     Raises:
         QueryError: it is one, of more names than a query may have terms.
     """
-    lines = [line for line in _LINE.finditer(text) if line["name"]]
-    if len(lines) < _FEWEST_NAMES or not all(is_clearly_name(line["name"]) for line in lines):
+    lines = _split_lines(text)
+    if len(lines) < _FEWEST_NAMES or not all(is_clearly_name(line.name) for line in lines):
         return None
     if len(lines) > MAX_TERMS:
-        refuse_length(len(lines), text, lines[MAX_TERMS].start("name"))
+        refuse_length(len(lines), text, lines[MAX_TERMS].place)
     query = Composer()
-    for line in lines:
-        place = line.start("name")
+    for name, place in lines:
         query.join("OR", place)
-        before, behind = write_author(line["name"]).split(line["name"])
+        before, behind = write_author(name).split(name)
         query.write(before, place)
-        query.copy(Letter(char, place + number) for number, char in enumerate(line["name"]))
+        query.copy(Letter(char, place + number) for number, char in enumerate(name))
         query.write(behind, place)
     return query.finish(f"a list of {len(lines)} authors, of whom any will do", len(text))
 
 
+def _split_lines(text: str) -> list[_Line]:
+    """Return what stands on each line, without commas at its end, and where; empty lines left out."""
+    lines, place = [], 0
+    for line in text.split("\n"):
+        begun = line.lstrip()
+        lines.append(_Line(begun.rstrip(_ENDINGS), place + len(line) - len(begun)))
+        place += len(line) + 1
+    return [line for line in lines if line.name]
+
+
 def may_be_name_list(text: str) -> bool:
     """Tell whether a text that was taken for a query looks much like a list of names."""
-    lines = [line["name"] for line in _LINE.finditer(text) if line["name"]]
+    lines = [line.name for line in _split_lines(text)]
     return len(lines) >= _FEWEST_NAMES and all(
         _is_sound(tuple(line.replace(",", " ").split()), line) for line in lines
     )

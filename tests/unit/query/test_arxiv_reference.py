@@ -6,7 +6,7 @@ More, never less: beginnings of words; `Last, F`; `author:`; words with accents;
 only where a paper writes an accent that the query leaves out, and where it writes a DOI in other letters.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 import pytest
@@ -117,7 +117,7 @@ TEXTS = (
     ),
     "generative tail latencies gpu",
 )
-SHELF = (
+SHELF: tuple[Mapping[str, object], ...] = (
     *({field: text} for field in ("title", "abstract", "comment", "journal_ref", "report_no") for text in TEXTS),
     *({"authors": names} for names in (["Bin Liu"], ["Liu Bin", "J. Smith"], ["John Smith"], ["Jane K. Smith"])),
     *({"authors": names} for names in (["Karl Müller"], ["K. Muller"], ["Bin Smith", "John Liu"])),
