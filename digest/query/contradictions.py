@@ -1,6 +1,6 @@
 """Clauses that no paper can meet, found from what conditions say of each other.
 
-What is told here is certain; what is not told may still be empty. `ti:"tail latency" ANDNOT ti:tail` is
+What is told here is certain of papers to come; what is not told may still be empty. `ti:"tail latency" ANDNOT ti:tail` is
 found out, because whoever has the phrase has the word; `ti:gpu AND ti:"no such words"` is not.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _BEGINNING: Final = "199101010000"
-"""arXiv opened in August 1991; a few papers bear earlier dates of that year, none of the years before."""
+"""arXiv opened in August 1991. What it took over from older archives bears earlier dates, and is never news."""
 
 
 class DeadClause(NamedTuple):
