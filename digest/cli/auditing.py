@@ -89,7 +89,6 @@ def _print_classes(done: Audit) -> None:
 def _print_examples(differences: Sequence[Difference], most: int) -> None:
     from digest import tex  # noqa: PLC0415 - the same
     from digest.cli.wording import cut  # noqa: PLC0415 - the same
-
     from digest.planning.auditing import EXPLANATIONS  # noqa: PLC0415 - the same
 
     kind = differences[0].kind

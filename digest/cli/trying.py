@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.telling import json_option, print_json
-from digest.errors import ArxivUnreachable, StoreError
 
 if TYPE_CHECKING:
     from digest.messages import Digest
-    from digest.query import Query
 
 
 @click.command("try")
@@ -33,53 +31,19 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
     digest try "cat:cs.PF AND abs:GPU"
     digest try 'ti:"tail latency" ANDNOT cat:cs.NI'
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.query import parse_query  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.cli.workbench import opened_workbench  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.pipeline.looking_up import look_up  # noqa: PLC0415 - the same
+    from digest.query import parse_query  # noqa: PLC0415 - the same
 
     query = parse_query(text)
     click.echo(f"asking arXiv for {query.text} …", err=True)
-    try:
-        digest = _look_up(ctx, query, days)
-    except ArxivUnreachable as error:
-        said = error.message.removeprefix(f"{error.request}: ").replace(" can't be reached: ", ": ")
-        raise ArxivUnreachable(
-            f"arXiv can't be reached from here ({said})",
-            hint="`digest demo` shows everything on a made-up arXiv, without a network.",
-        ) from error
+    with opened_workbench(ctx) as bench, bench.asking() as client:
+        digest = look_up(client, bench.clock, query, days=days)
     if as_json:
         print_json(_as_json(digest, limit))
         return
     _print(digest, limit)
     click.echo(_paste(text))
-
-
-def _look_up(ctx: click.Context, query: Query, days: int) -> Digest:
-    import os  # noqa: PLC0415 - the same
-    from contextlib import ExitStack  # noqa: PLC0415 - the same
-
-    from digest.cli.opening import choose_clock  # noqa: PLC0415 - the same
-    from digest.config import find_state_folder, open_config_or_defaults, read_environment  # noqa: PLC0415 - the same
-    from digest.pipeline import open_client  # noqa: PLC0415 - the same
-    from digest.pipeline.looking_up import look_up  # noqa: PLC0415 - the same
-    from digest.store import Gate, create_standalone, hold_worker, open_store  # noqa: PLC0415 - the same
-    from digest.store.gate import PASSER_BY, adopt_gate  # noqa: PLC0415 - the same
-
-    config = open_config_or_defaults(ctx.obj["config_path"])
-    clock = choose_clock(config)
-    with ExitStack() as stack:
-        try:
-            # An installation's own gate, so that run, serve and try keep one pace.
-            store = open_store(config.store.url)
-            stack.callback(store.close)
-        except StoreError:
-            name = "try-simulated.db" if config.test_clock else "try.db"
-            store = create_standalone(find_state_folder(read_environment()) / name)
-            stack.callback(store.close)
-            stack.enter_context(hold_worker(store))
-            with store.begin() as conn:
-                adopt_gate(conn, clock, passers_by=True)
-        client = open_client(config, Gate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0), clock)
-        stack.callback(client.close)
-        return look_up(client, clock, query, days=days)
 
 
 def _print(digest: Digest, limit: int) -> None:

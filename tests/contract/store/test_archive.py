@@ -1,0 +1,87 @@
+"""The stored papers of some days, and how far back everything is stored."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from digest.announcements import Kind
+from digest.store import Store, archive, cursors, mailings, runs
+from tests.contract.store.made import DAY, NOW, make_paper, store_papers
+
+TUESDAY, WEDNESDAY = date(2026, 11, 17), date(2026, 11, 18)
+
+
+def harvest(store: Store, *, outcome: str = "complete", since: date = TUESDAY) -> None:
+    """Note a first harvest that looked back to a day."""
+    with store.begin() as conn:
+        run_id = runs.start_run(conn, source="harvest", at=NOW, window_from=since, is_bootstrap=True)
+        runs.finish_run(conn, run_id, outcome=outcome, at=NOW, pages=1, papers=1, new=0, changed=0)
+        if outcome == "complete":
+            cursors.move_cursor(conn, source="harvest", run_id=run_id, started_at=NOW, mark=(202611, 2))
+
+
+def test_without_a_harvest_nothing_is_known_to_be_whole(store: Store) -> None:
+    store_papers(store, [make_paper()])
+    with store.read() as conn:
+        assert archive.find_reach(conn) is None
+
+
+def test_a_harvest_that_failed_reaches_nowhere(store: Store) -> None:
+    store_papers(store, [make_paper()])
+    harvest(store, outcome="failed")
+    with store.read() as conn:
+        assert archive.find_reach(conn) is None
+
+
+def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: Store) -> None:
+    store_papers(store, [make_paper(number) for number in (1, 2, 3)])
+    harvest(store, outcome="failed", since=date(2026, 1, 1))
+    harvest(store)
+    with store.read() as conn:
+        assert archive.find_reach(conn) == archive.Reach(TUESDAY, NOW, (202611, 2), (202611, 3))
+
+
+def test_papers_come_in_the_order_of_their_ids_with_their_mailings_and_latest_texts(store: Store) -> None:
+    stored = store_papers(store, [make_paper(number) for number in (3, 1, 2)])
+    keys = {change.paper.id.number: change.paper_key for change in stored}
+    with store.begin() as conn:
+        mailings.assign_mailings(conn, {keys[1]: TUESDAY, keys[2]: WEDNESDAY, keys[3]: WEDNESDAY})
+    store_papers(store, [make_paper(3, version=2, title="Again")], kind=Kind.REPLACEMENT)
+    with store.read() as conn:
+        found = list(archive.load_announced(conn, WEDNESDAY, NOW))
+    assert [(mailing, paper.id.number, paper.version) for mailing, paper in found] == [
+        (WEDNESDAY, 2, 1),
+        (WEDNESDAY, 3, 2),
+    ]
+
+
+def test_papers_without_a_mailing_count_by_their_submission(store: Store) -> None:
+    store_papers(store, [make_paper(1, published=NOW - 9 * DAY), make_paper(2, published=NOW - DAY)])
+    with store.read() as conn:
+        found = [paper.id.number for _, paper in archive.load_announced(conn, WEDNESDAY, NOW - 2 * DAY)]
+    assert found == [2]
+
+
+def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None:
+    moments = [NOW - DAY, NOW, NOW + timedelta(seconds=1)]
+    store_papers(store, [make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)])
+    with store.read() as conn:
+        assert [paper.id.number for paper in archive.load_submitted(conn, NOW - DAY, NOW)] == [1, 2]
+
+
+def test_papers_are_counted_by_each_of_their_categories(store: Store) -> None:
+    stored = store_papers(store, [make_paper(1), make_paper(2, categories=("cs.PF",)), make_paper(3)])
+    with store.begin() as conn:
+        mailings.assign_mailings(conn, {change.paper_key: WEDNESDAY for change in stored[:2]})
+    with store.read() as conn:
+        assert archive.count_by_category(conn, WEDNESDAY) == {"cs.PF": 2, "cs.DC": 1}
+
+
+def test_papers_are_read_in_batches_to_the_last(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "_BATCH", 3)
+    store_papers(store, [make_paper(number) for number in range(1, 11)])
+    with store.read() as conn:
+        found = archive.load_submitted(conn, NOW - 9 * DAY, NOW)
+        assert [paper.id.number for paper in found] == list(range(1, 11))
