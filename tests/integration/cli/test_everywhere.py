@@ -18,10 +18,12 @@ LOOKING = [
     ["replay"],
     ["query", "list"],
     ["query", "history", "perf"],
+    ["query", "author", "Ingrith Solvane"],
     ["subscription", "list"],
     ["subscription", "show", "perf-team"],
     ["feed", "list"],
     ["feed", "url", "perf-team"],
+    ["export-refs", "--subscription", "perf-team"],
     ["delivery", "list"],
     ["delivery", "show", "10"],
 ]
@@ -37,6 +39,7 @@ WORKBENCH = [
 EDITING = [
     ["subscription", "pause", "gpu-mail"],
     ["subscription", "resume", "perf-mail"],
+    ["subscription", "exclude", "gpu-mail"],
     ["subscription", "leave", "gpu-mail", "reader@digest.example"],
     ["feed", "rotate", "perf-team"],
     ["feed", "revoke", "perf-team"],

@@ -63,6 +63,7 @@ def test_showing_one_lists_its_queries_destinations_and_last_digests(digest: She
     said = digest("subscription", "show", "perf-team", "--json").json
     assert [one["to"] for one in said["destinations"]] == ["slack:#papers", "feed"]
     assert said["digests"][0] == {
+        "id": 8,
         "slot": "2026-11-20",
         "occasion": "scheduled",
         "planned_at": "2026-11-20T08:05:00+00:00",
