@@ -221,8 +221,9 @@ def _print_person(number: int, one: Namesake, narrowing: Narrowing, *, is_chosen
 
     first, last = one.years
     years = str(first) if first == last else f"{first}–{last}"
-    others = f" ({', '.join(name for name, _ in one.names[1:_MOST_NAMED])})" if len(one.names) > 1 else ""
-    head = f"{number}  {click.style(one.names[0][0], bold=True)}{others}"
+    fullest, *forms = sorted((name for name, _ in one.names), key=len, reverse=True)
+    others = f" ({', '.join(forms[: _MOST_NAMED - 1])})" if forms else ""
+    head = f"{number}  {click.style(fullest, bold=True)}{others}"
     click.echo(f"\n{head}, {count(len(one.papers), 'paper')}, {years}")
     _print_line("categories", _join(one.categories))
     _print_line("with", _join(one.co_authors) or "nobody")

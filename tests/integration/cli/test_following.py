@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from digest.announcements import Kind
+from digest.comparing import Change
+from digest.store import papers as paper_store
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.lively import NOW, World
+from tests.unit.made_up import make_paper
 
 
 @pytest.mark.usefixtures("world")
@@ -56,3 +60,53 @@ def test_what_is_no_full_name_or_category_is_refused(digest: Shell, arguments: t
 def test_without_a_database_it_says_what_makes_one(digest: Shell, world: World) -> None:
     Path(world.folder / "digest.db").unlink()
     assert "digest run" in digest("query", "author", "Ingrith Solvane", expect=3).err
+
+
+NAMESAKES = (
+    (("Keiko M. Ostrevold", "Ada Müller"), ("cs.PF", "cs.DC")),
+    (("K. Ostrevold", "Ada Müller"), ("cs.PF",)),
+    (("Kevin Ostrevold", "Bo Liu"), ("cs.PF",)),
+    (("Keiko Ostrevold",), ("math.CO",)),
+    (("K. Ostrevold",), ("cs.PF",)),
+)
+
+SCREEN = """\
+author:"k ostrevold" among 513 stored papers
+met as      K. Ostrevold 2 · Keiko M. Ostrevold 1 · Keiko Ostrevold 1 · Kevin Ostrevold 1
+
+2 people share this name in your categories, 1 more elsewhere.
+
+1  Keiko M. Ostrevold (K. Ostrevold), 2 papers, 2026
+   categories  cs.PF 2 · cs.DC 1
+   with        Ada Müller 2
+   latest      2611.20002 Made-up paper 2
+   to follow   author:"keiko m ostrevold" AND cat:cs.PF
+               brings 2 of 2 papers
+
+2  Kevin Ostrevold, 1 paper, 2026
+   categories  cs.PF 1
+   with        Bo Liu 1
+   latest      2611.20003 Made-up paper 3
+   to follow   author:"kevin ostrevold" AND author:"bo liu"
+               brings 1 of 1 paper
+
+1 more outside your categories: --all shows who.
+
+1 paper fits several of them: 2611.20005
+
+To save the first, write below [queries] in digest.toml:
+ostrevold = 'author:"keiko m ostrevold" AND cat:cs.PF'
+"""
+
+
+def test_several_people_of_one_name_are_told_apart(digest: Shell, world: World) -> None:
+    papers = [
+        make_paper(f"2611.2{number:04d}", title=f"Made-up paper {number}", authors=authors, categories=categories)
+        for number, (authors, categories) in enumerate(NAMESAKES, 1)
+    ]
+    store = world.open_store()
+    with store.begin() as conn:
+        paper_store.save_changes(conn, [Change(Kind.NEW, paper) for paper in papers], run_id=1, at=NOW)
+    store.close()
+    assert digest("query", "author", "K. Ostrevold").out == SCREEN
+    assert digest("query", "author", "K. Ostrevold", "--all").out.count("to follow") == 3
