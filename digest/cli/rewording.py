@@ -69,19 +69,14 @@ def _gather(
     bench: Workbench, old: NamedQuery, new: NamedQuery, stored: StoredDays | None, days: int, *, is_quiet: bool
 ) -> tuple[Sequence[date], list[Paper]]:
     """Return the days looked at, and every paper of them that one of the two may bring."""
-    from digest.pipeline.previewing import load_days, search_days  # noqa: PLC0415 - the same
+    from digest.pipeline.previewing import find_stored, search_days  # noqa: PLC0415 - the same
     from digest.planning.previews import list_submission_days  # noqa: PLC0415 - the same
-    from digest.query import Or, analyse, matches  # noqa: PLC0415 - the same
+    from digest.query import Or  # noqa: PLC0415 - the same
 
     either = Or((old.query.tree, new.query.tree))
     if stored is not None and bench.store is not None:
-        seen, found = set(), []
         with bench.store.read() as conn:
-            for mailing, paper in load_days(conn, stored, Lines(quiet=is_quiet)):
-                seen.add(mailing)
-                ready = analyse(paper)
-                found += [paper] if matches(old.query, ready) or matches(new.query, ready) else []
-        return sorted(seen), found
+            return find_stored(conn, either, stored, Lines(quiet=is_quiet))
     dates = list_submission_days(bench.now, days)
     with bench.asking() as client:
         return dates, list(search_days(client, either, dates, Lines(quiet=is_quiet)))

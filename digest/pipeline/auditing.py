@@ -12,6 +12,7 @@ from digest.arxiv.atom import parse_atom
 from digest.arxiv.search import fetch_papers, walk_search
 from digest.arxiv.windows import EARLIEST, Window
 from digest.planning.auditing import Covered, Dispute, Question, classify_difference
+from digest.planning.holding import hold_papers
 from digest.query import to_arxiv
 from digest.store import archive
 from digest.store import papers as paper_store
@@ -90,7 +91,7 @@ def audit(
     question = Question(query, window.first, window.last + timedelta(seconds=59))
     asked = window.confine(to_arxiv(query))
     theirs, parted = _search(client, asked, progress)
-    stored, looked_at, question = _load_stored(store, question, theirs)
+    stored, looked_at, question = _load_stored(store, question, theirs, progress)
     ours_only = [id_ for id_, paper in stored.items() if id_ not in theirs and question.is_answered_by(paper)]
     copies, parted_copies = _fetch(client, ours_only, progress)
     parted |= parted_copies
@@ -128,20 +129,25 @@ def _search(client: ArxivClient, asked: str, progress: Progress) -> tuple[_Paper
 
 
 def _load_stored(
-    store: Store | None, question: Question, theirs: dict[ArxivId, Paper]
+    store: Store | None, question: Question, theirs: _Papers, progress: Progress
 ) -> tuple[dict[ArxivId, Paper], int, Question]:
     """Return the stored papers that either answer may have, how many were looked at, and what is covered."""
     if store is None:
         return {}, 0, question
+    progress.begin("read", "what is stored")
     looked_at, stored = 0, {}
     with store.read() as conn:
-        for paper in archive.load_submitted(conn, question.first, question.last):
+        submitted = archive.load_submitted(conn, question.first, question.last)
+        for paper, met in hold_papers([question.query], submitted):
             looked_at += 1
-            if paper.id in theirs or question.is_answered_by(paper):
+            if met or paper.id in theirs:
                 stored[paper.id] = paper
+            if looked_at % PAGE == 0:
+                progress.update(f"{looked_at:,} papers")
         known = paper_store.load_known(conn, [id_ for id_ in theirs if id_ not in stored])
         reach = archive.find_reach(conn)
     stored.update({id_: known_paper.paper for id_, known_paper in known.items()})
+    progress.end("read", f"{looked_at:,} papers")
     covered = Covered(reach.mark, reach.newest) if reach else None
     return stored, looked_at, replace(question, covered=covered, is_stored=looked_at > 0)
 

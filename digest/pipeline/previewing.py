@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from digest.announcements import mailing_moment, mailings_between
 from digest.arxiv.search import walk_search
 from digest.arxiv.windows import EARLIEST, Window
+from digest.planning.holding import hold_papers
 from digest.planning.previews import (
     LONGEST_HOLD,
     Share,
@@ -81,6 +82,21 @@ def find_stored_days(
 def survey_stored(conn: Connection, query: Query, stored: StoredDays, progress: Progress) -> Survey:
     """Count what a query brings of stored mailings."""
     return survey_everything(query, stored.mailings, load_days(conn, stored, progress))
+
+
+def find_stored(
+    conn: Connection, query: Query | Or, stored: StoredDays, progress: Progress
+) -> tuple[list[date], list[Paper]]:
+    """Return the stored mailings that brought anything, and their papers that a query means."""
+    seen: set[date] = set()
+
+    def note_days() -> Iterator[Paper]:
+        for mailing, paper in load_days(conn, stored, progress):
+            seen.add(mailing)
+            yield paper
+
+    found = [paper for paper, met in hold_papers([query], note_days()) if met]
+    return sorted(seen), found
 
 
 def load_days(conn: Connection, stored: StoredDays, progress: Progress) -> Iterator[tuple[date, Paper]]:

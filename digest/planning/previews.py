@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from digest.announcements import earliest_mailing, estimate_mailings, latest_mailing
-from digest.query import And, Or, Query, analyse
-from digest.query.evaluation import compile_tree
+from digest.planning.holding import hold_papers
+from digest.query import And, Or, Query
 from digest.query.printing import print_condition, print_tree
 from digest.query.tree import Not, walk_conditions
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from digest.papers import Paper
     from digest.query import Node
-    from digest.query.evaluation import Test
 
 LONGEST_HOLD: Final = timedelta(days=14)
 """Papers submitted so long before a span of mailings are looked at, too: 2 in 100 were held for longer."""
@@ -33,6 +32,9 @@ WEEKS_FROM: Final = 45
 
 _WEEK = 7
 _SELDOM = 2 / 3
+_SEVERAL = -2
+"""More than one clause decides, so none does alone."""
+
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -119,12 +121,20 @@ def survey_everything(query: Query, days: Sequence[date], papers: Iterable[tuple
         papers: everything they brought, and perhaps more, each with its mailing.
     """
     counter = _Counter(query)
-    known, totals, matched, found = set(days), Counter[date](), Counter[date](), []
-    for day, paper in papers:
-        if day not in known:
-            continue
+    known, totals, matched = set(days), Counter[date](), Counter[date]()
+    found: list[Paper] = []
+    waiting: deque[date] = deque()
+
+    def note_days() -> Iterator[Paper]:
+        for day, paper in papers:
+            if day in known:
+                waiting.append(day)
+                yield paper
+
+    for paper, met in hold_papers(counter.nodes, note_days()):
+        day = waiting.popleft()
         totals[day] += 1
-        if counter.take(paper):
+        if counter.take(met):
             matched[day] += 1
             found.append(paper)
     return Survey(
@@ -156,39 +166,42 @@ def _order(papers: Iterable[Paper]) -> tuple[Paper, ...]:
 
 
 class _Counter:
-    """Counts papers by clause, one after the other, so that a month of them need not be kept."""
+    """Counts papers by clause, one after the other, so that a month of them need not be kept.
+
+    Attributes:
+        nodes: what each paper is to be held against: the query, its clauses, and its conditions.
+    """
 
     def __init__(self, query: Query) -> None:
-        self._test = query.test
         self._is_any = isinstance(query.tree, Or)
         self._clauses = list_clauses(query.tree)
-        self._tests: list[Test] = [compile_tree(node) for _, node in self._clauses]
         self._alone = [0] * len(self._clauses)
         self._alone_only = [0] * len(self._clauses)
         self._seen = self._total = 0
         conditions = {print_condition(condition): condition for condition in walk_conditions(query.tree)}
-        self._waiting = {text: compile_tree(condition) for text, condition in conditions.items()}
-        if len(self._waiting) > MOST_CONDITIONS:
-            self._waiting.clear()
-
-    def take(self, paper: Paper) -> bool:
-        """Count one paper; tell whether it matches."""
-        ready = analyse(paper)
-        self._seen += 1
-        for text in [text for text, test in self._waiting.items() if test(ready)]:
-            del self._waiting[text]
-        answers = [test(ready) for test in self._tests]
-        is_match = self._test(ready)
-        self._total += is_match
-        deciding = [
-            number
-            for number, ((role, _), is_met) in enumerate(zip(self._clauses, answers, strict=True))
-            if is_met is (role is not Role.REQUIRED)
+        is_counted = len(conditions) <= MOST_CONDITIONS
+        self._conditions = list(conditions) if is_counted else []
+        self.nodes = [
+            query.tree,
+            *(node for _, node in self._clauses),
+            *(conditions.values() if is_counted else ()),
         ]
-        for number, is_met in enumerate(answers):
+        self._never_met = set(range(1 + len(self._clauses), len(self.nodes)))
+
+    def take(self, met: frozenset[int]) -> bool:
+        """Count one paper by which nodes it meets; tell whether it matches."""
+        self._seen += 1
+        self._never_met -= met
+        is_match = 0 in met
+        self._total += is_match
+        deciding = -1
+        for number, (role, _) in enumerate(self._clauses):
+            is_met = number + 1 in met
             self._alone[number] += is_met
-        if len(deciding) == 1:
-            self._alone_only[deciding[0]] += 1
+            if is_met is (role is not Role.REQUIRED):
+                deciding = number if deciding == -1 else _SEVERAL
+        if deciding >= 0:
+            self._alone_only[deciding] += 1
         return is_match
 
     def list_shares(self) -> tuple[Share, ...]:
@@ -200,8 +213,11 @@ class _Counter:
         )
 
     def list_never_met(self) -> tuple[str, ...]:
-        """Return the conditions that no paper met."""
-        return tuple(self._waiting) if self._seen else ()
+        """Return the conditions that no paper met, in the order written."""
+        if not self._seen:
+            return ()
+        first = 1 + len(self._clauses)
+        return tuple(self._conditions[place - first] for place in sorted(self._never_met))
 
 
 def place_papers(
