@@ -1,7 +1,8 @@
 """Clauses that no paper can meet, found from what conditions say of each other.
 
-What is told here is certain of papers to come; what is not told may still be empty. `ti:"tail latency" ANDNOT ti:tail` is
-found out, because whoever has the phrase has the word; `ti:gpu AND ti:"no such words"` is not.
+What is told here is certain of papers to come; what is not told may still be empty.
+`ti:"tail latency" ANDNOT ti:tail` is found out, because whoever has the phrase has the word;
+`ti:gpu AND ti:"no such words"` is not.
 """
 
 from __future__ import annotations
