@@ -23,7 +23,7 @@ _COMMANDS = {
     "coverage": ("digest.cli.coverage", "Say what was looked at, mailing by mailing, and what is missing."),
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),
     "config": ("digest.cli.config", "Show and check the configuration."),
-    "query": ("digest.cli.query", "Saved queries: list, check, history."),
+    "query": ("digest.cli.query", "Saved queries: check, preview, diff, explain, audit, history."),
     "subscription": ("digest.cli.subscription", "Subscriptions: show, pause, resume, exclude, leave, return."),
     "feed": ("digest.cli.feed", "Feeds: list, secret addresses, rotate."),
     "export-refs": ("digest.cli.exporting", "Write papers as BibTeX or RIS, for a reference manager."),

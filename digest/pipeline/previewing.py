@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from digest.planning.previews import Survey
     from digest.query import Query
 
-PAGE: Final = 200
+PAGE: Final = 500
 """Papers asked for at once."""
 
 COUNTED_DAYS: Final = 28
@@ -140,7 +140,8 @@ def search_days(
     """Yield what arXiv's search has of a query, submitted on some days (UTC), in no particular order."""
     progress.begin("search", f"{dates[0]:%-d %b} to {dates[-1]:%-d %b}")
     found = total = 0
-    for fetched in walk_search(client, _span(dates).confine(to_arxiv(query)), until=EARLIEST, size=PAGE):
+    asked = _span(dates).confine(to_arxiv(query))
+    for fetched in walk_search(client, asked, until=EARLIEST, size=PAGE, asks_twice=True):
         found, total = found + len(fetched.page.papers), fetched.page.total
         progress.update(f"{found:,} of {total:,} papers")
         yield from fetched.page.papers

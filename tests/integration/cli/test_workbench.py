@@ -119,6 +119,22 @@ def test_a_paper_that_is_not_stored_is_asked_of_arxiv_by_its_id(empty: World, di
     assert count_requests(empty) == 1
 
 
+def test_nothing_has_to_be_installed_for_any_of_it(
+    world: World, tmp_path: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DIGEST_ARXIV_API_URL", world.arxiv.api_url)
+    monkeypatch.setenv("DIGEST_ARXIV_OAI_URL", world.arxiv.oai_url)
+    monkeypatch.setenv("DIGEST_ARXIV_RSS_URL", world.arxiv.rss_url)
+    monkeypatch.setenv("DIGEST_SLACK_URL", world.slack.url)
+    assert "6 papers gained" in digest("query", "diff", "cat:cs.PF AND abs:GPU", "cat:cs.PF").out
+    assert digest("query", "preview", "cat:cs.PF", "--json").json["total"] == 7
+    assert digest("query", "explain", "cat:cs.PF", "2611.15012", "--json").json["matches"] is True
+    assert digest("query", "audit", "cat:cs.PF", "--json").json["is_clean"] is True
+    assert "nothing is stored here" in digest("query", "preview", "cat:cs.PF", "--from", "store", expect=2).err
+    assert not list(tmp_path.glob("*.db"))
+
+
 @pytest.mark.usefixtures("empty")
 def test_offline_nobody_is_asked(digest: Shell) -> None:
     said = digest("query", "explain", "perf", "2611.15012", "--offline", expect=2)
