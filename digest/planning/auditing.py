@@ -1,7 +1,9 @@
 """Where our answer to a query and arXiv's differ: each difference in one of a closed list of classes.
 
 A class is given only where it is shown to be the cause: with that rule changed, the query decides about the
-paper as arXiv did. What no class explains is `UNCLASSIFIED`, and an error of somebody's.
+paper as arXiv did. `OWNERS`, `UNSEEN` and `REPORT_NO` stand for what arXiv knows and does not hand out, which
+nobody can show: they are given last, and only where a condition that searches such things would settle it. What
+no class explains is `UNCLASSIFIED`, and an error of somebody's.
 """
 
 from __future__ import annotations
