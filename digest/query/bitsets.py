@@ -25,8 +25,11 @@ WORD = 64
 _NONE = np.uint64(0)
 _ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _TOP = np.uint64(1)
-_SET_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+_SIZES = _BITS.sum(axis=1, dtype=np.uint8)
 """Octet -> how many of its bits are set."""
+_PLACES = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint16).T.copy()
+"""Which set bit it is, then octet -> its place; what follows the last set bit means nothing."""
 
 
 class Detection(NamedTuple):
@@ -112,14 +115,35 @@ class Layout:
         """
         summaries = self._summarise(detection, papers)
         demanded = self._demand(summaries)
+        wanted = self.roots[demanded[self.roots >> 1] & (self.roots & 1 == 0)] >> 1
+        demanded[wanted] = False
+        others = np.flatnonzero(demanded)
         numbers = np.zeros(self.size, np.int32)
-        wanted = np.flatnonzero(demanded)
-        numbers[wanted] = np.arange(1, len(wanted) + 1, dtype=np.int32)
-        rows = np.zeros((len(wanted) + 1, -(-papers // WORD)), np.uint64)
+        numbers[wanted] = np.arange(1, len(wanted) + 1, dtype=np.int32)  # their rows lie side by side, in order
+        numbers[others] = np.arange(len(wanted) + 1, len(wanted) + len(others) + 1, dtype=np.int32)
+        rows = np.zeros((len(wanted) + len(others) + 1, -(-papers // WORD)), np.uint64)
         _fill(rows, numbers, detection)
         for stage in self.stages:
             _work_out(stage, rows, numbers)
-        return _extract(rows, numbers[self.roots >> 1], (self.roots & 1).astype(np.bool_), papers)
+        return self._extract(rows, numbers, len(wanted), papers)
+
+    def _extract(self, rows: NDArray[np.uint64], numbers: NDArray[np.int32], wanted: int, papers: int) -> Rows:
+        """Return the papers whose bits are set in the rows of the roots, or are not where these are negated."""
+        is_negated = (self.roots & 1).astype(np.bool_)
+        negated = np.flatnonzero(is_negated)
+        found = rows[1 : wanted + 1]
+        owners = np.flatnonzero((numbers[self.roots >> 1] != 0) & ~is_negated)
+        if len(negated):
+            found = np.concatenate((found, ~rows[numbers[self.roots[negated] >> 1]]))
+            owners = np.concatenate((owners, negated))
+            order = np.argsort(owners)
+            found, owners = found[order], owners[order]
+        if papers % WORD:
+            found[:, -1] &= _ALL >> np.uint64(WORD - papers % WORD)
+        counts, indexes = _list_bits(found)
+        bounds = np.zeros(len(self.roots) + 1, np.int64)
+        bounds[owners + 1] = counts
+        return Rows(np.cumsum(bounds), indexes)
 
     def _summarise(self, detection: Detection, papers: int) -> NDArray[np.uint64]:
         """Return for each node in which 64ths of the batch papers may meet it; never too few."""
@@ -160,20 +184,29 @@ def _fill(rows: NDArray[np.uint64], numbers: NDArray[np.int32], detection: Detec
 
 
 def _work_out(stage: _Stage, rows: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
+    """Work out the rows of a stage's nodes: the first operands of all, then the second ones, and so on."""
     chosen = np.flatnonzero(numbers[stage.nodes])
     if not len(chosen):
         return
+    nodes = stage.nodes[chosen]
     starts = stage.starts[chosen]
     counts = stage.starts[chosen + 1] - starts
+    operands = take_runs(stage.operands, starts, counts)
+    if not stage.is_and:  # operands no paper meets add nothing
+        is_needed = (numbers[operands >> 1] != 0) | (operands & 1 != 0)
+        counts = np.add.reduceat(is_needed, np.cumsum(counts) - counts, dtype=np.int64)
+        operands = operands[is_needed]
+        order = np.argsort(-counts, kind="stable")
+        starts, counts, nodes = (np.cumsum(counts) - counts)[order], counts[order], nodes[order]
+    else:
+        starts = np.cumsum(counts) - counts
     operator = np.bitwise_and if stage.is_and else np.bitwise_or
-    result = _read(stage.operands[starts], rows, numbers)
-    most = int(counts[0])
-    ends = np.searchsorted(-counts, -np.arange(1, most), side="left")
-    for place in range(1, most):
-        count = int(ends[place - 1])
-        part = _read(stage.operands[starts[:count] + place], rows, numbers)
+    result = _read(operands[starts], rows, numbers)
+    for place in range(1, int(counts[0])):
+        count = int(np.searchsorted(-counts, -place))
+        part = _read(operands[starts[:count] + place], rows, numbers)
         operator(result[:count], part, out=result[:count])
-    rows[numbers[stage.nodes[chosen]]] = result
+    rows[numbers[nodes]] = result
 
 
 def _read(
@@ -186,29 +219,27 @@ def _read(
     return found
 
 
-def _extract(
-    rows: NDArray[np.uint64], numbers: NDArray[np.int32], is_negated: NDArray[np.bool_], papers: int
-) -> Rows:
-    """Return the papers whose bits are set in some rows, or in negated ones are not."""
-    queries = np.flatnonzero((numbers != 0) | is_negated)
-    found = rows[numbers[queries]]
-    found[is_negated[queries]] ^= _ALL
-    if papers % WORD:
-        found[:, -1] &= _ALL >> np.uint64(WORD - papers % WORD)
-    words = found.reshape(-1)
-    filled = np.flatnonzero(words != _NONE)
-    octets = words[filled].astype("<u8", copy=False).view(np.uint8)
+def _list_bits(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    """Return how many bits are set in each row, and of these the places, row by row."""
+    count, width = rows.shape
+    is_filled = rows != _NONE
+    per_row = np.count_nonzero(is_filled, axis=1)
+    filled = np.flatnonzero(is_filled)
+    octets = rows.reshape(-1)[filled].astype("<u8", copy=False).view(np.uint8)
     places = np.flatnonzero(octets != 0)
     octets = octets[places]
-    row, column = np.divmod(filled, found.shape[1])
-    sizes = _SET_BITS[octets]
+    sizes = _SIZES[octets]
     ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    bounds = np.zeros(len(numbers) + 1, np.int64)
-    starts = np.searchsorted(row, np.arange(1, len(queries) + 1))  # words before each row's end
-    bounds[queries + 1] = np.diff(ends[np.searchsorted(places, np.concatenate(([0], starts)) * 8)])
-    first = ((column[places >> 3] << 6) + ((places & 7) << 3)).astype(np.uint16)
-    set_bits = np.flatnonzero(np.unpackbits(octets, bitorder="little"))
-    return Rows(np.cumsum(bounds), np.repeat(first, sizes) + (set_bits & 7).astype(np.uint16))
+    bounds = np.concatenate(([0], np.searchsorted(places, np.cumsum(per_row) * (WORD // 8))))
+    columns = filled - np.repeat(np.arange(count) * width, per_row)
+    first = ((columns << 6).astype(np.uint16)[places >> 3]) + ((places & 7) << 3).astype(np.uint16)
+    found = np.empty(ends[-1], np.uint16)
+    at = ends[:-1]
+    for number, set_bits in enumerate(_PLACES):
+        found[at + number] = first + set_bits[octets]
+        more = np.flatnonzero(sizes > number + 1)
+        at, octets, first, sizes = at[more], octets[more], first[more], sizes[more]
+    return np.diff(ends[bounds]), found
 
 
 def join_rows(parts: Sequence[Rows], queries: int, size: int) -> Rows:

@@ -67,22 +67,23 @@ class Graph:
 
         An operand that is a node of the same kind is taken apart, but for a `SPREAD`.
         """
-        distinct: set[int] = set()
-        for reference in references:
-            if kind is not Kind.SPREAD and not reference & 1 and self.kinds[reference >> 1] == kind:
+        distinct = set(references)
+        if kind is not Kind.SPREAD:
+            kinds = self.kinds
+            for reference in [one for one in distinct if kinds[one >> 1] == kind and not one & 1]:
+                distinct.remove(reference)
                 distinct.update(self.list_operands(reference >> 1))
-            else:
-                distinct.add(reference)
         if kind is Kind.AND:
             distinct.discard(ALWAYS)
         if len(distinct) < 2:  # noqa: PLR2004  # there is nothing to join
             return distinct.pop() if distinct else ALWAYS if kind is Kind.AND else negate(ALWAYS)
-        ordered = array("I", (kind, *sorted(distinct)))
-        key = ordered.tobytes()
+        ordered = array("I", sorted(distinct))
+        key = kind.to_bytes() + ordered.tobytes()
         node = self._nodes.get(key)
         if node is None:
-            level = 1 + max(self.levels[reference >> 1] for reference in distinct)
-            self.operands.extend(ordered[1:])
+            levels = self.levels
+            level = 1 + max([levels[reference >> 1] for reference in ordered])
+            self.operands.extend(ordered)
             node = self._nodes[key] = self._add(kind, level)
         return node << 1
 

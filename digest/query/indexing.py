@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from digest import taxonomy
@@ -13,6 +14,7 @@ from digest.query.names import NamePattern
 from digest.query.patterns import WordPattern
 from digest.query.spreading import spread_condition
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
+from digest.query.words import stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +63,8 @@ class Indexer:
 
 
 def _find_all(lexicon: Lexicon, condition: Condition) -> int:
-    stemmed, plain = (WordPattern.compile(condition, is_stemmed=is_stemmed) for is_stemmed in (True, False))
+    plain = WordPattern.compile(condition, is_stemmed=False)
+    stemmed = replace(plain, terms=tuple(map(stem, plain.terms)))
     references = []
     for part in spread_condition(condition):
         if part.prefix in _COLUMNS:
@@ -80,6 +83,8 @@ def _find_words(lexicon: Lexicon, condition: Condition) -> int:
 def _find_pattern(lexicon: Lexicon, column: Column, pattern: WordPattern) -> int:
     if pattern.places:
         return lexicon.find_phrase(column, pattern.terms, pattern.places) << 1
+    if len(pattern.terms) == 1 and not pattern.beginning:
+        return lexicon.find_term(column, pattern.terms[0]) << 1
     leaves = [lexicon.find_term(column, term) for term in pattern.terms]
     if pattern.beginning:
         leaves.append(lexicon.find_beginning(column, pattern.beginning))

@@ -194,6 +194,7 @@ class Lexicon:
         missing = number + 1 - len(table)
         if missing > 0:
             table.extend((NOWHERE,) * missing)
-        if table[number] == NOWHERE:
-            table[number] = self.graph.add_leaf()
-        return table[number]
+        leaf = table[number]
+        if leaf == NOWHERE:
+            leaf = table[number] = self.graph.add_leaf()
+        return leaf
