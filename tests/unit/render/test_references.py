@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import rispy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pybtex.database import BibliographyData, parse_string
 
@@ -280,6 +280,7 @@ def test_nothing_written_for_a_reference_manager_leaves_its_field_either(text: s
     check(_papers(text))
 
 
+@settings(max_examples=50)
 @given(st.text(alphabet=st.one_of(st.sampled_from('{}\\$%&#_^~@",= \n-and'), st.characters()), max_size=40))
 def test_whatever_is_written_every_entry_is_read_back(text: str) -> None:
     check(_papers(text))
