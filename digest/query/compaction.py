@@ -70,12 +70,16 @@ def _list_chains(lexicon: Lexicon, spelled: Sequence[str]) -> Iterator[_Found]:
             for step, leaf in enumerate(links.leaves[column]):
                 if leaf != NOWHERE:
                     terms, places = _spell(lexicon.phrases[: depth + 1], step, spelled)
-                    yield leaf, partial(Lexicon.find_phrase, column=column, terms=terms, places=places)
+                    yield leaf, partial(_find_phrase, column=column, terms=terms, places=places)
     for depth, links in enumerate(lexicon.parts):
         for step, leaf in enumerate(links.leaves[0]):
             if leaf != NOWHERE:
                 parts, _ = _spell(lexicon.parts[: depth + 1], step, spelled)
                 yield leaf, partial(Lexicon.find_parts, parts=parts)
+
+
+def _find_phrase(lexicon: Lexicon, column: Column, terms: Sequence[str], places: Sequence[int]) -> int:
+    return lexicon.find_phrase((column,), terms, places)[0]
 
 
 def _spell(chains: Sequence[Links], step: int, spelled: Sequence[str]) -> tuple[list[str], list[int]]:

@@ -31,11 +31,28 @@ _MARKED = _PARTED | {code: _MARK for code in range(128) if _NEEDS_READING.match(
 _MOST_TOKENS: Final = 900
 """`parse_tex` leaves what follows more tokens as typed; texts that come near are left to it."""
 
+_ACCENT = r"\\[\"'`^~=.](?:\{[A-Za-z]\}|[A-Za-z])"
+_ISLAND = re.compile(
+    rf"""
+      (?<![\^_\\]) (?:
+        {_ACCENT} | \{{ {_ACCENT} \}} | \\[cvuHkr]\{{[A-Za-z]\}}
+      | \\[%&#,;]
+      | \\(?:emph|text(?:it|sl|bf|tt|rm|sf|sc)|cite[pt]?|ref) \{{[^{{}}\\$]*\}} (?![{{\[])
+      | \{{\\(?:it|em|bf|sl|tt|sc|rm)\s[^{{}}\\$]*\}}
+      )
+    """,
+    re.VERBOSE,
+)
+"""TeX between words that means the same whatever stands farther away than the next character."""
+
 _ENTANGLED = re.compile(rf"[\\{{}}{DROPPED}]")
-"""What outside of formulas makes a text more than sentences with formulas in them."""
+"""What beside formulas and islands makes a text more than sentences with some TeX in them."""
 
 _PARTING = re.compile(r"[\^_&~`'\-\ud800-\udfff]|[^\S ]|  ")
 """Where one token of a plain text may end and another begin."""
+
+_ADJACENT = frozenset(("$", "\\", "{", "}"))
+"""What may stand beside an island only where both are read together."""
 
 _STRUCTURE = re.compile(rf"\\(?:[\[\]()]|begin|end)|\\\Z|[{DROPPED}]")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -51,7 +68,7 @@ def cut(text: str) -> list[str]:
             return parted.split()
     elif not _NEEDS_READING.search(text):
         return text.split()
-    return (_resolve_formulas(text) or _resolve(text)).split()
+    return (_resolve_islands(text) or _resolve(text)).split()
 
 
 def _resolve(text: str) -> str:
@@ -63,25 +80,57 @@ def _part(plain: str) -> str:
     return plain.translate(_PARTED) if plain.isascii() else plain
 
 
-def _resolve_formulas(text: str) -> str:
-    """Return a text of plain sentences with its formulas resolved; "" where it is no such text."""
+def _resolve_islands(text: str) -> str:
+    """Return a text of plain sentences with its formulas and other TeX resolved; "" where it is no such text."""
     outside = text.split("$")
     inside = outside[1::2]
     del outside[1::2]
-    if len(outside) == len(inside) or _ENTANGLED.search("$".join(outside)):
+    if len(outside) == len(inside):
         return ""
-    tokens = len(outside) + 2 * sum(len(_PARTING.findall(part)) for part in outside)
-    parts = [_part(outside[0])]
-    for before, formula, behind in zip(outside, inside, outside[1:], strict=False):
-        read = _read_formula(_classify(before[-1:]), formula, _classify(behind[:1]))
-        if read is None:
+    parts: list[str] = []
+    tokens = 0
+    for place, plain in enumerate(outside):
+        behind = "$" if place < len(inside) else ""
+        found = _keep(plain) or _resolve_plain("$" if place else "", plain, behind)
+        if found is None:
             return ""
-        tokens += read.tokens
-        parts += read.plain, _part(behind)
+        parts.append(found.plain)
+        tokens += found.tokens
+        if behind:
+            before, after = _classify(plain[-1:]), _classify(outside[place + 1][:1])
+            formula = _read_formula(before, inside[place], after)
+            if formula is None:
+                return ""
+            parts.append(formula.plain)
+            tokens += formula.tokens
     is_amount = any(_AMOUNT.match(formula) and not _TEX.search(formula) for formula in inside)
     if tokens > _MOST_TOKENS or (is_amount and not _are_formulas(text, outside, inside)):
         return ""
     return "".join(parts)
+
+
+def _keep(plain: str) -> _Resolved | None:
+    if _ENTANGLED.search(plain):
+        return None
+    return _Resolved(_part(plain), 1 + 2 * len(_PARTING.findall(plain)))
+
+
+def _resolve_plain(before: str, text: str, behind: str) -> _Resolved | None:
+    """Return a text without formulas, but with other TeX, resolved; None where that needs a closer look."""
+    parts: list[str] = []
+    tokens = place = 0
+    for island in _ISLAND.finditer(text):
+        start, end = island.span()
+        plain = _keep(text[place:start])
+        left, right = text[start - 1 : start] or before, text[end : end + 1] or behind
+        if plain is None or left in _ADJACENT or right in _ADJACENT:
+            return None
+        read = _read_island(_classify(left), island[0], _classify(right))
+        parts += plain.plain, read.plain
+        tokens += plain.tokens + read.tokens
+        place = end
+    rest = _keep(text[place:])
+    return rest and _Resolved("".join((*parts, rest.plain)), tokens + rest.tokens)
 
 
 def _are_formulas(text: str, outside: list[str], inside: list[str]) -> bool:
@@ -100,21 +149,27 @@ def _classify(character: str) -> str:
     return "a" if character.isalpha() else "1" if character.isalnum() else ""
 
 
-class _Formula(NamedTuple):
+class _Resolved(NamedTuple):
     plain: str
     tokens: int
 
 
 @lru_cache(maxsize=2**15)
-def _read_formula(before: str, formula: str, behind: str) -> _Formula | None:
+def _read_formula(before: str, formula: str, behind: str) -> _Resolved | None:
     """Return a formula between two characters, resolved; None where what it is depends on more of the text."""
     if not formula or _STRUCTURE.search(formula) or not _is_balanced(formula):
         return None
-    reader = Reader(f"{before}${formula}${behind}")
+    return _read_island(before, f"\\({formula}\\)", behind)  # which needs no search for dollars
+
+
+@lru_cache(maxsize=2**12)
+def _read_island(before: str, island: str, behind: str) -> _Resolved:
+    """Return TeX between two characters, resolved."""
+    reader = Reader(f"{before}{island}{behind}")
     tokens = len(reader.tokens)
-    end = len(before) + len(formula) + 2
+    end = len(before) + len(island)
     pieces = [piece for piece in reader.read(tokens, Setting()) if len(before) <= piece.start < end]
-    return _Formula("".join(_part(piece.text) for piece in pieces), tokens)
+    return _Resolved("".join(_part(piece.text) for piece in pieces), tokens)
 
 
 def _is_balanced(formula: str) -> bool:

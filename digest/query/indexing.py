@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from digest import taxonomy
 from digest.query.dates import split_range
 from digest.query.evaluation import STEMMED, read_name
 from digest.query.graph import Kind, negate
-from digest.query.lexicon import Column, Lexicon
+from digest.query.lexicon import PLAIN_COLUMNS, STEMMED_COLUMNS, Column, Lexicon
 from digest.query.names import NamePattern
 from digest.query.patterns import WordPattern
 from digest.query.spreading import spread_condition
@@ -17,7 +16,7 @@ from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 from digest.query.words import stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _MOST_KNOWN = 2**14
 _COLUMNS: Mapping[Prefix, Column] = {
@@ -64,31 +63,30 @@ class Indexer:
 
 def _find_all(lexicon: Lexicon, condition: Condition) -> int:
     plain = WordPattern.compile(condition, is_stemmed=False)
-    stemmed = replace(plain, terms=tuple(map(stem, plain.terms)))
-    references = []
-    for part in spread_condition(condition):
-        if part.prefix in _COLUMNS:
-            pattern = stemmed if part.prefix in STEMMED else plain
-            references.append(_find_pattern(lexicon, _COLUMNS[part.prefix], pattern))
-        else:
-            references.append(_READERS.get(part.prefix, _find_test)(lexicon, part))
+    stemmed = WordPattern(tuple(map(stem, plain.terms)), plain.places, plain.beginning)
+    parts = [part for part in spread_condition(condition) if part.prefix not in _COLUMNS]
+    references = [_READERS.get(part.prefix, _find_test)(lexicon, part) for part in parts]
+    references += _find_pattern(lexicon, STEMMED_COLUMNS, stemmed)
+    references += _find_pattern(lexicon, PLAIN_COLUMNS, plain)
     return lexicon.graph.join(Kind.SPREAD, references)
 
 
 def _find_words(lexicon: Lexicon, condition: Condition) -> int:
     pattern = WordPattern.compile(condition, is_stemmed=condition.prefix in STEMMED)
-    return _find_pattern(lexicon, _COLUMNS[condition.prefix], pattern)
+    return _find_pattern(lexicon, (_COLUMNS[condition.prefix],), pattern)[0]
 
 
-def _find_pattern(lexicon: Lexicon, column: Column, pattern: WordPattern) -> int:
+def _find_pattern(lexicon: Lexicon, columns: Sequence[Column], pattern: WordPattern) -> list[int]:
+    """Return the references to what meets a pattern in each of some columns."""
     if pattern.places:
-        return lexicon.find_phrase(column, pattern.terms, pattern.places) << 1
-    if len(pattern.terms) == 1 and not pattern.beginning:
-        return lexicon.find_term(column, pattern.terms[0]) << 1
-    leaves = [lexicon.find_term(column, term) for term in pattern.terms]
+        return [leaf << 1 for leaf in lexicon.find_phrase(columns, pattern.terms, pattern.places)]
+    found = [lexicon.find_terms(columns, term) for term in pattern.terms]
+    if len(found) == 1 and not pattern.beginning:
+        return [leaf << 1 for leaf in found[0]]
     if pattern.beginning:
-        leaves.append(lexicon.find_beginning(column, pattern.beginning))
-    return lexicon.graph.join(Kind.AND, (leaf << 1 for leaf in leaves))
+        found.append([lexicon.find_beginning(column, pattern.beginning) for column in columns])
+    join = lexicon.graph.join
+    return [join(Kind.AND, [leaves[place] << 1 for leaves in found]) for place in range(len(columns))]
 
 
 def _find_author(lexicon: Lexicon, condition: Condition) -> int:

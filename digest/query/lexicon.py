@@ -41,7 +41,8 @@ class Column(IntEnum):
 
 
 STEMMED_COLUMNS = (Column.TITLE, Column.ABSTRACT)
-WORD_COLUMNS = (*STEMMED_COLUMNS, Column.COMMENT, Column.JOURNAL_REF, Column.REPORT_NO)
+PLAIN_COLUMNS = (Column.COMMENT, Column.JOURNAL_REF, Column.REPORT_NO)
+WORD_COLUMNS = (*STEMMED_COLUMNS, *PLAIN_COLUMNS)
 
 
 class Links:
@@ -125,20 +126,28 @@ class Lexicon:
         """Return the leaf of papers that have this very term."""
         return self._find_in(self.leaves[column], self.number(term))
 
+    def find_terms(self, columns: Iterable[Column], term: str) -> list[int]:
+        """Return the leaves of papers that have this very term, for several columns."""
+        number = self.number(term)
+        return [self._find_in(self.leaves[column], number) for column in columns]
+
     def find_beginning(self, column: Column, beginning: str) -> int:
         """Return the leaf of papers that have a term, or in stemmed columns a word, that begins so."""
         return self._find(self.beginnings[column], beginning)
 
-    def find_phrase(self, column: Column, terms: Sequence[str], places: Sequence[int]) -> int:
-        """Return the leaf of papers that have these terms, two at least, so far behind the first of them."""
-        return self._find_chain(self.phrases, len(WORD_COLUMNS), column, list(map(self.number, terms)), places)
+    def find_phrase(self, columns: Iterable[Column], terms: Sequence[str], places: Sequence[int]) -> list[int]:
+        """Return the leaves of papers that have these terms, two at least, so far behind the first of them."""
+        step = self._find_step(self.phrases, len(WORD_COLUMNS), list(map(self.number, terms)), places)
+        tables = self.phrases[len(terms) - 2].leaves
+        return [self._find_in(tables[column], step) for column in columns]
 
     def find_parts(self, parts: Collection[str]) -> int:
         """Return the leaf of papers by someone whose name has all of these parts, in any order."""
         terms = sorted(set(map(self.number, parts)))
         if len(terms) == 1:
             return self._find_in(self.leaves[Column.NAME_PART], terms[0])
-        return self._find_chain(self.parts, 1, 0, terms, [0] * len(terms))
+        step = self._find_step(self.parts, 1, terms, [0] * len(terms))
+        return self._find_in(self.parts[len(terms) - 2].leaves[0], step)
 
     def find_signature(self, last: str, first: str) -> int:
         """Return the leaf of papers by someone with this last name, and this first name or initial."""
@@ -180,15 +189,13 @@ class Lexicon:
             leaf = table[key] = self.graph.add_leaf()
         return leaf
 
-    def _find_chain(
-        self, chains: list[Links], columns: int, column: int, terms: Sequence[int], places: Sequence[int]
-    ) -> int:
+    def _find_step(self, chains: list[Links], columns: int, terms: Sequence[int], places: Sequence[int]) -> int:
         step = terms[0]
-        for depth, (term, place) in enumerate(zip(terms[1:], places[1:], strict=True)):
+        for depth in range(len(terms) - 1):
             if depth == len(chains):
                 chains.append(Links(columns))
-            step = chains[depth].find(step, term, place)
-        return self._find_in(chains[len(terms) - 2].leaves[column], step)
+            step = chains[depth].find(step, terms[depth + 1], places[depth + 1])
+        return step
 
     def _find_in(self, table: array[int], number: int) -> int:
         missing = number + 1 - len(table)
