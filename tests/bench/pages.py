@@ -86,11 +86,13 @@ def load_atom_page() -> tuple[str, bytes]:
     if not REAL:
         return "made-up papers", write_atom_page([paper.to_paper() for paper in made_up_papers(ATOM_SIZE)])
     with gzip.open(Path(REAL, "data", "papers_2016-08_09.jsonl.gz"), "rt", encoding="utf-8") as lines:
-        papers = [_read_kept(json.loads(line)) for line in islice(lines, ATOM_SIZE)]
+        papers = [read_kept(json.loads(line)) for line in islice(lines, ATOM_SIZE)]
     return "real papers of August 2016", write_atom_page(papers)
 
 
-def _read_kept(kept: dict[str, object]) -> Paper:
+def read_kept(kept: dict[str, object]) -> Paper:
+    """Return a paper of the real data."""
+
     def text(name: str) -> str:
         return " ".join(str(kept.get(name) or "").split())
 

@@ -1,0 +1,33 @@
+"""Papers to match with: real ones where `DIGEST_REAL_DATA` names a folder that has them, else made-up ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.bench.pages import REAL, made_up_papers, read_kept
+
+if TYPE_CHECKING:
+    from digest.papers import Paper
+
+MADE_UP = 6_000
+DAY = 2_500
+"""Papers of the day: the first ones."""
+
+
+@cache
+def load_papers() -> tuple[str, list[Paper]]:
+    """Return what they are, and the papers in the order of their ids."""
+    if not REAL:
+        return "made-up papers", [paper.to_paper() for paper in made_up_papers(MADE_UP)]
+    with gzip.open(Path(REAL, "data", "papers_2016-08_09.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        return "real papers of 2016", [read_kept(json.loads(line)) for line in lines if line.strip()]
+
+
+def load_day() -> tuple[str, list[Paper], list[Paper]]:
+    """Return what the papers are, those of the day, and others, which saved queries are drawn of."""
+    made_of, papers = load_papers()
+    return made_of, papers[:DAY], papers[DAY:]
