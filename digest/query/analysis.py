@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -86,7 +85,8 @@ class WordText(PlainText):
     def find_beginnings(self, beginning: str) -> Iterator[int]:
         """Yield the numbers of the words that begin so, or whose terms do; some perhaps twice."""
         for ordered, numbers in self._vocabularies:
-            for word in itertools.islice(ordered, bisect_left(ordered, beginning), None):
+            for place in range(bisect_left(ordered, beginning), len(ordered)):
+                word = ordered[place]
                 if not word.startswith(beginning):
                     break
                 yield from numbers[word]

@@ -81,7 +81,20 @@ def compile_condition(condition: Condition) -> Test:
 
 
 def _compile_all(condition: Condition) -> Test:
-    return _require_any(tuple(map(compile_condition, spread_condition(condition))))
+    parts = spread_condition(condition)
+    stemmed, plain = (WordPattern.compile(condition, is_stemmed=is_stemmed) for is_stemmed in (True, False))
+    if len(plain.terms) != 1 or plain.beginning:
+        return _require_any(tuple(map(compile_condition, parts)))
+    is_met_otherwise = _require_any(tuple(compile_condition(part) for part in parts if part.prefix not in TEXTS))
+    stem, word = stemmed.terms[0], plain.terms[0]
+    return lambda paper: (  # one word, the usual case, at once: six closures would take three times as long
+        stem in paper.title.numbers
+        or stem in paper.abstract.numbers
+        or word in paper.comment.numbers
+        or word in paper.journal_ref.numbers
+        or word in paper.report_no.numbers
+        or is_met_otherwise(paper)
+    )
 
 
 def _compile_words(condition: Condition) -> Test:
