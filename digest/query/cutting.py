@@ -31,6 +31,9 @@ _MARKED = _PARTED | {code: _MARK for code in range(128) if _NEEDS_READING.match(
 _MOST_TOKENS: Final = 900
 """`parse_tex` leaves what follows more tokens as typed; texts that come near are left to it."""
 
+_MANY: Final = 120
+"""Where more signs may part tokens, it is worth counting those that do."""
+
 _ACCENT = r"\\[\"'`^~=.](?:\{[A-Za-z]\}|[A-Za-z])"
 _ISLAND = re.compile(
     rf"""
@@ -110,9 +113,14 @@ def _resolve_islands(text: str) -> str:
 
 
 def _keep(plain: str) -> _Resolved | None:
+    """Return a text without TeX as it is; None where it has some."""
     if _ENTANGLED.search(plain):
         return None
-    return _Resolved(_part(plain), 1 + 2 * len(_PARTING.findall(plain)))
+    parted = _part(plain)
+    most = parted.count(" ") + parted.count("_") + parted.count("'")
+    if most > _MANY or not plain.isascii():
+        most = len(_PARTING.findall(plain))
+    return _Resolved(parted, 1 + 2 * most)
 
 
 def _resolve_plain(before: str, text: str, behind: str) -> _Resolved | None:
