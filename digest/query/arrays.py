@@ -115,13 +115,13 @@ class Beginnings:
     """Where in the order of some words' spellings each of some beginnings is met.
 
     Args:
-        spellings: of words; of the first `skipped` of them nothing is asked.
+        spellings: of all words.
+        words: the words to look at, as indexes of their spellings.
         beginnings: what is looked for.
-        skipped: how many words come first that are none.
     """
 
-    def __init__(self, spellings: Sequence[str], beginnings: Iterable[str], skipped: int = 0) -> None:
-        order = sorted(range(skipped, len(spellings)), key=spellings.__getitem__)
+    def __init__(self, spellings: Sequence[str], words: Iterable[int], beginnings: Iterable[str]) -> None:
+        order = sorted(words, key=spellings.__getitem__)
         ordered = [spellings[word] for word in order]
         self._order = np.array(order, np.int64)
         self._places = {
@@ -129,9 +129,9 @@ class Beginnings:
             for beginning in beginnings
         }
 
-    def find(self, leaves: Mapping[str, int]) -> NDArray[np.int64]:
-        """Return words that begin so, in the upper 32 bits, each with the beginning's leaf in the lower ones."""
+    def find(self, leaves: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return words that begin so, each with the leaf of the beginning."""
         places = np.array([self._places[beginning] for beginning in leaves], np.int64).reshape(-1, 2)
         counts = places[:, 1] - places[:, 0]
-        numbers = np.repeat(np.fromiter(leaves.values(), np.int64, len(leaves)), counts)
-        return take_runs(self._order, places[:, 0], counts) << 32 | numbers
+        numbers = np.repeat(np.fromiter(leaves.values(), np.int32, len(leaves)), counts)
+        return take_runs(self._order, places[:, 0], counts), numbers

@@ -32,16 +32,32 @@ _PLACES = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint16).T.copy(
 """Which set bit it is, then octet -> its place; what follows the last set bit means nothing."""
 
 
+class Unions(NamedTuple):
+    """Leaves that are met where any of several nodes is, which only this batch has.
+
+    Attributes:
+        leaves: leaves, as often as they have such nodes.
+        nodes: these, counted on from the graph's own.
+        size: how many such nodes there are.
+    """
+
+    leaves: NDArray[np.int32]
+    nodes: NDArray[np.int32]
+    size: int
+
+
 class Detection(NamedTuple):
     """What a batch of papers was seen to meet; the same pair may come more than once.
 
     Attributes:
-        leaves: nodes.
+        leaves: leaves, or nodes of `unions`.
         papers: of each of them, a paper's index in the batch.
+        unions: what is met together with nodes that only this batch has.
     """
 
     leaves: NDArray[np.int32]
     papers: NDArray[np.int32]
+    unions: Unions
 
 
 class Rows(NamedTuple):
@@ -96,12 +112,7 @@ class Layout:
         inner = inner[np.lexsort((-counts[inner], is_and[inner], levels[inner]))]
         changes = np.flatnonzero(np.diff(levels[inner] * np.int64(2) + is_and[inner])) + 1
         self.stages = [
-            _Stage(
-                bool(is_and[nodes[0]]),
-                nodes.astype(np.int32),
-                np.concatenate(([0], np.cumsum(counts[nodes]))),
-                take_runs(operands, starts[nodes], counts[nodes]),
-            )
+            _make_stage(nodes, starts[nodes], counts[nodes], operands, is_and=bool(is_and[nodes[0]]))
             for nodes in np.split(inner, changes)
             if len(nodes)
         ]
@@ -113,17 +124,20 @@ class Layout:
             detection: what the papers were seen to meet.
             papers: how many they are, at most 65,536.
         """
-        summaries = self._summarise(detection, papers)
-        demanded = self._demand(summaries)
+        size, stages = self.size + detection.unions.size, self.stages
+        if detection.unions.size:
+            stages = [_join_unions(detection.unions), *stages]
+        summaries = _summarise(stages, detection, size, papers)
+        demanded = self._demand(stages, summaries)
         wanted = self.roots[demanded[self.roots >> 1] & (self.roots & 1 == 0)] >> 1
         demanded[wanted] = False
         others = np.flatnonzero(demanded)
-        numbers = np.zeros(self.size, np.int32)
+        numbers = np.zeros(size, np.int32)
         numbers[wanted] = np.arange(1, len(wanted) + 1, dtype=np.int32)  # their rows lie side by side, in order
         numbers[others] = np.arange(len(wanted) + 1, len(wanted) + len(others) + 1, dtype=np.int32)
         rows = np.zeros((len(wanted) + len(others) + 1, -(-papers // WORD)), np.uint64)
         _fill(rows, numbers, detection)
-        for stage in self.stages:
+        for stage in stages:
             _work_out(stage, rows, numbers)
         return self._extract(rows, numbers, len(wanted), papers)
 
@@ -145,31 +159,53 @@ class Layout:
         bounds[owners + 1] = counts
         return Rows(np.cumsum(bounds), indexes)
 
-    def _summarise(self, detection: Detection, papers: int) -> NDArray[np.uint64]:
-        """Return for each node in which 64ths of the batch papers may meet it; never too few."""
-        summaries = np.zeros(self.size, np.uint64)
-        summaries[0] = _ALL
-        bits = _TOP << (detection.papers.astype(np.uint64) * np.uint64(WORD) // np.uint64(papers))
-        np.bitwise_or.at(summaries, detection.leaves, bits)
-        for stage in self.stages:
-            values = summaries[stage.operands >> 1]
-            values[(stage.operands & 1).astype(np.bool_)] = _ALL
-            operator = np.bitwise_and if stage.is_and else np.bitwise_or
-            summaries[stage.nodes] = operator.reduceat(values, stage.starts[:-1])
-        return summaries
-
-    def _demand(self, summaries: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def _demand(self, stages: Sequence[_Stage], summaries: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return which nodes need a row: those a root depends on, but for those no paper can meet."""
         may_be = summaries != _NONE
-        demanded = np.zeros(self.size, np.bool_)
+        demanded = np.zeros(len(summaries), np.bool_)
         demanded[self.roots >> 1] = True
         demanded &= may_be
-        for stage in reversed(self.stages):
+        for stage in reversed(stages):
             chosen = np.flatnonzero(demanded[stage.nodes])
             starts = stage.starts[chosen]
             nodes = take_runs(stage.operands, starts, stage.starts[chosen + 1] - starts) >> 1
             demanded[nodes[may_be[nodes]]] = True
         return demanded
+
+
+def _make_stage(
+    nodes: NDArray[np.integer],
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    operands: NDArray[np.uint32],
+    *,
+    is_and: bool,
+) -> _Stage:
+    bounds = np.concatenate(([0], np.cumsum(counts)))
+    return _Stage(is_and, nodes.astype(np.int32), bounds, take_runs(operands, starts, counts))
+
+
+def _join_unions(unions: Unions) -> _Stage:
+    order = np.argsort(unions.leaves, kind="stable")
+    nodes, counts = np.unique(unions.leaves, return_counts=True)
+    starts = np.cumsum(counts) - counts
+    by_count = np.argsort(-counts, kind="stable")
+    operands = unions.nodes[order].astype(np.uint32) * np.uint32(2)
+    return _make_stage(nodes[by_count], starts[by_count], counts[by_count], operands, is_and=False)
+
+
+def _summarise(stages: Sequence[_Stage], detection: Detection, size: int, papers: int) -> NDArray[np.uint64]:
+    """Return for each node in which 64ths of the batch papers may meet it; never too few."""
+    summaries = np.zeros(size, np.uint64)
+    summaries[0] = _ALL
+    bits = _TOP << (detection.papers.astype(np.uint64) * np.uint64(WORD) // np.uint64(papers))
+    np.bitwise_or.at(summaries, detection.leaves, bits)
+    for stage in stages:
+        values = summaries[stage.operands >> 1]
+        values[(stage.operands & 1).astype(np.bool_)] = _ALL
+        operator = np.bitwise_and if stage.is_and else np.bitwise_or
+        summaries[stage.nodes] = operator.reduceat(values, stage.starts[:-1])
+    return summaries
 
 
 def _fill(rows: NDArray[np.uint64], numbers: NDArray[np.int32], detection: Detection) -> None:

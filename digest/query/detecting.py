@@ -37,13 +37,10 @@ class Detector:
 
     def detect(self, batch: Batch) -> Detection:
         """Return which leaves which papers meet."""
-        found = chain(
-            detect_in_texts(self._words, batch),
-            [self._names.detect(batch)],
-            _detect_others(self._lexicon, batch),
-        )
+        in_texts, unions = detect_in_texts(self._words, batch)
+        found = (*in_texts, self._names.detect(batch), *_detect_others(self._lexicon, batch))
         leaves, papers = zip(*found, strict=True)
-        return Detection(np.concatenate(leaves), np.concatenate(papers))
+        return Detection(np.concatenate(leaves), np.concatenate(papers), unions)
 
 
 def _detect_others(lexicon: Lexicon, batch: Batch) -> Iterator[Pairs]:

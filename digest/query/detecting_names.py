@@ -100,9 +100,8 @@ class NameTables:
     def _find_begun(self, batch: Batch, names: NDArray[np.intp]) -> Iterator[Pairs]:
         leaves = self._lexicon.beginnings[Column.NAME_PART]
         if leaves:
-            begun = Beginnings(batch.parts, leaves).find(leaves)
-            spreader = Spreader(begun >> 32, (begun & 0xFFFF_FFFF).astype(np.int32), len(batch.parts))
-            yield spreader.spread(batch.name_parts, names)
+            begun = Beginnings(batch.parts, range(len(batch.parts)), leaves).find(leaves)
+            yield Spreader(*begun, len(batch.parts)).spread(batch.name_parts, names)
 
     def _look_closer(self, batch: Batch, names: NDArray[np.intp]) -> Pairs:
         """Show names to the patterns of conditions that ask for a part they have."""
@@ -111,15 +110,16 @@ class NameTables:
         if begun:
             numbers = dict(zip(begun, range(len(begun)), strict=True))
             listed = list(begun.values())
-            for packed in Beginnings(batch.parts, begun).find(numbers).tolist():
-                entries[packed >> 32] += listed[packed & 0xFFFF_FFFF]
+            parts, which = Beginnings(batch.parts, range(len(batch.parts)), begun).find(numbers)
+            for part, number in zip(parts.tolist(), which.tolist(), strict=True):
+                entries[part] += listed[number]
         found: list[tuple[int, int]] = []
         is_asked = np.array([bool(some) for some in entries], np.bool_)
         for place in np.flatnonzero(is_asked[batch.name_parts]).tolist():
             name = int(names[place])
-            parts = batch.list_parts(name)
+            own = batch.list_parts(name)
             for condition, leaf in entries[batch.name_parts[place]]:
-                if _read_name(condition).find_parts(parts):
+                if _read_name(condition).find_parts(own):
                     found.append((leaf, name))
         both = np.array(found, np.int32).reshape(-1, 2)
         return both[:, 0], both[:, 1].astype(np.intp)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from digest.query.arrays import Beginnings, PairTable, Spreader, fill_up, sort_distinct
+from digest.query.arrays import Beginnings, PairTable, fill_up, mark
+from digest.query.bitsets import Unions
 from digest.query.lexicon import NOWHERE, STEMMED_COLUMNS, WORD_COLUMNS, Column
 from digest.query.scanning import STOP_WORD
 
@@ -27,6 +29,8 @@ class WordTables:
 
     Attributes:
         lexicon: whose it is.
+        nodes: how many nodes its graph has.
+        beginnings: by column: beginning -> leaf.
         unknown: the number of all terms that no query asks for, one above the others.
         leaves: by column: term -> leaf, `NOWHERE` for none.
         steps: the steps of phrases, by depth.
@@ -34,6 +38,8 @@ class WordTables:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
+        self.nodes = len(lexicon.graph)
+        self.beginnings = [lexicon.beginnings[column] for column in WORD_COLUMNS]
         self.unknown = len(lexicon.terms)
         self.leaves = [fill_up(lexicon.leaves[column], self.unknown + 1) for column in WORD_COLUMNS]
         sizes = (self.unknown + 1, *(len(links.before) for links in lexicon.phrases))
@@ -102,13 +108,20 @@ class NumberedWords(NamedTuple):
     columns: Mapping[Column, slice]
 
 
-def detect_in_texts(tables: WordTables, batch: Batch) -> Iterator[Pairs]:
-    """Yield leaves and the papers whose texts meet them, perhaps several times."""
+def detect_in_texts(tables: WordTables, batch: Batch) -> tuple[list[Pairs], Unions]:
+    """Return leaves, or nodes of the unions returned with them, and the papers whose texts meet them."""
     words = _number_words(tables, batch)
-    for column, part in words.columns.items():
-        yield _find_leaves(tables.leaves[column], words.terms[part], words.papers[part])
-    yield from _find_beginnings(tables.lexicon, batch, words)
-    before, places = words.terms, np.arange(len(words.terms))
+    begun, unions = _find_beginnings(tables, batch, words)
+    whole = (
+        _find_leaves(tables.leaves[column], words.terms[part], words.papers[part])
+        for column, part in words.columns.items()
+    )
+    return [*whole, *begun, *_find_phrases(tables, words)], unions
+
+
+def _find_phrases(tables: WordTables, words: NumberedWords) -> Iterator[Pairs]:
+    places = np.flatnonzero(words.terms != tables.unknown)
+    before = words.terms[places]
     for steps in tables.steps:
         before, places = steps.follow(words, before, places)
         for column, part in words.columns.items():
@@ -129,7 +142,7 @@ def _number_words(tables: WordTables, batch: Batch) -> NumberedWords:
 
 def _number(tables: WordTables, words: Sequence[str]) -> NDArray[np.int32]:
     known = tables.lexicon.terms
-    numbers = np.array([known.get(word, tables.unknown) for word in words], np.int32)
+    numbers = np.fromiter(map(known.get, words, repeat(tables.unknown)), np.int32, len(words))
     numbers[STOP_WORD] = tables.unknown
     return numbers
 
@@ -140,15 +153,32 @@ def _find_leaves(table: NDArray[np.int32], numbers: NDArray[np.int32], papers: N
     return leaves[found], papers[found]
 
 
-def _find_beginnings(lexicon: Lexicon, batch: Batch, words: NumberedWords) -> Iterator[Pairs]:
-    """Yield leaves of beginnings and the papers with words, or stems in stemmed columns, that begin so."""
-    wanted = set().union(*(lexicon.beginnings[column] for column in WORD_COLUMNS))
+def _find_beginnings(tables: WordTables, batch: Batch, words: NumberedWords) -> tuple[list[Pairs], Unions]:
+    """Return the papers with words that begin as is looked for, or whose stems in stemmed columns do.
+
+    Each such word is a node of this batch, and each beginning the union of its words: papers are listed
+    once a word, however many beginnings it has.
+    """
+    wanted = set().union(*tables.beginnings)
     if not wanted:
-        return
-    surfaces, stems = (Beginnings(spellings, wanted, STOP_WORD + 1) for spellings in (batch.surfaces, batch.stems))
+        return [], Unions(np.zeros(0, np.int32), np.zeros(0, np.int32), 0)
+    surfaces, stems = batch.surfaces, batch.stems
+    every = range(STOP_WORD + 1, len(surfaces))
+    odd = [
+        word for word in every if not surfaces[word].startswith(stems[word])
+    ]  # the others begin as their stems do
+    by_surface, by_stem = Beginnings(surfaces, every, wanted), Beginnings(stems, odd, wanted)
+    found: list[Pairs] = []
+    leaves: list[NDArray[np.int32]] = []
+    nodes: list[NDArray[np.int32]] = []
+    size = 0
     for column, part in words.columns.items():
-        leaves = lexicon.beginnings[column]
-        ways = (surfaces, stems) if column in STEMMED_COLUMNS else (surfaces,)
-        begun = sort_distinct(np.concatenate([way.find(leaves) for way in ways]))
-        spreader = Spreader(begun >> 32, (begun & 0xFFFF_FFFF).astype(np.int32), len(batch.surfaces))
-        yield spreader.spread(batch.words[part], words.papers[part])
+        ways = (by_surface, by_stem) if column in STEMMED_COLUMNS else (by_surface,)
+        begun = [way.find(tables.beginnings[column]) for way in ways]
+        is_begun = mark(np.concatenate([those for those, _ in begun]), len(surfaces))
+        numbers = np.where(is_begun, tables.nodes + size - 1 + np.cumsum(is_begun), NOWHERE).astype(np.int32)
+        found.append(_find_leaves(numbers, batch.words[part], words.papers[part]))
+        leaves += [theirs for _, theirs in begun]
+        nodes += [numbers[those] for those, _ in begun]
+        size += int(np.count_nonzero(is_begun))
+    return found, Unions(np.concatenate(leaves), np.concatenate(nodes), size)
