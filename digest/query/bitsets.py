@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from digest.query.graph import Graph
 
 WORD = 64
+_BLOCK = 1_024
+"""Rows worked on together: what comes between stays in the processor's own memory."""
+
 _NONE = np.uint64(0)
 _ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _TOP = np.uint64(1)
@@ -154,10 +157,10 @@ class Layout:
             found, owners = found[order], owners[order]
         if papers % WORD:
             found[:, -1] &= _ALL >> np.uint64(WORD - papers % WORD)
-        counts, indexes = _list_bits(found)
+        listed = [_list_bits(found[first : first + _BLOCK]) for first in range(0, len(found), _BLOCK)]
         bounds = np.zeros(len(self.roots) + 1, np.int64)
-        bounds[owners + 1] = counts
-        return Rows(np.cumsum(bounds), indexes)
+        bounds[owners + 1] = np.concatenate([np.zeros(0, np.int64), *(counts for counts, _ in listed)])
+        return Rows(np.cumsum(bounds), np.concatenate([np.zeros(0, np.uint16), *(bits for _, bits in listed)]))
 
     def _demand(self, stages: Sequence[_Stage], summaries: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return which nodes need a row: those a root depends on, but for those no paper can meet."""
@@ -237,12 +240,15 @@ def _work_out(stage: _Stage, rows: NDArray[np.uint64], numbers: NDArray[np.int32
     else:
         starts = np.cumsum(counts) - counts
     operator = np.bitwise_and if stage.is_and else np.bitwise_or
-    result = _read(operands[starts], rows, numbers)
-    for place in range(1, int(counts[0])):
-        count = int(np.searchsorted(-counts, -place))
-        part = _read(operands[starts[:count] + place], rows, numbers)
-        operator(result[:count], part, out=result[:count])
-    rows[numbers[nodes]] = result
+    for first in range(0, len(nodes), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        firsts, fewer = starts[block], -counts[block]
+        result = _read(operands[firsts], rows, numbers)
+        for place in range(1, -int(fewer[0])):
+            count = int(np.searchsorted(fewer, -place))
+            part = _read(operands[firsts[:count] + place], rows, numbers)
+            operator(result[:count], part, out=result[:count])
+        rows[numbers[nodes[block]]] = result
 
 
 def _read(
