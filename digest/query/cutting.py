@@ -15,7 +15,7 @@ from digest.tex import parse_tex
 from digest.tex.cursor import Setting
 from digest.tex.dollars import find_formulas
 from digest.tex.reading import Reader
-from digest.tex.tokens import DROPPED
+from digest.tex.tokens import DROPPED, split_tokens
 
 SIGNS: Final = "".join(chr(code) for code in range(33, 127) if not (chr(code).isalnum() or chr(code) == "_"))
 """None of these ASCII characters begins or ends a word."""
@@ -23,23 +23,27 @@ SIGNS: Final = "".join(chr(code) for code in range(33, 127) if not (chr(code).is
 _JOINING = ".,;'"
 """The signs among them that may stand within one."""
 
-_PARTED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in f"_{_JOINING}"}
+_PARTED = {
+    code: chr(code).lower() if chr(code).isalnum() or chr(code) in f"_{_JOINING}" else " " for code in range(128)
+}
+"""Signs that part words wherever they stand go; words are looked at in lower case anyhow."""
+
 _MARK = "\x00"
 _NEEDS_READING = re.compile(rf"[\\${DROPPED}]")
+_PARTED_BUT_DOLLARS = _PARTED | {ord("$"): "$"}
 _MARKED = _PARTED | {code: _MARK for code in range(128) if _NEEDS_READING.match(chr(code))}
 
 _MOST_TOKENS: Final = 900
-"""`parse_tex` leaves what follows more tokens as typed; texts that come near are left to it."""
-
-_MANY: Final = 120
-"""Where more signs may part tokens, it is worth counting those that do."""
+"""`parse_tex` leaves what follows more tokens as typed; texts that come near are left to it. Where the most they
+can have is not too many, they need not be counted."""
 
 _ACCENT = r"\\[\"'`^~=.](?:\{[A-Za-z]\}|[A-Za-z])"
 _ISLAND = re.compile(
     rf"""
       (?<![\^_\\]) (?:
         {_ACCENT} | \{{ {_ACCENT} \}} | \\[cvuHkr]\{{[A-Za-z]\}}
-      | \\[%&#,;]
+      | \\[%&#,;\ ]
+      | \{{\\(?!begin|end|left|right)[A-Za-z]+\}}
       | \\(?:emph|text(?:it|sl|bf|tt|rm|sf|sc)|cite[pt]?|ref) \{{[^{{}}\\$]*\}} (?![{{\[])
       | \{{\\(?:it|em|bf|sl|tt|sc|rm)\s[^{{}}\\$]*\}}
       )
@@ -50,9 +54,6 @@ _ISLAND = re.compile(
 
 _ENTANGLED = re.compile(rf"[\\{{}}{DROPPED}]")
 """What beside formulas and islands makes a text more than sentences with some TeX in them."""
-
-_PARTING = re.compile(r"[\^_&~`'\-\ud800-\udfff]|[^\S ]|  ")
-"""Where one token of a plain text may end and another begin."""
 
 _ADJACENT = frozenset(("$", "\\", "{", "}"))
 """What may stand beside an island only where both are read together."""
@@ -68,7 +69,8 @@ def cut(text: str) -> list[str]:
     if text.isascii():
         parted = text.translate(_MARKED)
         if _MARK not in parted:
-            return parted.split()
+            # Words are numbered piece by piece: the fewer the same one comes with signs behind it, the better.
+            return parted.replace(", ", " ").replace(". ", " ").split()
     elif not _NEEDS_READING.search(text):
         return text.split()
     return (_resolve_islands(text) or _resolve(text)).split()
@@ -90,37 +92,50 @@ def _resolve_islands(text: str) -> str:
     del outside[1::2]
     if len(outside) == len(inside):
         return ""
-    parts: list[str] = []
-    tokens = 0
-    for place, plain in enumerate(outside):
-        behind = "$" if place < len(inside) else ""
-        found = _keep(plain) or _resolve_plain("$" if place else "", plain, behind)
-        if found is None:
+    formulas: list[_Resolved] = []
+    for place, formula in enumerate(inside):
+        before, after = _CLASSES[outside[place][-1:]], _CLASSES[outside[place + 1][:1]]
+        resolved = _read_formula(before, formula, after)
+        if resolved is None:
             return ""
-        parts.append(found.plain)
-        tokens += found.tokens
-        if behind:
-            before, after = _classify(plain[-1:]), _classify(outside[place + 1][:1])
-            formula = _read_formula(before, inside[place], after)
-            if formula is None:
-                return ""
-            parts.append(formula.plain)
-            tokens += formula.tokens
-    is_amount = any(_AMOUNT.match(formula) and not _TEX.search(formula) for formula in inside)
-    if tokens > _MOST_TOKENS or (is_amount and not _are_formulas(text, outside, inside)):
+        formulas.append(resolved)
+    around = _resolve_around(outside)
+    if around is None:
         return ""
+    tokens = around.tokens + sum(formula.tokens for formula in formulas)
+    if tokens > _MOST_TOKENS and len(split_tokens(text)) > _MOST_TOKENS:
+        return ""
+    is_amount = any(_AMOUNT.match(formula) and not _TEX.search(formula) for formula in inside)
+    if is_amount and not _are_formulas(text, outside, inside):
+        return ""
+    parts = around.plain.split("$")
+    for place, read in enumerate(formulas):
+        parts[place] += read.plain
     return "".join(parts)
 
 
-def _keep(plain: str) -> _Resolved | None:
-    """Return a text without TeX as it is; None where it has some."""
-    if _ENTANGLED.search(plain):
+def _resolve_around(outside: list[str]) -> _Resolved | None:
+    """Return what is around formulas resolved, with a dollar in the place of each; None for a closer look."""
+    joined = "$".join(outside)
+    if not _ENTANGLED.search(joined):
+        return _keep(joined)
+    last = len(outside) - 1
+    found = [
+        _resolve_plain("$" if place else "", plain, "$" if place < last else "")
+        for place, plain in enumerate(outside)
+    ]
+    if None in found:
         return None
-    parted = _part(plain)
-    most = parted.count(" ") + parted.count("_") + parted.count("'")
-    if most > _MANY or not plain.isascii():
-        most = len(_PARTING.findall(plain))
-    return _Resolved(parted, 1 + 2 * most)
+    return _Resolved("$".join([part.plain for part in found if part]), sum(part.tokens for part in found if part))
+
+
+def _keep(plain: str) -> _Resolved:
+    """Return a text without TeX as it is, but for signs between words; dollars stay."""
+    if not plain.isascii():
+        return _Resolved(plain, len(plain))
+    parted = plain.translate(_PARTED_BUT_DOLLARS)
+    parting = parted.count(" ") + parted.count("_") + parted.count("'") + parted.count("$")
+    return _Resolved(parted, 1 + 2 * parting)
 
 
 def _resolve_plain(before: str, text: str, behind: str) -> _Resolved | None:
@@ -129,16 +144,18 @@ def _resolve_plain(before: str, text: str, behind: str) -> _Resolved | None:
     tokens = place = 0
     for island in _ISLAND.finditer(text):
         start, end = island.span()
-        plain = _keep(text[place:start])
         left, right = text[start - 1 : start] or before, text[end : end + 1] or behind
-        if plain is None or left in _ADJACENT or right in _ADJACENT:
+        if left in _ADJACENT or right in _ADJACENT or _ENTANGLED.search(text, place, start):
             return None
-        read = _read_island(_classify(left), island[0], _classify(right))
+        plain = _keep(text[place:start])
+        read = _read_island(_CLASSES[left], island[0], _CLASSES[right])
         parts += plain.plain, read.plain
         tokens += plain.tokens + read.tokens
         place = end
+    if _ENTANGLED.search(text, place):
+        return None
     rest = _keep(text[place:])
-    return rest and _Resolved("".join((*parts, rest.plain)), tokens + rest.tokens)
+    return _Resolved("".join((*parts, rest.plain)), tokens + rest.tokens)
 
 
 def _are_formulas(text: str, outside: list[str], inside: list[str]) -> bool:
@@ -152,12 +169,20 @@ def _are_formulas(text: str, outside: list[str], inside: list[str]) -> bool:
     return find_formulas(text) == expected
 
 
-def _classify(character: str) -> str:
-    """Return a character that formulas take for the same beside them."""
-    return "a" if character.isalpha() else "1" if character.isalnum() else ""
+class _Classes(dict[str, str]):
+    """Character -> one that formulas take for the same beside them."""
+
+    def __missing__(self, character: str) -> str:
+        self[character] = found = "a" if character.isalpha() else "1" if character.isalnum() else ""
+        return found
+
+
+_CLASSES = _Classes()
 
 
 class _Resolved(NamedTuple):
+    """A text with its TeX resolved, and the most tokens it can have had."""
+
     plain: str
     tokens: int
 

@@ -17,12 +17,12 @@ import numpy as np
 from digest.query.arrays import take_runs
 from digest.query.cutting import SIGNS, cut
 from digest.query.names import split_name
-from digest.query.words import fold, is_stop_word, split_words, stem
+from digest.query.words import STOP_WORDS, fold, split_words, stem_all
 from digest.tex import parse_tex
 from digest.tex.tokens import DROPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +34,10 @@ STOP_WORD: Final = 0
 _TEXTS = ("title", "abstract", "comment", "journal_ref", "report_no")
 _NEEDS_READING = re.compile(rf"[\\${DROPPED}]|--")
 """What in a name is read as TeX to find its parts; a dash typed as two hyphens holds them together."""
+
+
+_BETWEEN_NAMES = "\x00"
+"""No name has it: TeX's reader drops it, and it has no parts."""
 
 
 class Values(NamedTuple):
@@ -91,7 +95,7 @@ def scan(papers: Sequence[Paper]) -> Batch:
     return Batch(
         papers=papers,
         surfaces=surfaces,
-        stems=list(map(stem, surfaces)),
+        stems=stem_all(surfaces),
         words=words,
         texts=texts,
         names=names,
@@ -125,20 +129,20 @@ def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
     return list(numbering), numbers
 
 
-def _read_pieces(pieces: Iterable[str]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:
+def _read_pieces(pieces: Sequence[str]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:
     """Return the distinct words of some pieces, the words of each in order, and how many each has."""
-    numbering: defaultdict[str, int] = defaultdict(count(1).__next__)
+    numbering: defaultdict[str, int] = defaultdict(count(STOP_WORD + 1).__next__)
     words: list[int] = []
     counts: list[int] = []
     for piece in pieces:
         bare = piece.strip(SIGNS)
         if bare.isalnum() and bare.isascii():
             word = bare.lower()
-            words.append(STOP_WORD if is_stop_word(word) else numbering[word])
+            words.append(STOP_WORD if word in STOP_WORDS else numbering[word])
             counts.append(1)
         else:
             found = [word.text for word in split_words(piece)]
-            words += [STOP_WORD if is_stop_word(word) else numbering[fold(word)] for word in found]
+            words += [STOP_WORD if word in STOP_WORDS else numbering[fold(word)] for word in found]
             counts.append(len(found))
     return ["", *numbering], np.array(words, np.int32), np.array(counts, np.int64)
 
@@ -153,24 +157,26 @@ def _collect(values: Sequence[Sequence[str]]) -> Values:
 def _split_names(names: Sequence[str]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:
     """Return the distinct parts of names, the parts of each in order, and where each name's parts begin.
 
-    Parts go across no blank, and most of what stands between blanks comes again.
+    Parts go across no blank, and most of what stands between blanks comes again: so all names are cut at once.
     """
+    plain = [_resolve_name(name) if _NEEDS_READING.search(name) else name for name in names]
+    distinct, numbers = _number(f" {_BETWEEN_NAMES} ".join(["", *plain, ""]).split())
     numbering: defaultdict[str, int] = defaultdict(count().__next__)
-    known: dict[str, list[int]] = {}
-    numbers: list[int] = []
-    ends: list[int] = [0]
-    for name in names:
-        plain = name
-        if _NEEDS_READING.search(name):
-            plain = "".join(piece.text for piece in parse_tex(name))
-        for piece in plain.split():
-            if piece not in known:
-                bare = piece.removesuffix(".")
-                parts = [bare.lower()] if bare.isalpha() and bare.isascii() else _list_parts(piece)
-                known[piece] = [numbering[part] for part in parts]
-            numbers += known[piece]
-        ends.append(len(numbers))
-    return list(numbering), np.array(numbers, np.int32), np.array(ends, np.int64)
+    parts: list[int] = []
+    counts: list[int] = []
+    for piece in distinct:
+        bare = piece.removesuffix(".")
+        found = [bare.lower()] if bare.isalpha() and bare.isascii() else _list_parts(piece)
+        parts += [numbering[part] for part in found]
+        counts.append(len(found))
+    sizes = np.array(counts, np.int64)
+    starts, lengths = np.cumsum(sizes) - sizes, sizes[numbers]
+    name_parts = take_runs(np.array(parts, np.int32), starts[numbers], lengths)
+    return list(numbering), name_parts, np.cumsum(lengths)[numbers == 0]
+
+
+def _resolve_name(name: str) -> str:
+    return "".join(piece.text for piece in parse_tex(name))
 
 
 def _list_parts(name: str) -> list[str]:

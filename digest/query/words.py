@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer ships no types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 STOP_WORDS = frozenset(
     "a an and are as at be but by for if in into is it "  # noqa: SIM905  # thirty-three quoted words read worse
@@ -138,3 +138,9 @@ def _fold_accents(text: str) -> str:
 def stem(word: str) -> str:
     """Return Porter's stem of a folded word: `generative` and `generation` share `gener`."""
     return str(_porter.stemWord(word)) if len(word) >= _SHORTEST_STEMMED else word
+
+
+def stem_all(words: Sequence[str]) -> list[str]:
+    """Return the stems of many folded words, none of them kept for later."""
+    stems: list[str] = _porter.stemWords(words)
+    return [found if len(word) >= _SHORTEST_STEMMED else word for word, found in zip(words, stems, strict=True)]

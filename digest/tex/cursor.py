@@ -30,7 +30,11 @@ class Setting(NamedTuple):
 
     def with_tag(self, tag: str) -> Setting:
         """The same with one more element around it."""
-        return self if tag in self.tags else self._replace(tags=(*self.tags, tag))
+        return self._replace(tags=self.list_tags(tag))
+
+    def list_tags(self, tag: str) -> Tags:
+        """The elements around it, and one more."""
+        return self.tags if tag in self.tags else (*self.tags, tag)
 
 
 class Cursor:

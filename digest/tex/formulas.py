@@ -27,15 +27,17 @@ def arrange(pieces: Sequence[Piece], *, is_script: bool = False, followed_by: st
     is a sign and gets none. Names of functions stand off from what they are applied to. `followed_by` is
     the character behind the formula, which an index must not run into.
     """
-    if len(pieces) == 1 and pieces[0].kind in _SETTLED:
+    if not pieces or (len(pieces) == 1 and pieces[0].kind in _SETTLED):
         return list(pieces)
     row = _Row(is_script=is_script)
-    parts = _expand_fractions(pieces)
-    for place, piece in enumerate(parts):
+    kinds = [piece.kind for piece in pieces]
+    if Kind.FRACTION in kinds:
+        pieces = _expand_fractions(pieces)
+        kinds = [piece.kind for piece in pieces]
+    for piece, behind in zip(pieces, (*kinds[1:], None), strict=True):
         if piece.kind is Kind.BLANK:
             row.note_blank(piece)
         else:
-            behind = parts[place + 1].kind if place + 1 < len(parts) else None
             row.add(piece, is_last=behind is None, has_blank_behind=behind is Kind.BLANK)
     return _settle_scripts(row.pieces, followed_by)
 
@@ -43,11 +45,11 @@ def arrange(pieces: Sequence[Piece], *, is_script: bool = False, followed_by: st
 def make_script(kind: Kind, start: int, end: int, pieces: Sequence[Piece]) -> list[Piece]:
     """Raise or lower `pieces`: in Unicode where each character has such a form, else `^(…)`, `_(…)`."""
     inside = tuple(arrange(pieces, is_script=True))
-    text = "".join(piece.text for piece in inside).strip()
+    text = "".join([piece.text for piece in inside]).strip()
     if not text:
         return []
     is_raised = kind is Kind.SUPERSCRIPT
-    if is_raised and all(character in RAISED_BY_NATURE for character in text):
+    if is_raised and RAISED_BY_NATURE.keys() >= set(text):
         raised = "".join(RAISED_BY_NATURE[character] for character in text).replace(
             2 * "\N{PRIME}", "\N{DOUBLE PRIME}"
         )
@@ -95,9 +97,7 @@ def _is_product(pieces: Sequence[Piece]) -> bool:
     return len(factors) > 1 and not (factors[0].role is Role.OPEN and factors[-1].role is Role.CLOSE)
 
 
-def _expand_fractions(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    if not any(piece.kind is Kind.FRACTION for piece in pieces):
-        return pieces
+def _expand_fractions(pieces: Sequence[Piece]) -> list[Piece]:
     expanded: list[Piece] = []
     for place, piece in enumerate(pieces):
         if piece.kind is Kind.FRACTION:
@@ -162,15 +162,15 @@ class _Row:
 
     def add(self, piece: Piece, *, is_last: bool, has_blank_behind: bool) -> None:
         """Set the next piece, behind a blank if there should be one."""
-        if piece.role is not Role.SCRIPT or self._starts_operand():
-            is_sign = piece.role in _INFIX and self.left_role in _NO_LEFT_OPERAND
+        role = piece.role
+        if role is not Role.SCRIPT or self._starts_operand():
+            is_infix = role in _INFIX
+            is_sign = is_infix and self.left_role in _NO_LEFT_OPERAND
             is_typed = has_blank_behind or self.blank is not None
-            is_spaced = not is_last and (is_typed or piece.role is Role.RELATION)
-            if self.pieces and self._wants_blank(
-                piece, is_infix=piece.role in _INFIX and not is_sign, is_spaced=is_spaced
-            ):
+            is_spaced = not is_last and (is_typed or role is Role.RELATION)
+            if self.pieces and self._wants_blank(piece, is_infix=is_infix and not is_sign, is_spaced=is_spaced):
                 self._set_blank(piece)
-            self.left_role = Role.OPEN if piece.role is Role.SCRIPT else piece.role
+            self.left_role = Role.OPEN if role is Role.SCRIPT else role
             self.left_is_symbol = piece.kind is not Kind.TEXT
             self.left_is_sign = is_sign
             self.left_is_spaced = is_spaced

@@ -6,8 +6,9 @@ The TeXbook, chapter 18); plain Unicode has to settle that question too.
 
 from __future__ import annotations
 
-from enum import Enum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from digest.enumerations import Named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,46 +17,42 @@ Tags = tuple[str, ...]
 """HTML elements around a text, outermost first: `("b", "i")`."""
 
 
-class Kind(Enum):
+class Kind(Named):
     """What a piece is, and so how it is written and how a highlight cuts it."""
 
-    __hash__ = object.__hash__  # by identity: the hash of Enum is Python code, called for every piece
-
-    TEXT = auto()
+    TEXT: ClassVar[Kind]
     """Characters exactly as in the raw text: `text == raw[start:end]`, may be cut anywhere."""
-    SYMBOL = auto()
+    SYMBOL: ClassVar[Kind]
     """Characters standing for the raw text as a whole."""
-    BLANK = auto()
+    BLANK: ClassVar[Kind]
     """White space."""
-    SUPERSCRIPT = auto()
+    SUPERSCRIPT: ClassVar[Kind]
     """`inside`, raised; `text` is its plain form, such as `⁻³` or `^(3/2)`."""
-    SUBSCRIPT = auto()
+    SUBSCRIPT: ClassVar[Kind]
     """`inside`, lowered; `text` is its plain form, such as `₂` or `_(g,n)`."""
-    FRACTION = auto()
+    FRACTION: ClassVar[Kind]
     """A fraction not yet set in its formula; never part of what `parse_tex` returns."""
 
 
-class Role(Enum):
+class Role(Named):
     """What a piece does in a formula; it decides the blanks around it."""
 
-    __hash__ = object.__hash__  # by identity: the hash of Enum is Python code, called for every piece
-
-    WORD = auto()
-    VARIABLE = auto()
-    NUMBER = auto()
-    NAME = auto()
-    BIG = auto()
-    INFIX = auto()
+    WORD: ClassVar[Role]
+    VARIABLE: ClassVar[Role]
+    NUMBER: ClassVar[Role]
+    NAME: ClassVar[Role]
+    BIG: ClassVar[Role]
+    INFIX: ClassVar[Role]
     """A sign between two operands, set off by blanks as typed."""
-    RELATION = auto()
+    RELATION: ClassVar[Role]
     """A named relation or arrow between two operands, always set off by blanks."""
-    OPEN = auto()
-    CLOSE = auto()
-    BAR = auto()
-    PUNCTUATION = auto()
-    SCRIPT = auto()
+    OPEN: ClassVar[Role]
+    CLOSE: ClassVar[Role]
+    BAR: ClassVar[Role]
+    PUNCTUATION: ClassVar[Role]
+    SCRIPT: ClassVar[Role]
     """Raised, lowered or a prime: part of what stands before it."""
-    LOOSE = auto()
+    LOOSE: ClassVar[Role]
     """A blank typed between the parts of a formula, which TeX would ignore."""
 
 

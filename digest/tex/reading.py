@@ -264,18 +264,16 @@ def _set_letters(start: int, end: int, letters: str, setting: Setting) -> Piece:
     if setting.face in _FACES and (is_single or setting.face != "bold"):
         return Piece(start, end, Kind.SYMBOL, set_in(letters, _FACES[setting.face]), setting.tags, Role.VARIABLE)
     if setting.face == "bold":
-        return Piece(start, end, Kind.TEXT, letters, setting.with_tag("b").tags, Role.WORD)
+        return Piece(start, end, Kind.TEXT, letters, setting.list_tags("b"), Role.WORD)
     if setting.face:
         return Piece(start, end, Kind.TEXT, letters, setting.tags, Role.WORD)
-    return Piece(
-        start, end, Kind.TEXT, letters, setting.with_tag("i").tags, Role.VARIABLE if is_single else Role.WORD
-    )
+    return Piece(start, end, Kind.TEXT, letters, setting.list_tags("i"), Role.VARIABLE if is_single else Role.WORD)
 
 
 def _set_digits(start: int, end: int, digits: str, setting: Setting) -> Piece:
     if setting.face == "blackboard":
         return Piece(start, end, Kind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER)
-    tags = setting.with_tag("b").tags if setting.face == "bold" else setting.tags
+    tags = setting.list_tags("b") if setting.face == "bold" else setting.tags
     return Piece(start, end, Kind.TEXT, digits, tags, Role.NUMBER)
 
 

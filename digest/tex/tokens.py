@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import re
-from enum import Enum, auto
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
+
+from digest.enumerations import Named
 
 
-class TokenKind(Enum):
+class TokenKind(Named):
     """What a token is; the order is that of the groups in the pattern below."""
 
-    __hash__ = object.__hash__  # by identity: the hash of Enum is Python code, called for every token
-
-    RUN = auto()
-    NAME = auto()
-    ESCAPE = auto()
-    OPEN = auto()
-    CLOSE = auto()
-    DOLLAR = auto()
-    RAISE = auto()
-    LOWER = auto()
-    CELL = auto()
-    TIE = auto()
-    LIGATURE = auto()
-    BLANK = auto()
-    SURROGATE = auto()
-    LONE_BACKSLASH = auto()
+    RUN: ClassVar[TokenKind]
+    NAME: ClassVar[TokenKind]
+    ESCAPE: ClassVar[TokenKind]
+    OPEN: ClassVar[TokenKind]
+    CLOSE: ClassVar[TokenKind]
+    DOLLAR: ClassVar[TokenKind]
+    RAISE: ClassVar[TokenKind]
+    LOWER: ClassVar[TokenKind]
+    CELL: ClassVar[TokenKind]
+    TIE: ClassVar[TokenKind]
+    LIGATURE: ClassVar[TokenKind]
+    BLANK: ClassVar[TokenKind]
+    SURROGATE: ClassVar[TokenKind]
+    LONE_BACKSLASH: ClassVar[TokenKind]
 
 
 class Token(NamedTuple):
@@ -54,7 +53,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_KINDS = (None, *TokenKind)
+_KINDS = (None, *(getattr(TokenKind, name) for name in TokenKind.__annotations__))
 _NAMED_PAIR = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _BRACKETS = {"\\]": "\\[", "\\)": "\\("}
 
@@ -62,7 +61,7 @@ _BRACKETS = {"\\]": "\\[", "\\)": "\\("}
 def split_tokens(text: str) -> list[Token]:
     """Cut `text` into tokens; what is dropped from every output has none."""
     return [
-        Token(kind, match.start(), match.end())
+        Token(kind, *match.span())
         for match in _TOKEN.finditer(text)
         if (kind := _KINDS[match.lastindex or 0]) is not None
     ]
@@ -76,8 +75,7 @@ def find_partners(text: str, tokens: list[Token]) -> dict[int, int]:
     """
     waiting: dict[str, list[int]] = {}
     partners: dict[int, int] = {}
-    for index, token in enumerate(tokens):
-        kind = token.kind
+    for index, (kind, start, end) in enumerate(tokens):
         if kind is TokenKind.RUN:
             continue
         if kind is TokenKind.OPEN:
@@ -85,9 +83,10 @@ def find_partners(text: str, tokens: list[Token]) -> dict[int, int]:
         elif kind is TokenKind.CLOSE:
             _pair(waiting.get("{"), index, partners)
         elif kind is TokenKind.ESCAPE:
-            _match_bracket(text[token.start : token.end], index, waiting, partners)
-        elif kind is TokenKind.NAME:
-            _match_environment(text, token, index, waiting, partners)
+            if text[start + 1] in "()[]":
+                _match_bracket(text[start:end], index, waiting, partners)
+        elif kind is TokenKind.NAME and text.startswith(("begin", "end"), start + 1):
+            _match_environment(text, tokens[index], index, waiting, partners)
     return partners
 
 
