@@ -28,6 +28,9 @@ class Kind(IntEnum):
     SPREAD = 3
 
 
+_AND, _SPREAD = Kind.AND, Kind.SPREAD  # naming a member takes Python 3.11 as long as joining two nodes
+_KEYS = [kind.to_bytes() for kind in Kind]
+
 ALWAYS = 0
 """The reference that every paper meets; `negate(ALWAYS)` none does."""
 
@@ -68,17 +71,17 @@ class Graph:
         An operand that is a node of the same kind is taken apart, but for a `SPREAD`.
         """
         distinct = set(references)
-        if kind is not Kind.SPREAD:
+        if kind is not _SPREAD:
             kinds = self.kinds
             for reference in [one for one in distinct if kinds[one >> 1] == kind and not one & 1]:
                 distinct.remove(reference)
                 distinct.update(self.list_operands(reference >> 1))
-        if kind is Kind.AND:
+        if kind is _AND:
             distinct.discard(ALWAYS)
         if len(distinct) < 2:  # noqa: PLR2004  # there is nothing to join
-            return distinct.pop() if distinct else ALWAYS if kind is Kind.AND else negate(ALWAYS)
+            return distinct.pop() if distinct else ALWAYS if kind is _AND else negate(ALWAYS)
         ordered = array("I", sorted(distinct))
-        key = kind.to_bytes() + ordered.tobytes()
+        key = _KEYS[kind] + ordered.tobytes()
         node = self._nodes.get(key)
         if node is None:
             levels = self.levels

@@ -11,7 +11,7 @@ from digest.query.graph import Kind, negate
 from digest.query.lexicon import PLAIN_COLUMNS, STEMMED_COLUMNS, Column, Lexicon
 from digest.query.names import NamePattern
 from digest.query.patterns import WordPattern
-from digest.query.spreading import spread_condition
+from digest.query.spreading import spread_beyond_words
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 from digest.query.words import stem
 
@@ -64,8 +64,8 @@ class Indexer:
 def _find_all(lexicon: Lexicon, condition: Condition) -> int:
     plain = WordPattern.compile(condition, is_stemmed=False)
     stemmed = WordPattern(tuple(map(stem, plain.terms)), plain.places, plain.beginning)
-    parts = [part for part in spread_condition(condition) if part.prefix not in _COLUMNS]
-    references = [_READERS.get(part.prefix, _find_test)(lexicon, part) for part in parts]
+    parts = spread_beyond_words(condition.shape, condition.text)
+    references = [_READERS[part.prefix](lexicon, part) for part in parts]
     references += _find_pattern(lexicon, STEMMED_COLUMNS, stemmed)
     references += _find_pattern(lexicon, PLAIN_COLUMNS, plain)
     return lexicon.graph.join(Kind.SPREAD, references)

@@ -32,7 +32,9 @@ class WordPattern:
     @classmethod
     def compile(cls, condition: Condition, *, is_stemmed: bool) -> WordPattern:
         """Prepare a condition for texts that are stemmed, or are not."""
-        words = [word.text for word in split_words(condition.text)]
+        text = condition.text
+        is_word = text.isalnum() and text.isascii()
+        words = [text.lower()] if is_word else [word.text for word in split_words(text)]
         beginning = fold(words.pop()) if condition.shape is Shape.BEGINNING else ""
         kept = [number for number, word in enumerate(words) if not is_stop_word(word)]
         folded = [fold(words[number]) for number in kept]

@@ -27,8 +27,13 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
         return (condition,)
     shape, text = condition.shape, condition.text
     words = tuple(intern_condition(prefix, shape, text) for prefix in _WORD_PREFIXES)
+    return (*words, *spread_beyond_words(shape, text))
+
+
+def spread_beyond_words(shape: Shape, text: str) -> tuple[Condition, ...]:
+    """Return those of an `all:` condition's conditions that look for no words: on authors, and for a keyword."""
     keywords = () if shape is Shape.BEGINNING else spread_keyword(text)
-    return (*words, *_spread_name(shape, text), *keywords)
+    return (*_spread_name(shape, text), *keywords)
 
 
 def _spread_name(shape: Shape, text: str) -> tuple[Condition, ...]:
@@ -48,6 +53,8 @@ def spread_keyword(text: str) -> tuple[Condition, ...]:
         return (intern_condition(Prefix.CATEGORY, Shape.WORD, taxonomy.canonical_category(text)),)
     if is_doi(text):
         return (intern_condition(Prefix.DOI, Shape.WORD, text),)
+    if not text[-1:].isdigit():  # most texts are words
+        return ()
     try:
         id_, version = ArxivId.parse_versioned(text)
     except UsageError:

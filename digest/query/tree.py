@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Prefix(StrEnum):
     """What a condition looks into, as written before the colon."""
 
+    __hash__ = str.__hash__  # that of Enum is Python code, called whenever a condition is looked up
+
     TITLE = "ti"
     ABSTRACT = "abs"
     AUTHOR = "au"
@@ -43,6 +45,8 @@ class Shape(StrEnum):
     `PHRASE`: its words one after the other; for authors, several words about one name.
     `BEGINNING`: as `WORD`, but the last word may go on: `transf*`. `RANGE`: from … TO ….
     """
+
+    __hash__ = str.__hash__  # as above
 
     WORD = "word"
     PHRASE = "phrase"
