@@ -231,7 +231,7 @@ class Feed:
     """A subscription's feed: a pure function of committed rows.
 
     Attributes:
-        id: permanent `tag:` URI; never the secret address.
+        id: permanent URI (`signing.feed_uri`); never the secret address.
         title: what readers list it under.
         updated: when its newest entry came or changed (UTC).
         self_url: its own address, "" for a file that does not know where it is served.
@@ -256,7 +256,7 @@ class FeedEntry:
     """One paper of a feed.
 
     Attributes:
-        id: permanent `tag:` URI of the paper without version.
+        id: permanent URI (`signing.feed_uri`) of the paper without version.
         entry: the paper, its label and reasons.
         published: when it first came into this feed (UTC).
         updated: when it last changed in a way the subscription asked for (UTC).

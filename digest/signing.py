@@ -20,6 +20,9 @@ TOKEN_BYTES = 16
 _DELIVERIES = uuid.UUID("6b0a7c1e-5d0f-5f0c-9d54-2a4b8f3e9c17")
 """Namespace of delivery keys (RFC 9562 §5.5). Never to be changed: a new one repeats what was sent."""
 
+_FEEDS = uuid.UUID("b3f5f9a4-7f0b-5c55-8d5e-1f1c64a0d2c7")
+"""Namespace of feeds and their entries. Never to be changed: a new one shows all readers everything again."""
+
 
 def derive_token(secret: str, purpose: str, *parts: str) -> str:
     """Derive an unguessable token of 22 URL-safe characters (HMAC-SHA256 cut to 128 bits).
@@ -73,3 +76,15 @@ def _join(parts: tuple[str, ...]) -> bytes:
 def _encode(text: str) -> bytes:
     """Encode any text: a lone surrogate in a request must not break the comparing."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def feed_uri(scope: str, *parts: str) -> str:
+    """Return the permanent name of a feed or of an entry in it (a `urn:uuid:`, RFC 9562 §5.5).
+
+    No host stands in it: a feed may move, and its readers must not be shown again what they have read.
+
+    Args:
+        scope: names the installation apart from every other one, and never changes.
+        parts: what is named, such as `arxiv` and a paper's id without version.
+    """
+    return uuid.uuid5(_FEEDS, json.dumps([scope, *parts], ensure_ascii=False)).urn

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from digest import signing
 from digest.errors import DigestError
 from digest.excluding import read_exclusion
 from digest.pipeline.links import make_links, make_refs_url
@@ -14,6 +15,7 @@ from digest.planning.feeds import FEED_DAYS, FEED_ENTRIES, plan_feed
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
+from digest.store import tokens as token_store
 from digest.subscriptions import DestinationKind
 from digest.transports.static_file import write_if_changed
 
@@ -39,12 +41,11 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
         for id_ in row.changes
         if id_ in changes and changes[id_].paper_key not in excluded
     ]
-    host = site.config.web.host or "localhost"
     return plan_feed(
         due,
         matched,
         {revision.name: query for revision, query in readable(due.revisions)},
-        tag=f"{host},{due.created_at:%Y}",
+        scope=signing.derive_token(token_store.installation_secret(conn), "feed entries"),
         self_url=self_url,
         home_url=site.config.web.base_url,
         refs_url=make_refs_url(site.config),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from digest.announcements import Kind
 from digest.messages import Feed, FeedEntry, Occasion
 from digest.planning.digests import make_entry
+from digest.signing import feed_uri
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ def plan_feed(
     matched: Sequence[tuple[StoredChange, datetime]],
     queries: Mapping[str, Query],
     *,
-    tag: str,
+    scope: str,
     self_url: str = "",
     home_url: str = "",
     refs_url: str = "",
@@ -42,7 +43,7 @@ def plan_feed(
         due: the subscription.
         matched: changes told to it, each with the moment it was matched (UTC), in any order.
         queries: its saved queries, parsed, by name.
-        tag: authority and date of `tag:` URIs (RFC 4151), such as `digest.example.org,2026`.
+        scope: names the installation apart from every other one; it never changes, wherever feeds are served.
         self_url: the feed's own address, "" where it is not known.
         home_url: a page about it, "" where there is none.
         refs_url: where references of single papers are served, "" for nowhere.
@@ -50,12 +51,12 @@ def plan_feed(
     by_paper: dict[int, list[tuple[StoredChange, datetime]]] = {}
     for change, at in sorted(matched, key=lambda pair: pair[0].id):
         by_paper.setdefault(change.paper_key, []).append((change, at))
-    entries = [_make_feed_entry(found, queries, tag) for found in by_paper.values()]
+    entries = [_make_feed_entry(found, queries, scope) for found in by_paper.values()]
     entries.sort(key=lambda entry: (entry.updated, entry.entry.paper.id), reverse=True)
     subscription = due.subscription
     title = subscription.title or subscription.name
     return Feed(
-        id=f"tag:{tag}:subscription:{due.id}",
+        id=feed_uri(scope, "subscription", str(due.id)),
         title=title,
         updated=max((entry.updated for entry in entries), default=due.created_at),
         self_url=self_url,
@@ -67,9 +68,10 @@ def plan_feed(
 
 
 def _make_feed_entry(
-    found: Sequence[tuple[StoredChange, datetime]], queries: Mapping[str, Query], tag: str
+    found: Sequence[tuple[StoredChange, datetime]], queries: Mapping[str, Query], scope: str
 ) -> FeedEntry:
     changes = [change for change, _ in found]
     told = [at for change, at in found if change.kind is not Kind.KNOWN] or [found[0][1]]
     entry = make_entry(changes, queries, None, Occasion.SCHEDULED)
-    return FeedEntry(id=f"tag:{tag}:arxiv:{entry.paper.id}", entry=entry, published=found[0][1], updated=max(told))
+    uri = feed_uri(scope, "arxiv", str(entry.paper.id))
+    return FeedEntry(id=uri, entry=entry, published=found[0][1], updated=max(told))

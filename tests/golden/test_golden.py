@@ -27,6 +27,7 @@ from digest.render.samples import (
     quiet_digests,
     sample_digest,
 )
+from digest.signing import feed_uri
 from digest.subscriptions import Destination
 from tests.golden.conftest import Golden, MakeDelivery
 
@@ -84,14 +85,14 @@ def test_the_terminal_looks_as_it_did(renderer: Renderer, golden: Golden, name: 
 def _make_feed(name: str) -> Feed:
     entries = [entry for entry in DIGESTS[name].entries if len(entry.paper.authors) < 100]
     return Feed(
-        id="tag:digest.example.org,2026:feed:demo-team",
+        id=feed_uri("golden", "subscription", "1"),
         title="demo-team",
         updated=EVENING,
         self_url=SAMPLE_LINKS.feed,
         home_url=SAMPLE_LINKS.home,
         entries=tuple(
             FeedEntry(
-                f"tag:digest.example.org,2026:arxiv:{entry.paper.id}",
+                feed_uri("golden", "arxiv", str(entry.paper.id)),
                 entry,
                 EVENING - timedelta(hours=number + 1),
                 EVENING - timedelta(hours=number),

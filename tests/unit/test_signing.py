@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.errors import ConfigurationError
-from digest.signing import derive_token, idempotency_key, token_hash, tokens_equal
+from digest.signing import derive_token, feed_uri, idempotency_key, token_hash, tokens_equal
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 LONGEST_LINE = 76
@@ -75,3 +75,11 @@ def test_the_key_of_a_delivery_never_changes_between_releases() -> None:
 
 def test_parts_that_read_the_same_in_a_row_have_different_keys() -> None:
     assert idempotency_key("a", "bc", "d", 0) != idempotency_key("ab", "c", "d", 0)
+
+
+def test_the_name_of_a_feed_entry_never_changes_between_releases() -> None:
+    assert feed_uri("here", "arxiv", "2611.15012") == "urn:uuid:8572d845-b9cb-50f4-ada5-eb6128276985"
+
+
+def test_entries_of_two_installations_have_different_names() -> None:
+    assert feed_uri("here", "arxiv", "2611.15012") != feed_uri("there", "arxiv", "2611.15012")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from datetime import timedelta
 
 import feedparser
@@ -8,6 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from digest.pipeline import run_pass
+from digest.pipeline.feeds import load_feed
 from digest.store import subscriptions as subscription_store
 from digest.store.schema import subscriptions
 from digest.web import feed_desk
@@ -38,6 +40,19 @@ def test_the_same_feed_is_there_as_json(shared: Desk) -> None:
     assert answer.headers["Content-Type"] == "application/feed+json; charset=utf-8"
     assert len(answer.json()["items"]) == len(PAPERS)
     assert answer.json()["feed_url"] == f"https://localhost:8000{shared.feed_path('json')}"
+
+
+def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> None:
+    here = shared.site
+    elsewhere = replace(
+        here, config=replace(here.config, web=replace(here.config.web, base_url="https://moved.example"))
+    )
+    with here.store.read() as conn:
+        (due, *_) = subscription_store.load_subscriptions(conn)
+        first, second = load_feed(conn, here, due), load_feed(conn, elsewhere, due)
+    assert first.entries
+    assert [entry.id for entry in first.entries] == [entry.id for entry in second.entries]
+    assert first.id == second.id
 
 
 def test_a_feed_is_guarded_by_its_headers(shared: Desk) -> None:

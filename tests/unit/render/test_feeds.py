@@ -13,6 +13,7 @@ from digest.messages import DigestEntry, Feed, FeedEntry
 from digest.papers import Author
 from digest.render import Renderer
 from digest.render.samples import EVENING, make_entry, odd_entries, sample_digest
+from digest.signing import feed_uri
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
@@ -21,14 +22,14 @@ SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
 def make_feed(entries: Sequence[DigestEntry], notice: str = "") -> Feed:
     """Make a feed with a paper an hour, newest first."""
     return Feed(
-        id="tag:digest.example.org,2026:feed:demo-team",
+        id=feed_uri("here", "subscription", "1"),
         title="demo-team",
         updated=EVENING,
         self_url="https://digest.example.org/f/U29tZSBzZWNyZXQgZmVlZA.atom",
         home_url="https://digest.example.org/",
         entries=tuple(
             FeedEntry(
-                id=f"tag:digest.example.org,2026:arxiv:{entry.paper.id}",
+                id=feed_uri("here", "arxiv", str(entry.paper.id)),
                 entry=entry,
                 published=EVENING - timedelta(hours=number + 1),
                 updated=EVENING - timedelta(hours=number),
@@ -67,7 +68,7 @@ def test_the_grammar_refuses_what_the_rfc_forbids(renderer: Renderer) -> None:
     for before, after in (
         (b"<updated>2026-11-20T03:47:00Z</updated>", b""),
         (b"<updated>2026-11-20T03:47:00Z</updated>", b"<updated>yesterday</updated>"),
-        (b"<id>tag:", b"<id>not an id"),
+        (b"<id>urn:", b"<id>not an id"),
         (b'type="html">', b'type="markdown">'),
         (b"<name>Digest</name>", b"<name> </name>"),
     ):
@@ -90,7 +91,7 @@ def test_an_entry_names_the_paper_in_every_detail(renderer: Renderer) -> None:
         categories=("cs.PF", "math.CO"),
     )
     (found,) = feedparser.parse(renderer.render_atom(make_feed([entry]))).entries
-    assert found.id == "tag:digest.example.org,2026:arxiv:2611.15012"
+    assert found.id == feed_uri("here", "arxiv", "2611.15012")
     assert found.title == "Tail latency below 10⁻³ s on shared GPUs"
     assert found.link == "https://arxiv.org/abs/2611.15012v1"
     assert [author.name for author in found.authors] == ["P\u0131nar Örnek", "Second"]
