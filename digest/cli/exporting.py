@@ -113,14 +113,17 @@ def _take_digest(conn: Connection, digest_id: int) -> _Chosen:
 
 
 def _take_last_digest(here: Installation, conn: Connection, name: str) -> _Chosen:
+    from digest.pipeline.feeds import load_matched  # noqa: PLC0415 - the same
     from digest.store import digests as digest_store  # noqa: PLC0415 - the same
 
     due = require_subscription(here, conn, name)
     last = digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
-    if not last:
-        queries = " or ".join(f"--query {query}" for query in due.subscription.queries)
-        return _Chosen([], "", f"{name} has had no digest yet; its papers so far: {queries}")
-    return _take_digest(conn, last[0].id)
+    if last:
+        return _take_digest(conn, last[0].id)
+    matched = load_matched(conn, due, here.now)  # who reads it as a feed gets no digests
+    latest = {change.paper_key: change.paper for change, _ in sorted(matched, key=lambda pair: pair[0].id)}
+    papers = sorted(latest.values(), key=lambda paper: paper.id, reverse=True)
+    return _Chosen(papers, f"the feed of {name}", f"{name} has had no digest yet, and nothing has matched it.")
 
 
 def _find_papers(here: Installation, conn: Connection, text: str, days: int | None) -> _Chosen:

@@ -124,7 +124,7 @@ _CAP = Setting(
     "defaults.cap",
     values.read_cap,
     40,
-    'How many papers a digest shows in full; the rest are counted and linked. "none" shows all.',
+    'How many papers a mail or a Slack message shows in full; the rest are counted and linked. "none" shows all.',
     from_text=values.number_text,
 )
 _FIRST_LOOK = Setting(

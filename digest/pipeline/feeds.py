@@ -20,8 +20,11 @@ from digest.subscriptions import DestinationKind
 from digest.transports.static_file import write_if_changed
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy import Connection
 
+    from digest.comparing import StoredChange
     from digest.messages import Feed
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
@@ -29,27 +32,30 @@ if TYPE_CHECKING:
 
 def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
     """Make a subscription's feed from what is committed."""
-    since = site.clock.now() - timedelta(days=FEED_DAYS)
-    rows = match_store.feed_matches(conn, due.id, since=since, at_least=FEED_ENTRIES)
-    changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
-    latest = {change.paper_key: change for _, change in sorted(changes.items())}
-    exclusion = read_exclusion(due.subscription)
-    excluded = {key for key, change in latest.items() if exclusion.covers(change)}
-    matched = [
-        (changes[id_], row.matched_at)
-        for row in rows
-        for id_ in row.changes
-        if id_ in changes and changes[id_].paper_key not in excluded
-    ]
     return plan_feed(
         due,
-        matched,
+        load_matched(conn, due, site.clock.now()),
         {revision.name: query for revision, query in readable(due.revisions)},
         scope=signing.derive_token(token_store.installation_secret(conn), "feed entries"),
         self_url=self_url,
         home_url=site.config.web.base_url,
         refs_url=make_refs_url(site.config),
     )
+
+
+def load_matched(conn: Connection, due: DueSubscription, now: datetime) -> list[tuple[StoredChange, datetime]]:
+    """Return the changes a feed tells of, each with the moment it was matched (UTC)."""
+    rows = match_store.feed_matches(conn, due.id, since=now - timedelta(days=FEED_DAYS), at_least=FEED_ENTRIES)
+    changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
+    latest = {change.paper_key: change for _, change in sorted(changes.items())}
+    exclusion = read_exclusion(due.subscription)
+    excluded = {key for key, change in latest.items() if exclusion.covers(change)}
+    return [
+        (changes[id_], row.matched_at)
+        for row in rows
+        for id_ in row.changes
+        if id_ in changes and changes[id_].paper_key not in excluded
+    ]
 
 
 @dataclass

@@ -44,6 +44,7 @@ class MatchReport:
     Attributes:
         changes: changes held against the saved queries.
         by_query: news that entered or changed, by saved query's name.
+        news: the distinct changes among these -> the keys of their papers.
         papers: distinct papers chosen for any subscription.
         excluded: distinct papers that some subscription excludes.
         first_looks: subscriptions that were given a first look.
@@ -51,6 +52,7 @@ class MatchReport:
 
     changes: int = 0
     by_query: dict[str, int] = field(default_factory=dict)
+    news: dict[int, int] = field(default_factory=dict)
     papers: set[int] = field(default_factory=set)
     excluded: set[int] = field(default_factory=set)
     first_looks: int = 0
@@ -64,11 +66,13 @@ class MatchReport:
         names = " · ".join(f"{name} {count}" for name, count in self.by_query.items() if count)
         if not names:
             return "nothing new for any saved query"
-        together = sum(self.by_query.values())
-        twice = together - len(self.papers | self.excluded)
-        overlap = f" ({twice} matched twice, shown once)" if twice > 0 else ""
+        again = sum(self.by_query.values()) - len(self.news)
+        overlap = f" ({again} matched again, shown once)" if again else ""
         excluded = f", {len(self.excluded)} excluded by a subscription" if self.excluded else ""
-        return f"{names} = {len(self.papers)} paper{'s' * (len(self.papers) != 1)}{overlap}{excluded}"
+        papers = {*self.news.values()}
+        left = papers - self.papers - self.excluded
+        untold = f", {len(left)} that no subscription takes" if left else ""
+        return f"{names} = {len(papers)} paper{'s' * (len(papers) != 1)}{overlap}{excluded}{untold}"
 
 
 def match(site: Site, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
@@ -143,6 +147,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         name = names[revision_id]
         news = [id_ for id_ in (*outcome.new, *outcome.changed) if kind_of[id_] is not Kind.KNOWN]
         report.by_query[name] = report.by_query.get(name, 0) + len(news)
+        report.news.update({id_: by_id[id_].paper_key for id_ in news})
     report.papers.update(by_id[id_].paper_key for ids in chosen.values() for id_ in ids)
     return True
 

@@ -65,7 +65,6 @@ def test_a_version_that_is_not_stored_is_named(digest: Shell) -> None:
         (("--query", "ti:("), 2, "never closed"),
         (("--query", "perf", "--output", "nowhere/x.bib"), 2, "nowhere/x.bib can't be written"),
         (("--query", "ti:nothingofthekind"), 0, "Nothing that is stored here meets ti:nothingofthekind"),
-        (("--subscription", "gpu-static"), 0, "gpu-static has had no digest yet"),
     ],
 )
 def test_what_cannot_be_written_is_said_and_nothing_printed(
@@ -74,3 +73,11 @@ def test_what_cannot_be_written_is_said_and_nothing_printed(
     said = digest("export-refs", *arguments, expect=code)
     assert said.out == ""
     assert words in said.err
+
+
+@pytest.mark.usefixtures("world")
+def test_a_subscription_read_as_a_feed_has_the_papers_of_its_feed(digest: Shell) -> None:
+    said = digest("export-refs", "--subscription", "gpu-static")
+    feed = Path("feeds/gpu.atom").read_text(encoding="utf-8")
+    assert "as BibTeX" in said.err
+    assert said.out.count("@misc{") == feed.count("<entry>") > 0
