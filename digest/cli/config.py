@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.excluding import check_exclusions
+from digest.cli.excluding import check_exclusions, list_remarks
 from digest.cli.telling import json_option, print_json, print_table
 from digest.errors import ConfigurationError, DigestError, QueryError
 
@@ -146,6 +146,7 @@ def _find_oddities(config: Config) -> Iterator[str]:
             yield from (f"{key}: {note.message}" for note in parse_query(query.text).notes)
         except QueryError:
             continue  # an error, and told as one
+    yield from list_remarks(config)
 
 
 def _check_templates(config: Config) -> Iterator[str]:

@@ -157,3 +157,13 @@ def check_exclusions(config: Config) -> Iterator[tuple[str, QueryError]]:
         key = f"subscriptions.{subscription.name}.exclude"
         for _, error in read_exclusion(subscription).problems:
             yield f"{config.origins.get(key, '')}: {key}", error
+
+
+def list_remarks(config: Config) -> Iterator[str]:
+    """Yield what is allowed in a query of the file that a subscription excludes, and still looks like a slip."""
+    from digest.excluding import read_exclusion  # noqa: PLC0415 - the same
+
+    for subscription in config.subscriptions:
+        key = f"subscriptions.{subscription.name}.exclude"
+        for query in read_exclusion(subscription).queries:
+            yield from (f"{config.origins.get(key, '')}: {key}: {note.message}" for note in query.notes)

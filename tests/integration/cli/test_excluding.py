@@ -72,6 +72,13 @@ def test_config_check_names_what_cannot_be_read(digest: Shell, world: World) -> 
     assert "subscriptions.perf-team.exclude: 'Lindquell' is no full name" in said.err
 
 
+def test_config_check_warns_of_what_looks_like_a_slip(digest: Shell, world: World) -> None:
+    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
+    world.edit_config(FIRST, f"{FIRST}\nexclude = 'cat:cs.PFF'")
+    warning = "subscriptions.perf-team.exclude: 'cs.PFF' is no category of arXiv"
+    assert warning in digest("config", "check").err
+
+
 def test_status_names_an_exclusion_that_cannot_be_read(digest: Shell, world: World) -> None:
     store = world.open_store()
     with store.begin() as conn:
