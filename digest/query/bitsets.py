@@ -1,8 +1,8 @@
 """Which papers meet which nodes of a graph: rows of bits, a bit a paper, worked out level by level.
 
 Most queries match nothing on a day. So a summary comes first, one word a node: each of its 64 bits says
-whether any paper of a 64th of the batch may meet the node. Only what a query needs whose summary is not
-empty gets a whole row.
+whether any paper of a share, a 64th of the batch, may meet the node. Only what a query needs whose summary is
+not empty gets a whole row.
 """
 
 from __future__ import annotations
@@ -56,11 +56,14 @@ class Detection(NamedTuple):
         leaves: leaves, or nodes of `unions`.
         papers: of each of them, a paper's index in the batch.
         unions: what is met together with nodes that only this batch has.
+        shares: of each paper of the batch, which of its 64 shares it is in: papers that the same queries ask
+            for are best in one.
     """
 
     leaves: NDArray[np.int32]
     papers: NDArray[np.int32]
     unions: Unions
+    shares: NDArray[np.uint64]
 
 
 class Rows(NamedTuple):
@@ -120,17 +123,13 @@ class Layout:
             if len(nodes)
         ]
 
-    def evaluate(self, detection: Detection, papers: int) -> Rows:
-        """Return which papers meet each root.
-
-        Args:
-            detection: what the papers were seen to meet.
-            papers: how many they are, at most 65,536.
-        """
+    def evaluate(self, detection: Detection) -> Rows:
+        """Return which papers, at most 65,536, meet each root."""
+        papers = len(detection.shares)
         size, stages = self.size + detection.unions.size, self.stages
         if detection.unions.size:
             stages = [_join_unions(detection.unions), *stages]
-        summaries = _summarise(stages, detection, size, papers)
+        summaries = _summarise(stages, detection, size)
         demanded = self._demand(stages, summaries)
         wanted = self.roots[demanded[self.roots >> 1] & (self.roots & 1 == 0)] >> 1
         demanded[wanted] = False
@@ -197,12 +196,11 @@ def _join_unions(unions: Unions) -> _Stage:
     return _make_stage(nodes[by_count], starts[by_count], counts[by_count], operands, is_and=False)
 
 
-def _summarise(stages: Sequence[_Stage], detection: Detection, size: int, papers: int) -> NDArray[np.uint64]:
-    """Return for each node in which 64ths of the batch papers may meet it; never too few."""
+def _summarise(stages: Sequence[_Stage], detection: Detection, size: int) -> NDArray[np.uint64]:
+    """Return for each node in which shares of the batch papers may meet it; never too few."""
     summaries = np.zeros(size, np.uint64)
     summaries[0] = _ALL
-    bits = _TOP << (detection.papers.astype(np.uint64) * np.uint64(WORD) // np.uint64(papers))
-    np.bitwise_or.at(summaries, detection.leaves, bits)
+    np.bitwise_or.at(summaries, detection.leaves, (_TOP << detection.shares)[detection.papers])
     for stage in stages:
         values = summaries[stage.operands >> 1]
         values[(stage.operands & 1).astype(np.bool_)] = _ALL

@@ -10,17 +10,18 @@ import numpy as np
 from digest import taxonomy
 from digest.query.analysis import analyse
 from digest.query.arrays import Spreader, take_runs
-from digest.query.bitsets import Detection
+from digest.query.bitsets import WORD, Detection
 from digest.query.dates import spell_minute
 from digest.query.detecting_names import NameTables
 from digest.query.detecting_words import WordTables, detect_in_texts
 from digest.query.lexicon import NOWHERE, Column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from digest.papers import Paper
     from digest.query.lexicon import Lexicon
     from digest.query.scanning import Batch, Values
 
@@ -40,7 +41,15 @@ class Detector:
         in_texts, unions = detect_in_texts(self._words, batch)
         found = (*in_texts, self._names.detect(batch), *_detect_others(self._lexicon, batch))
         leaves, papers = zip(*found, strict=True)
-        return Detection(np.concatenate(leaves), np.concatenate(papers), unions)
+        return Detection(np.concatenate(leaves), np.concatenate(papers), unions, _share_out(batch.papers))
+
+
+def _share_out(papers: Sequence[Paper]) -> NDArray[np.uint64]:
+    """Return which 64th of a batch each paper is in, by category: most queries ask for some only."""
+    order = sorted(range(len(papers)), key=lambda paper: papers[paper].primary_category)
+    shares = np.empty(len(papers), np.uint64)
+    shares[order] = np.arange(len(papers)) * WORD // len(papers)
+    return shares
 
 
 def _detect_others(lexicon: Lexicon, batch: Batch) -> Iterator[Pairs]:

@@ -135,5 +135,5 @@ class ReverseIndex(Generic[Key]):
         parts = []
         for start in range(0, len(papers), MOST_PAPERS):
             batch = scanning.scan(papers[start : start + MOST_PAPERS])
-            parts.append(layout.evaluate(detector.detect(batch), len(batch.papers)))
+            parts.append(layout.evaluate(detector.detect(batch)))
         return Matches(keys, layout.queries, bitsets.join_rows(parts, len(layout.roots), MOST_PAPERS))

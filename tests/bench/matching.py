@@ -173,7 +173,7 @@ def report_matching(bench: Bench) -> float:
             "text to packed rows": lambda: index.match(bench.day),
             "  reading the papers": lambda: scan(bench.day),
             "  detecting": lambda: detector.detect(batch),
-            "  evaluating and listing": lambda: layout.evaluate(detection, len(bench.day)),
+            "  evaluating and listing": lambda: layout.evaluate(detection),
             "  all of it, no TeX left": lambda: index.match(resolved),
         }
     )
