@@ -153,10 +153,9 @@ def _print_readings(query: Query, theirs: ArxivReading) -> None:
 
 
 def _print_wrapped(label: str, text: str, *, style: str | None = None) -> None:
-    import textwrap  # noqa: PLC0415 - the same
+    from digest.cli.wording import wrap  # noqa: PLC0415 - the same
 
-    lines = textwrap.wrap(text, _WIDEST, break_long_words=False, break_on_hyphens=False) or [""]
-    _print_lines(label, lines, style=style)
+    _print_lines(label, wrap(text, _WIDEST), style=style)
 
 
 def _print_lines(label: str, lines: Sequence[str], *, style: str | None = None) -> None:

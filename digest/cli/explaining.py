@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _NARROWEST = 40
 _MOST_PLACES = 3
 _WIDEST_EXCERPT = 60
+_WIDEST = 96
 
 
 @click.command()
@@ -106,13 +107,16 @@ def walk_clauses(node: Node, paper: AnalysedPaper, depth: int = 0) -> Iterator[C
 
 def _print_match(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> None:
     from digest import tex  # noqa: PLC0415 - the same
+    from digest.cli.wording import wrap  # noqa: PLC0415 - the same
     from digest.planning.rewordings import find_failing  # noqa: PLC0415 - the same
     from digest.query import analyse, matches  # noqa: PLC0415 - the same
 
     ready = analyse(paper)
     is_match = matches(asked.query, ready)
     source = "" if is_stored else click.style("  (not stored here: as arXiv has it now)", dim=True)
-    click.echo(f"{paper.id}v{paper.version}  {tex.to_plain(paper.title)}{source}")
+    head = f"{paper.id}v{paper.version}"
+    for number, line in enumerate(wrap(tex.to_plain(paper.title), _WIDEST - len(head) - 2)):
+        click.echo(f"{' ' * len(head) if number else head}  {line}{'' if number else source}")
     verdict = click.style("matches" if is_match else "does not match", bold=True)
     click.echo(f"{verdict}  {f'{asked.name}: ' if asked.name else ''}{' '.join(asked.query.text.split())}")
     if not is_match:

@@ -11,12 +11,12 @@ from digest.cli.telling import json_option, print_json
 from digest.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from digest.papers import Paper
-    from digest.query import Condition, Node
+    from digest.query import Condition, Node, Query
     from digest.query.namesakes import Namesake, Namesakes
     from digest.query.telling_apart import Narrowing
 
@@ -24,6 +24,8 @@ _LABEL = 12
 _MOST_NAMED = 4
 _MOST_UNCLEAR = 6
 _WIDEST = 84
+_LONGEST_KEY = 24
+"""Letters of a name that become part of a saved query's name."""
 
 
 class _Found(NamedTuple):
@@ -37,6 +39,7 @@ class _Found(NamedTuple):
         near: those of them with a paper in the categories of the saved queries.
         narrowings: a query for each, in the order of `namesakes.people`.
         categories: those of the saved queries, as clauses.
+        saved: the saved queries by name, each in its one form, "" where it can't be read.
     """
 
     person: Condition
@@ -46,6 +49,7 @@ class _Found(NamedTuple):
     near: tuple[Namesake, ...]
     narrowings: tuple[Narrowing, ...]
     categories: tuple[str, ...]
+    saved: Mapping[str, str]
 
 
 @click.command("author")
@@ -75,7 +79,7 @@ def author(
     person = _read_person(name)
     clauses = [*map(_read_category, categories), *map(_read_person, co_authors)]
     with opened_store(ctx) as here, here.store.read() as conn:
-        found = _look_up(conn, person, clauses)
+        found = _look_up(conn, person, clauses, {query.name: query.text for query in here.config.queries})
     if as_json:
         print_json(_as_json(found))
     else:
@@ -89,15 +93,17 @@ def _read_person(name: str) -> Condition:
         UsageError: it is no full name.
     """
     from digest.query import Prefix, Shape  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.query.people import Person, UnclearPerson  # noqa: PLC0415 - the same
+    from digest.query.people import Person, UnclearPerson, has_no_blanks  # noqa: PLC0415 - the same
     from digest.query.tree import intern_condition  # noqa: PLC0415 - the same
 
+    hint = 'Write given and last name: digest query author "Keiko Lindquell".'
+    if has_no_blanks(name):
+        latin = 'Papers print names in Latin letters as a rule: digest query author "Wei Wang".'
+        hint = f"{latin} What prints it as it stands: digest query check 'au:{name.strip()}'."
     try:
         return intern_condition(Prefix.PERSON, Shape.PHRASE, Person.parse(name).text)
     except UnclearPerson as error:
-        raise UsageError(
-            str(error), hint='Write given and last name: digest query author "Keiko Lindquell".'
-        ) from error
+        raise UsageError(str(error), hint=hint) from error
 
 
 def _read_category(name: str) -> Condition:
@@ -116,7 +122,9 @@ def _read_category(name: str) -> Condition:
     return query.tree
 
 
-def _look_up(conn: Connection, person: Condition, clauses: Sequence[Condition]) -> _Found:
+def _look_up(
+    conn: Connection, person: Condition, clauses: Sequence[Condition], configured: Mapping[str, str]
+) -> _Found:
     from digest.query import analyse, matches  # noqa: PLC0415 - the same
     from digest.query.namesakes import find_namesakes  # noqa: PLC0415 - the same
     from digest.query.people import PersonPattern  # noqa: PLC0415 - the same
@@ -130,31 +138,35 @@ def _look_up(conn: Connection, person: Condition, clauses: Sequence[Condition]) 
     words = {ending.rpartition("-")[2] for ending in pattern.endings}
     papers = [analyse(paper) for paper in load_papers_naming(conn, words)]
     namesakes = find_namesakes(pattern, [paper for paper in papers if matches(query, paper)])
-    yours = _list_categories(conn)
+    saved = _read_saved(conn, configured)
+    yours = [clause for query in saved.values() if query for clause in _walk_categories(query.tree)]
     near = tuple(
         one for one in namesakes.people if any(matches(clause, paper) for clause in yours for paper in one.papers)
     )
-    narrowings = tell_apart(person, namesakes.people)
+    narrowings = tell_apart(person, namesakes.people, namesakes.unclear)
     named = tuple(dict.fromkeys(map(print_condition, yours)))
-    return _Found(person, query, overview.count_papers(conn), namesakes, near, narrowings, named)
+    forms = {name: one.canonical if one else "" for name, one in saved.items()}
+    return _Found(person, query, overview.count_papers(conn), namesakes, near, narrowings, named, forms)
 
 
-def _list_categories(conn: Connection) -> list[Condition]:
-    """Return the conditions on categories of the saved queries, those that exclude left out."""
+def _read_saved(conn: Connection, configured: Mapping[str, str]) -> dict[str, Query | None]:
+    """Return the saved queries of the store and of the file by name; None for one that can't be read."""
     from digest.errors import QueryError  # noqa: PLC0415 - the same
     from digest.query import parse_query  # noqa: PLC0415 - the same
     from digest.store import queries as query_store  # noqa: PLC0415 - the same
 
-    found: list[Condition] = []
-    for saved in query_store.load_queries(conn):
+    texts = {saved.name: saved.text for saved in query_store.load_queries(conn)} | dict(configured)
+    found: dict[str, Query | None] = {}
+    for name, text in texts.items():
         try:
-            found += _walk_categories(parse_query(saved.text).tree)
+            found[name] = parse_query(text)
         except QueryError:
-            continue  # shown by `digest query list` until mended
+            found[name] = None  # shown by `digest query list` until mended
     return found
 
 
 def _walk_categories(node: Node) -> Iterator[Condition]:
+    """Yield the conditions on categories, those that exclude left out."""
     from digest.query import And, Condition, Or, Prefix  # noqa: PLC0415 - the same
 
     match node:
@@ -232,8 +244,10 @@ def _print_person(number: int, one: Namesake, narrowing: Narrowing, *, is_chosen
     _print_line("latest", cut(f"{latest.id}  {tex.to_plain(latest.title)}", _WIDEST))
     if not is_chosen:
         _print_line("to follow", narrowing.query)
-        wrong = f", and {narrowing.wrong} of others" if narrowing.wrong else ""
-        _print_line("", f"brings {narrowing.found} of {count(len(one.papers), 'paper')}{wrong}")
+        foreign = [f"{narrowing.wrong:,} of others"] * bool(narrowing.wrong)
+        foreign += [f"{narrowing.unclear:,} that may be anybody's"] * bool(narrowing.unclear)
+        more = f", and {' and '.join(foreign)}" if foreign else ""
+        _print_line("", f"brings {narrowing.found:,} of {count(len(one.papers), 'paper')}{more}")
 
 
 def _join(counted: Sequence[tuple[str, int]]) -> str:
@@ -243,8 +257,11 @@ def _join(counted: Sequence[tuple[str, int]]) -> str:
 
 
 def _print_line(label: str, text: str, *, indent: int = 3) -> None:
-    if text:
-        click.echo(f"{' ' * indent}{click.style(f'{label:<{_LABEL}}', dim=True)}{text}")
+    from digest.cli.wording import wrap  # noqa: PLC0415 - the same
+
+    for number, line in enumerate(wrap(text, _WIDEST) if text else ()):
+        name = f"{'' if number else label:<{_LABEL}}"
+        click.echo(f"{' ' * indent}{click.style(name, dim=True)}{line}")
 
 
 def _print_unclear(unclear: Sequence[Paper]) -> None:
@@ -265,10 +282,38 @@ def _print_paste(found: _Found, shown: Iterable[Namesake]) -> None:
     is_chosen = found.query is not found.person
     first = next(iter(shown), None)
     text = print_tree(found.query) if is_chosen or first is None else found.narrowings[people.index(first)].query
-    name = found.person.text.replace(",", "").split()[-1]
-    key = "".join(letter for letter in name if letter.isascii() and letter.isalnum()) or "person"
     it = "it" if is_chosen or len(people) <= 1 else "the first"
+    if name := _find_saved(text, found.saved):
+        click.echo(f"\nThe query that follows {it} is saved already, as {name}.")
+        return
+    key = _choose_key(found.person, found.saved)
     click.echo(f"\nTo save {it}, write below [queries] in digest.toml:\n{key} = {write_toml(text)}")
+
+
+def _find_saved(text: str, saved: Mapping[str, str]) -> str:
+    """Return the name of the saved query that means the same, "" where there is none."""
+    from digest.query import parse_query  # noqa: PLC0415 - the same
+
+    wanted = parse_query(text).canonical
+    return next((name for name, canonical in saved.items() if canonical == wanted), "")
+
+
+def _choose_key(person: Condition, saved: Container[str]) -> str:
+    """Return a name for a new saved query that none has: `lindquell`, `keiko-lindquell`, else `lindquell-2`."""
+    from itertools import chain, count  # noqa: PLC0415 - the same
+
+    from digest.query.people import Person  # noqa: PLC0415 - the same
+    from digest.query.words import fold  # noqa: PLC0415 - the same
+
+    parsed = Person.parse(person.text)
+    given, last = (
+        "".join(letter for letter in fold(name) if letter.isascii() and letter.isalnum())[:_LONGEST_KEY]
+        for name in (parsed.given[0], parsed.last[-1])
+    )
+    last = last or "person"
+    keys = (last, f"{given}-{last}") if given else (last,)
+    numbered = (f"{last}-{number}" for number in count(2))
+    return next(key for key in chain(keys, numbered) if key not in saved)
 
 
 def _as_json(found: _Found) -> dict[str, object]:
@@ -293,6 +338,7 @@ def _as_json(found: _Found) -> dict[str, object]:
                     "query": narrowing.query,
                     "papers": narrowing.found,
                     "papers_of_others": narrowing.wrong,
+                    "papers_unclear": narrowing.unclear,
                 },
             }
             for one, narrowing in zip(found.namesakes.people, found.narrowings, strict=True)

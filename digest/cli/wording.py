@@ -54,6 +54,13 @@ def cut(text: str, width: int) -> str:
     return (whole if len(whole) > width * 2 // 3 else head).rstrip(" ,;:.") + "…"
 
 
+def wrap(text: str, width: int) -> list[str]:
+    """Fold a text into lines of so many letters, between words alone; one line at least."""
+    import textwrap  # noqa: PLC0415 - only where something is long
+
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
 def describe_guarantee(source: str) -> str:
     """Say what a source promises, and what it does not."""
     if source == "harvest":

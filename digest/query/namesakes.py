@@ -4,6 +4,10 @@ arXiv knows names, not people. Papers are taken for one person's where a co-auth
 them together; a paper that nothing ties to others goes to the one person of its field whose name agrees,
 and is left open where there are several. Names that contradict each other are never one person's, nor are
 two authors of one paper.
+
+The less two names are alike, the more must tie them. `W. H. Wang` and `Wei Wang` each tell what the other
+doesn't: they are one person's only where two co-authors written out, or an affiliation, say so. `W. Wang` and
+`W. H. Wang` need one co-author written out or two with initials; the field alone says nothing of them.
 """
 
 from __future__ import annotations
@@ -14,11 +18,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from digest.query.analysis import analyse
-from digest.query.people import are_compatible
+from digest.query.people import Likeness, compare_given
 from digest.query.words import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from digest.papers import Paper
     from digest.query.analysis import AnalysedPaper
@@ -63,7 +67,7 @@ class Namesakes:
     Attributes:
         names: the forms the name is met in, with the papers of each, the most frequent first.
         people: likely persons, those with the most papers first.
-        unclear: papers that fit several of them, the newest first.
+        unclear: papers with a bearer of the name who may be several of them, each once, the newest first.
     """
 
     names: tuple[tuple[str, int], ...]
@@ -93,14 +97,14 @@ def find_namesakes(pattern: PersonPattern, papers: Iterable[Paper | AnalysedPape
     found = [bearing for paper in papers for bearing in _find_bearings(pattern, analyse(paper))]
     found.sort(key=lambda bearing: (bearing.paper.paper.id, bearing.index))
     groups = _Grouping(found)
-    for list_keys in (_list_co_authors, _list_pairs, _list_affiliations):
+    for list_keys, least in _TIES:
         for tied in _tie_by(found, list_keys):
-            groups.join_all(tied)
+            groups.join_all(tied, least)
     people, open_ones = groups.place_loners()
     return Namesakes(
         names=_count(found[number].name for number in range(len(found))),
         people=tuple(sorted((_describe(found, people_of) for people_of in people), key=_most_papers_first)),
-        unclear=tuple(found[number].paper.paper for number in reversed(open_ones)),
+        unclear=tuple({found[number].paper.paper: None for number in reversed(open_ones)}),
     )
 
 
@@ -113,26 +117,45 @@ def _find_bearings(pattern: PersonPattern, paper: AnalysedPaper) -> Iterator[_Be
 
 
 def _list_co_authors(bearing: _Bearing) -> Iterator[str]:
-    """Yield co-authors by first and last word of their names, those written with initials left out."""
-    yield from (f"{first} {last}" for first, last in _split_co_authors(bearing) if len(first) > 1)
+    """Yield co-authors by the words of their names that are written out; whose first name isn't is left out."""
+    for parts in _split_co_authors(bearing):
+        if len(parts[0]) > 1:
+            yield " ".join(part for part in parts if len(part) > 1)
+
+
+def _list_full_pairs(bearing: _Bearing) -> Iterator[str]:
+    """Yield co-authors written out two by two."""
+    yield from _pair(set(_list_co_authors(bearing)))
 
 
 def _list_pairs(bearing: _Bearing) -> Iterator[str]:
     """Yield co-authors two by two with their first initials: one alone could be anybody's."""
-    short = sorted({f"{first[:1]} {last}" for first, last in _split_co_authors(bearing)})
-    if len(short) <= _FEW:
-        yield from (f"{one}, {other}" for one, other in combinations(short, 2))
+    yield from _pair({f"{parts[0][:1]} {parts[-1]}" for parts in _split_co_authors(bearing)})
 
 
-def _split_co_authors(bearing: _Bearing) -> Iterator[tuple[str, str]]:
+def _pair(names: Collection[str]) -> Iterator[str]:
+    if len(names) <= _FEW:
+        yield from (f"{one}, {other}" for one, other in combinations(sorted(names), 2))
+
+
+def _split_co_authors(bearing: _Bearing) -> Iterator[Sequence[str]]:
     for index, name in enumerate(bearing.paper.names):
         if index != bearing.index and len(name.parts) > 1 and name.parts[-1] not in GROUPS:
-            yield name.parts[0], name.parts[-1]
+            yield name.parts
 
 
 def _list_affiliations(bearing: _Bearing) -> Iterator[str]:
     for affiliation in bearing.paper.paper.authors[bearing.index].affiliations:
         yield " ".join(fold(affiliation).split())
+
+
+_TIES: Sequence[tuple[Callable[[_Bearing], Iterator[str]], Likeness]] = (
+    (_list_affiliations, Likeness.CROSSED),
+    (_list_full_pairs, Likeness.CROSSED),
+    (_list_co_authors, Likeness.SHORTENED),
+    (_list_pairs, Likeness.SHORTENED),
+)
+"""What ties papers, and how much alike names must be for it: the strongest first."""
 
 
 def _tie_by(found: Sequence[_Bearing], list_keys: Callable[[_Bearing], Iterator[str]]) -> list[list[int]]:
@@ -154,19 +177,19 @@ class _Grouping:
         self._names = {number: {bearing.given} for number, bearing in enumerate(found)}
         self._papers = {number: {bearing.paper.paper.id} for number, bearing in enumerate(found)}
 
-    def join_all(self, tied: Sequence[int]) -> None:
+    def join_all(self, tied: Sequence[int], least: Likeness) -> None:
         """Make bearings that share a tie one person's each with the first of them that it can be joined to."""
         heads: list[int] = []
         for number in tied:
-            if not any(self.join(head, number) for head in heads):
+            if not any(self.join(head, number, least) for head in heads):
                 heads.append(number)
 
-    def join(self, one: int, other: int) -> bool:
+    def join(self, one: int, other: int, least: Likeness) -> bool:
         """Make two bearings one person's, with all that is tied to them; False where they can't be."""
         kept, gone = sorted((self._group_of[one], self._group_of[other]))
         if kept == gone:
             return True
-        if not self._can_be_one(kept, gone):
+        if not self._can_be_one(kept, gone, least):
             return False
         for number in self._members[gone]:
             self._group_of[number] = kept
@@ -175,9 +198,9 @@ class _Grouping:
         self._papers[kept] |= self._papers.pop(gone)
         return True
 
-    def _can_be_one(self, one: int, other: int) -> bool:
+    def _can_be_one(self, one: int, other: int, least: Likeness) -> bool:
         return self._papers[one].isdisjoint(self._papers[other]) and all(
-            are_compatible(mine, theirs) for mine in self._names[one] for theirs in self._names[other]
+            compare_given(mine, theirs) >= least for mine in self._names[one] for theirs in self._names[other]
         )
 
     def place_loners(self) -> tuple[list[list[int]], list[int]]:
@@ -192,16 +215,21 @@ class _Grouping:
             fitting = {self._group_of[person] for person in people if self._fits(number, self._group_of[person])}
             if len(fitting) > 1:
                 open_ones.append(number)
-            elif not fitting:
-                people.add(number)
+            elif fitting and self._is_called_so(number, min(fitting)):
+                self.join(fitting.pop(), number, Likeness.SHORTENED)
             else:
-                self.join(fitting.pop(), number)
+                people.add(number)
         groups = {self._group_of[person] for person in people}
         return [sorted(self._members[group]) for group in sorted(groups)], sorted(open_ones)
 
     def _fits(self, number: int, group: int) -> bool:
         fields = {self._found[member].field for member in self._members[group]}
-        return self._found[number].field in fields and self._can_be_one(group, number)
+        return self._found[number].field in fields and self._can_be_one(group, number, Likeness.SHORTENED)
+
+    def _is_called_so(self, number: int, group: int) -> bool:
+        """Tell whether a person is met under just as many names: the field alone ties no others."""
+        given = self._found[number].given
+        return any(compare_given(given, name) is Likeness.ALIKE for name in self._names[group])
 
 
 def _describe(found: Sequence[_Bearing], numbers: Sequence[int]) -> Namesake:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -66,6 +67,8 @@ class Person:
         """
         if "*" in text:
             raise UnclearPerson("A full name has no *")
+        if has_no_blanks(text):
+            raise UnclearPerson(f"{text.strip()!r} has no blank between given and last name")
         pieces = [list(_drop_generation(spell_parts(piece))) for piece in text.replace("_", " ").split(",")]
         match [piece for piece in pieces if piece]:
             case [[_]] | []:
@@ -91,6 +94,12 @@ class Person:
         if _find_last_name(parts) == len(self.given):
             return " ".join(parts)
         return f"{' '.join(self.last)}, {' '.join(self.given)}"
+
+
+def has_no_blanks(text: str) -> bool:
+    """Tell whether a text is a name in a script that parts none, such as `王伟`, which may be a full one."""
+    word = text.strip()
+    return len(word) > 1 and word.isalpha() and all(letter >= _FIRST_IDEOGRAPH for letter in word)
 
 
 def _drop_generation(name: Sequence[str]) -> Sequence[str]:
@@ -224,6 +233,37 @@ def _are_initials(part: str) -> bool:
 def are_compatible(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Tell whether two folded lists of given names may be one person's."""
     return any(_is_compatible(mine, theirs) for mine in _read_given(one) for theirs in _read_given(other))
+
+
+class Likeness(IntEnum):
+    """How much two forms of a name look like one person's, more from line to line."""
+
+    CONTRADICTING = 0
+    """`Keiko` and `Kevin`: they are two people's."""
+    CROSSED = 1
+    """`Wei` and `W. H.`: each tells what the other doesn't."""
+    SHORTENED = 2
+    """`Keiko M.` and `Keiko`, or `K.`: one has a name that the other lacks, and nothing else is new."""
+    ALIKE = 3
+    """`Keiko` and `K.`: as many names, of which one form may tell the first letters alone."""
+
+
+@lru_cache(maxsize=2**12)
+def compare_given(one: tuple[str, ...], other: tuple[str, ...]) -> Likeness:
+    """Return how much two folded lists of given names are alike, read in the way that makes them most so."""
+    return max(_compare(mine, theirs) for mine in _read_given(one) for theirs in _read_given(other))
+
+
+def _compare(one: _Reading, other: _Reading) -> Likeness:
+    if not _is_compatible(one, other):
+        return Likeness.CONTRADICTING
+    surplus = len(one) - len(other)
+    pairs = list(zip(one, other, strict=False))
+    mine_tells = surplus > 0 or any(len(mine.text) > len(theirs.text) for mine, theirs in pairs)
+    theirs_tells = surplus < 0 or any(len(theirs.text) > len(mine.text) for mine, theirs in pairs)
+    if mine_tells and theirs_tells:
+        return Likeness.CROSSED
+    return Likeness.SHORTENED if surplus else Likeness.ALIKE
 
 
 def _is_compatible(one: _Reading, other: _Reading) -> bool:

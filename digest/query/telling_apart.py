@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from digest import taxonomy
 from digest.query.analysis import analyse
 from digest.query.names import split_name
-from digest.query.people import Person, PersonPattern, UnclearPerson
+from digest.query.people import Likeness, Person, PersonPattern, UnclearPerson, compare_given
 from digest.query.printing import print_tree
 from digest.query.queries import matches
 from digest.query.tree import And, Condition, Or, Prefix, Shape, intern_condition
@@ -18,6 +18,7 @@ from digest.query.tree import And, Condition, Or, Prefix, Shape, intern_conditio
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from digest.papers import Paper
     from digest.query.analysis import AnalysedPaper
     from digest.query.namesakes import Namesake
     from digest.query.tree import Node
@@ -37,36 +38,56 @@ class Narrowing:
     Attributes:
         query: as text.
         found: how many of their own papers it brings.
-        wrong: how many of the others'.
+        wrong: how many of the others', those left out that are theirs as well.
+        unclear: how many that may be anybody's; all three together are what it brings.
     """
 
     query: str
     found: int
     wrong: int
+    unclear: int = 0
 
 
-def tell_apart(person: Condition, people: Sequence[Namesake]) -> tuple[Narrowing, ...]:
+def tell_apart(
+    person: Condition, people: Sequence[Namesake], unclear: Sequence[Paper] = ()
+) -> tuple[Narrowing, ...]:
     """Return for each of some namesakes a query that brings much of them and little of the others.
 
     The name is asked for as fully as it is known. Then categories and co-authors are tried, a category
     first, since tomorrow's paper may have other co-authors. Who has no namesakes needs neither.
+
+    Args:
+        person: the condition on the name.
+        people: those who bear it.
+        unclear: papers that may be several of theirs.
     """
-    papers = [[analyse(paper) for paper in one.papers] for one in people]
+    everybodys = {paper.id: analyse(paper) for one in people for paper in one.papers}
+    open_ones = [analyse(paper) for paper in unclear if paper.id not in everybodys]
     narrowings = []
-    for number, namesake in enumerate(people):
+    for namesake in people:
         name = _name_fully(person, namesake)
-        others = [paper for other, theirs in enumerate(papers) if other != number for paper in theirs]
+        ids = [paper.id for paper in namesake.papers]
+        mine = [everybodys[id_] for id_ in ids]
+        others = [paper for id_, paper in everybodys.items() if id_ not in ids]
         wrong = [paper for paper in others if matches(name, paper)]
-        tree = narrow(name, _choose(namesake, papers[number], wrong) if wrong else [])
-        narrowings.append(Narrowing(print_tree(tree), len(_find(tree, papers[number])), len(_find(tree, wrong))))
+        tree = narrow(name, _choose(namesake, mine, wrong) if wrong else [])
+        narrowings.append(
+            Narrowing(print_tree(tree), *(len(_find(tree, each)) for each in (mine, wrong, open_ones)))
+        )
     return tuple(narrowings)
 
 
 def _name_fully(person: Condition, namesake: Namesake) -> Condition:
-    """Return the condition on all that somebody's papers tell of their name; it fits the shorter forms, too."""
+    """Return the condition on all that somebody's papers tell of their name; it fits the shorter forms, too.
+
+    What was asked for is part of it unless each of the two tells what the other doesn't: nobody who is met as
+    `W. H.` alone is called `Wei H.` here.
+    """
     pattern = PersonPattern.parse(person.text)
-    printed = {pattern.find_given([part.text for part in split_name(name)]) for name, _ in namesake.names}
-    fullest = reduce(_merge_given, sorted(printed), pattern.given)
+    printed = sorted({pattern.find_given([part.text for part in split_name(name)]) for name, _ in namesake.names})
+    fullest = reduce(_merge_given, printed)
+    if compare_given(fullest, pattern.given) is not Likeness.CROSSED:
+        fullest = _merge_given(pattern.given, fullest)
     if fullest == pattern.given:
         return person
     return intern_condition(Prefix.PERSON, Shape.PHRASE, Person(fullest, Person.parse(person.text).last).text)
@@ -78,16 +99,28 @@ def _merge_given(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...
 
 
 def _choose(namesake: Namesake, mine: Sequence[AnalysedPaper], wrong: Sequence[AnalysedPaper]) -> list[Condition]:
+    """Return the alternatives that bring the most of somebody's papers for the fewest of others.
+
+    The first is judged against asking for the name alone, each further one against going without it.
+    """
     chosen: list[Condition] = []
-    covered: set[int] = set()
-    candidates = {clause: _find(clause, mine) for clause in _list_candidates(namesake)}
-    cost = {clause: _WRONG * len(_find(clause, wrong)) for clause in candidates}
+    worth = len(mine) - _WRONG * len(wrong)
+    found: set[int] = set()
+    missed: set[int] = set()
+    candidates = {clause: (_find(clause, mine), _find(clause, wrong)) for clause in _list_candidates(namesake)}
+
+    def weigh(clause: Condition) -> int:
+        own, foreign = candidates[clause]
+        return len(found | own) - _WRONG * len(missed | foreign)
+
     while candidates and len(chosen) < _MOST_CLAUSES:
-        best = max(candidates, key=lambda clause: len(candidates[clause] - covered) - cost[clause])
-        if len(candidates[best] - covered) <= cost[best]:
+        best = max(candidates, key=weigh)
+        if weigh(best) <= worth:
             break
+        worth = weigh(best)
         chosen.append(best)
-        covered |= candidates.pop(best)
+        own, foreign = candidates.pop(best)
+        found, missed = found | own, missed | foreign
     return chosen
 
 

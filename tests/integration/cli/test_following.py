@@ -21,6 +21,22 @@ def test_who_bears_a_name_is_told_with_the_query_that_follows_them(digest: Shell
     assert said.lines[-1] == "solvane = 'author:\"ingrith solvane\"'"
 
 
+def test_a_name_is_offered_that_no_saved_query_has(digest: Shell, world: World) -> None:
+    asked = ("query", "author", "Ingrith Solvane")
+    for taken, offered in (("solvane", "ingrith-solvane"), ("ingrith-solvane", "solvane-2")):
+        save_query(world, taken, "ti:taken")
+        key, _, text = digest(*asked).lines[-1].partition(" = ")
+        assert (key, text) == (offered, "'author:\"ingrith solvane\"'")
+    save_query(world, "hers", 'author:"Solvane, Ingrith"')
+    assert digest(*asked).lines[-1] == "The query that follows it is saved already, as hers."
+
+
+def save_query(world: World, name: str, text: str) -> None:
+    """Write a saved query into the file, below the others."""
+    path = Path(world.folder / "digest.toml")
+    path.write_text(path.read_text().replace("[queries]\n", f"[queries]\n{name} = '{text}'\n", 1))
+
+
 @pytest.mark.usefixtures("world")
 def test_the_same_as_json(digest: Shell) -> None:
     found = digest("query", "author", "Ingrith Solvane", "--json").json
@@ -57,6 +73,12 @@ def test_what_is_no_full_name_or_category_is_refused(digest: Shell, arguments: t
     assert digest("query", "author", *arguments, expect=2).err.startswith("error: ")
 
 
+def test_a_name_in_a_script_without_blanks_is_told_from_no_name(digest: Shell) -> None:
+    said = digest("query", "author", "王伟", expect=2).err
+    assert "no blank between given and last name" in said
+    assert '"Wei Wang"' in said
+
+
 def test_without_a_database_it_says_what_makes_one(digest: Shell, world: World) -> None:
     Path(world.folder / "digest.db").unlink()
     assert "digest run" in digest("query", "author", "Ingrith Solvane", expect=3).err
@@ -81,7 +103,7 @@ met as      K. Ostrevold 2 · Keiko M. Ostrevold 1 · Keiko Ostrevold 1 · Kevin
    with        Ada Müller 2
    latest      2611.20002 Made-up paper 2
    to follow   author:"keiko m ostrevold" AND cat:cs.PF
-               brings 2 of 2 papers
+               brings 2 of 2 papers, and 1 that may be anybody's
 
 2  Kevin Ostrevold, 1 paper, 2026
    categories  cs.PF 1
