@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from digest.query.words import Word
 
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
+_MOST_GUESSED = 4
 _NOT_IN_QUOTES = re.compile(r'["$\\]')
 _NOT_IN_WORDS = re.compile(r'[\s"$\\()*?]')
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
@@ -97,7 +98,7 @@ def _join_words(words: list[Word], kept: list[Word], shape: Shape) -> str:
 
 def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Shape) -> Condition:
     """Return an `all:` condition. Its text keeps its signs: names, categories and DOIs need them."""
-    keyword = plain.strip().rstrip(".,;")
+    keyword = plain.strip().rstrip(".,;").rstrip()
     if shape is not Shape.BEGINNING and spread_keyword(keyword):
         shape = Shape.PHRASE if "(" in keyword else shape
         return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(keyword))
@@ -159,7 +160,8 @@ def _name_category(source: Source, term: TermToken, prefix: Prefix, name: str) -
     canonical = taxonomy.canonical_category(name)
     if not taxonomy.is_category(name):
         nearest = taxonomy.nearest_category(name)
-        guess = f"; did you mean {nearest}?" if nearest else ""
+        near = " or ".join((nearest,) if nearest else taxonomy.list_subjects(name)[:_MOST_GUESSED])
+        guess = f"; did you mean {near}?" if near else ""
         message = f"{name!r} is no category of arXiv{guess}"
         source.note(NoteKind.UNKNOWN_CATEGORY, term.value_position, message)
     elif taxonomy.spell_name(name) in taxonomy.RETIRED:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _HYPHENS = "-\u2010\u2011\u2012\u2013"
 _APOSTROPHES = "'’`\u02bc\u00b4"
-_ONE_SPELLING = str.maketrans(dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_APOSTROPHES, "'") | {".": ""})
+_ONE_SPELLING = str.maketrans(dict.fromkeys(_HYPHENS, "-") | dict.fromkeys(_APOSTROPHES, "'"))
+"""Before a name is cut: some apostrophes are letters to Unicode, but none begins or ends a part."""
 
 
 @cache
@@ -46,8 +47,8 @@ class NamePart:
 def split_name(name: str) -> tuple[NamePart, ...]:
     """Cut a plain name into its parts, in order."""
     return tuple(
-        NamePart(fold(match[0].translate(_ONE_SPELLING)), match.start(), match.end())
-        for match in _part_pattern().finditer(name)
+        NamePart(fold(match[0].replace(".", "")), match.start(), match.end())
+        for match in _part_pattern().finditer(name.translate(_ONE_SPELLING))
     )
 
 
@@ -66,8 +67,8 @@ def spell_name(text: str) -> str:
 
 def spell_parts(text: str) -> list[str]:
     """Return a name's parts in lower case with accents, in order; one may end with a `*`."""
-    parts = (match[0].translate(_ONE_SPELLING) for match in _part_pattern(r"\*?").finditer(text.lower()))
-    return [unicodedata.normalize("NFC", part) for part in parts]
+    found = _part_pattern(r"\*?").finditer(text.lower().translate(_ONE_SPELLING))
+    return [unicodedata.normalize("NFC", match[0].replace(".", "")) for match in found]
 
 
 @dataclass(frozen=True, slots=True)

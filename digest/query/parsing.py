@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from digest.query.conditions import read_condition
 from digest.query.notes import NoteKind, Source
 from digest.query.pasting import read_pasted
-from digest.query.printing import measure_nesting
+from digest.query.printing import canonicalise, measure_nesting, print_tree
 from digest.query.queries import Query
 from digest.query.tokens import (
     MAX_LENGTH,
@@ -115,9 +115,23 @@ class _Parser:
             self._source.fail(
                 0, "Nothing is left to look for", "Every word of it is too common or holds no letter."
             )
-        if measure_nesting(tree) > MAX_NESTING:
-            self._refuse_depth(self._deepest[1])
+        self._measure(tree)
         return tree
+
+    def _measure(self, tree: Node) -> None:
+        """Refuse a tree that could not be read again from its canonical text, which is what the store keeps.
+
+        In one order, with every prefix and all parentheses, a text of up to a few terms is never so much larger.
+        """
+        nesting = measure_nesting(tree)
+        if 2 * nesting < MAX_NESTING and 4 * len(self._source.text) < MAX_LENGTH:
+            return
+        canonical = canonicalise(tree)
+        if max(nesting, measure_nesting(canonical)) > MAX_NESTING:
+            self._refuse_depth(self._deepest[1])
+        if len(print_tree(canonical)) > MAX_LENGTH:
+            message = f"The query is longer than {MAX_LENGTH:,} characters, each prefix written out"
+            self._source.fail(0, message, "Split it into several saved queries.")
 
     @property
     def _token(self) -> Token:

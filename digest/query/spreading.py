@@ -18,7 +18,7 @@ from digest.query.tree import Condition, Prefix, Shape, intern_condition
 
 _WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
 
-_DOI = re.compile(r"10\.[\d.]+/[^\s\"*?\\$\[\]]+")
+_DOI = re.compile(r"10\.[\d.]+/[^\s\x00-\x1f\x7f\"*?\\$\[\]]+")
 
 
 def spread_condition(condition: Condition) -> tuple[Condition, ...]:

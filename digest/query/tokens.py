@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from digest.query.notes import NoteKind
 from digest.query.tree import Prefix
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from digest.query.notes import Source
 
-MAX_LENGTH = 20_000
+MAX_LENGTH = 40_000
 """Code points a query may have: enough for as many names of people as it may have terms."""
 
 MAX_TERMS = 500
@@ -79,6 +79,7 @@ _PREFIXES = {prefix.casefold(): prefix for prefix in Prefix}
 _OTHER_SPELLINGS = {"title": Prefix.TITLE, "arxiv": Prefix.ID, "lastupdateddate": Prefix.SUBMITTED}
 _LIKELY_MEANT = {
     "abstract": Prefix.ABSTRACT,
+    "auth": Prefix.AUTHOR,
     "authors": Prefix.AUTHOR,
     "comment": Prefix.COMMENT,
     "journal": Prefix.JOURNAL_REF,
@@ -87,14 +88,24 @@ _LIKELY_MEANT = {
     "date": Prefix.SUBMITTED,
 }
 
-_END = r"\s\x00-\x1f\x7f()\""
+_CURLY = "“”„‟«»"
+"""Quotation marks that word processors and web pages put for ": read as these wherever one may stand."""
+
+_END = rf"\s\x00-\x1f\x7f()\"{_CURLY}"
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f]*")
 _BARE = re.compile(rf"[^{_END}]+")
 _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
 _PREFIX = re.compile(r"([A-Za-z_]+):")
-_QUOTED = re.compile(r'"([^"]*)"')
+_QUOTED = re.compile(rf'"([^"]*)"|[{_CURLY}]([^"{_CURLY}]*)["{_CURLY}]')
+_OPENING = re.compile(rf'["{_CURLY}]')
+_FULL_NAME = re.compile(rf'["{_CURLY}][^"{_CURLY}]*\w\s+\w|[^\s()]*[,_]')
+_WEB = ("http", "https", "ftp")
+_OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
+
+
+_CURLY_READ = f'{" ".join(_CURLY)} are read as ", which arXiv itself takes for no quotation marks'
 
 
 class Scanner:
@@ -148,7 +159,7 @@ class Scanner:
             case "-" if self._is_minus():
                 self._place += 1
                 return OperatorToken(Operator.NOT, start)
-            case '"':
+            case sign if _OPENING.match(sign):
                 return self._scan_quoted(None, start)
             case _:
                 return self._scan_word(start)
@@ -184,7 +195,7 @@ class Scanner:
         known = _PREFIXES.get(name) or _OTHER_SPELLINGS.get(name)
         has_value = re.match(r"[^\s)]", self._text[written.end() : written.end() + 1]) is not None
         if known is None and has_value:
-            self._refuse_prefix(written[1], start)
+            self._refuse_prefix(written[1], start, self._text[written.end() :])
         if known is not None and not has_value:
             self._source.fail(
                 start, f"{written[0]} has nothing to look for", f"Write the word right behind it: {known}:word."
@@ -198,14 +209,28 @@ class Scanner:
             self._place = written.end()
         return known
 
-    def _refuse_prefix(self, name: str, start: int) -> None:
+    def _refuse_prefix(self, name: str, start: int, behind: str) -> NoReturn:
         folded = name.casefold()
+        if folded in _WEB and behind.startswith("//"):
+            self._refuse_address(start)
         close = get_close_matches(folded, _PREFIXES, n=1, cutoff=0.5)
         meant = _LIKELY_MEANT.get(folded) or (_PREFIXES[close[0]] if close else None)
+        if meant in (Prefix.AUTHOR, Prefix.PERSON):
+            meant = Prefix.PERSON if _FULL_NAME.match(behind) else Prefix.AUTHOR
         guess = f"Did you mean {meant}:? " if meant else ""
         known = " ".join(Prefix)
         hint = f"{guess}Known are {known}; a word with a colon in it needs quotes."
         self._source.fail(start, f"{name}: is no known prefix", hint)
+
+    def _refuse_address(self, start: int) -> NoReturn:
+        if _OF_ARXIV.match(self._text, start):
+            hint = "Leave away what stands beside it, or write the query itself, such as id:2603.10026."
+            self._source.fail(start, "An address must stand alone", hint)
+        hint = (
+            "Paste the address of a search, a listing, an author or a paper of arXiv's, or write the query itself;"
+            " a word with a colon in it needs quotes."
+        )
+        self._source.fail(start, "Of all addresses only arXiv's are understood", hint)
 
     def _scan_value(self, prefix: Prefix, start: int) -> Token:
         if prefix is Prefix.SUBMITTED:
@@ -214,7 +239,7 @@ class Scanner:
             case "(":
                 self._place += 1
                 return OpenToken(prefix, start)
-            case '"':
+            case sign if _OPENING.match(sign):
                 return self._scan_quoted(prefix, start)
             case _:
                 value_position = self._place
@@ -229,7 +254,10 @@ class Scanner:
                 opening, "This quotation mark is never closed", 'Phrases stand between two ": "like this".'
             )
         self._place = quoted.end()
-        return TermToken(prefix, quoted[1], is_quoted=True, position=start, value_position=opening + 1)
+        value = quoted[2] if quoted[1] is None else quoted[1]
+        if quoted[1] is None and not any(note.message == _CURLY_READ for note in self._source.notes):
+            self._source.note(NoteKind.READ_AS, opening, _CURLY_READ)
+        return TermToken(prefix, value, is_quoted=True, position=start, value_position=opening + 1)
 
     def _scan_range(self, start: int) -> TermToken:
         opening = self._place

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from digest.query import AnalysedPaper
 
 HANG: Final = 10
-"""Seconds of processor time after which a text is taken to hang; the longest have 20,000 characters."""
+"""Seconds of processor time after which a text is taken to hang; the longest have 40,000 characters."""
 
 _BATCH = 2_000
 _NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -25,7 +25,7 @@ NAMES: Final = _split(
     "smith|Smith,J|smith_j|del_maestro|J.-P. Serre|Keiko Lindquell|Lindquell, Keiko M.|O'Neill",
     "van der Berg, Jan|李 明|K.",
     'Pınar Tözün|de|Jr.|Smith, J., Jr.|NASA|H1 Collaboration|x_|_x|,|,,|a,b,c|Müller|M{\\"u}ller',
-    "Sm*|*|smit*, j|et al",
+    "Sm*|*|smit*, j|et al|ʼ|ʼ Smith|Igorʼ Tyutin|`Ali Jose´|H. -W. Braun|Joseʼ Carlos N. de Araujo",
 )
 CATEGORIES: Final = _split(
     "cs.PF|CS.pf|cs.NA|math.NA|math.MP|cs|cs.*|cs.|cs.c*|hep-th|astro-ph",

@@ -1,3 +1,5 @@
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,6 +7,27 @@ from hypothesis import strategies as st
 from digest.errors import QueryError
 from digest.query import NoteKind, Query, parse_query
 from digest.query.printing import print_tree
+
+LONG_WORDS = " ".join(f"{'w' * 74}{number:03}" for number in range(500))
+"""As long as a query may be, until the prefix is written before each."""
+
+
+def nest(depth: int) -> str:
+    """Return so many groups one within the other."""
+    text = "ti:x0"
+    for number in range(1, depth):
+        text = f"(ti:x{number} {'AND' if number % 2 else 'OR'} {text})"
+    return text
+
+
+CURLY = (
+    "“tail latency”",
+    "„tail latency“",
+    "«tail latency»",
+    "»tail latency«",
+    "« tail latency »",
+    '“tail latency"',
+)
 
 
 def read(text: str) -> str:
@@ -27,6 +50,9 @@ def read(text: str) -> str:
         ("all:graph", "all:graph"),
         ("graph", "all:graph"),
         ('"tail latency"', 'all:"tail latency"'),
+        *((f"ti:{quoted} AND a1", 'ti:"tail latency" AND all:a1') for quoted in CURLY),
+        ('ti:"the “tail” latency"', 'ti:"tail latency"'),
+        ("a1“b1 c1”", 'all:a1 AND all:"b1 c1"'),
         ("transf*", "all:transf*"),
         ("submittedDate:[2024 TO 202402]", "submittedDate:[202401010000 TO 202402292359]"),
         ("submitteddate:[* TO 2024]", "submittedDate:[* TO 202412312359]"),
@@ -141,10 +167,15 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("ti:()", 0, "nothing between", "word"),
         ('a1 "b1', 3, "never closed", "Phrases"),
         ('ti:"b1', 3, "never closed", "Phrases"),
+        ("ti:“b1 c1", 3, "never closed", "Phrases"),
         ("a1 AND tit:b1", 7, "tit: is no known prefix", "Did you mean ti:?"),
         ("authors:smith", 0, "authors: is no known prefix", "Did you mean au:?"),
+        ("auth:Wang AND a1", 0, "auth: is no known prefix", "Did you mean au:?"),
+        ('auhtor:"Keiko Lindquell"', 0, "auhtor: is no known prefix", "Did you mean author:?"),
+        ("autor:Lindquell_K", 0, "autor: is no known prefix", "Did you mean author:?"),
         ("author:smith", 7, "'smith' is no full name", "au:lindquell is everybody"),
-        ("https://example.org", 0, "https: is no known prefix", "needs quotes"),
+        ("https://scholar.google.com/scholar?q=gpu", 0, "only arXiv's are understood", "needs quotes"),
+        ("a1 https://arxiv.org/abs/2603.10026", 3, "An address must stand alone", "id:2603.10026"),
         ("a1 ti:", 3, "nothing to look for", "ti:word"),
         ("ti: a1", 0, "nothing to look for", "ti:word"),
         ('ti:""', 4, "no word", "Signs"),
@@ -163,7 +194,9 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("submittedDate:2024", 14, "square brackets", "[20260301 TO 20260331]"),
         ("submittedDate:[2024", 14, "square brackets", "[20260301 TO 20260331]"),
         ("submittedDate:[2025 TO 2024]", 15, "lies after", "[20260301 TO 20260331]"),
-        ("x" * 20_001, 20_000, "longer than 20,000", "several"),
+        ("x" * 40_001, 40_000, "longer than 40,000", "several"),
+        (f"ti:({LONG_WORDS})", 0, "each prefix written out", "several"),
+        (f"NOT ti:zz ANDNOT {nest(65)}", 733, "More than 64 parentheses", "Nest"),
         ("x " * 501, 1_000, "more than 500 terms", "several"),
         ("(" * 65 + "x" + ")" * 65, 64, "More than 64 parentheses", "Nest"),
         ("x OR NOT (" * 33 + "x y" + ")" * 33, 329, "More than 64 parentheses", "Nest"),
@@ -178,9 +211,17 @@ def test_a_query_is_refused_at_the_place_that_is_wrong(text: str, position: int,
     assert caught.value.text == text
 
 
-@pytest.mark.parametrize("text", ["x" * 20_000, "x " * 500, "(" * 64 + "x" + ")" * 64, "NOT " * 4_999 + "x"])
+@pytest.mark.parametrize("text", ["x" * 39_990, "x " * 500, "(" * 64 + "x" + ")" * 64, "NOT " * 4_999 + "x"])
 def test_a_query_at_the_limits_is_read(text: str) -> None:
     assert parse_query(text).canonical.startswith(("all:x", "NOT all:x"))
+
+
+@pytest.mark.parametrize("depth", range(60, 65))
+def test_a_query_that_is_accepted_can_be_read_again_from_its_canonical_text(depth: int) -> None:
+    text = f"NOT ti:zz ANDNOT {nest(depth)}"
+    with contextlib.suppress(QueryError):
+        query = parse_query(text)
+        assert parse_query(query.canonical).canonical == query.canonical
 
 
 def test_a_query_as_deep_as_allowed_is_printed_and_read_again() -> None:
@@ -198,6 +239,9 @@ def test_a_query_as_deep_as_allowed_is_printed_and_read_again() -> None:
         ("cat:zz.zz", NoteKind.UNKNOWN_CATEGORY, 4, "'zz.zz' is no category of arXiv"),
         ("cat:cmp-lg", NoteKind.RETIRED_CATEGORY, 4, "read as cs.CL"),
         ("lastUpdatedDate:[2024 TO 2025]", NoteKind.READ_AS, 0, "read as submittedDate"),
+        ("a1 OR ti:“b1 c1” OR “d1”", NoteKind.READ_AS, 9, '” „ ‟ « » are read as "'),
+        ("cat:stat-mech", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cond-mat.stat-mech?"),
+        ("cat:cs.PX", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cs.PF or cs.PL?"),
     ],
 )
 def test_what_can_be_read_otherwise_is_noted_at_its_place(

@@ -1,7 +1,10 @@
+import contextlib
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from digest.errors import QueryError
 from digest.query import And, Condition, Node, Not, Or, Prefix, Shape, parse_query
 from digest.query.printing import canonicalise, measure_nesting, print_canonical, print_outline, print_tree
 
@@ -46,6 +49,44 @@ def test_a_canonical_text_is_its_own_canonical_text(tree: Node) -> None:
     canonical = print_canonical(tree)
     assert parse_query(canonical).canonical == canonical
     assert parse_query(canonical).tree == canonicalise(tree)
+
+
+ATOMS = st.sampled_from(
+    (
+        *(
+            "ʼ",
+            "'",
+            "’",
+            "`",
+            ".",
+            "-",
+            "\u2011",
+            ",",
+            " ",
+            "_",
+            "é",
+            "e\u0301",
+            "\u200d",
+            "\u00ad",
+            "ß",
+            "İ",
+            "·",
+        ),
+        *("\x7f", "\u2028", "smith", "O", "Igor", "J", "van", "Jr", "王", "10.1/x", "2603.10026", "cs.LG"),
+        *("(b)", "$x$", "{", "\\'", "and", "1"),
+    )
+)
+
+
+@given(st.sampled_from(("au", "author", "all", "ti", "doi")), st.lists(ATOMS, min_size=1, max_size=5).map("".join))
+@example("author", "ʼ Smith")
+@example("author", "Igorʼ Tyutin")
+@example("all", "2603.10026 ,")
+@example("doi", "10.1/x\x7f")
+def test_whatever_text_is_accepted_is_kept_in_a_form_that_reads_the_same(prefix: str, text: str) -> None:
+    with contextlib.suppress(QueryError):
+        query = parse_query(f'{prefix}:"{text}"')
+        assert parse_query(query.canonical).tree == query.tree == canonicalise(query.tree)
 
 
 @given(TREES, st.randoms())
