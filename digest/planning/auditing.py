@@ -215,8 +215,8 @@ def _judge_meaning(question: Question, dispute: Dispute) -> tuple[DifferenceClas
     if dispute.parted is not None and question.is_answered_by(dispute.parted) == dispute.is_found:
         return (DifferenceClass.CONTROLS,)
     paper = theirs if stored is None else replace(theirs, report_no=stored.report_no, submitter=stored.submitter)
-    if matches(question.asked, paper) == dispute.is_found:
-        return (DifferenceClass.ASKED_MORE,)
+    if dispute.is_found and matches(question.asked, paper):
+        return (DifferenceClass.ASKED_MORE,)  # asked for less, arXiv would hide papers: nothing excuses that
     found = _find_rules(question, paper, is_found=dispute.is_found)
     if not found and dispute.parted is not None:
         besides = _find_rules(question, dispute.parted, is_found=dispute.is_found)

@@ -8,9 +8,10 @@ word or between quotes.
 What comes back is held against the query again here. Where arXiv can't be asked exactly, it is asked
 for more: that costs a few papers over the line, never a lost one. Exactly the same papers come for words and
 phrases in plain letters, names by whole parts, categories, identifiers, DOIs and dates, however joined; more
-for beginnings of words, `Last, F`, `author:`, accents as written, and `all:`. Two things are lost at arXiv: an
+for beginnings of words, `Last, F`, `author:`, accents as written, and `all:`. Three things are lost at arXiv: an
 accent that a title has and the query hasn't (it does not fold them: `Schrodinger` won't bring it to
-`Schrödinger`), and a DOI that a paper writes in other letters, big or small.
+`Schrödinger`), a DOI that a paper writes in other letters, big or small, and a name with a sign at the edge of a
+part (`Jose' Carlos`, `H. -W. Braun`), which it takes for a part of its own.
 """
 
 from __future__ import annotations
@@ -168,8 +169,13 @@ def _write_all(condition: Condition, *, is_wanted: bool) -> str:
     if not is_wanted:
         parts = spread_condition(condition)
         return _pair_any(_write_condition(part, is_wanted=False) for part in parts)
-    words = _write_words(condition, is_wanted=True)
-    return _pair_any([words, *(_write_term(Prefix.ALL, condition.text) for _ in spread_keyword(condition.text))])
+    clauses = [_write_words(condition, is_wanted=True)]
+    for part in spread_keyword(condition.text):
+        clauses.append(_write_term(Prefix.ALL, condition.text))
+        if part.prefix is Prefix.CATEGORY:
+            others = (name for name in taxonomy.names_of(part.text) if name != condition.text)
+            clauses += [_write_term(Prefix.CATEGORY, name) for name in others]
+    return _pair_any(clauses)
 
 
 def _write_author(condition: Condition, *, is_wanted: bool) -> str:
@@ -179,7 +185,7 @@ def _write_author(condition: Condition, *, is_wanted: bool) -> str:
     if not name.given:
         return _write_term(Prefix.AUTHOR, condition.text)
     if not is_wanted:
-        return _write_term(Prefix.AUTHOR, condition.text.replace(",", ""))
+        return _NOTHING  # "wang w" would be anybody of whose names one is Wang and any other, or the same, W…
     if len(name.last) == 1 and _PLAIN.fullmatch(name.last[0]) and _PLAIN.fullmatch(name.given[0]):
         return f"au:{name.last[0]},{name.given[0]}"  # the one form of arXiv's that knows initials
     return _write_term(Prefix.AUTHOR, condition.text.partition(",")[0])

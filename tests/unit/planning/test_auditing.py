@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from digest.papers import Author, Paper
+from digest.planning import auditing
 from digest.planning.auditing import (
     EXPLANATIONS,
     Covered,
@@ -104,6 +105,13 @@ def test_what_was_asked_for_beyond_the_query_is_known_by_the_words_arxiv_was_ask
     question = ask('author:"Wei Wexcombe"')
     somebody_else = replace(GPU, authors=(Author("Walter Wexcombe"),))
     assert judge(question, somebody_else, somebody_else, is_found=True) is DifferenceClass.ASKED_MORE
+
+
+def test_a_query_that_is_asked_for_less_than_it_means_is_no_known_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(auditing, "to_arxiv", lambda _: "(cat:cs.PF AND ti:nonsense)")
+    assert judge(ask("cat:cs.PF"), GPU, GPU, is_found=False) is DifferenceClass.UNCLASSIFIED
 
 
 def test_causes_that_only_act_together_are_both_named() -> None:

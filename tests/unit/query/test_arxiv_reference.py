@@ -38,7 +38,7 @@ WIDER = (
         for field in ("ti", "abs", "co")
         for word in ("gener", "operato", "generativ", "gp", "ta")
     ),
-    *(f"au:{name}" for name in ('"Smith, J"', "liu_b", "smit*", '"Smith, Jane K"', '"Müller, K"')),
+    *(f"au:{name}" for name in ('"Smith, J"', "liu_b", "smit*", '"Smith, Jane K"', '"Müller, K"', '"Liu, L*"')),
     *(f'author:"{name}"' for name in ("John Smith", "J. Smith", "Bin Liu", "Müller, Karl")),
     *("ti:größe", 'ti:"größe gpu"', "abs:größe"),
     *(f"all:{value}" for value in (*WORDS, *PHRASES, "liu", "hep-th", "2603.10026")),
@@ -77,7 +77,16 @@ PAPERS = st.fixed_dictionaries(
         "report_no": TEXT,
         "authors": st.lists(
             st.sampled_from(
-                ["Bin Liu", "John Smith", "J. Smith", "Liu Bin", "Jane K. Smith", "Karl Müller", "K. Muller"]
+                [
+                    "Bin Liu",
+                    "John Smith",
+                    "J. Smith",
+                    "Liu Bin",
+                    "Jane K. Smith",
+                    "Karl Müller",
+                    "K. Muller",
+                    "Karl J. Smith",
+                ]
             ),
             max_size=3,
         ),
@@ -120,7 +129,10 @@ TEXTS = (
 SHELF: tuple[Mapping[str, object], ...] = (
     *({field: text} for field in ("title", "abstract", "comment", "journal_ref", "report_no") for text in TEXTS),
     *({"authors": names} for names in (["Bin Liu"], ["Liu Bin", "J. Smith"], ["John Smith"], ["Jane K. Smith"])),
-    *({"authors": names} for names in (["Karl Müller"], ["K. Muller"], ["Bin Smith", "John Liu"])),
+    *(
+        {"authors": names}
+        for names in (["Karl Müller"], ["K. Muller"], ["Bin Smith", "John Liu"], ["Lena Liu"], ["Karl L. Liu"])
+    ),
     *(
         {"categories": names}
         for names in (("cs.PF",), ("cs.NA",), ("math.NA",), ("hep-th",), ("stat.TH",), ("math.ST",))

@@ -43,7 +43,8 @@ EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
         ("au:smith_j", "au:smith,j"),
         ('au:"de la Cruz, M"', 'au:"de la cruz"'),
         ("au:Müller,J", "au:muller,j"),
-        ('ti:a1 ANDNOT au:"Smith, J"', '(ti:a1 ANDNOT au:"smith j")'),
+        ('ti:a1 ANDNOT au:"Smith, J"', "(ti:a1 ANDNOT submittedDate:[198001010000 TO 198001010000])"),
+        ("all:math.NA", "(all:math.na OR (all:math.NA OR cat:cs.NA))"),
         ("au:smit*", "au:smit*"),
         ('au:"or"', 'au:"or"'),
         # all names of a category, all categories of an archive
