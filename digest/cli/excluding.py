@@ -54,6 +54,10 @@ def exclude(ctx: click.Context, name: str, papers: tuple[str, ...], texts: tuple
             if subscription_store.is_from_file(conn, due.id):
                 _refuse(_find_written(here.config, name) or due.subscription, ids, lines, undo=undo)
             subscription_store.set_exclusion(conn, due.id, after)
+    if undo:
+        present = {*due.subscription.exclude, *due.subscription.exclude_papers}
+        for absent in dict.fromkeys(one for one in (*ids, *lines) if one not in present):
+            click.echo(f"note: {absent} was not excluded", err=True)
     _tell(after)
 
 

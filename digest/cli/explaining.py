@@ -43,6 +43,7 @@ def explain(ctx: click.Context, query_text: str, paper_id: str, *, offline: bool
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(query_text)
         paper, is_stored = _find_paper(bench, paper_id, offline=offline)
+        note_other_version(paper, paper_id, is_stored=is_stored)
         excluders = find_excluders(bench, asked.name, paper) if asked.name else []
     if as_json:
         print_json({**_as_json(asked, paper, is_stored=is_stored), "excluded_by": dict(excluders)})
@@ -76,6 +77,16 @@ def _find_paper(bench: Workbench, text: str, *, offline: bool) -> tuple[Paper, b
     if not found:
         raise UnknownName(f"arXiv knows no paper {id_}", hint=f"Look at {id_.url} in a browser.")
     return found[0], False
+
+
+def note_other_version(paper: Paper, text: str, *, is_stored: bool) -> None:
+    """Say so on standard error where another version was asked for than there is."""
+    from digest.papers import ArxivId  # noqa: PLC0415 - the stack is loaded by what needs it
+
+    _, version = ArxivId.parse_versioned(text)
+    if version not in (None, paper.version):
+        where = "is stored" if is_stored else "is at arXiv"
+        click.echo(f"note: {paper.id} {where} as v{paper.version}, and explained so", err=True)
 
 
 class Clause(NamedTuple):

@@ -75,7 +75,7 @@ def _is_generation(word: str) -> bool:
 def make_key(paper: Paper) -> str:
     """Return a paper's citation key, `Lindquell2026-2611.14886`: first author, year of version 1, id.
 
-    The id makes it unique, and no new version changes it.
+    The id makes it unique. A new version changes it only where it has another first author.
     """
     names = write_names(paper.authors[:1])
     name = _spell_ascii(names[0]) if names else ""

@@ -36,6 +36,8 @@ def test_a_subscription_of_the_store_is_told_no_more_of_what_is_excluded(digest:
     assert digest("subscription", "exclude", "perf-team", "--query", PERSON, "--undo").lines == [
         "perf-team excludes nothing."
     ]
+    again = digest("subscription", "exclude", "perf-team", "2611.00042", "--undo")
+    assert again.err == "note: 2611.00042 was not excluded\n"
 
 
 def test_what_the_file_says_is_left_to_the_file(digest: Shell, world: World) -> None:
@@ -51,6 +53,12 @@ def test_a_query_or_an_id_that_cannot_be_read_changes_nothing(digest: Shell, wor
     assert "is no full name" in digest("subscription", "exclude", "perf-team", "--query", "author:x", expect=2).err
     assert "is not an arXiv identifier" in digest("subscription", "exclude", "perf-team", "x", expect=2).err
     assert digest("subscription", "exclude", "perf-team").out == "perf-team excludes nothing.\n"
+
+
+def test_explain_says_where_another_version_was_asked_for(digest: Shell, world: World) -> None:  # noqa: ARG001 - it has papers
+    paper = digest("query", "history", "perf", "--json").json[0]["new"][0]["id"]
+    said = digest("query", "explain", "perf", f"{paper}v9", "--offline")
+    assert "and explained so" in said.err
 
 
 def test_explain_says_who_excludes_a_paper(digest: Shell, world: World) -> None:
