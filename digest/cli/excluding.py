@@ -34,6 +34,7 @@ def exclude(ctx: click.Context, name: str, papers: tuple[str, ...], texts: tuple
 
     With --query, of nothing that a query brings, such as papers of somebody of the same name. What waits
     for the next digest is let go, and feeds leave it out. Without papers and queries, what is excluded is shown.
+    Of a subscription in digest.toml, the lines to write there are shown.
 
     \b
     digest subscription exclude perf-team 2611.14886
