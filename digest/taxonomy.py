@@ -305,12 +305,24 @@ def archive_of(name: str) -> str:
     return spell_name(name).partition(".")[0]
 
 
+def list_subjects(name: str) -> tuple[str, ...]:
+    """Return what a misspelt id may have meant of its archive: `cs.PF`, `cs.PL` for `cs.PX`; () for none."""
+    archive, _, subject = name.casefold().partition(".")
+    if not subject:
+        return ()
+    within = [id_ for id_ in CATEGORIES if id_.casefold().startswith(f"{archive}.{subject[0]}")]
+    return tuple(id_ for id_ in within if len(id_) == len(name)) or tuple(within)
+
+
 def nearest_category(name: str) -> str | None:
     """Return the category or archive most likely meant by a misspelt id or a name in words, or None."""
     wanted = name.casefold().strip()
     archive, dot, subject = wanted.partition(".")
     within = [id_ for id_ in _SPELLINGS.values() if dot and id_.casefold().startswith(f"{archive}.")]
     sought = subject if within else wanted  # a known archive by itself makes no two ids alike
+    homonyms = [] if dot else [id_ for id_ in CATEGORIES if id_.casefold().partition(".")[2] == sought]
+    if len(homonyms) == 1:
+        return homonyms[0]
     for id_ in within or (*CATEGORIES, *ARCHIVES):
         if (CATEGORIES.get(id_) or ARCHIVES[id_]).casefold() == sought:
             return canonical_category(id_)

@@ -10,15 +10,17 @@ from digest.cli.telling import json_option, print_json
 from digest.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from digest.query import ArxivReading, Note, Query
+    from digest.query.pasting import Bibliography
 
 _LABEL = 16
 _WIDEST = 84
 _NARROWEST_COLUMN = 30
 _LONGEST_COMMAND = 400
+_MOST_KEYS = 5
 _LEAD = 24
 """Letters of a long query shown before the place that is meant."""
 
@@ -45,38 +47,43 @@ def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bo
     """  # noqa: D301 - click reads the backspace, which must be one
     from digest.query import lint_query, parse_query, read_as_arxiv  # noqa: PLC0415 - the stack is loaded by what needs it
 
-    written = _read_text(text, path)
+    written, library = _read_text(text, path)
     saved, daily_papers, now = _look_around(ctx)
     query = parse_query(saved.get(written, written))
     notes = lint_query(query, now=now, daily_papers=daily_papers)
     theirs = read_as_arxiv(query.expression)
     if as_json:
-        print_json(_as_json(query, notes, theirs))
+        print_json(_as_json(query, notes, theirs, library))
         return
-    _print(query, notes, theirs)
+    if library:
+        _print_library(library)
+    _print(query, notes, theirs, is_ours=library is not None)
 
 
-def _read_text(text: str | None, path: str | None) -> str:
-    """Return the query's text, from the command line or from a file.
+def _read_text(text: str | None, path: str | None) -> tuple[str, Bibliography | None]:
+    """Return the query's text, from the command line or from a file, and what was read of a `.bib` file.
 
     Raises:
         UsageError: there is none, or both, or the file can't be read.
     """
-    from digest.query.pasting import read_bibtex_authors  # noqa: PLC0415 - the same
+    from digest.query.pasting import read_bibliography  # noqa: PLC0415 - the same
 
     if (text is None) == (path is None):
         raise UsageError(
             "check takes a query, or --file with one", hint='digest query check "cat:cs.PF AND abs:GPU"'
         )
     if path is None:
-        return text or ""
+        return text or "", None
     try:
         with click.open_file(path, encoding="utf-8-sig") as file:
             content = str(file.read())
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(f"{path} can't be read: {why}") from error
-    return read_bibtex_authors(content) if path.lower().endswith(".bib") else content.strip()
+    if not path.lower().endswith(".bib"):
+        return content.strip(), None
+    library = read_bibliography(content)
+    return library.query, library
 
 
 def _look_around(ctx: click.Context) -> tuple[Mapping[str, str], Mapping[str, float], datetime | None]:
@@ -95,7 +102,25 @@ def _look_around(ctx: click.Context) -> tuple[Mapping[str, str], Mapping[str, fl
         return {}, {}, None
 
 
-def _print(query: Query, notes: Sequence[Note], theirs: ArxivReading) -> None:
+def _print_library(library: Bibliography) -> None:
+    """Say what was read of a `.bib` file, and what could not be."""
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+
+    entries = count(library.entries, "entry", "entries")
+    _print_wrapped("the file", f"{entries}, {count(library.authors, 'author')}")
+    if library.without_author:
+        named = [key or "one without a key" for key in library.without_author[:_MOST_KEYS]]
+        more = len(library.without_author) - len(named)
+        also = f" and {more:,} more" if more else ""
+        _print_wrapped("note", f"without author or editor: {', '.join(named)}{also}", style="yellow")
+    for one in library.broken[:_MOST_KEYS]:
+        _print_wrapped("note", one.message, style="yellow")
+    if len(library.broken) > _MOST_KEYS:
+        _print_wrapped("note", f"{len(library.broken) - _MOST_KEYS:,} more can't be read", style="yellow")
+
+
+def _print(query: Query, notes: Sequence[Note], theirs: ArxivReading, *, is_ours: bool) -> None:
+    """Print how a query is read; of one that is ours arXiv was never asked in these words."""
     from digest.query import NoteKind, to_arxiv  # noqa: PLC0415 - the same
     from digest.query.printing import print_outline  # noqa: PLC0415 - the same
 
@@ -104,6 +129,8 @@ def _print(query: Query, notes: Sequence[Note], theirs: ArxivReading) -> None:
         _print_wrapped("as a query", query.pasted_as)
     _print_wrapped("in one form", query.canonical)
     _print_wrapped("arXiv is asked", to_arxiv(query))
+    for line in _explain_stems(query):
+        _print_wrapped("", line)
     has_two = _has_two_readings(query, theirs)
     for note in notes:
         if not (has_two and note.kind is NoteKind.ARXIV_DIFFERS):
@@ -111,10 +138,29 @@ def _print(query: Query, notes: Sequence[Note], theirs: ArxivReading) -> None:
             _print_lines("", point_at(query.text, [note.position], _WIDEST))
     if has_two:
         _print_readings(query, theirs)
-    elif not query.pasted_as and not any(note.kind is NoteKind.ARXIV_DIFFERS for note in notes):
+    elif not (is_ours or query.pasted_as) and not any(note.kind is NoteKind.ARXIV_DIFFERS for note in notes):
         _print_wrapped("at arXiv", "its own search would read this the same way")
     if len(query.expression) <= _LONGEST_COMMAND:
         click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.expression.split()))}")
+
+
+def _explain_stems(query: Query) -> Iterator[str]:
+    """Yield why arXiv is asked for words that the query doesn't name: one line for each beginning."""
+    from digest.query import Prefix, Shape, to_arxiv  # noqa: PLC0415 - the same
+    from digest.query.arxiv_syntax import find_shorter_stems  # noqa: PLC0415 - the same
+    from digest.query.tree import walk_conditions  # noqa: PLC0415 - the same
+    from digest.query.words import split_words  # noqa: PLC0415 - the same
+
+    stemmed = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.ALL)
+    asked = to_arxiv(query)
+    for condition in dict.fromkeys(walk_conditions(query.tree)):
+        if condition.shape is not Shape.BEGINNING or condition.prefix not in stemmed:
+            continue
+        *_, word = split_words(condition.text)
+        added = [other for other in find_shorter_stems(word.text) if f"{condition.prefix}:{other}" in asked]
+        if added:
+            verb = "brings" if len(added) == 1 else "bring"
+            yield f"({word.text}* is held against stems there; {', '.join(added)} {verb} words with shorter ones)"
 
 
 def _has_two_readings(query: Query, theirs: ArxivReading) -> bool:
@@ -186,7 +232,9 @@ def _quote(text: str) -> str:
     return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
 
 
-def _as_json(query: Query, notes: Sequence[Note], theirs: ArxivReading) -> dict[str, object]:
+def _as_json(
+    query: Query, notes: Sequence[Note], theirs: ArxivReading, library: Bibliography | None
+) -> dict[str, object]:
     from digest.query import to_arxiv  # noqa: PLC0415 - the same
     from digest.query.printing import print_canonical, print_outline, print_tree  # noqa: PLC0415 - the same
 
@@ -205,5 +253,12 @@ def _as_json(query: Query, notes: Sequence[Note], theirs: ArxivReading) -> dict[
             "read_as": print_tree(theirs.tree) if theirs.tree is not None else None,
             "is_same": theirs.tree is not None and print_canonical(theirs.tree) == query.canonical,
             "quirks": [{"position": quirk.position, "message": quirk.message} for quirk in theirs.quirks],
+        },
+        "library": library
+        and {
+            "entries": library.entries,
+            "authors": library.authors,
+            "without_author": library.without_author,
+            "broken": [{"entry": one.text, "line": one.line, "why": one.why} for one in library.broken],
         },
     }

@@ -173,11 +173,9 @@ class _Reader:
             self.quirks.append(Quirk(token.start(), f"it drops {word}, which has nothing to look for"))
             return
         if word.upper() in Operator.__members__:
-            self.quirks.append(
-                Quirk(token.start(), f"{word!r} is a word to look for there: operators are capitals")
-            )
+            self.quirks.append(Quirk(token.start(), f"{word!r} is a word to look for: operators are capitals"))
         if word.startswith("-") and len(word) > 1:
-            self.quirks.append(Quirk(token.start(), "a - before a word excludes nothing there"))
+            self.quirks.append(Quirk(token.start(), "a - before a word excludes nothing"))
         if colon and name in _NAMES:
             self._take_term(_NAMES[name], value, token)
         else:
@@ -191,7 +189,7 @@ class _Reader:
 
     def _take_unnamed(self, name: str, value: str, token: re.Match[str]) -> None:
         if name.lower() in _NAMES or name.casefold() == "submitteddate":
-            self.quirks.append(Quirk(token.start(), f"{name}: is no prefix there: prefixes are small letters"))
+            self.quirks.append(Quirk(token.start(), f"{name}: is no prefix: prefixes are small letters"))
         self._take_term(Prefix.ALL if name else None, value, token)
 
     def _open_group(self, token: re.Match[str]) -> None:
@@ -228,7 +226,7 @@ class _Reader:
         group.pending = None
         if group.operands:
             if operator is None:
-                self.quirks.append(Quirk(position, "a missing operator is OR there"))
+                self.quirks.append(Quirk(position, "a missing operator is OR"))
             group.operators.append(operator or Operator.OR)
             self._mended.append(group.operators[-1])
             return False

@@ -4,6 +4,9 @@ An entry is `@kind{key, field = value, …}`; a value is `{…}` or `"…"`, in 
 or the name of an `@string`, several of them joined by `#` (BibTeX's own manual: Patashnik, BibTeXing, 1988).
 Names are parted by `and`, and written `First von Last`, `von Last, First` or `von Last, Jr, First`; what
 stands in braces is not taken apart. Accents are TeX's.
+
+An entry whose braces or quotation marks are never closed is not guessed at: reading goes on with the next line
+that begins one.
 """
 
 from __future__ import annotations
@@ -17,14 +20,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]")
-_KEY = re.compile(r"\s*[^\s,={}()\"#]*\s*,")
+_KEY = re.compile(r"\s*([^\s,={}()\"#]*)\s*,")
 _FIELD = re.compile(r"[\s,]*([A-Za-z][\w+:.-]*)\s*=")
 _WORD = re.compile(r"[^\s#,{}()\"]+")
 _BLANKS = re.compile(r"[\s~]+")
 _PIECE = re.compile(r"\\[A-Za-z]+\s*|\\.|\\|[^\\]", re.DOTALL)
 _BOUND = re.compile(r'[{}"]|\\.', re.DOTALL)
+_BEGUN = re.compile(r"(?<=\n)[ \t]*@[ \t]*[A-Za-z]+[ \t]*[{(]")
+_REST = re.compile(r"[\s,]*(.?)", re.DOTALL)
 _JOINED = re.compile(r"\s*#")
 _SIGNS = str.maketrans("", "", '{}"\\*$')
+
+
+class BrokenEntry(NamedTuple):
+    """An entry that can't be read: what it begins with, the line (from 1) it stands on, and why."""
+
+    text: str
+    line: int
+    why: str
+
+    @property
+    def message(self) -> str:
+        """All of it in a sentence."""
+        return f"{self.text}, …}} on line {self.line} can't be read: {self.why}"
+
+
+class BibtexEntry(NamedTuple):
+    """An entry: its key, "" where it has none, and its authors, or the editors of what has no author."""
+
+    key: str
+    names: tuple[BibtexName, ...]
 
 
 class BibtexName(NamedTuple):
@@ -34,58 +59,83 @@ class BibtexName(NamedTuple):
     is_group: bool
 
 
-def read_bibtex_names(text: str) -> list[BibtexName]:
-    """Return everybody named as an author, or as an editor of what has no author, each once, in order.
+def read_bibtex_entries(text: str) -> tuple[list[BibtexEntry], list[BrokenEntry]]:
+    """Return the entries that can be read and those that can't, in order.
 
     What is no entry is passed over, as BibTeX does.
     """
     strings: dict[str, str] = {}
-    names: dict[BibtexName, None] = {}
-    for kind, fields in _read_entries(text, strings):
-        if kind == "string":
-            strings.update(fields)
-        else:
-            names.update(dict.fromkeys(_split_names(fields.get("author") or fields.get("editor") or "")))
-    return list(names)
-
-
-def _read_entries(text: str, strings: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+    entries: list[BibtexEntry] = []
+    broken: list[BrokenEntry] = []
     place = 0
-    while entry := _ENTRY.search(text, place):
-        place, kind = entry.end(), entry[1].lower()
-        if kind in ("comment", "preamble"):
-            continue
-        key = _KEY.match(text, place) if kind != "string" else None
-        fields: dict[str, str] = {}
-        place = key.end() if key else place
-        while field := _FIELD.match(text, place):
-            value, place = _read_value(text, field.end(), strings)
-            fields.setdefault(field[1].lower(), value)
-        yield kind, fields
+    while found := _ENTRY.search(text, place):
+        reader = _EntryReader(text, found, strings)
+        kind, why = found[1].lower(), ""
+        if kind not in ("comment", "preamble"):
+            why = reader.read()
+        place = reader.place
+        if why:
+            key = reader.key or "…"
+            broken.append(BrokenEntry(f"@{found[1]}{{{key}", text.count("\n", 0, found.start()) + 1, why))
+            begun = _BEGUN.search(text, found.end())
+            place = begun.start() if begun else len(text)
+        elif kind == "string":
+            strings.update(reader.fields)
+        elif kind not in ("comment", "preamble"):
+            named = reader.fields.get("author") or reader.fields.get("editor") or ""
+            entries.append(BibtexEntry(reader.key, tuple(dict.fromkeys(_split_names(named)))))
+    return entries, broken
 
 
-def _read_value(text: str, place: int, strings: dict[str, str]) -> tuple[str, int]:
-    parts = []
-    while True:
-        while text[place : place + 1].isspace():
-            place += 1
-        match text[place : place + 1]:
-            case "{":
-                end = _find_end(text, place + 1, "}")
-                parts.append(text[place + 1 : end])
-                place = end + 1
-            case '"':
-                end = _find_end(text, place + 1, '"')
-                parts.append(text[place + 1 : end])
-                place = end + 1
-            case _:
-                word = _WORD.match(text, place)
-                parts.append(strings.get(word[0].lower(), "") if word else "")
-                place = word.end() if word else place
-        joined = _JOINED.match(text, place)
-        if joined is None:
-            return "".join(parts), place
-        place = joined.end()
+class _EntryReader:
+    """Reads one entry.
+
+    Attributes:
+        key: what it is called.
+        fields: name in small letters -> value.
+        place: where it has come to.
+    """
+
+    def __init__(self, text: str, begun: re.Match[str], strings: dict[str, str]) -> None:
+        self._text, self._strings = text, strings
+        self.key, self.place = "", begun.end()
+        self.fields: dict[str, str] = {}
+        self._is_string = begun[1].lower() == "string"
+
+    def read(self) -> str:
+        """Read its fields; return why it can't be read, "" where it can."""
+        key = None if self._is_string else _KEY.match(self._text, self.place)
+        if key:
+            self.key, self.place = key[1], key.end()
+        while field := _FIELD.match(self._text, self.place):
+            start = self.place = field.end()
+            value = self._read_value()
+            if value is None or _BEGUN.search(self._text, start, self.place):
+                return f"its {field[1]} is never closed"
+            self.fields.setdefault(field[1].lower(), value)
+        rest = _REST.match(self._text, self.place)
+        return "it is never closed" if rest and rest[1] in ("", "@") else ""
+
+    def _read_value(self) -> str | None:
+        """Return a value; None where it is never closed."""
+        parts = []
+        while True:
+            while self._text[self.place : self.place + 1].isspace():
+                self.place += 1
+            opening = self._text[self.place : self.place + 1]
+            if opening in ("{", '"') and opening:
+                end = _find_end(self._text, self.place + 1, "}" if opening == "{" else '"')
+                if end == len(self._text):
+                    return None
+                parts.append(self._text[self.place + 1 : end])
+                self.place = end + 1
+            elif word := _WORD.match(self._text, self.place):
+                parts.append(self._strings.get(word[0].lower(), ""))
+                self.place = word.end()
+            joined = _JOINED.match(self._text, self.place)
+            if joined is None:
+                return "".join(parts)
+            self.place = joined.end()
 
 
 def _find_end(text: str, place: int, closing: str) -> int:

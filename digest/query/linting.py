@@ -13,7 +13,7 @@ from digest.query.arxiv_reading import READ, read_as_arxiv
 from digest.query.confining import list_members
 from digest.query.contradictions import find_dead_clauses, is_always_met
 from digest.query.dates import spell_minute, split_range
-from digest.query.name_lists import may_be_name_list
+from digest.query.name_lists import find_names, write_author
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import Term, open_source, read_terms
 from digest.query.printing import print_canonical, print_tree
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _LONGEST_READING: Final = 300
 _MOST_REASONS: Final = 3
 _DAYS_OF_WEEK: Final = 7
+_MOST_NAMES: Final = 2
 _SEARCH_INTERFACE = re.compile(r"/api/query/?\?")
 
 
@@ -49,16 +50,30 @@ def lint_query(
     notes = [*query.notes, *_compare_readings(query, terms), *_tell_dead_clauses(dead, terms)]
     if not any(clause.is_whole for clause in dead):
         notes += [*_tell_ended_ranges(terms, now), *_tell_volume(query.tree, daily_papers or {})]
-    if not query.pasted_as and may_be_name_list(query.text):
-        message = (
-            'If these lines are names of people, write each as "Lindquell, Keiko", or as author:"Keiko Lindquell"'
-        )
-        notes.append(Note(NoteKind.READ_AS, 0, message))
+    notes += [] if query.pasted_as else _ask_for_names(query.text)
     for term in terms:
         notes += remark_on_term(term)
     is_known_there = not _is_ours_alone(query)
     kept = [note for note in notes if is_known_there or note.kind is not NoteKind.ARXIV_DIFFERS]
     return tuple(sorted(dict.fromkeys(kept), key=lambda note: note.position))
+
+
+def _ask_for_names(text: str) -> Iterator[Note]:
+    """Yield how to write names of people where a text looks like some and was read as words."""
+    names = find_names(text)
+    if not names:
+        return
+    if len(text.split("\n")) > 1 and len(names) > 1:
+        message = (
+            'If these lines are names of people, write each as "Lindquell, Keiko", or as author:"Keiko Lindquell"'
+        )
+    elif len(names) == 1:
+        message = f"If this is a person's name, write {write_author(names[0])}"
+    else:
+        more = " OR …" if len(names) > _MOST_NAMES else ""
+        written = " OR ".join(map(write_author, names[:_MOST_NAMES]))
+        message = f"If these are names of people, write one a line, or {written}{more}"
+    yield Note(NoteKind.READ_AS, len(text) - len(text.lstrip()), message)
 
 
 def _is_ours_alone(query: Query) -> bool:

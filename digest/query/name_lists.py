@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from digest.errors import QueryError
 from digest.query.composing import Composer, Letter
 from digest.query.given_names import GIVEN_NAMES
+from digest.query.names import spell_name
 from digest.query.people import PARTICLES, Person, UnclearPerson
 from digest.query.tokens import MAX_TERMS, Operator
+from digest.query.tree import Prefix
 from digest.query.words import fold
 
 if TYPE_CHECKING:
@@ -26,6 +28,16 @@ _WORD = re.compile(r"(?:[^\W\d_]+(?:['’\-\u2010][^\W\d_]+)*|[^\W\d_](?:\.[-\u2
 _INITIALS = re.compile(r"[^\W\d_](?:\.[-\u2010]?[^\W\d_])*\.")
 _TOPIC = re.compile(r"(?:tion|sion|ment|ness|ity|ics|ing|ism|logy|work|works|ency|ance|ence|ory|ical|ous)s?\Z")
 """How words for things end. Some names do, too: their list must be written with prefixes."""
+
+_SEPARATORS = (
+    re.compile(r"\s*(?:[,;]\s*(?:and\s|&)?|\sand\s|&)\s*"),
+    re.compile(r"\s*;\s*"),
+    re.compile(r"[\s;]+and\s+|\s*&\s*"),
+)
+"""What stands between names on one line: first where each is `Keiko Lindquell`, then also `Lindquell, Keiko`."""
+
+_LISTED = re.compile(r"\S\s+\S.*,\s*\S+\s+\S")
+"""Several words on both sides of a comma: two names rather than one."""
 
 _ENDINGS = f"{string.whitespace},;"
 _LONGEST_NAME, _MOST_WORDS, _FEWEST_NAMES = 80, 6, 2
@@ -47,14 +59,24 @@ def read_name_list(text: str) -> Pasted | None:
         return None
     if len(lines) > MAX_TERMS:
         refuse_length(len(lines), text, lines[MAX_TERMS].place)
-    query = Composer()
+    query, seen = Composer(), set[str]()
     for name, place in lines:
+        clause = write_author(name)
+        if spell_author(clause) in seen:
+            continue
+        seen.add(spell_author(clause))
         query.join("OR", place)
-        before, behind = write_author(name).split(name)
+        before, behind = clause.split(name)
         query.write(before, place)
         query.copy(Letter(char, place + number) for number, char in enumerate(name))
         query.write(behind, place)
-    return query.finish(f"a list of {len(lines)} authors, of whom any will do", len(text))
+    twice = f" ({len(lines) - len(seen)} named again)" if len(seen) < len(lines) else ""
+    described = (
+        "one author, named again"
+        if len(seen) == 1
+        else f"a list of {len(seen)} authors{twice}, of whom any will do"
+    )
+    return query.finish(described, len(text))
 
 
 def _split_lines(text: str) -> list[_Line]:
@@ -67,12 +89,26 @@ def _split_lines(text: str) -> list[_Line]:
     return [line for line in lines if line.name]
 
 
-def may_be_name_list(text: str) -> bool:
-    """Tell whether a text that was taken for a query looks much like a list of names."""
+def find_names(text: str) -> list[str]:
+    """Return the names that a text taken for a query may be meant for; [] where it looks like none.
+
+    Several lines that each might be one; else one name alone, or several with commas, semicolons or `and`
+    between. On one line a name must be clear by itself: two words with capitals are no name yet.
+    """
     lines = [line.name for line in _split_lines(text)]
-    return len(lines) >= _FEWEST_NAMES and all(
-        _is_sound(tuple(line.replace(",", " ").split()), line) for line in lines
-    )
+    if len(lines) != 1:
+        return lines if lines and all(map(_may_be_name, lines)) else []
+    if is_clearly_name(lines[0]) and not _LISTED.search(lines[0]):
+        return lines
+    for separator in _SEPARATORS:
+        names = [name for name in separator.split(lines[0]) if name]
+        if len(names) >= _FEWEST_NAMES and all(map(_may_be_name, names)) and any(map(is_clearly_name, names)):
+            return names
+    return []
+
+
+def _may_be_name(text: str) -> bool:
+    return _is_sound(tuple(text.replace(",", " ").split()), text)
 
 
 def refuse_length(count: int, text: str = "", position: int = 0) -> NoReturn:
@@ -96,6 +132,12 @@ def write_author(name: str) -> str:
     except UnclearPerson:
         return f'au:"{name}"'
     return f'author:"{name}"'
+
+
+def spell_author(clause: str) -> str:
+    """Return what `write_author` wrote, the same for every spelling of one person's name."""
+    prefix, _, name = clause.partition(":")
+    return Person.parse(name.strip('"')).text if prefix == Prefix.PERSON else f"{prefix}:{spell_name(name)}"
 
 
 def is_clearly_name(text: str) -> bool:

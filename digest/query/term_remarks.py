@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 _OPERATOR = re.compile(r"\S\s+(AND|OR|ANDNOT|NOT)\s+\S")
 _FIELD = re.compile(r"(?:^|\s)(ti|abs|au|author|co|jr|cat|rn|id|doi|all|submittedDate):\S", re.IGNORECASE)
+_STARRED = re.compile(r"\w+\*(?=\s|\Z)")
+_SIGNED = re.compile(r"\w[+#*^~@&=<>|!%]+(?!\s|\Z)|\w[+#^~@&=<>|%]|(?<!\w)[+#^~@&=<>|%]\w")
+"""A sign at a word that may belong to it: of `C++`, `C#`, `C*-algebra`; stops, brackets and hyphens never do."""
+
+_TEX = re.compile(r"[\\$]")
 _WORDED = frozenset(
     (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO, Prefix.ALL)
 )
@@ -36,6 +41,7 @@ def remark_on_term(term: Term) -> Iterator[Note]:
     condition = term.condition
     messages = [*_remark_on_quotes(term)]
     if condition is not None:
+        messages += _remark_on_signs(term, condition)
         messages += _remark_on_words(condition)
         messages += _remark_on_value(term, condition)
     yield from (Note(kind, term.position, message) for kind, message in messages)
@@ -50,6 +56,25 @@ def _remark_on_quotes(term: Term) -> Iterator[tuple[NoteKind, str]]:
         yield NoteKind.QUOTED_OPERATOR, message
     if field:
         yield NoteKind.QUOTED_OPERATOR, f"{field[1]}: is a word to look for here: between quotes it is no prefix"
+
+
+def _remark_on_signs(term: Term, condition: Condition) -> Iterator[tuple[NoteKind, str]]:
+    """Yield what became of signs that may have been meant: a * between quotes, and those of `C++`."""
+    written = term.token.value
+    if condition.prefix not in _WORDED or spread_keyword(condition.text) or _TEX.search(written):
+        return
+    stars = _STARRED.findall(written) if term.token.is_quoted else []
+    if stars:
+        beginning = f"{condition.prefix}:{stars[-1]}"
+        message = f"between quotes a * is left out, here and at arXiv; without them {beginning} finds beginnings"
+        yield NoteKind.WILDCARD, message
+    if _SIGNED.search(written):
+        shown = f'"{written}"' if term.token.is_quoted else written
+        words = " ".join(word.text for word in split_words(written))
+        message = (
+            f"{shown} is looked for as {words}, wherever that stands: signs are no part of words, here or at arXiv"
+        )
+        yield NoteKind.LEFT_OUT, message
 
 
 def _remark_on_words(condition: Condition) -> Iterator[tuple[NoteKind, str]]:

@@ -101,6 +101,8 @@ def test_an_unknown_name_stays_as_it_is_and_has_no_aliases() -> None:
         ("Performance", "cs.PF"),
         ("machine learning", "cs.LG"),
         ("Computer Science", "cs"),
+        ("stat-mech", "cond-mat.stat-mech"),
+        ("mtrl-sci", "cond-mat.mtrl-sci"),
     ],
 )
 def test_the_nearest_category_is_found_by_id_or_by_name(typed: str, meant: str) -> None:
@@ -110,6 +112,14 @@ def test_the_nearest_category_is_found_by_id_or_by_name(typed: str, meant: str) 
 @pytest.mark.parametrize("typed", ["xyzzy?!", "cs.XX", "astro-ph.QQ"])
 def test_nothing_is_nearest_to_a_name_unlike_all(typed: str) -> None:
     assert taxonomy.nearest_category(typed) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("cs.PX", ("cs.PF", "cs.PL")), ("CS.px", ("cs.PF", "cs.PL")), ("cs.XX", ()), ("cs", ()), ("zz.PF", ())],
+)
+def test_subjects_of_an_archive_that_begin_alike_can_be_offered(typed: str, meant: tuple[str, ...]) -> None:
+    assert taxonomy.list_subjects(typed) == meant
 
 
 @given(st.text(max_size=30))

@@ -86,7 +86,7 @@ READ = [
     ("ti:Schrödinger", "ti:schrödinger", '(ti:"schrödinger" OR ti:schrodinger)', {NoteKind.ACCENTS}),
     ("abs:self-supervised", "abs:self-supervised", "(abs:self AND abs:supervised)", {NoteKind.HYPHEN}),
     ('abs:"self-supervised"', 'abs:"self supervised"', 'abs:"self supervised"', set()),
-    ("ti:C++", "ti:c", "ti:c", set()),
+    ("ti:C++", "ti:c", "ti:c", {LEFT_OUT}),
     ("ti:GPT-4", "ti:gpt-4", "(ti:gpt AND ti:4)", {NoteKind.HYPHEN}),
     ("ti:snake_case", "ti:snake_case", 'ti:"snake_case"', set()),
     ("ti:$k$-means", "ti:k-means", "(ti:k AND ti:means)", {NoteKind.HYPHEN}),
@@ -98,7 +98,7 @@ READ = [
         {NoteKind.WILDCARD},
     ),
     ("co:generative*", "co:generative*", "co:generative*", set()),
-    ('ti:"superv*"', "ti:superv", "ti:superv", set()),
+    ('ti:"superv*"', "ti:superv", "ti:superv", {NoteKind.WILDCARD}),
     ("机器学习", "all:机器学习", '((all:"机" AND all:"器") AND (all:"学" AND all:"习"))', {NoteKind.HYPHEN}),
     # authors
     ("au:smith", "au:smith", "au:smith", set()),

@@ -10,6 +10,14 @@ from digest.errors import QueryError
 from digest.query import NoteKind, Query, lint_query, parse_query
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+NAMES = [
+    ("Anna Lindquell, Kim Sundar, Zoë Abrelund", 'author:"Anna Lindquell" OR author:"Kim Sundar" OR …'),
+    ("Anna Lindquell; Kim Sundar", 'author:"Anna Lindquell" OR author:"Kim Sundar"'),
+    ("Anna Lindquell, Kim Sundar, and J. Foo", 'author:"Anna Lindquell" OR author:"Kim Sundar" OR …'),
+    ("Anna Lindquell & Kim Sundar", 'author:"Anna Lindquell" OR author:"Kim Sundar"'),
+    ("Lindquell, Anna and van Foo, Kim", 'author:"Lindquell, Anna" OR author:"van Foo, Kim"'),
+    ("Lindquell, Anna; van Foo, Kim", 'author:"Lindquell, Anna" OR author:"van Foo, Kim"'),
+]
 DAILY = {"cs.PF": 14.2, "cs.DC": 30.4, "cs.NA": 19.0, "math.NA": 20.0, "hep-lat": 0.4, "econ.TH": 0.01}
 
 
@@ -30,10 +38,15 @@ def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
         ),
         ("ti:a1 AND ti:b1 OR ti:c1", NoteKind.ARXIV_DIFFERS, 0, "here it is (ti:a1 AND ti:b1) OR ti:c1"),
         ("ti:a1 or ti:b1", NoteKind.ARXIV_DIFFERS, 6, "ti:a1 OR all:or OR ti:b1 ('or' is a word"),
-        ("ti:a1 ti:b1", NoteKind.ARXIV_DIFFERS, 6, "a missing operator is OR there"),
-        ("a1 AND TI:b1", NoteKind.ARXIV_DIFFERS, 7, "as all:a1 AND all:ti:b1 (TI: is no prefix there"),
+        ("ti:a1 ti:b1", NoteKind.ARXIV_DIFFERS, 6, "as ti:a1 OR ti:b1 (a missing operator is OR)"),
+        (
+            "a1 AND TI:b1",
+            NoteKind.ARXIV_DIFFERS,
+            7,
+            "as all:a1 AND all:ti:b1 (TI: is no prefix: prefixes are small letters)",
+        ),
         ("NOT (a1 OR b1)", NoteKind.ARXIV_DIFFERS, 0, "with an error 500"),
-        ("a1 -b1", NoteKind.ARXIV_DIFFERS, 3, "excludes nothing there"),
+        ("a1 -b1", NoteKind.ARXIV_DIFFERS, 3, "excludes nothing"),
         ("a1 AND au:bin_liu", NoteKind.ARXIV_DIFFERS, 7, "looks for bin_liu letter by letter"),
         ('author:"Keiko Lindquell"', NoteKind.ARXIV_DIFFERS, 0, "author: is known here alone"),
         (
@@ -77,6 +90,26 @@ def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
         ("abs:generative*", NoteKind.WILDCARD, 0, "compares generative* with stems (gener)"),
         ("x1 AND abs:self-supervised", NoteKind.HYPHEN, 7, 'anywhere in the field; abs:"self supervised"'),
         ("Lea Vogt\nKim Sundar", NoteKind.READ_AS, 0, "If these lines are names"),
+        *(
+            (text, NoteKind.READ_AS, 0, f"names of people, write one a line, or {written}")
+            for text, written in NAMES
+        ),
+        (" Anna Lindquell", NoteKind.READ_AS, 1, 'If this is a person\'s name, write author:"Anna Lindquell"'),
+        ("Guyeux, Christophe", NoteKind.READ_AS, 0, 'write author:"Guyeux, Christophe"'),
+        # signs that are lost
+        (
+            "x1 AND ti:C++",
+            NoteKind.LEFT_OUT,
+            7,
+            "C++ is looked for as c, wherever that stands: signs are no part of words",
+        ),
+        ('ti:"C*-algebra"', NoteKind.LEFT_OUT, 0, '"C*-algebra" is looked for as c algebra'),
+        (
+            'abs:"tail lat*"',
+            NoteKind.WILDCARD,
+            0,
+            "between quotes a * is left out, here and at arXiv; without them abs:lat* finds beginnings",
+        ),
     ],
 )
 def test_a_query_is_remarked_on(text: str, kind: NoteKind, position: int, words: str) -> None:
@@ -93,11 +126,34 @@ def test_a_query_is_remarked_on(text: str, kind: NoteKind, position: int, words:
         'abs:"state of the art"',
         "abs:superv*",
         "co:generative*",
+        "Deep AND Learning",
+        'au:"liu b*"',
+        'ti:"tail-latency: why/how, (really)"',
+        'ti:"$K^*$ meson"',
+        "doi:10.1000/a+b",
         "id:2603.10026",
     ],
 )
 def test_a_query_that_means_what_it_seems_has_no_remarks(text: str) -> None:
     assert lint_query(parse_query(text), now=NOW, daily_papers=DAILY) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Deep Learning",
+        "Deep Learning, Machine Learning",
+        "Big Data, Open Source",
+        "Quantum Error and Surface Code",
+        "graph neural, network",
+        "Monte Carlo; Markov Chain",
+        "ti:Anna AND Lindquell",
+        '"Anna Lindquell", "Kim Sundar"',
+        "GPU",
+    ],
+)
+def test_ordinary_words_are_not_taken_for_names(text: str) -> None:
+    assert not [message for _, message in remark(text, NoteKind.READ_AS) if "name" in message]
 
 
 def test_without_figures_a_query_for_categories_is_told_to_take_every_paper() -> None:

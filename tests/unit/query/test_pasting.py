@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from digest.errors import QueryError
 from digest.query import NoteKind, parse_query
-from digest.query.pasting import read_bibtex_authors, read_pasted
+from digest.query.pasting import read_bibliography, read_bibtex_authors, read_pasted
 from digest.query.printing import print_tree
 
 API = "https://export.arxiv.org/api/query?search_query="
@@ -71,6 +71,7 @@ ADVANCED = "https://arxiv.org/search/advanced?advanced=1"
         ("https://rss.arxiv.org/rss/cs.PF+cs.DC", "cat:cs.PF OR cat:cs.DC"),
         ("https://arxiv.org/abs/2603.10026v2", "id:2603.10026v2"),
         ("https://arxiv.org/pdf/hep-th/9901001.pdf", "id:hep-th/9901001"),
+        ("https://arxiv.org/pdf/2603.10026v1.pdf", "id:2603.10026v1"),
     ],
 )
 def test_an_address_is_read_as_the_query_that_brings_the_same(address: str, reading: str) -> None:
@@ -134,7 +135,7 @@ def test_an_address_that_cannot_be_read_is_refused_at_its_place(address: str, th
 
 
 def test_an_address_of_another_site_is_a_query_and_none_that_can_be_read() -> None:
-    with pytest.raises(QueryError, match="https: is no known prefix"):
+    with pytest.raises(QueryError, match="only arXiv's are understood"):
         parse_query("https://example.org/list/cs.PF/new")
 
 
@@ -222,12 +223,76 @@ def test_a_list_as_long_as_a_query_may_be_is_read() -> None:
         ("@misc{a, author={Lee, Ann}} junk @misc{b, author={Lee, Ann}}", 'author:"Lee, Ann"'),
         ("@comment{x}@misc{k, title = {a = {b}, author}, author = {Lee, Ann}}", 'author:"Lee, Ann"'),
         ("@misc{k, author = {Plato}}", 'au:"Plato"'),
-        ("@misc{k, author = {Lee, Ann", 'author:"Lee, Ann"'),
+        ("@misc{k, author = {Lee, Ann and Ann Lee}}", 'author:"Lee, Ann"'),
+        ("@misc{k, author = {Lee, Ann}}\n@misc{l, author = {Berg, Bo", 'author:"Lee, Ann"'),
     ],
 )
 def test_the_authors_of_a_bib_file_make_a_query(entry: str, authors: str) -> None:
     assert read_bibtex_authors(entry) == authors
     assert parse_query(authors).notes == ()
+
+
+BROKEN = """
+@misc{a, author = {Lee, Ann}, title = {Of @misc{x, y}}}
+@misc{broken, author = {Unclosed, Name, title={Z}
+}
+@misc{b, author = {Berg, Bo and Lee, Ann}}
+@string{me = "Foo, Kim}
+@book{c, title = {Nobody's}}
+@article{d,
+  author = "Unclosed, Too,
+  year = 2026
+@misc{e, author = {{Turm Team}}}
+"""
+
+
+def test_what_a_bib_file_holds_is_told_and_a_broken_entry_spoils_no_other() -> None:
+    library = read_bibliography(BROKEN)
+    assert library.query == 'author:"Lee, Ann" OR author:"Berg, Bo" OR au:"Turm Team"'
+    assert (library.entries, library.authors, library.without_author) == (4, 3, ("c",))
+    assert [one.message for one in library.broken] == [
+        "@misc{broken, …} on line 3 can't be read: it is never closed",
+        "@string{…, …} on line 6 can't be read: its me is never closed",
+        "@article{d, …} on line 8 can't be read: its author is never closed",
+    ]
+
+
+def test_a_bib_file_that_is_broken_altogether_says_where() -> None:
+    with pytest.raises(QueryError, match=r"names no author; @misc\{k, …\} on line 2 can't be read"):
+        read_bibtex_authors("\n@misc{k, author = {Lee, Ann")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2603.10026\nhep-th/9901001v2\r\n\n2603.10026",
+        "arXiv:2603.10026, arxiv:hep-th/9901001v2",
+        "https://arxiv.org/abs/2603.10026\n<https://arxiv.org/pdf/hep-th/9901001v2.pdf>",
+    ],
+)
+def test_a_list_of_papers_asks_for_any_of_them(text: str) -> None:
+    query = parse_query(text)
+    assert print_tree(query.tree) == "id:2603.10026 OR id:hep-th/9901001v2"
+    assert "a list of 2 papers, of which any will do, read as id:2603.10026 OR" in query.notes[0].message
+
+
+@pytest.mark.parametrize(
+    "text", ["2603.10026", "2603.10026 2603.10026", "2603.10026 gpu", "2603.10026 OR 2603.10027"]
+)
+def test_a_paper_alone_or_beside_words_is_no_list(text: str) -> None:
+    assert read_pasted(text) is None
+
+
+def test_an_identifier_in_a_list_that_is_none_is_refused_at_its_place() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_query("2603.10026\n2699.10026")
+    assert caught.value.position == len("2603.10026\n")
+
+
+def test_a_person_listed_twice_is_asked_for_once() -> None:
+    query = parse_query("Keiko Lindquell\nLindquell, Keiko\nSmith, J.")
+    assert print_tree(query.tree) == 'author:"keiko lindquell" OR author:"j smith"'
+    assert "a list of 2 authors (1 named again)" in query.notes[0].message
 
 
 def test_a_bib_file_without_authors_or_with_too_many_is_refused() -> None:

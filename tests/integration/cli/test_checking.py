@@ -1,0 +1,92 @@
+"""What `digest query check` says of what is pasted or read from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import Shell
+
+SAME = "its own search would read this the same way"
+LIBRARY = """\
+@article{one, author = {Ingrith Solvane and Lindquell, Keiko}}
+@article{two, author = {Solvane, Ingrith}}
+@misc{three, title = {Nobody's}}
+@misc{broken, author = {Unclosed, Name, title={Z}
+@misc{four, author = {{Turm Team}}}
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    path = tmp_path / "library.bib"
+    path.write_text(LIBRARY, encoding="utf-8")
+    return path
+
+
+def test_of_a_bib_file_it_is_told_what_was_read_and_what_was_not(digest: Shell, library: Path) -> None:
+    said = digest("query", "check", "--file", str(library))
+    assert said.lines[:7] == [
+        "the file        4 entries, 3 authors",
+        "note            without author or editor: three",
+        "note            @misc{broken, …} on line 4 can't be read: its author is never closed",
+        "read as         any of",
+        '                  author:"ingrith solvane"',
+        '                  author:"keiko lindquell"',
+        '                  au:"turm team"',
+    ]
+
+
+def test_the_same_of_a_bib_file_as_json(digest: Shell, library: Path) -> None:
+    assert digest("query", "check", "--file", str(library), "--json").json["library"] == {
+        "entries": 4,
+        "authors": 3,
+        "without_author": ["three"],
+        "broken": [{"entry": "@misc{broken", "line": 4, "why": "its author is never closed"}],
+    }
+    assert digest("query", "check", "ti:a1", "--json").json["library"] is None
+
+
+def test_of_a_long_library_the_first_troubles_are_named_and_the_others_counted(
+    digest: Shell, tmp_path: Path
+) -> None:
+    path = tmp_path / "long.bib"
+    lonely = "".join(f"@misc{{l{number}, title = {{x}}}}\n" for number in range(7))
+    broken = "".join(f"@misc{{b{number}, title = {{x\n" for number in range(6))
+    path.write_text(f"@misc{{k, author = {{Ingrith Solvane}}}}\n{lonely}{broken}", encoding="utf-8")
+    said = digest("query", "check", "--file", str(path)).out
+    assert "without author or editor: l0, l1, l2, l3, l4 and 2 more\n" in said
+    assert said.count("is never closed") == 5
+    assert "note            1 more can't be read\n" in said
+
+
+def test_what_arxiv_was_never_asked_in_these_words_is_not_said_to_read_the_same(
+    digest: Shell, tmp_path: Path
+) -> None:
+    path = tmp_path / "groups.bib"
+    path.write_text("@misc{k, author = {{Turm Team}}}", encoding="utf-8")
+    for pasted in (
+        ("--file", str(path)),
+        ("2603.10026\n2603.10027",),
+        ("https://arxiv.org/abs/2603.10026",),
+        ("I. Solvane\nK. Lindquell",),
+    ):
+        assert SAME not in digest("query", "check", *pasted).out
+    assert SAME in digest("query", "check", 'au:"turm team"').out
+
+
+def test_words_that_arxiv_is_asked_for_besides_a_beginning_are_accounted_for(digest: Shell) -> None:
+    said = digest("query", "check", "abs:transf*").lines
+    assert said[2:4] == [
+        "arXiv is asked  (abs:transf* OR abs:transful)",
+        "                (transf* is held against stems there; transful brings words with shorter ones)",
+    ]
+    assert "held against stems" not in digest("query", "check", "co:transf* OR abs:superv*").out
+
+
+def test_no_word_is_said_twice_of_how_arxiv_reads(digest: Shell) -> None:
+    said = digest("query", "check", "a1 b1 and -c1 OR TI:d1").out
+    assert "there a missing operator is OR\n" in said
+    assert "there TI: is no prefix: prefixes are small letters\n" in said
+    assert all(line.count("there") < 2 for line in said.splitlines())
