@@ -8,7 +8,7 @@ for nothing. `Kevin Lindquell` is somebody else; `K. Lindquell` may be either, a
 Given names held together by a hyphen are one (`Jean-Pierre` is no `Jean`), however they are written:
 `J.-P.`, `J. P.`, `JP`; `Xiao-Ming` is `Xiaoming`. Particles belong to the last name (`van Beethoven`), and
 generations (`Jr.`) to nobody. A last name printed first (`Lindquell Keiko`) is read so only where every
-given name is written out.
+given name is written out, and written as in the query or without its hyphens.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Person:
         """Read `Keiko M. Lindquell`, `Lindquell, Keiko M.` or arXiv's `Lindquell_K`.
 
         Without a comma the last word is the last name, and particles before it belong to it; the comma
-        is for last names of several words: `García Márquez, Gabriel`.
+        is for last names of several words, or of one letter: `García Márquez, Gabriel`; `E, Weinan`.
 
         Raises:
             UnclearPerson: it is a last name alone, or no name.
@@ -81,17 +81,23 @@ class Person:
             case [last, given]:
                 while len(given) > 1 and fold(given[-1]) in PARTICLES:
                     last = [given.pop(), *last]
+                if not _is_initial(fold(given[0])):
+                    return cls(tuple(given), tuple(last))
             case _:
                 raise UnclearPerson(f"{text.strip()!r} is more than one name")
         if len(last) == 1 and _is_initial(fold(last[0])):
-            raise UnclearPerson(f"{last[0]!r} is no last name")
+            letter, others = last[0].upper(), " ".join(given).title()
+            raise UnclearPerson(
+                f"{last[0]!r} is no last name unless a comma says so: {others}, {letter} or {letter}, {others}"
+            )
         return cls(tuple(given), tuple(last))
 
     @property
     def text(self) -> str:
         """The one spelling: as printed where that is read back as the same person, else `last, given`."""
         parts = [*self.given, *self.last]
-        if _find_last_name(parts) == len(self.given):
+        is_short = len(self.last) == 1 and _is_initial(fold(self.last[0]))
+        if _find_last_name(parts) == len(self.given) and not is_short:
             return " ".join(parts)
         return f"{' '.join(self.last)}, {' '.join(self.given)}"
 

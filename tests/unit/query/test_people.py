@@ -50,6 +50,9 @@ def is_meant(person: str, name: str) -> bool:
         ("Garcia-Marquez, Gabriel", "G. J. García Márquez"),
         ("lindquell_k", "Keiko Lindquell"),
         ("Shane O’Neill", "S. O'Neill"),
+        ("E, Weinan", "Weinan E"),
+        ("E, Weinan", "E Weinan"),
+        ("E, Weinan", "W. E"),
         ("李 明", "明 李"),
         ("ATLAS Collaboration", "ATLAS Collaboration"),
     ],
@@ -77,6 +80,7 @@ def test_a_name_is_the_persons(person: str, name: str) -> None:
         ("Xiaoming Wang", "Xiao Wang"),
         ("Ludwig Beethoven", "Ludwig van Beethoven"),
         ("Bo Smith", "B. O. Smith and Sons"),
+        ("E, Weinan", "E. Weinan Smith"),
         ("Keiko Lindquell", ""),
     ],
 )
@@ -96,6 +100,7 @@ def test_a_name_is_somebody_elses(person: str, name: str) -> None:
         ("Beethoven, Ludwig van", 'author:"ludwig van beethoven"'),
         ("de la Cruz, María", 'author:"maría de la cruz"'),
         ("García Márquez, Gabriel", 'author:"garcía márquez, gabriel"'),
+        ("E, Weinan", 'author:"e, weinan"'),
         ("Jean\u2010Pierre Serre", 'author:"jean-pierre serre"'),
     ],
 )
@@ -113,7 +118,8 @@ def test_a_name_without_blanks_needs_no_quotes() -> None:
         ("Lindquell", "'Lindquell' is no full name"),
         ("...", "'...' is no full name"),
         ("Keiko Lind*", "A full name has no *"),
-        ("Lindquell K.", "'k' is no last name"),
+        ("Lindquell K.", "'k' is no last name unless a comma says so: Lindquell, K or K, Lindquell"),
+        ("E, W.", "'e' is no last name"),
         ("Ann Smith, Bo Liu, Cy Young", "is more than one name"),
     ],
 )
