@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from digest.cli.telling import Lines, json_option, print_json
-from digest.cli.workbench import opened_workbench
+from digest.cli.workbench import file_option, opened_workbench, read_query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
 
     from digest.cli.workbench import NamedQuery, Workbench
     from digest.papers import Paper
     from digest.pipeline.previewing import StoredDays
-    from digest.planning.previews import Share, Survey
+    from digest.planning.previews import Share, Span, Survey
     from digest.query import Query
 
 DAYS = 30
 _MOST_CLAUSES = 12
 _BAR = 40
+_LONGEST_HEADING = 300
+_WIDEST = 98
 
 days_option = click.option(
     "--days", type=click.IntRange(1, 366), default=DAYS, show_default=True, help="How far to look back."
@@ -38,43 +40,67 @@ source_option = click.option(
 """`--from`, the same wherever papers may come from either side."""
 
 
+class Choice(NamedTuple):
+    """Where papers come from: these stored days, or arXiv's search; and what can be done where that is away."""
+
+    stored: StoredDays | None
+    instead: str = ""
+
+
 @click.command()
-@click.argument("text", metavar="QUERY")
+@click.argument("text", metavar="[QUERY]", required=False)
+@file_option
 @days_option
 @click.option("--papers", type=click.IntRange(0), default=5, show_default=True, help="How many papers to print.")
 @source_option
 @json_option
 @click.pass_context
-def preview(ctx: click.Context, text: str, *, days: int, papers: int, source: str | None, as_json: bool) -> None:
+def preview(
+    ctx: click.Context,
+    text: str | None,
+    *,
+    path: str | None,
+    days: int,
+    papers: int,
+    source: str | None,
+    as_json: bool,
+) -> None:
     """Show how much QUERY brings, day by day, and a sample.
 
     QUERY is a saved query's name, or a query. Nothing is stored or sent. Counted are new papers: by mailing
-    where they come from the store, by day of submission where they come from arXiv.
+    where all of these days came after this installation's first look at arXiv, else by day of submission.
 
     \b
     digest query preview gpu
     digest query preview 'cat:cs.PF AND abs:GPU' --days 14
+    digest query preview --file references.bib
     """  # noqa: D301 - click reads the backspace, which must be one
     from digest.pipeline.previewing import survey_arxiv, survey_stored  # noqa: PLC0415 - the stack is loaded by what needs it
 
     with opened_workbench(ctx) as bench:
-        asked = bench.find_query(text)
-        stored, progress = find_days(bench, days, source), Lines(quiet=as_json)
+        asked = bench.find_query(read_query(text, path, "preview"))
+        (stored, instead), progress = find_days(bench, days, source), Lines(quiet=as_json)
         if stored is not None and bench.store is not None:
             with bench.store.read() as conn:
                 survey = survey_stored(conn, asked.query, stored, progress)
         else:
-            with bench.asking() as client:
+            with bench.asking(instead) as client:
                 survey = survey_arxiv(client, asked.query, days=days, now=bench.now, progress=progress)
-    where = describe_source([day.date for day in survey.days], stored)
     if as_json:
         print_json(_as_json(asked, survey, stored))
         return
-    _print(asked, survey, where, papers)
+    _print(asked, survey, describe_source(_list_days(survey), stored, bench.now), papers)
 
 
-def find_days(bench: Workbench, days: int, source: str | None) -> StoredDays | None:
-    """Return the stored mailings to look at; None where arXiv is to be asked.
+def _list_days(survey: Survey) -> Span:
+    from digest.planning.previews import Span  # noqa: PLC0415 - the same
+
+    whole = tuple(day.date for day in survey.days if day.is_whole)
+    return Span(survey.unit, whole, tuple(day.date for day in survey.days if not day.is_whole))
+
+
+def find_days(bench: Workbench, days: int, source: str | None) -> Choice:
+    """Choose between what is stored of the last days and arXiv.
 
     Raises:
         UsageError: what is stored was asked for, and nothing of these days is.
@@ -85,39 +111,60 @@ def find_days(bench: Workbench, days: int, source: str | None) -> StoredDays | N
 
     if source == "store":
         require_store(bench)
-    if source == "arxiv" or bench.store is None:
-        return None
+    if bench.store is None:
+        return Choice(None)
     with bench.store.read() as conn:
         stored = find_stored_days(conn, bench.now, days, is_part_enough=True)
         whole = stored if source == "store" else find_stored_days(conn, bench.now, days)
     if stored is None and source == "store":
         raise UsageError(
-            f"no mailing of the last {days} days is stored whole",
+            f"nothing of the last {days} days is stored whole",
             hint="Only a harvest stores all that is announced; `digest coverage` says what was looked at.",
         )
-    if stored is not None and whole is None:
-        since = f"{stored.mailings[0]:%a %-d %b}"
-        click.echo(f"stored are the mailings since {since} (--from store); asking arXiv instead", err=True)
-    return whole
+    if stored is None:
+        return Choice(None)
+    first, last = stored.span.dates[0], stored.span.dates[-1]
+    instead = f"`--from store` shows what is stored here of these days: {first:%a %-d %b} to {last:%a %-d %b}."
+    if source == "arxiv":
+        return Choice(None, instead)
+    if whole is None:
+        click.echo(
+            f"stored is what was submitted since {first:%a %-d %b} (--from store); asking arXiv instead", err=True
+        )
+    return Choice(whole, instead)
 
 
-def describe_source(days: Sequence[date], stored: StoredDays | None) -> str:
-    """Say in a line which days were looked at, where the papers come from, and what a day is."""
-    from digest.announcements import EASTERN  # noqa: PLC0415 - the same
+def describe_source(span: Span, stored: StoredDays | None, now: datetime) -> list[str]:
+    """Say in lines which days were looked at, where the papers come from, and what a day is."""
+    from digest.announcements import EASTERN, mailing_moment  # noqa: PLC0415 - the same
     from digest.cli.wording import count  # noqa: PLC0415 - the same
 
-    span = f", {days[0]:%a %-d %b} to {days[-1]:%a %-d %b}" if days else ""
+    days = count(len(span.whole), str(span.unit))
+    if span.whole:
+        first, last = f"{span.whole[0]:%a %-d %b}", f"{span.whole[-1]:%a %-d %b}"
+        days += f", {first}" if first == last else f", {first} to {last}"
+    if span.begun:
+        days += f", and so far the {count(len(span.begun), str(span.unit))} since"
     if stored is None:
-        return f"{count(len(days), 'day')}{span}; from arXiv's search, so days are those of submission (UTC)"
+        return [f"{days}; from arXiv's search", "days are those of first submission (UTC)"]
     checked = f"{stored.checked_at.astimezone(EASTERN):%a %-d %b %H:%M} ET"
-    return f"{count(len(days), 'mailing')}{span}; from what is stored here, last looked at {checked}"
+    if span.unit == "mailing":
+        return [f"{days}; from what is stored here, last looked at {checked}"]
+    sent = mailing_moment(stored.told_from)
+    told = f"known by mailing is what came since {stored.told_from:%a %-d %b} (--days {(now - sent).days + 1})"
+    return [
+        f"{days}; from what is stored here",
+        f"days are those of first submission (UTC); last looked at {checked}",
+        told if sent <= stored.checked_at else "what the first look found is not known by mailing",
+    ]
 
 
-def _print(asked: NamedQuery, survey: Survey, where: str, most: int) -> None:
+def _print(asked: NamedQuery, survey: Survey, where: list[str], most: int) -> None:
     from digest.planning.previews import describe_nothing, describe_volume  # noqa: PLC0415 - the same
 
     print_heading(asked)
-    click.echo(where)
+    for line in where:
+        click.echo(line)
     click.echo()
     for line in _list_bars(survey):
         click.echo(line)
@@ -127,7 +174,7 @@ def _print(asked: NamedQuery, survey: Survey, where: str, most: int) -> None:
         click.echo("counted are new papers; cross-lists and new versions come besides")
     reason = describe_nothing(survey) if survey.days and not survey.papers else ""
     if reason:
-        click.echo(reason)
+        click.echo(click.wrap_text(reason, _WIDEST))
     for line in _list_shares(survey):
         click.echo(line)
     if most and survey.papers:
@@ -138,8 +185,13 @@ def _print(asked: NamedQuery, survey: Survey, where: str, most: int) -> None:
 
 
 def print_heading(asked: NamedQuery) -> None:
-    """Print a query: its name where it has one, and its text."""
-    text = " ".join(asked.query.text.split())
+    """Print a query: its name where it has one, and its text; of a long one the beginning and how long it is."""
+    from digest.cli.wording import count, cut  # noqa: PLC0415 - the same
+    from digest.query.tree import walk_conditions  # noqa: PLC0415 - the same
+
+    text = cut(asked.query.text, _LONGEST_HEADING)
+    if text.endswith("…"):
+        text += f" ({count(sum(1 for _ in walk_conditions(asked.query.tree)), 'condition')})"
     click.echo(f"{click.style(asked.name, bold=True)}  {text}" if asked.name else click.style(text, bold=True))
 
 
@@ -163,13 +215,14 @@ def print_papers(query: Query, papers: Iterable[Paper]) -> None:
 def _list_bars(survey: Survey) -> Iterator[str]:
     import sys  # noqa: PLC0415 - the same
 
-    from digest.planning.previews import draw_chart  # noqa: PLC0415 - the same
+    from digest.planning.charts import draw_chart  # noqa: PLC0415 - the same
 
     is_unicode = can_show("█▏", sys.stdout.encoding)
     bars = draw_chart(survey.days, width=_BAR, is_unicode=is_unicode)
     broadest = max((len(f"{bar.number:,}") for bar in bars), default=1)
     for bar in bars:
-        yield f"  {bar.label}  {bar.number:>{broadest},}  {bar.bar}".rstrip()
+        so_far = "" if bar.is_whole else f"{' ' * bool(bar.bar)}so far"
+        yield f"  {bar.label}  {bar.number:>{broadest},}  {bar.bar}{so_far}".rstrip()
 
 
 def can_show(signs: str, encoding: str | None) -> bool:
@@ -183,27 +236,23 @@ def can_show(signs: str, encoding: str | None) -> bool:
 
 def _list_shares(survey: Survey) -> Iterator[str]:
     from digest.cli.wording import cut  # noqa: PLC0415 - the same
+    from digest.planning.previews import print_share  # noqa: PLC0415 - the same
 
     if not survey.shares:
         return
-    is_counted_here = survey.unit == "mailing"
     yield ""
-    yield click.style("clause by clause" + ("" if is_counted_here else ", as arXiv counts"), bold=True)
+    yield click.style("clause by clause" + (", as arXiv counts" if survey.is_asked else ""), bold=True)
     shown = (
         sorted(survey.shares, key=lambda share: -share.alone)
         if len(survey.shares) > _MOST_CLAUSES
         else survey.shares
     )
-    rows = [(_write_clause(share), _describe_share(share, len(survey.papers))) for share in shown[:_MOST_CLAUSES]]
+    rows = [(print_share(share), _describe_share(share, len(survey.papers))) for share in shown[:_MOST_CLAUSES]]
     broadest = min(max(len(clause) for clause, _ in rows), 48)
     for clause, said in rows:
         yield f"  {cut(clause, 48):<{broadest}}  {said}"
     if len(shown) > _MOST_CLAUSES:
         yield f"  … and {len(shown) - _MOST_CLAUSES:,} more clauses; --json has them all"
-
-
-def _write_clause(share: Share) -> str:
-    return f"ANDNOT {share.clause}" if share.role == "excluded" else share.clause
 
 
 def _describe_share(share: Share, total: int) -> str:
@@ -230,10 +279,19 @@ def _as_json(asked: NamedQuery, survey: Survey, stored: StoredDays | None) -> di
         "source": "arxiv" if stored is None else "store",
         "unit": survey.unit,
         "checked_at": stored.checked_at if stored else None,
+        "known_by_mailing_from": stored.told_from if stored else None,
         "total": len(survey.papers),
         "volume": describe_volume(survey),
         "why_none": describe_nothing(survey) if survey.days and not survey.papers else "",
-        "days": [{"date": day.date, "papers": day.papers, "of": day.of or None} for day in survey.days],
+        "days": [
+            {
+                "date": day.date,
+                "papers": day.papers,
+                "of": day.of if stored else None,
+                "is_whole": day.is_whole,
+            }
+            for day in survey.days
+        ],
         "clauses": [
             {"clause": share.clause, "role": share.role, "alone": share.alone, "without": share.without}
             for share in survey.shares

@@ -15,16 +15,19 @@ from digest.cli.previewing import (
     source_option,
 )
 from digest.cli.telling import Lines, json_option, print_json
-from digest.cli.workbench import opened_workbench
+from digest.cli.workbench import file_option, opened_workbench, read_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date
 
+    from digest.cli.previewing import Choice
     from digest.cli.workbench import NamedQuery, Workbench
     from digest.papers import Paper
     from digest.pipeline.previewing import StoredDays
+    from digest.pipeline.site import Progress
+    from digest.planning.previews import Span
     from digest.planning.rewordings import Moved, Rewording
+    from digest.query import Or
 
 _WIDEST_TITLE = 84
 _WIDEST_REASON = 200
@@ -32,7 +35,8 @@ _WIDEST_REASON = 200
 
 @click.command()
 @click.argument("old")
-@click.argument("new")
+@click.argument("new", metavar="[NEW]", required=False)
+@file_option
 @days_option
 @click.option(
     "--papers", type=click.IntRange(0), default=15, show_default=True, help="How many papers of each side."
@@ -41,45 +45,57 @@ _WIDEST_REASON = 200
 @json_option
 @click.pass_context
 def diff(
-    ctx: click.Context, old: str, new: str, *, days: int, papers: int, source: str | None, as_json: bool
+    ctx: click.Context,
+    old: str,
+    new: str | None,
+    *,
+    path: str | None,
+    days: int,
+    papers: int,
+    source: str | None,
+    as_json: bool,
 ) -> None:
     """Show what query NEW gains and loses against query OLD.
 
-    Both are looked at over the same days. Each is a saved query's name, or a query. Every paper comes with
-    the clause through which it was gained or lost.
+    Both are looked at over the same days. Each is a saved query's name, or a query; NEW may come from a file.
+    Every paper comes with the clause through which it was gained or lost.
 
     \b
     digest query diff gpu 'ti:GPU OR abs:GPU OR abs:accelerator'
+    digest query diff team --file references.bib
     """  # noqa: D301 - click reads the backspace, which must be one
     from digest.planning.rewordings import compare_wordings  # noqa: PLC0415 - the stack is loaded by what needs it
+    from digest.query import Or  # noqa: PLC0415 - the same
 
     with opened_workbench(ctx) as bench:
-        before, after = bench.find_query(old), bench.find_query(new)
-        stored = find_days(bench, days, source)
-        dates, found = _gather(bench, before, after, stored, days, is_quiet=as_json)
+        before, after = bench.find_query(old), bench.find_query(read_query(new, path, "diff OLD"))
+        choice = find_days(bench, days, source)
+        either = Or((before.query.tree, after.query.tree))
+        span, found = _gather(bench, either, choice, days, Lines(quiet=as_json))
     rewording = compare_wordings(before.query, after.query, found)
     if as_json:
-        print_json(_as_json(before, after, rewording, dates, stored))
+        print_json(_as_json(before, after, rewording, span, choice.stored))
         return
     _print(before, after, rewording, papers)
-    click.echo(f"\n{describe_source(dates, stored)}")
+    click.echo()
+    for line in describe_source(span, choice.stored, bench.now):
+        click.echo(line)
 
 
 def _gather(
-    bench: Workbench, old: NamedQuery, new: NamedQuery, stored: StoredDays | None, days: int, *, is_quiet: bool
-) -> tuple[Sequence[date], list[Paper]]:
+    bench: Workbench, either: Or, choice: Choice, days: int, progress: Progress
+) -> tuple[Span, list[Paper]]:
     """Return the days looked at, and every paper of them that one of the two may bring."""
     from digest.pipeline.previewing import find_stored, search_days  # noqa: PLC0415 - the same
     from digest.planning.previews import list_submission_days  # noqa: PLC0415 - the same
-    from digest.query import Or  # noqa: PLC0415 - the same
 
-    either = Or((old.query.tree, new.query.tree))
-    if stored is not None and bench.store is not None:
+    if choice.stored is not None and bench.store is not None:
         with bench.store.read() as conn:
-            return find_stored(conn, either, stored, Lines(quiet=is_quiet))
-    dates = list_submission_days(bench.now, days)
-    with bench.asking() as client:
-        return dates, list(search_days(client, either, dates, Lines(quiet=is_quiet)))
+            return find_stored(conn, either, choice.stored, progress)
+    span = list_submission_days(bench.now, days)
+    with bench.asking(choice.instead) as client:
+        found = search_days(client, either, span, progress)
+        return span, [paper for paper in found if paper.published.date() in span.dates]
 
 
 def _print(old: NamedQuery, new: NamedQuery, rewording: Rewording, most: int) -> None:
@@ -113,7 +129,7 @@ def _print_side(sign: str, color: str, moved: Sequence[Moved], other: str, most:
 
 
 def _as_json(
-    old: NamedQuery, new: NamedQuery, rewording: Rewording, dates: Sequence[date], stored: StoredDays | None
+    old: NamedQuery, new: NamedQuery, rewording: Rewording, span: Span, stored: StoredDays | None
 ) -> dict[str, object]:
     def show(moved: Moved, side: NamedQuery) -> dict[str, object]:
         failing = {"lacks": moved.failing.lacks, "has": moved.failing.has}
@@ -124,7 +140,9 @@ def _as_json(
         "new": {"name": new.name or None, "query": new.query.text, "canonical": new.query.canonical},
         "is_same": old.query.canonical == new.query.canonical,
         "source": "arxiv" if stored is None else "store",
-        "days": list(dates),
+        "unit": span.unit,
+        "days": span.dates,
+        "days_begun": span.begun,
         "gained": [show(moved, new) for moved in rewording.gained],
         "lost": [show(moved, old) for moved in rewording.lost],
         "kept": [paper_as_json(new.query, paper) for paper in rewording.kept],

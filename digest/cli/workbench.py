@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from digest.arxiv.client import ArxivClient
+    from digest.arxiv.trials import RequestLog
     from digest.clock import Clock
     from digest.config import Config
     from digest.query import Query
@@ -34,6 +35,44 @@ class NamedQuery(NamedTuple):
     def title(self) -> str:
         """What to call it: its name, else its text."""
         return self.name or " ".join(self.query.text.split())
+
+
+file_option = click.option(
+    "--file",
+    "path",
+    metavar="FILE",
+    help="Read the query from a file, - for standard input; of a .bib file its authors become one.",
+)
+"""`--file`, the same wherever a query may come from a file."""
+
+
+def read_query(text: str | None, path: str | None, command: str) -> str:
+    """Return a query's text, from the command line or from a file.
+
+    Args:
+        text: as typed; None where nothing was.
+        path: of the file; None where none was named.
+        command: how the command is called, for the message.
+
+    Raises:
+        UsageError: there is none, or both, or the file can't be read.
+    """
+    from digest.query.pasting import read_bibtex_authors  # noqa: PLC0415 - the stack is loaded by what needs it
+
+    if (text is None) == (path is None):
+        raise UsageError(
+            f"{command} takes a query, or --file with one",
+            hint=f'digest query {command} "cat:cs.PF AND abs:GPU"',
+        )
+    if path is None:
+        return text or ""
+    try:
+        with click.open_file(path, encoding="utf-8-sig") as file:
+            content = str(file.read())
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"{path} can't be read: {why}") from error
+    return read_bibtex_authors(content) if path.lower().endswith(".bib") else content.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +117,11 @@ class Workbench:
         return NamedQuery("", parse_query(text))
 
     @contextmanager
-    def asking(self) -> Iterator[ArxivClient]:
+    def asking(self, instead: str = "") -> Iterator[ArxivClient]:
         """Open the way to arXiv, behind the gate of the installation, or of this account where there is none.
+
+        Args:
+            instead: what can be done where arXiv can't be reached; "" for the demo.
 
         Raises:
             ArxivUnreachable: from within, with what to do without a network.
@@ -88,15 +130,15 @@ class Workbench:
             try:
                 yield client
             except ArxivUnreachable as error:
-                raise explain_unreachable(error) from error
+                raise explain_unreachable(error, instead) from error
 
 
-def explain_unreachable(error: ArxivUnreachable) -> ArxivUnreachable:
+def explain_unreachable(error: ArxivUnreachable, instead: str = "") -> ArxivUnreachable:
     """Return the error in one line, with what to do without a network."""
     said = error.message.removeprefix(f"{error.request}: ").replace(" can't be reached: ", ": ")
     return ArxivUnreachable(
         f"arXiv can't be reached from here ({said})",
-        hint="`digest demo` shows everything on a made-up arXiv, without a network.",
+        hint=instead or "`digest demo` shows everything on a made-up arXiv, without a network.",
     )
 
 
@@ -124,9 +166,28 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
             stack.enter_context(hold_worker(store))
             with store.begin() as conn:
                 adopt_gate(conn, clock, passers_by=True)
-        client = open_client(config, Gate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0), clock)
+        gate = Gate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
+        client = open_client(config, gate, clock, on_request=_Doubts().tell)
         stack.callback(client.close)
         yield client
+
+
+@dataclass
+class _Doubts:
+    """Says when arXiv gives no answer and is asked again, so that nobody waits in silence."""
+
+    unanswered: int = 0
+
+    def tell(self, request: RequestLog) -> None:
+        """Take one request as it went."""
+        import sys  # noqa: PLC0415 - the same
+
+        from digest.arxiv.client import RETRIES  # noqa: PLC0415 - the same
+
+        self.unanswered = self.unanswered + 1 if request.status is None else 0
+        if 0 < self.unanswered <= RETRIES:
+            line_start = "\r\x1b[K" if sys.stderr.isatty() else ""
+            click.echo(f"{line_start}no answer from arXiv; asking again …", err=True)
 
 
 @contextmanager

@@ -6,10 +6,9 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
-from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from digest.announcements import earliest_mailing, estimate_mailings, latest_mailing
+from digest.announcements import earliest_mailing, latest_mailing
 from digest.planning.holding import hold_papers
 from digest.query import And, Or, Query
 from digest.query.printing import print_condition, print_tree
@@ -21,21 +20,15 @@ if TYPE_CHECKING:
     from digest.papers import Paper
     from digest.query import Node
 
-LONGEST_HOLD: Final = timedelta(days=14)
-"""Papers submitted so long before a span of mailings are looked at, too: 2 in 100 were held for longer."""
-
 MOST_CONDITIONS: Final = 60
 """Of more conditions than so many it is not counted how many papers meet each."""
 
-WEEKS_FROM: Final = 45
-"""From so many days on a chart has a bar a week."""
-
-_WEEK = 7
 _SELDOM = 2 / 3
 _SEVERAL = -2
 """More than one clause decides, so none does alone."""
 
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_NAMED: Final = 6
+"""Of more conditions that are never met so many are named."""
 
 
 class Unit(StrEnum):
@@ -46,12 +39,40 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """Days looked at.
+
+    Attributes:
+        unit: what a day is.
+        whole: dates of those of which everything is announced, but for what moderators hold, in order.
+        begun: dates of those after them, of which more is to be announced; mailings are whole or not there yet.
+    """
+
+    unit: Unit
+    whole: tuple[date, ...]
+    begun: tuple[date, ...] = ()
+
+    @property
+    def dates(self) -> tuple[date, ...]:
+        """All of them, in order."""
+        return self.whole + self.begun
+
+
+@dataclass(frozen=True, slots=True)
 class Day:
-    """One day: its date (Eastern for mailings), how many papers matched, and of how many (0: unknown)."""
+    """One day.
+
+    Attributes:
+        date: Eastern for mailings, UTC for days of submission.
+        papers: how many of it matched.
+        of: of how many; 0 where that is not known.
+        is_whole: everything of it is announced, as far as it is not held; False for the last days before now.
+    """
 
     date: date
     papers: int
     of: int = 0
+    is_whole: bool = True
 
 
 class Role(StrEnum):
@@ -87,15 +108,18 @@ class Survey:
         unit: what a day is.
         days: in order, without those on which nothing could come.
         papers: those that match, the one announced last first.
-        shares: the clauses at the top of the query, in the order written; () for a query of one clause.
-        never_met: conditions that no paper of these days meets.
+        shares: the clauses at the top of the query, in the order written; () for a query of one clause, and
+            where they were not counted.
+        never_met: conditions that no paper of these days meets; None where conditions were not counted.
+        is_asked: the clauses were counted by arXiv, by its own reading of them.
     """
 
     unit: Unit
     days: tuple[Day, ...]
     papers: tuple[Paper, ...]
     shares: tuple[Share, ...] = ()
-    never_met: tuple[str, ...] = ()
+    never_met: tuple[str, ...] | None = None
+    is_asked: bool = False
 
 
 def list_clauses(tree: Node) -> list[tuple[Role, Node]]:
@@ -112,16 +136,16 @@ def list_clauses(tree: Node) -> list[tuple[Role, Node]]:
             return []
 
 
-def survey_everything(query: Query, days: Sequence[date], papers: Iterable[tuple[date, Paper]]) -> Survey:
-    """Hold all papers of some mailings against a query and each of its clauses.
+def survey_everything(query: Query, span: Span, papers: Iterable[tuple[date, Paper]]) -> Survey:
+    """Hold all papers of some days against a query and each of its clauses.
 
     Args:
         query: the query.
-        days: Eastern dates of the mailings that count, in order; one that brought nobody anything is left out.
-        papers: everything they brought, and perhaps more, each with its mailing.
+        span: the days that count; a mailing that brought nobody anything is left out.
+        papers: everything they brought, and perhaps more, each with its day.
     """
     counter = _Counter(query)
-    known, totals, matched = set(days), Counter[date](), Counter[date]()
+    known, totals, matched = set(span.dates), Counter[date](), Counter[date]()
     found: list[Paper] = []
     waiting: deque[date] = deque()
 
@@ -138,26 +162,30 @@ def survey_everything(query: Query, days: Sequence[date], papers: Iterable[tuple
             matched[day] += 1
             found.append(paper)
     return Survey(
-        Unit.MAILING,
-        tuple(Day(day, matched[day], totals[day]) for day in days if totals[day]),
+        span.unit,
+        tuple(
+            Day(day, matched[day], totals[day], day in span.whole)
+            for day in span.dates
+            if totals[day] or span.unit is Unit.DAY
+        ),
         _order(found),
         counter.list_shares(),
         counter.list_never_met(),
     )
 
 
-def survey_found(days: Sequence[date], papers: Iterable[Paper], shares: Iterable[Share]) -> Survey:
+def survey_found(span: Span, papers: Iterable[Paper], shares: Iterable[Share]) -> Survey:
     """Count papers that match by the days (UTC) on which they were submitted; others are passed over.
 
     Args:
-        days: those that count, in order.
+        span: the days that count.
         papers: all that match.
         shares: of the query's clauses, as arXiv counted them.
     """
-    known = set(days)
-    found = [paper for paper in papers if paper.published.date() in known]
+    found = [paper for paper in papers if paper.published.date() in span.dates]
     matched = Counter(paper.published.date() for paper in found)
-    return Survey(Unit.DAY, tuple(Day(day, matched[day]) for day in days), _order(found), tuple(shares))
+    days = tuple(Day(day, matched[day], is_whole=day in span.whole) for day in span.dates)
+    return Survey(Unit.DAY, days, _order(found), tuple(shares), is_asked=True)
 
 
 def _order(papers: Iterable[Paper]) -> tuple[Paper, ...]:
@@ -212,57 +240,42 @@ class _Counter:
             for (role, node), alone, only in zip(self._clauses, self._alone, self._alone_only, strict=True)
         )
 
-    def list_never_met(self) -> tuple[str, ...]:
-        """Return the conditions that no paper met, in the order written."""
-        if not self._seen:
-            return ()
+    def list_never_met(self) -> tuple[str, ...] | None:
+        """Return the conditions that no paper met, in the order written; None where they were not counted."""
+        if not (self._seen and self._conditions):
+            return None
         first = 1 + len(self._clauses)
         return tuple(self._conditions[place - first] for place in sorted(self._never_met))
 
 
-def place_papers(
-    papers: Iterable[tuple[date | None, Paper]], mailings: Sequence[date]
-) -> Iterator[tuple[date, Paper]]:
-    """Yield papers with the mailings that brought them, estimated where that is not kept.
+def list_submission_days(now: datetime, days: int) -> Span:
+    """Return the last UTC days whose submissions were all due for announcement by now, so many, and those since.
 
-    What the first harvest found was announced before anybody looked, so no mailing of it is kept; the order of
-    ids and the dates of submission tell it well enough (see `estimate_mailings`).
-
-    Args:
-        papers: in the order of their announcement; without a mailing only such as the first harvest found.
-        mailings: Eastern dates of those that count, in order.
+    What is submitted after the deadline of a mailing comes with the next one, so the last days are begun only.
     """
-    before: list[Paper] = []
-    for mailing, paper in papers:
-        if mailing is not None:
-            yield mailing, paper
-        elif not paper.id.archive:
-            before.append(paper)
-    begun = False
-    late: list[Paper] = []
-    for paper in before:
-        begun = begun or (bool(mailings) and earliest_mailing(paper.published) >= mailings[0])
-        if begun:
-            late.append(paper)
-    if late:
-        yield from zip(estimate_mailings([paper.published for paper in late], mailings), late, strict=True)
-
-
-def list_submission_days(now: datetime, days: int) -> list[date]:
-    """Return the last UTC days whose submissions were all due for announcement by now, so many, in order.
-
-    What is submitted after the deadline of a mailing comes with the next one.
-    """
-    mailing, day = latest_mailing(now), now.date()
-    while earliest_mailing(datetime.combine(day, time.max, tzinfo=UTC)) > mailing:
-        day -= timedelta(days=1)
-    return [day - timedelta(days=back) for back in reversed(range(days))]
+    mailing, today = latest_mailing(now), now.date()
+    last = today
+    while earliest_mailing(datetime.combine(last, time.max, tzinfo=UTC)) > mailing:
+        last -= timedelta(days=1)
+    whole = tuple(last - timedelta(days=back) for back in reversed(range(days)))
+    return Span(Unit.DAY, whole, tuple(last + timedelta(days=on) for on in range(1, (today - last).days + 1)))
 
 
 def describe_volume(survey: Survey) -> str:
-    """Say how much a query brings: `about 3 papers a mailing, none on 4 of 21; most on Tue 17 Nov: 9`."""
-    counts = [day.papers for day in survey.days]
-    total, length, unit = sum(counts), len(counts), survey.unit
+    """Say how much a query brings: `about 3 papers a mailing, none on 4 of 21; most on Tue 17 Nov: 9`.
+
+    The rate is that of whole days; what came of days that are only begun is said apart.
+    """
+    begun = [day for day in survey.days if not day.is_whole]
+    so_far = sum(day.papers for day in begun)
+    said = _describe_rate([day for day in survey.days if day.is_whole], survey.unit)
+    since = f"on the {_count(len(begun), survey.unit)} since, {_count(so_far, 'paper')} so far"
+    return f"{said}; {since}" if so_far else said
+
+
+def _describe_rate(days: Sequence[Day], unit: Unit) -> str:
+    counts = [day.papers for day in days]
+    total, length = sum(counts), len(counts)
     if not length:
         return f"there was no {unit} in this time"
     if not total:
@@ -278,7 +291,7 @@ def describe_volume(survey: Survey) -> str:
         rate = f"about {_count(round(mean), 'paper')} a {unit}"
     empty = counts.count(0)
     said = [f"{rate}, none on {empty:,} of {length:,}" if empty else f"{rate}, some on each of {length:,}"]
-    best = max(survey.days, key=lambda day: day.papers)
+    best = max(days, key=lambda day: day.papers)
     if best.papers > 1 and length > 1:
         said.append(f"most on {best.date:%a %-d %b}: {best.papers:,}")
     return "; ".join(said)
@@ -289,81 +302,36 @@ def _count(number: int, one: str) -> str:
 
 
 def describe_nothing(survey: Survey) -> str:
-    """Say why a query brings nothing: which condition is never met, or which clause is the narrowest."""
-    required = [share for share in survey.shares if share.role is not Role.ALTERNATIVE]
-    best = max(required, key=lambda share: share.without or 0, default=None)
-    gain = (
-        f"without {_name_clause(best)} it would bring {_count(best.without, 'paper')}"
-        if best and best.without
-        else ""
-    )
-    if survey.never_met:
-        named = ", ".join(survey.never_met[:6]) + (" …" if len(survey.never_met) > 6 else "")  # noqa: PLR2004 - the six just named
-        return f"no paper of these {survey.unit}s meets {named}" + (f"; {gain}" if gain else "")
-    if gain:
-        return f"each condition is met by some paper, but never all by one; {gain}"
-    return "each condition is met by some paper, but never all by one, nor all but one" if required else ""
+    """Say why a query brings nothing, by what was counted alone; "" where nothing was that would tell.
 
-
-def _name_clause(share: Share) -> str:
-    return f"ANDNOT {share.clause}" if share.role is Role.EXCLUDED else share.clause
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar of a chart: what stands before it, the bar itself, and the number it shows."""
-
-    label: str
-    bar: str
-    number: int
-
-
-def draw_chart(days: Sequence[Day], *, width: int, is_unicode: bool) -> list[Bar]:
-    """Draw papers a day as bars of at most `width` cells, one for each week where there are many days.
-
-    Args:
-        days: in order; a long run of them without any paper has one line.
-        width: cells of the longest bar; small numbers take four cells a paper.
-        is_unicode: whether eighths of a cell can be shown; whole ones of `#` otherwise.
+    A condition or clause may be met by nobody, or there is a clause without which papers would come.
     """
-    if len(days) >= WEEKS_FROM:
-        lines = [(f"week of {monday.day:>2} {monday:%b}", number) for monday, number in _sum_weeks(days).items()]
-    else:
-        lines = list(_label_days(days))
-    highest = max((number for _, number in lines), default=0)
-    cells = min(width, 4 * highest)
-    broadest = max((len(label) for label, _ in lines), default=0)
-    return [
-        Bar(f"{label:<{broadest}}", _draw_bar(number * cells / max(highest, 1), is_unicode=is_unicode), number)
-        for label, number in lines
-    ]
+    said, unit = "", survey.unit
+    idle = tuple(share.clause for share in survey.shares if not share.alone and share.role is not Role.EXCLUDED)
+    unmet = survey.never_met or idle
+    if unmet:
+        named = ", ".join(unmet[:_NAMED]) + (" …" if len(unmet) > _NAMED else "")
+        said = f"no paper of these {unit}s meets {named}"
+    elif survey.never_met is not None and survey.shares:
+        said = "each condition is met by some paper, but the whole query by none"
+    elif survey.shares:
+        has_exclusion = any(share.role is Role.EXCLUDED for share in survey.shares)
+        each = "clause that must be met" if has_exclusion else "clause"
+        said = f"each {each} is met by some paper, but the whole query by none"
+    said = "; ".join(filter(None, (said, _describe_gain(survey, is_met=not unmet))))
+    return f"{said} (as arXiv counts)" if said and survey.is_asked else said
 
 
-def _label_days(days: Sequence[Day]) -> Iterator[tuple[str, int]]:
-    for is_empty, group in groupby(days, key=lambda day: not day.papers):
-        run = list(group)
-        if is_empty and len(run) >= _WEEK:
-            yield f"{_label(run[0].date)} to {_label(run[-1].date)}", 0
-        else:
-            yield from ((_label(day.date), day.papers) for day in run)
+def _describe_gain(survey: Survey, *, is_met: bool) -> str:
+    """Say what would come without the one clause that keeps most away."""
+    needed = [share for share in survey.shares if share.role is not Role.ALTERNATIVE]
+    best = max(needed, key=lambda share: share.without or 0, default=None)
+    if best is not None and best.without:
+        return f"without {print_share(best)} it would bring {_count(best.without, 'paper')}"
+    is_counted = needed and all(share.without is not None for share in needed)
+    return "leaving out any one clause would bring none either" if is_counted and is_met else ""
 
 
-def _label(day: date) -> str:
-    return f"{day:%a} {day.day:>2} {day:%b}"
-
-
-def _sum_weeks(days: Sequence[Day]) -> dict[date, int]:
-    weeks: dict[date, int] = {}
-    for day in days:
-        monday = day.date - timedelta(days=day.date.weekday())
-        weeks[monday] = weeks.get(monday, 0) + day.papers
-    return weeks
-
-
-def _draw_bar(cells: float, *, is_unicode: bool) -> str:
-    if not cells:
-        return ""
-    if not is_unicode:
-        return "#" * max(1, round(cells))
-    eighths = max(1, round(cells * 8))
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+def print_share(share: Share) -> str:
+    """Return a clause as it stands in its query, an exclusion as one."""
+    return f"ANDNOT {share.clause}" if share.role is Role.EXCLUDED else share.clause

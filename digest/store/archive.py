@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, select, tuple_
 
+from digest.announcements import earliest_mailing, latest_mailing, next_mailing
 from digest.planning.polls import Source
 from digest.store.mailings import find_newest
 from digest.store.paper_rows import read_paper
@@ -35,12 +36,15 @@ class Reach:
         until: when the last complete harvest began (UTC).
         mark: announcement order of the newest paper at the first harvest: what comes behind it is stored.
         newest: announcement order of the newest paper stored.
+        told_from: Eastern date of the first mailing of which it is kept what it brought; what was out at the
+            first harvest is known, but not by mailing.
     """
 
     since: date
     until: datetime
     mark: tuple[int, int]
     newest: tuple[int, int]
+    told_from: date
 
 
 def find_reach(conn: Connection) -> Reach | None:
@@ -59,19 +63,33 @@ def find_reach(conn: Connection) -> Reach | None:
     if cursor is None or cursor.last_complete_at is None or first is None or newest is None:
         return None
     mark = (cursor.mark_month, cursor.mark_number)
-    return Reach(first, cursor.last_complete_at, mark, newest[0].announcement_order)
+    told_from = _find_told_from(conn, cursor.bootstrapped_at or cursor.last_complete_at, mark)
+    return Reach(first, cursor.last_complete_at, mark, newest[0].announcement_order, told_from)
 
 
-def load_announced(conn: Connection, first: date, submitted: datetime) -> Iterator[tuple[date | None, Paper]]:
-    """Yield stored papers in the order of their announcement, each with its mailing as far as that is kept.
+def _find_told_from(conn: Connection, looked_at: datetime, mark: tuple[int, int]) -> date:
+    """Return the first mailing that had not come at all when the first harvest began (see `Reach.told_from`).
 
-    Args:
-        conn: a reading transaction.
-        first: papers of mailings from this Eastern date on.
-        submitted: of papers without a known mailing, those submitted since then (UTC).
+    That is the one last due where arXiv was late with it: nothing was there of what was submitted for it.
     """
-    of_late = or_(papers.c.mailing >= first, papers.c.mailing.is_(None) & (versions.c.published >= submitted))
-    for row in conn.execute(_select_papers().where(of_late).execution_options(yield_per=_BATCH)):
+    order, before = tuple_(papers.c.month, papers.c.number), (mark[0] - (89 if mark[0] % 100 == 1 else 1), 0)
+    newest = (
+        select(func.max(versions.c.published))
+        .join(papers, papers.c.latest_version_id == versions.c.id)
+        .where(papers.c.archive == "", order >= before, order <= mark, versions.c.published <= looked_at)
+    )
+    submitted, due = conn.execute(newest).scalar(), latest_mailing(looked_at)
+    was_late = submitted is not None and earliest_mailing(submitted) < due
+    return due if was_late else next_mailing(looked_at)
+
+
+def load_announced(conn: Connection, first: date, last: date) -> Iterator[tuple[date, Paper]]:
+    """Yield the papers that the mailings of a span of Eastern dates brought, both included, each with its mailing.
+
+    They come in the order of their announcement. What the first harvest found belongs to none.
+    """
+    within = _select_papers().where(papers.c.mailing >= first, papers.c.mailing <= last)
+    for row in conn.execute(within.execution_options(yield_per=_BATCH)):
         yield row.mailing, read_paper(row)
 
 

@@ -19,8 +19,9 @@ from tests.integration.cli.lively import World
 SHOWN = {
     "check": ["check", "cat:cs.PF and abs:GPU OR (ti:the Schrödinger) ANDNOT au:del_maestro"],
     "check-authors": ["check", "Lindquell, Keiko\nMistralund, Wen\nAbrelund, Zoë"],
-    "preview-store": ["preview", "gpu", "--days", "14", "--papers", "2"],
+    "preview-store": ["preview", "gpu", "--days", "11", "--papers", "2"],
     "preview-arxiv": ["preview", "cat:cs.PF ANDNOT ti:latency", "--days", "30", "--papers", "1"],
+    "preview-days": ["preview", "gpu", "--days", "30", "--from", "store", "--papers", "0"],
     "preview-nothing": ["preview", "abs:zebra AND cat:cs.PF", "--days", "7"],
     "diff": ["diff", "cat:cs.PF ANDNOT cat:cs.DC", "cat:cs.PF AND abs:GPU", "--from", "store", "--papers", "2"],
     "explain": ["explain", "gpu", "2611.15012"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
@@ -10,7 +10,7 @@ from digest.announcements import Kind
 from digest.store import Store, archive, cursors, mailings, runs
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
-TUESDAY, WEDNESDAY = date(2026, 11, 17), date(2026, 11, 18)
+TUESDAY, WEDNESDAY, THURSDAY = date(2026, 11, 17), date(2026, 11, 18), date(2026, 11, 19)
 
 
 def harvest(store: Store, *, outcome: str = "complete", since: date = TUESDAY) -> None:
@@ -40,7 +40,29 @@ def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: S
     harvest(store, outcome="failed", since=date(2026, 1, 1))
     harvest(store)
     with store.read() as conn:
-        assert archive.find_reach(conn) == archive.Reach(TUESDAY, NOW, (202611, 2), (202611, 3))
+        assert archive.find_reach(conn) == archive.Reach(
+            TUESDAY, NOW, (202611, 2), (202611, 3), told_from=WEDNESDAY
+        )
+
+
+@pytest.mark.parametrize(
+    ("submitted", "told_from"),
+    [
+        (datetime(2026, 11, 18, 18, 59, tzinfo=UTC), THURSDAY),
+        (datetime(2026, 11, 17, 18, 59, tzinfo=UTC), WEDNESDAY),
+    ],
+    ids=["the mailing was there", "the mailing was late"],
+)
+def test_mailings_are_told_from_the_first_that_was_not_there_at_the_first_harvest(
+    store: Store, submitted: datetime, told_from: date
+) -> None:
+    store_papers(store, [make_paper(1, published=NOW - 9 * DAY), make_paper(2, published=submitted)])
+    store_papers(store, [make_paper(3, published=NOW - timedelta(hours=1))])
+    harvest(store)
+    with store.read() as conn:
+        reach = archive.find_reach(conn)
+    assert reach is not None
+    assert reach.told_from == told_from
 
 
 def test_papers_come_in_the_order_of_their_ids_with_their_mailings_and_latest_texts(store: Store) -> None:
@@ -50,18 +72,20 @@ def test_papers_come_in_the_order_of_their_ids_with_their_mailings_and_latest_te
         mailings.assign_mailings(conn, {keys[1]: TUESDAY, keys[2]: WEDNESDAY, keys[3]: WEDNESDAY})
     store_papers(store, [make_paper(3, version=2, title="Again")], kind=Kind.REPLACEMENT)
     with store.read() as conn:
-        found = list(archive.load_announced(conn, WEDNESDAY, NOW))
+        found = list(archive.load_announced(conn, WEDNESDAY, THURSDAY))
     assert [(mailing, paper.id.number, paper.version) for mailing, paper in found] == [
         (WEDNESDAY, 2, 1),
         (WEDNESDAY, 3, 2),
     ]
 
 
-def test_papers_without_a_mailing_count_by_their_submission(store: Store) -> None:
-    store_papers(store, [make_paper(1, published=NOW - 9 * DAY), make_paper(2, published=NOW - DAY)])
+def test_papers_without_a_mailing_belong_to_none_and_those_of_later_ones_stay_out(store: Store) -> None:
+    stored = store_papers(store, [make_paper(number, published=NOW - DAY) for number in (1, 2, 3)])
+    with store.begin() as conn:
+        mailings.assign_mailings(conn, {stored[1].paper_key: TUESDAY, stored[2].paper_key: WEDNESDAY})
     with store.read() as conn:
-        found = [paper.id.number for _, paper in archive.load_announced(conn, WEDNESDAY, NOW - 2 * DAY)]
-    assert found == [2]
+        found = [(day, paper.id.number) for day, paper in archive.load_announced(conn, TUESDAY, TUESDAY)]
+    assert found == [(TUESDAY, 2)]
 
 
 def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from digest.config import load_config
 from digest.demo.archive import DemoPaper
 from digest.demo.library import make_library
+from digest.pipeline import open_site, run_pass
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
@@ -20,14 +23,27 @@ def _a_desk_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # where a pace is kept without a store
 
 
+@pytest.fixture
+def first_day(empty: World) -> World:
+    """Give an installation whose first look was just taken, in place of one that has lived for a while."""
+    site = open_site(
+        load_config(Path("digest.toml"), empty.environ), empty.clock, owner="test", jitter=lambda: 0.5
+    )
+    try:
+        run_pass(site)
+    finally:
+        site.close()
+    return empty
+
+
 def count_requests(world: World) -> int:
     return len(world.arxiv.requests)
 
 
 def test_a_preview_comes_from_the_store_where_it_reaches_back(world: World, digest: Shell) -> None:
-    said = digest("query", "preview", "gpu", "--days", "14").out
-    assert "10 mailings, Sun 8 Nov to Thu 19 Nov; from what is stored here" in said
-    assert "about 1 paper in 2 mailings, none on 8 of 10; most on Thu 19 Nov: 3" in said
+    said = digest("query", "preview", "gpu", "--days", "11").out
+    assert "9 mailings, Mon 9 Nov to Thu 19 Nov; from what is stored here" in said
+    assert "about 1 paper in 2 mailings, none on 7 of 9; most on Thu 19 Nov: 3" in said
     assert "ti:gpu         2 alone          0 by nothing else" in said
     assert "2611.15012  Tail latency below 10⁻³ s on shared [GPUs]" in said
     assert count_requests(world) == 0
@@ -35,17 +51,125 @@ def test_a_preview_comes_from_the_store_where_it_reaches_back(world: World, dige
 
 def test_a_preview_comes_from_arxiv_where_the_store_does_not_reach(world: World, digest: Shell) -> None:
     said = digest("query", "preview", "abs:GPU ANDNOT ti:latency", "--days", "30")
-    assert "stored are the mailings since Sun 1 Nov (--from store); asking arXiv instead" in said.err
-    assert "30 days, Tue 20 Oct to Wed 18 Nov; from arXiv's search" in said.out
-    assert "days are those of submission (UTC)" in said.out
+    assert "stored is what was submitted since Fri 30 Oct (--from store); asking arXiv instead" in said.err
+    assert "30 days, Tue 20 Oct to Wed 18 Nov, and so far the 2 days since; from arXiv's search" in said.out
+    assert "days are those of first submission (UTC)" in said.out
     assert "as arXiv counts" in said.out
     assert [visit.path for visit in world.arxiv.requests] == ["/api/query"] * 3
 
 
 def test_what_is_stored_is_enough_where_it_is_asked_for(world: World, digest: Shell) -> None:
     said = digest("query", "preview", "gpu", "--from", "store")
-    assert "11 mailings, Thu 5 Nov to Thu 19 Nov" in said.out
+    assert "20 days, Fri 30 Oct to Wed 18 Nov, and so far the 2 days since; from what is stored here" in said.out
+    assert "known by mailing is what came since Mon 9 Nov (--days 11)" in said.out
     assert count_requests(world) == 0
+
+
+@pytest.mark.usefixtures("world")
+def test_the_figure_of_a_day_never_depends_on_how_many_others_are_looked_at(digest: Shell) -> None:
+    figures: dict[tuple[str, str], set[tuple[int, int]]] = {}
+    for days in range(1, 25):
+        said = digest("query", "preview", "NOT cat:cs.PF", "--days", str(days), "--from", "store", "--json").json
+        assert said["unit"] == ("mailing" if days <= 11 else "day")  # nights without a mailing among them
+        assert sum(day["papers"] for day in said["days"]) == said["total"]
+        for day in said["days"]:
+            figures.setdefault((said["unit"], day["date"]), set()).add((day["papers"], day["of"]))
+    assert {key for key, figure in figures.items() if len(figure) > 1} == set()
+    assert len(figures) > 25
+
+
+@pytest.mark.usefixtures("world")
+def test_a_mailing_has_as_many_papers_as_the_ledger_says_and_none_is_shown_from_before_the_first_look(
+    digest: Shell,
+) -> None:
+    ledger = digest("coverage", "--days", "30", "--json").json["mailings"]
+    told = {line["mailing"]: line["new"] for line in ledger if line["new"]}
+    assert {line["new"] for line in ledger if line["state"] == "before the first look"} == {0}
+    said = digest("query", "preview", "cat:cs OR NOT cat:cs", "--days", "11", "--json").json
+    assert {day["date"]: day["of"] for day in said["days"]} == told
+    assert {day["date"]: day["papers"] for day in said["days"]} == told
+    compared = digest("query", "diff", "abs:zebra", "cat:cs OR NOT cat:cs", "--days", "11", "--json").json
+    assert compared["days"] == sorted(told)
+    assert len(compared["gained"]) == sum(told.values())
+
+
+def test_on_the_first_day_papers_are_laid_out_by_submission_and_no_mailing_is_claimed(
+    first_day: World, digest: Shell
+) -> None:
+    asked = count_requests(first_day)
+    said = digest("query", "preview", "cat:cs", "--days", "9", "--json").json
+    assert (said["source"], said["unit"]) == ("store", "day")
+    counted = [day["papers"] for day in said["days"]]
+    submitted = [paper["published"][:10] for paper in said["papers"]]
+    assert counted == [submitted.count(day["date"]) for day in said["days"]]
+    assert sum(count > 0 for count in counted) > 5
+    out = digest("query", "preview", "cat:cs", "--days", "9").out
+    assert "what the first look found is not known by mailing" in out
+    assert "mailings," not in out
+    assert count_requests(first_day) == asked, "all of it was stored"
+    there = digest("query", "preview", "cat:cs", "--days", "9", "--from", "arxiv", "--json").json
+    assert [day["papers"] for day in there["days"]] == counted
+
+
+def test_what_was_submitted_since_the_last_whole_day_and_is_out_is_shown_as_the_beginning_of_its_day(
+    world: World, digest: Shell
+) -> None:
+    world.arxiv.add(_announce(world, "2611.19999", "A GPU for everyone"))
+    said = digest("query", "preview", "gpu", "--from", "arxiv", "--json").json
+    assert "2611.19999" in {paper["id"] for paper in said["papers"]}
+    assert {day["date"]: day["is_whole"] for day in said["days"][-3:]} == {
+        "2026-11-18": True,
+        "2026-11-19": False,
+        "2026-11-20": False,
+    }
+    out = digest("query", "preview", "gpu", "--from", "arxiv").out
+    assert re.search(r"Thu 19 Nov +\d +█+ so far", out)
+    assert "on the 2 days since, 1 paper so far" in out
+
+
+@pytest.mark.usefixtures("world")
+def test_of_a_query_arxiv_has_nothing_for_only_what_it_counted_is_said(digest: Shell) -> None:
+    text = "cat:cs.PF AND abs:GPU AND ti:stopwatch"
+    said = digest("query", "preview", text, "--from", "arxiv", "--json").json
+    without = {share["clause"]: share["without"] for share in said["clauses"]}
+    rests = {
+        "cat:cs.PF": "abs:GPU AND ti:stopwatch",
+        "abs:gpu": "cat:cs.PF AND ti:stopwatch",
+        "ti:stopwatch": "cat:cs.PF AND abs:GPU",
+    }
+    assert without == {
+        clause: digest("query", "preview", rest, "--from", "arxiv", "--json").json["total"]
+        for clause, rest in rests.items()
+    }
+    assert said["never_met"] is None
+    assert said["why_none"] == (
+        "each clause is met by some paper, but the whole query by none; "
+        "without ti:stopwatch it would bring 2 papers (as arXiv counts)"
+    )
+
+
+@pytest.mark.usefixtures("world")
+def test_a_query_may_come_from_a_file(digest: Shell, tmp_path: Path) -> None:
+    text, bib = tmp_path / "query.txt", tmp_path / "own.bib"
+    text.write_text("cat:cs.PF AND abs:GPU\n", encoding="utf-8")
+    bib.write_text("@article{a, author = {Solvane, Ingrith and Tarnwater, Imke}}", encoding="utf-8")
+    typed = digest("query", "preview", "cat:cs.PF AND abs:GPU", "--from", "store", "--json").json
+    assert digest("query", "preview", "--file", str(text), "--from", "store", "--json").json == typed
+    assert (
+        "Solvane, Ingrith" in digest("query", "preview", "--file", str(bib), "--days", "7", "--json").json["query"]
+    )
+    assert "0 lost" in digest("query", "diff", "abs:zebra", "--file", str(bib), "--from", "store").out
+    assert "takes a query, or --file" in digest("query", "preview", expect=2).err
+    assert "takes a query, or --file" in digest("query", "diff", "gpu", "perf", "--file", str(bib), expect=2).err
+
+
+@pytest.mark.usefixtures("world")
+def test_of_a_long_query_the_heading_has_the_beginning_and_how_long_it_is(digest: Shell) -> None:
+    text = " OR ".join(f"ti:word{number}" for number in range(300))
+    heading = digest("query", "preview", text, "--days", "7").lines[0]
+    assert heading.startswith("ti:word0 OR ti:word1")
+    assert heading.endswith("… (300 conditions)")
+    assert len(heading) < 330
 
 
 @pytest.mark.usefixtures("world")
@@ -128,7 +252,7 @@ def test_nothing_has_to_be_installed_for_any_of_it(
     monkeypatch.setenv("DIGEST_ARXIV_RSS_URL", world.arxiv.rss_url)
     monkeypatch.setenv("DIGEST_SLACK_URL", world.slack.url)
     assert "6 papers gained" in digest("query", "diff", "cat:cs.PF AND abs:GPU", "cat:cs.PF").out
-    assert digest("query", "preview", "cat:cs.PF", "--json").json["total"] == 7
+    assert digest("query", "preview", "cat:cs.PF", "--json").json["total"] == 8
     assert digest("query", "explain", "cat:cs.PF", "2611.15012", "--json").json["matches"] is True
     assert digest("query", "audit", "cat:cs.PF", "--json").json["is_clean"] is True
     assert "nothing is stored here" in digest("query", "preview", "cat:cs.PF", "--from", "store", expect=2).err
@@ -148,15 +272,18 @@ def test_a_paper_nobody_knows_is_named(digest: Shell) -> None:
 
 def test_an_arxiv_that_cannot_be_reached_is_the_outside_worlds_fault(world: World, digest: Shell) -> None:
     world.edit_config(f'api_url = "{world.arxiv.url}/api/query"', 'api_url = "http://127.0.0.1:1/api/query"')
-    for arguments in (
-        ["preview", "gpu", "--from", "arxiv"],
-        ["diff", "gpu", "perf", "--from", "arxiv"],
-        ["explain", "gpu", "2601.00001"],
-        ["audit", "gpu"],
+    for arguments, hint in (
+        (["preview", "gpu"], "`--from store` shows what is stored here of these days: Fri 30 Oct to Fri 20 Nov."),
+        (["preview", "gpu", "--from", "arxiv"], "`--from store` shows"),
+        (["diff", "gpu", "perf", "--from", "arxiv"], "`--from store` shows"),
+        (["explain", "gpu", "2601.00001"], "`digest demo` shows"),
+        (["audit", "gpu"], "`digest demo` shows"),
     ):
         said = digest("query", *arguments, expect=4)
         assert "arXiv can't be reached from here" in said.err
-        assert "digest demo" in said.err
+        assert said.err.count("no answer from arXiv; asking again …") == 2
+        assert hint in said.err
+    assert "20 days" in digest("query", "preview", "gpu", "--from", "store").out
 
 
 def test_a_database_of_another_release_is_left_alone(world: World, digest: Shell) -> None:

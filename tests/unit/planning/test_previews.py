@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -10,16 +11,16 @@ from hypothesis import strategies as st
 
 from digest.papers import Paper
 from digest.planning.previews import (
+    MOST_CONDITIONS,
     Day,
     Role,
     Share,
+    Span,
     Survey,
     Unit,
     describe_nothing,
     describe_volume,
-    draw_chart,
     list_submission_days,
-    place_papers,
     survey_everything,
     survey_found,
 )
@@ -43,6 +44,10 @@ def gather(*papers: tuple[date, str, str]) -> list[tuple[date, Paper]]:
     ]
 
 
+def make_span(*days: date, unit: Unit = Unit.MAILING) -> Span:
+    return Span(unit, days)
+
+
 PAPERS = gather(
     (TUESDAY, "cs.PF", "On a GPU."),
     (TUESDAY, "cs.PF", "On paper."),
@@ -52,35 +57,37 @@ PAPERS = gather(
 
 
 def test_papers_are_counted_by_mailing_and_the_newest_comes_first() -> None:
-    survey = survey_everything(parse_query("abs:GPU"), [TUESDAY, WEDNESDAY], PAPERS)
+    survey = survey_everything(parse_query("abs:GPU"), make_span(TUESDAY, WEDNESDAY), PAPERS)
     assert survey.days == (Day(TUESDAY, 1, 2), Day(WEDNESDAY, 2, 2))
     assert [paper.id.number for paper in survey.papers] == [4, 3, 1]
 
 
 def test_a_mailing_that_brought_nobody_anything_is_none() -> None:
-    survey = survey_everything(parse_query("abs:GPU"), [TUESDAY, WEDNESDAY, THURSDAY], PAPERS)
+    survey = survey_everything(parse_query("abs:GPU"), make_span(TUESDAY, WEDNESDAY, THURSDAY), PAPERS)
     assert [day.date for day in survey.days] == [TUESDAY, WEDNESDAY]
 
 
 def test_papers_of_other_days_do_not_count() -> None:
-    survey = survey_everything(parse_query("abs:GPU AND cat:cs.PF"), [TUESDAY], PAPERS)
+    survey = survey_everything(parse_query("abs:GPU AND cat:cs.PF"), make_span(TUESDAY), PAPERS)
     assert len(survey.papers) == 1
     assert survey.shares[0].alone == 1
 
 
 def test_each_required_clause_says_what_it_lets_through_and_what_there_were_without_it() -> None:
-    survey = survey_everything(parse_query("cat:cs.PF AND abs:GPU"), [TUESDAY, WEDNESDAY], PAPERS)
+    survey = survey_everything(parse_query("cat:cs.PF AND abs:GPU"), make_span(TUESDAY, WEDNESDAY), PAPERS)
     assert survey.shares == (Share("cat:cs.PF", Role.REQUIRED, 3, 3), Share("abs:gpu", Role.REQUIRED, 3, 3))
 
 
 def test_an_exclusion_says_how_many_have_it_and_what_there_were_without_it() -> None:
-    survey = survey_everything(parse_query("abs:GPU ANDNOT abs:theory"), [TUESDAY, WEDNESDAY], PAPERS)
+    survey = survey_everything(parse_query("abs:GPU ANDNOT abs:theory"), make_span(TUESDAY, WEDNESDAY), PAPERS)
     assert len(survey.papers) == 2
     assert survey.shares[1] == Share("abs:theory", Role.EXCLUDED, 1, 3)
 
 
 def test_an_alternative_says_what_it_alone_brings() -> None:
-    survey = survey_everything(parse_query("abs:theory OR abs:paper OR abs:GPU"), [TUESDAY, WEDNESDAY], PAPERS)
+    survey = survey_everything(
+        parse_query("abs:theory OR abs:paper OR abs:GPU"), make_span(TUESDAY, WEDNESDAY), PAPERS
+    )
     assert [(share.alone, len(survey.papers) - (share.without or 0)) for share in survey.shares] == [
         (1, 0),
         (1, 1),
@@ -89,12 +96,12 @@ def test_an_alternative_says_what_it_alone_brings() -> None:
 
 
 def test_a_query_of_one_clause_has_no_shares() -> None:
-    assert survey_everything(parse_query("abs:GPU"), [TUESDAY], PAPERS).shares == ()
+    assert survey_everything(parse_query("abs:GPU"), make_span(TUESDAY), PAPERS).shares == ()
 
 
 @given(st.sampled_from(["abs:GPU AND cat:cs.PF", "abs:GPU OR cat:cs.LG", "cat:cs.PF ANDNOT abs:theory"]))
 def test_leaving_a_clause_out_of_an_and_brings_no_fewer_and_out_of_an_or_no_more(text: str) -> None:
-    survey = survey_everything(parse_query(text), [TUESDAY, WEDNESDAY], PAPERS)
+    survey = survey_everything(parse_query(text), make_span(TUESDAY, WEDNESDAY), PAPERS)
     for share in survey.shares:
         assert share.without is not None
         if share.role is Role.ALTERNATIVE:
@@ -104,7 +111,7 @@ def test_leaving_a_clause_out_of_an_and_brings_no_fewer_and_out_of_an_or_no_more
 
 
 def test_conditions_no_paper_meets_are_named() -> None:
-    survey = survey_everything(parse_query("cat:cs.PF AND (abs:zebra OR abs:okapi)"), [TUESDAY], PAPERS)
+    survey = survey_everything(parse_query("cat:cs.PF AND (abs:zebra OR abs:okapi)"), make_span(TUESDAY), PAPERS)
     assert survey.never_met == ("abs:zebra", "abs:okapi")
     assert describe_nothing(survey) == (
         "no paper of these mailings meets abs:zebra, abs:okapi; "
@@ -113,24 +120,95 @@ def test_conditions_no_paper_meets_are_named() -> None:
 
 
 def test_conditions_that_are_met_but_never_together_name_the_narrowest() -> None:
-    survey = survey_everything(parse_query("cat:cs.LG AND abs:theory"), [TUESDAY, WEDNESDAY], PAPERS)
+    survey = survey_everything(parse_query("cat:cs.LG AND abs:theory"), make_span(TUESDAY, WEDNESDAY), PAPERS)
     assert describe_nothing(survey) == (
-        "each condition is met by some paper, but never all by one; without cat:cs.LG it would bring 1 paper"
+        "each condition is met by some paper, but the whole query by none; "
+        "without cat:cs.LG it would bring 1 paper"
     )
 
 
 def test_an_exclusion_that_leaves_nothing_is_named_as_one() -> None:
-    survey = survey_everything(parse_query("abs:GPU ANDNOT cat:cs"), [TUESDAY, WEDNESDAY], PAPERS)
+    survey = survey_everything(parse_query("abs:GPU ANDNOT cat:cs"), make_span(TUESDAY, WEDNESDAY), PAPERS)
     assert describe_nothing(survey).endswith("without ANDNOT cat:cs it would bring 3 papers")
 
 
+def test_a_query_that_needs_more_than_one_change_says_so_where_that_was_counted() -> None:
+    text = "abs:paper AND abs:theory AND cat:cs.LG"
+    survey = survey_everything(parse_query(text), make_span(TUESDAY, WEDNESDAY), PAPERS)
+    assert [share.without for share in survey.shares] == [0, 0, 0]
+    assert describe_nothing(survey) == (
+        "each condition is met by some paper, but the whole query by none; "
+        "leaving out any one clause would bring none either"
+    )
+
+
+def test_where_no_paper_was_looked_at_no_condition_is_said_to_be_met() -> None:
+    survey = survey_everything(parse_query("abs:GPU AND cat:cs.PF"), make_span(THURSDAY), PAPERS)
+    assert survey.never_met is None
+    assert "is met by some" not in describe_nothing(survey)
+
+
+def test_of_conditions_too_many_to_be_counted_none_is_said_to_be_met() -> None:
+    many = " OR ".join(f"abs:zebra{number}" for number in range(MOST_CONDITIONS + 1))
+    survey = survey_everything(parse_query(f"({many}) AND cat:cs.PF"), make_span(TUESDAY), PAPERS)
+    assert survey.never_met is None
+    assert "each" not in describe_nothing(survey)
+    assert describe_nothing(survey).endswith("it would bring 2 papers")
+
+
+def ask(*shares: Share) -> Survey:
+    """Return what arXiv said of a query that has no papers."""
+    return survey_found(make_span(WEDNESDAY, unit=Unit.DAY), [], shares)
+
+
+def test_of_what_arxiv_counted_only_that_is_said() -> None:
+    met = [Share(clause, Role.REQUIRED, 10) for clause in ("cat:cs.PF", "abs:performance", "abs:gpu")]
+    assert describe_nothing(ask(*met)) == (
+        "each clause is met by some paper, but the whole query by none (as arXiv counts)"
+    )
+
+
+def test_what_arxiv_has_without_a_clause_is_said_where_it_was_asked() -> None:
+    shares = [Share("cat:cs.PF", Role.REQUIRED, 10, 0), Share("abs:gpu", Role.REQUIRED, 10, 9)]
+    assert describe_nothing(ask(*shares)) == (
+        "each clause is met by some paper, but the whole query by none; "
+        "without abs:gpu it would bring 9 papers (as arXiv counts)"
+    )
+
+
+def test_a_clause_that_no_paper_of_arxiv_meets_is_the_reason() -> None:
+    shares = [Share("cat:cs.PF", Role.REQUIRED, 10), Share("abs:zebra", Role.REQUIRED, 0)]
+    assert describe_nothing(ask(*shares)) == "no paper of these days meets abs:zebra (as arXiv counts)"
+
+
+def test_an_exclusion_nobody_meets_is_no_reason() -> None:
+    shares = [Share("a", Role.REQUIRED, 10), Share("b", Role.REQUIRED, 10), Share("c", Role.EXCLUDED, 0)]
+    assert describe_nothing(ask(*shares)).startswith("each clause that must be met is met by some paper")
+
+
+def test_where_nothing_was_counted_no_reason_is_given() -> None:
+    assert describe_nothing(ask()) == ""
+
+
 def test_what_arxiv_found_is_counted_by_the_day_of_submission() -> None:
-    days = [WEDNESDAY, THURSDAY]
+    span = Span(Unit.DAY, (WEDNESDAY,), (THURSDAY,))
     late = make_paper(published=datetime(2026, 11, 18, 23, 59, tzinfo=UTC))
     other = make_paper(published=datetime(2026, 11, 20, 1, 0, tzinfo=UTC))
-    survey = survey_found(days, [late, other], [Share("abs:gpu", Role.REQUIRED, 7)])
-    assert survey.days == (Day(WEDNESDAY, 1), Day(THURSDAY, 0))
+    survey = survey_found(span, [late, other], [Share("abs:gpu", Role.REQUIRED, 7)])
+    assert survey.days == (Day(WEDNESDAY, 1), Day(THURSDAY, 0, is_whole=False))
     assert survey.unit is Unit.DAY
+
+
+def test_a_day_of_submission_without_any_paper_is_shown_all_the_same() -> None:
+    survey = survey_everything(parse_query("abs:GPU"), make_span(WEDNESDAY, THURSDAY, unit=Unit.DAY), PAPERS)
+    assert survey.days == (Day(WEDNESDAY, 2, 2), Day(THURSDAY, 0, 0))
+
+
+@given(st.sets(st.sampled_from([TUESDAY, WEDNESDAY, THURSDAY]), min_size=1), st.sampled_from(list(Unit)))
+def test_the_figure_of_a_day_is_the_same_whatever_others_are_looked_at(days: set[date], unit: Unit) -> None:
+    whole = survey_everything(parse_query("abs:GPU"), make_span(TUESDAY, WEDNESDAY, THURSDAY, unit=unit), PAPERS)
+    part = survey_everything(parse_query("abs:GPU"), make_span(*sorted(days), unit=unit), PAPERS)
+    assert set(part.days) == {day for day in whole.days if day.date in days}
 
 
 @pytest.mark.parametrize(
@@ -155,69 +233,31 @@ def test_the_volume_of_submissions_is_said_by_the_day() -> None:
     assert describe_volume(make_days(2, 2, unit=Unit.DAY)).startswith("about 2 papers a day")
 
 
-def test_bars_are_as_long_as_their_numbers() -> None:
-    bars = draw_chart(make_days(0, 1, 3, 10).days, width=20, is_unicode=True)
-    assert [(bar.label, bar.number, bar.bar) for bar in bars] == [
-        ("Sun  1 Nov", 0, ""),
-        ("Mon  2 Nov", 1, "██"),
-        ("Tue  3 Nov", 3, "██████"),
-        ("Wed  4 Nov", 10, "█" * 20),
-    ]
+def test_days_that_are_only_begun_are_no_part_of_the_rate_and_said_apart() -> None:
+    days = (Day(TUESDAY, 2), Day(WEDNESDAY, 4), Day(THURSDAY, 1, is_whole=False))
+    survey = Survey(Unit.DAY, days, tuple(make_paper() for _ in range(7)))
+    assert describe_volume(survey) == (
+        "about 3 papers a day, some on each of 2; most on Wed 18 Nov: 4; on the 1 day since, 1 paper so far"
+    )
 
 
-def test_a_terminal_without_blocks_gets_plain_signs() -> None:
-    bars = draw_chart(make_days(1, 40, 3).days, width=20, is_unicode=False)
-    assert [bar.bar for bar in bars] == ["#", "#" * 20, "##"]
-
-
-def test_many_days_become_weeks() -> None:
-    bars = draw_chart(make_days(*([1] * 60)).days, width=20, is_unicode=True)
-    assert [bar.label for bar in bars[:2]] == ["week of 26 Oct", "week of  2 Nov"]
-    assert sum(bar.number for bar in bars) == 60
-
-
-def test_a_long_run_of_empty_days_has_one_line() -> None:
-    bars = draw_chart(make_days(1, *([0] * 10), 2).days, width=20, is_unicode=True)
-    assert [bar.label.rstrip() for bar in bars] == ["Sun  1 Nov", "Mon  2 Nov to Wed 11 Nov", "Thu 12 Nov"]
-
-
-@given(st.lists(st.integers(0, 500), max_size=80), st.integers(1, 60))
-def test_no_bar_is_wider_than_asked_and_none_of_a_paper_is_empty(counts: list[int], width: int) -> None:
-    for bar in draw_chart(_days(counts), width=width, is_unicode=True):
-        assert len(bar.bar) <= width
-        assert bool(bar.bar) == bool(bar.number)
-
-
-def _days(counts: list[int]) -> tuple[Day, ...]:
-    return tuple(Day(date(2026, 1, 1) + timedelta(days=number), count) for number, count in enumerate(counts))
-
-
-def test_only_days_whose_submissions_were_due_are_looked_at() -> None:
+def test_the_last_days_are_begun_until_all_their_submissions_were_due() -> None:
     friday_morning = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
-    assert list_submission_days(friday_morning, 2) == [TUESDAY, WEDNESDAY]
+    span = list_submission_days(friday_morning, 2)
+    assert span == Span(Unit.DAY, (TUESDAY, WEDNESDAY), (THURSDAY, date(2026, 11, 20)))
 
 
 def test_a_weekend_is_due_with_the_mailing_of_monday() -> None:
-    assert list_submission_days(datetime(2026, 11, 23, 8, 0, tzinfo=UTC), 1) == [date(2026, 11, 19)]
-    assert list_submission_days(datetime(2026, 11, 24, 8, 0, tzinfo=UTC), 1) == [date(2026, 11, 22)]
+    monday = list_submission_days(datetime(2026, 11, 23, 8, 0, tzinfo=UTC), 1)
+    assert (monday.whole, len(monday.begun)) == ((THURSDAY,), 4)
+    tuesday = list_submission_days(datetime(2026, 11, 24, 8, 0, tzinfo=UTC), 1)
+    assert (tuesday.whole, len(tuesday.begun)) == ((date(2026, 11, 22),), 2)
 
 
-def test_papers_of_the_first_look_are_placed_by_their_ids_and_dates() -> None:
-    evening = datetime(2026, 11, 17, 15, 0, tzinfo=UTC)
-    before = [make_paper(f"2611.{number:05}", published=evening) for number in range(1, 9)]
-    after = [make_paper(f"2611.{number:05}", published=evening + timedelta(days=1)) for number in range(9, 17)]
-    placed = dict.fromkeys((TUESDAY, WEDNESDAY), 0)
-    for day, _ in place_papers([(None, paper) for paper in (*before, *after)], [TUESDAY, WEDNESDAY]):
-        placed[day] += 1
-    assert placed == {TUESDAY: 8, WEDNESDAY: 8}
-
-
-def test_old_papers_that_were_only_touched_belong_to_no_mailing() -> None:
-    old = make_paper("2603.00001", published=datetime(2026, 3, 1, tzinfo=UTC))
-    new = make_paper("2611.00001", published=datetime(2026, 11, 17, 15, 0, tzinfo=UTC))
-    assert [paper for _, paper in place_papers([(None, old), (None, new)], [TUESDAY])] == [new]
-
-
-def test_a_mailing_that_is_kept_is_believed() -> None:
-    paper = make_paper(published=datetime(2026, 9, 1, tzinfo=UTC))
-    assert list(place_papers([(TUESDAY, paper)], [TUESDAY])) == [(TUESDAY, paper)]
+@given(st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)), st.integers(1, 40))  # noqa: DTZ001 - made UTC below
+def test_days_of_submission_follow_each_other_up_to_today(now: datetime, days: int) -> None:
+    now = now.replace(tzinfo=UTC)
+    span = list_submission_days(now, days)
+    assert len(span.whole) == days
+    assert span.dates[-1] == now.date()
+    assert all(after - before == timedelta(days=1) for before, after in pairwise(span.dates))
