@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from digest.query.tokens import CURLY_QUOTES
 from digest.query.tree import And, Condition, Node, Not, Or, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_NEEDS_NO_QUOTES = re.compile(r"[^\s()\"*?]+")
+_NEEDS_NO_QUOTES = re.compile(rf"[^\s()\"*?{CURLY_QUOTES}]+")
 
 
 def print_condition(condition: Condition) -> str:

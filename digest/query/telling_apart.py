@@ -66,8 +66,8 @@ def tell_apart(
     narrowings = []
     for namesake in people:
         name = _name_fully(person, namesake)
-        ids = [paper.id for paper in namesake.papers]
-        mine = [everybodys[id_] for id_ in ids]
+        ids = {paper.id for paper in namesake.papers}
+        mine = [everybodys[paper.id] for paper in namesake.papers]
         others = [paper for id_, paper in everybodys.items() if id_ not in ids]
         wrong = [paper for paper in others if matches(name, paper)]
         tree = narrow(name, _choose(namesake, mine, wrong) if wrong else [])

@@ -88,24 +88,24 @@ _LIKELY_MEANT = {
     "date": Prefix.SUBMITTED,
 }
 
-_CURLY = "“”„‟«»"
+CURLY_QUOTES = "“”„‟«»"
 """Quotation marks that word processors and web pages put for ": read as these wherever one may stand."""
 
-_END = rf"\s\x00-\x1f\x7f()\"{_CURLY}"
+_END = rf"\s\x00-\x1f\x7f()\"{CURLY_QUOTES}"
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f]*")
 _BARE = re.compile(rf"[^{_END}]+")
 _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
 _PREFIX = re.compile(r"([A-Za-z_]+):")
-_QUOTED = re.compile(rf'"([^"]*)"|[{_CURLY}]([^"{_CURLY}]*)["{_CURLY}]')
-_OPENING = re.compile(rf'["{_CURLY}]')
-_FULL_NAME = re.compile(rf'["{_CURLY}][^"{_CURLY}]*\w\s+\w|[^\s()]*[,_]')
+_QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
+_OPENING = re.compile(rf'["{CURLY_QUOTES}]')
+_FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
 _WEB = ("http", "https", "ftp")
 _OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 
 
-_CURLY_READ = f'{" ".join(_CURLY)} are read as ", which arXiv itself takes for no quotation marks'
+_CURLY_READ = f'{" ".join(CURLY_QUOTES)} are read as ", which arXiv itself takes for no quotation marks'
 
 
 class Scanner:

@@ -208,6 +208,7 @@ PIECES = st.sampled_from(
         ),
         *("ti:", "AU:", "cat:cs.PF ", "cat:cs ", "cat:zz ", "id:2603.10026 ", "smith_j ", "Schrödinger "),
         "submittedDate:[2020 TO 2021] ",
+        *("Keiko Lindquell", "Smith, J.", "; ", ", ", " and ", "“", "C++ ", "lat*"),
     )
 )
 
