@@ -124,7 +124,7 @@ def test_what_was_submitted_since_the_last_whole_day_and_is_out_is_shown_as_the_
     }
     out = digest("query", "preview", "gpu", "--from", "arxiv").out
     assert re.search(r"Thu 19 Nov +\d +█+ so far", out)
-    assert "on the 2 days since, 1 paper so far" in out
+    assert "on the 2 days since, 3 papers so far" in out
 
 
 @pytest.mark.usefixtures("world")
