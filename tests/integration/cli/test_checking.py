@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from digest.announcements import Kind
+from digest.comparing import Change
+from digest.store import papers as paper_store
 from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import NOW, World
+from tests.unit.made_up import make_paper
 
 SAME = "its own search would read this the same way"
 LIBRARY = """\
@@ -83,6 +88,18 @@ def test_words_that_arxiv_is_asked_for_besides_a_beginning_are_accounted_for(dig
         "                (transf* is held against stems there; transful brings words with shorter ones)",
     ]
     assert "held against stems" not in digest("query", "check", "co:transf* OR abs:superv*").out
+
+
+def test_a_long_title_is_explained_within_the_width_of_a_terminal(digest: Shell, world: World) -> None:
+    title = " ".join(f"word{number}" for number in range(40))
+    store = world.open_store()
+    with store.begin() as conn:
+        change = Change(Kind.NEW, make_paper("2611.20001", title=title))
+        paper_store.save_changes(conn, [change], run_id=1, at=NOW)
+    store.close()
+    head = digest("query", "explain", "ti:word0", "2611.20001").out.partition("matches")[0]
+    assert " ".join(head.split()) == f"2611.20001v1 {title}"
+    assert max(map(len, head.splitlines())) <= 100
 
 
 def test_no_word_is_said_twice_of_how_arxiv_reads(digest: Shell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,27 @@ def test_what_is_no_full_name_or_category_is_refused(digest: Shell, arguments: t
     assert digest("query", "author", *arguments, expect=2).err.startswith("error: ")
 
 
+def test_however_many_forms_a_name_has_no_line_is_wider_than_a_terminal(digest: Shell, world: World) -> None:
+    names = [f"Keiko {letter}. Ostrevold" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
+    save_papers(world, [((name,), ("cs.PF",)) for name in names])
+    said = digest("query", "author", "Keiko Ostrevold")
+    met = " ".join(said.out.partition("\n\n")[0].split())
+    assert met.endswith(f" met as {' · '.join(f'{name} 1' for name in names)}")
+    assert max(map(len, said.lines)) <= 100
+
+
+def save_papers(world: World, written: Sequence[tuple[Sequence[str], Sequence[str]]]) -> None:
+    """Store made-up papers from their authors and categories, in the order of their ids."""
+    papers = [
+        make_paper(f"2611.2{number:04d}", title=f"Made-up paper {number}", authors=authors, categories=categories)
+        for number, (authors, categories) in enumerate(written, 1)
+    ]
+    store = world.open_store()
+    with store.begin() as conn:
+        paper_store.save_changes(conn, [Change(Kind.NEW, paper) for paper in papers], run_id=1, at=NOW)
+    store.close()
+
+
 def test_a_name_in_a_script_without_blanks_is_told_from_no_name(digest: Shell) -> None:
     said = digest("query", "author", "王伟", expect=2).err
     assert "no blank between given and last name" in said
@@ -122,13 +144,6 @@ ostrevold = 'author:"keiko m ostrevold" AND cat:cs.PF'
 
 
 def test_several_people_of_one_name_are_told_apart(digest: Shell, world: World) -> None:
-    papers = [
-        make_paper(f"2611.2{number:04d}", title=f"Made-up paper {number}", authors=authors, categories=categories)
-        for number, (authors, categories) in enumerate(NAMESAKES, 1)
-    ]
-    store = world.open_store()
-    with store.begin() as conn:
-        paper_store.save_changes(conn, [Change(Kind.NEW, paper) for paper in papers], run_id=1, at=NOW)
-    store.close()
+    save_papers(world, NAMESAKES)
     assert digest("query", "author", "K. Ostrevold").out == SCREEN
     assert digest("query", "author", "K. Ostrevold", "--all").out.count("to follow") == 3
