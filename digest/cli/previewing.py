@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DAYS = 30
 _MOST_CLAUSES = 12
 _BAR = 40
-_LONGEST_HEADING = 300
+_LONGEST_HEADING = 160
 _WIDEST = 98
 
 days_option = click.option(

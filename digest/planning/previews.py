@@ -306,20 +306,19 @@ def describe_nothing(survey: Survey) -> str:
 
     A condition or clause may be met by nobody, or there is a clause without which papers would come.
     """
-    said, unit = "", survey.unit
+    said, unit, by = "", survey.unit, " (as arXiv counts)" if survey.is_asked else ""
     idle = tuple(share.clause for share in survey.shares if not share.alone and share.role is not Role.EXCLUDED)
     unmet = survey.never_met or idle
     if unmet:
         named = ", ".join(unmet[:_NAMED]) + (" …" if len(unmet) > _NAMED else "")
-        said = f"no paper of these {unit}s meets {named}"
+        said = f"no paper of these {unit}s meets {named}{by}"
     elif survey.never_met is not None and survey.shares:
         said = "each condition is met by some paper, but the whole query by none"
     elif survey.shares:
         has_exclusion = any(share.role is Role.EXCLUDED for share in survey.shares)
         each = "clause that must be met" if has_exclusion else "clause"
-        said = f"each {each} is met by some paper, but the whole query by none"
-    said = "; ".join(filter(None, (said, _describe_gain(survey, is_met=not unmet))))
-    return f"{said} (as arXiv counts)" if said and survey.is_asked else said
+        said = f"each {each} is met by some paper{by}, but the whole query by none"
+    return "; ".join(filter(None, (said, _describe_gain(survey, is_met=not unmet))))
 
 
 def _describe_gain(survey: Survey, *, is_met: bool) -> str:
@@ -327,7 +326,8 @@ def _describe_gain(survey: Survey, *, is_met: bool) -> str:
     needed = [share for share in survey.shares if share.role is not Role.ALTERNATIVE]
     best = max(needed, key=lambda share: share.without or 0, default=None)
     if best is not None and best.without:
-        return f"without {print_share(best)} it would bring {_count(best.without, 'paper')}"
+        has = "arXiv has" if survey.is_asked else "it would bring"
+        return f"without {print_share(best)} {has} {_count(best.without, 'paper')}"
     is_counted = needed and all(share.without is not None for share in needed)
     return "leaving out any one clause would bring none either" if is_counted and is_met else ""
 
