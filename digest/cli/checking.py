@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.telling import json_option, print_json
-from digest.errors import ConfigurationError, UsageError
+from digest.cli.workbench import file_option, opened_workbench, read_written
+from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,19 +28,14 @@ _LEAD = 24
 
 @click.command()
 @click.argument("text", metavar="[QUERY]", required=False)
-@click.option(
-    "--file",
-    "path",
-    metavar="FILE",
-    help="Read the query from a file, - for standard input; of a .bib file its authors become one.",
-)
+@file_option
 @json_option
 @click.pass_context
 def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bool) -> None:
     """Say how QUERY is read, what arXiv is asked, what to look out for.
 
-    QUERY is a saved query's name, a query, an address of an arXiv search, or a list of authors. Where arXiv
-    itself would read the same text otherwise, both readings stand side by side.
+    QUERY is a saved query's name, a query, an address of an arXiv search, or a list of authors or of
+    papers. Where arXiv itself would read the same text otherwise, both readings stand side by side.
 
     \b
     digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
@@ -47,7 +43,7 @@ def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bo
     """  # noqa: D301 - click reads the backspace, which must be one
     from digest.query import lint_query, parse_query, read_as_arxiv  # noqa: PLC0415 - the stack is loaded by what needs it
 
-    written, library = _read_text(text, path)
+    written, library = read_written(text, path, "check")
     saved, daily_papers, now = _look_around(ctx)
     query = parse_query(saved.get(written, written))
     notes = lint_query(query, now=now, daily_papers=daily_papers)
@@ -60,35 +56,8 @@ def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bo
     _print(query, notes, theirs, is_ours=library is not None)
 
 
-def _read_text(text: str | None, path: str | None) -> tuple[str, Bibliography | None]:
-    """Return the query's text, from the command line or from a file, and what was read of a `.bib` file.
-
-    Raises:
-        UsageError: there is none, or both, or the file can't be read.
-    """
-    from digest.query.pasting import read_bibliography  # noqa: PLC0415 - the same
-
-    if (text is None) == (path is None):
-        raise UsageError(
-            "check takes a query, or --file with one", hint='digest query check "cat:cs.PF AND abs:GPU"'
-        )
-    if path is None:
-        return text or "", None
-    try:
-        with click.open_file(path, encoding="utf-8-sig") as file:
-            content = str(file.read())
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"{path} can't be read: {why}") from error
-    if not path.lower().endswith(".bib"):
-        return content.strip(), None
-    library = read_bibliography(content)
-    return library.query, library
-
-
 def _look_around(ctx: click.Context) -> tuple[Mapping[str, str], Mapping[str, float], datetime | None]:
     """Return the saved queries, how many papers a day each category has, and the time, as far as there are any."""
-    from digest.cli.workbench import opened_workbench  # noqa: PLC0415 - the same
     from digest.pipeline.previewing import count_daily_papers  # noqa: PLC0415 - the same
 
     try:

@@ -43,6 +43,13 @@ def test_of_a_bib_file_it_is_told_what_was_read_and_what_was_not(digest: Shell, 
     ]
 
 
+@pytest.mark.usefixtures("world")
+def test_a_comparison_says_on_the_side_what_of_a_bib_file_cannot_be_read(digest: Shell, library: Path) -> None:
+    said = digest("query", "diff", "gpu", "--file", str(library), "--from", "store")
+    assert "note: @misc{broken, …} on line 4 can't be read: its author is never closed\n" in said.err
+    assert "broken" not in said.out
+
+
 def test_the_same_of_a_bib_file_as_json(digest: Shell, library: Path) -> None:
     assert digest("query", "check", "--file", str(library), "--json").json["library"] == {
         "entries": 4,
