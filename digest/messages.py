@@ -29,7 +29,7 @@ class Coverage:
         mailing: Eastern date of the newest mailing looked for; None before the first run.
         is_complete: every paper of that mailing has been seen, as far as the source can tell.
         looked_at: papers that run compared.
-        matched: papers of this digest.
+        matched: papers of this digest; None for a first look, whose papers are older than that mailing.
         checked_at: when the looking ended (UTC).
         source: "harvest" or "query".
         failure: what went wrong with the last look, "" where nothing did.
@@ -43,7 +43,7 @@ class Coverage:
     mailing: date | None
     is_complete: bool
     looked_at: int
-    matched: int
+    matched: int | None
     checked_at: datetime | None
     source: str
     failure: str = ""

@@ -101,9 +101,12 @@ def _attempt(site: Site, report: PlanReport, due: DueSubscription, step: Callabl
 def _plan_first_look(site: Site, report: PlanReport, due: DueSubscription) -> None:
     with site.store.begin() as conn:
         pending = _load_pending(conn, due)
-        rows = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]  # news waits for its own turn
-        if rows:
-            slot = f"run:{rows[-1].match_run_id}"
+        looks = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]
+        if looks:
+            # A reader's very first digest has the news too: their own turn may be days away, and news waits for
+            # it only where there were digests before.
+            rows = looks if due.last_slot or not _is_first(conn, due) else pending
+            slot = f"run:{looks[-1].match_run_id}"
             _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
 
 
@@ -125,6 +128,10 @@ def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: t
         else:
             report.quiet.append(due.subscription.name)
         subscription_store.set_next_due(conn, due.id, next_due(cadence, now), last_slot=slot)
+
+
+def _is_first(conn: Connection, due: DueSubscription) -> bool:
+    return not digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
 
 
 def _load_pending(conn: Connection, due: DueSubscription) -> list[match_store.MatchRow]:

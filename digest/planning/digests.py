@@ -112,7 +112,7 @@ def plan_digest(
         entries=tuple(entries),
         shown=shown,
         queries=tuple(texts),
-        coverage=replace(coverage, matched=len(entries)),
+        coverage=replace(coverage, matched=None if occasion is Occasion.FIRST_LOOK else len(entries)),
     )
 
 

@@ -63,18 +63,17 @@ def describe_coverage(coverage: Coverage) -> CoverageView:
     if coverage.is_awaited:
         sentence = f"{mailing}: not out yet{_when(coverage)}; it follows when arXiv shows it"
         return CoverageView(CoverageState.INCOMPLETE, sentence, "mailing not out yet; it follows")
-    # A first look shows papers from before the look it reports: figures that do not belong together stay out.
     looked_at = coverage.new or coverage.looked_at
-    belongs = looked_at >= coverage.matched
-    found = f"{looked_at:,} {'new' if coverage.new else 'looked at'}" if belongs else ""
-    matched = f"{coverage.matched:,} matched" if belongs else ""
-    figures = f": {found}, {matched}" if belongs else ""
-    total = f", {found}" if belongs else ""
+    is_known = looked_at >= (coverage.matched or 1)  # figures that do not belong together stay out
+    found = f"{looked_at:,} {'new' if coverage.new else 'looked at'}" if is_known else ""
+    matched = f"{coverage.matched:,} matched" if is_known and coverage.matched is not None else ""
+    figures = f": {', '.join(filter(None, (found, matched)))}" if found else ""
+    total = f", {found}" if found else ""
     if coverage.is_complete:
-        end = f"; {matched}" if belongs else ""
+        end = f"; {matched}" if matched else ""
         sentence = f"{mailing}: complete{total}{_when(coverage)}{end}"
         return CoverageView(CoverageState.COMPLETE, sentence, f"{brief} complete{figures}")
-    end = f"; {matched}, the rest follows" if belongs else "; the rest follows"
+    end = f"; {matched}, the rest follows" if matched else "; the rest follows"
     sentence = f"{mailing}: still incomplete{total}{_when(coverage)}{end}"
     return CoverageView(CoverageState.INCOMPLETE, sentence, f"{brief} incomplete{figures}; the rest follows")
 

@@ -98,7 +98,7 @@ def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noq
     return replace(digest, **fields)
 
 
-def make_coverage(matched: int, **fields: Any) -> Coverage:  # noqa: ANN401 - the fields of Coverage
+def make_coverage(matched: int | None, **fields: Any) -> Coverage:  # noqa: ANN401 - the fields of Coverage
     """Make the coverage of a complete look at the mailing of Thu 19 Nov 2026."""
     coverage = Coverage(
         mailing=date(2026, 11, 19),

@@ -73,6 +73,26 @@ def test_a_new_saved_query_shows_a_first_look_and_never_a_flood(
     assert (again.plan.digests, again.deliver.total) == ([], 0)
 
 
+def test_who_subscribes_between_two_mailings_has_the_day_s_news_with_the_first_look(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, when="mondays at 06:00 UTC")
+    here.run()
+    arxiv.add(made_up(101, START + timedelta(hours=1)))
+    later(clock, 3)
+    with (here.folder / "digest.toml").open("a") as file:
+        file.write('[[subscriptions]]\nname = "late"\nqueries = ["perf"]\nto = ["mailto:late@example.org"]\n')
+    (digest,) = here.run().plan.digests
+    assert (digest.subscription, str(digest.occasion)) == ("late", "first look")
+    ids = [str(entry.paper.id) for entry in digest.entries]
+    assert ids.count("2603.00101") == 1
+    assert len(ids) > 1
+    later(clock, 9)
+    (regular,) = (digest for digest in here.run().plan.digests if digest.subscription == "perf-team")
+    assert [str(entry.paper.id) for entry in regular.entries] == ["2603.00101"]
+    assert told(here.run()) == []
+
+
 def test_a_paper_that_enters_a_query_by_a_cross_list_or_a_new_version_is_told(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:

@@ -39,6 +39,12 @@ def test_a_first_look_tells_how_many_papers_it_went_through_since_none_of_them_i
     assert "complete, 4,120 looked at, checked" in describe_coverage(make_coverage(9, new=0)).sentence
 
 
+def test_a_first_look_does_not_pass_off_its_older_papers_as_matches_of_the_mailing() -> None:
+    view = describe_coverage(make_coverage(None, new=294))
+    assert view.sentence == "mailing of Thu 19 Nov: complete, 294 new, checked 22:47 ET"
+    assert view.brief == "mailing complete: 294 new"
+
+
 def test_papers_of_several_mailings_are_told_as_such() -> None:
     view = describe_coverage(make_coverage(40, since=date(2026, 11, 15), new=5_612))
     assert view.sentence == (
