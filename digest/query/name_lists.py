@@ -160,6 +160,8 @@ def _is_sound(words: tuple[str, ...], text: str) -> bool:
 
 
 def _is_part(word: str) -> bool:
-    if not _WORD.fullmatch(word) or word.upper() in Operator.__members__ or _TOPIC.search(word):
+    if not _WORD.fullmatch(word) or word.upper() in Operator.__members__:
+        return False
+    if _TOPIC.search(word) and fold(word) not in GIVEN_NAMES:
         return False
     return not word[0].islower() or fold(word) in PARTICLES
