@@ -194,14 +194,30 @@ def _count_rests(
 ) -> tuple[Share, ...]:
     """Ask arXiv how many papers a query that has none would have without each of its clauses.
 
-    Nothing is asked where a clause that must be met has no paper, which is reason enough.
+    Nothing is asked where a clause that must be met has no paper, which is reason enough; nor where what is
+    left is one clause that was counted, or exclusions alone.
     """
     tree = query.tree
     if not (isinstance(tree, And) and 0 < len(shares) <= MOST_RESTS) or _has_idle(shares):
         return shares
-    rests: list[Node] = [_drop(tree.operands, place) for place in range(len(shares))]
-    counts = _count_found(client, rests, "all clauses but one", span, progress)
-    return tuple(replace(share, without=count) for share, count in zip(shares, counts, strict=True))
+    known = _tell_rests(shares)
+    asked = [place for place in range(len(shares)) if place not in known]
+    rests = [_drop(tree.operands, place) for place in asked]
+    counts = _count_found(client, rests, "all clauses but one", span, progress) if rests else []
+    known |= dict(zip(asked, counts, strict=True))
+    return tuple(replace(share, without=known[place]) for place, share in enumerate(shares))
+
+
+def _tell_rests(shares: Sequence[Share]) -> dict[int, int | None]:
+    """Return how many papers there are without each clause, by its place, as far as nobody need be asked."""
+    known: dict[int, int | None] = {}
+    for place in range(len(shares)):
+        others = [share for other, share in enumerate(shares) if other != place]
+        if all(share.role is Role.EXCLUDED for share in others):
+            known[place] = None
+        elif len(others) == 1:
+            known[place] = others[0].alone
+    return known
 
 
 def _has_idle(shares: Sequence[Share]) -> bool:

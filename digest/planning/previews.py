@@ -322,8 +322,10 @@ def describe_nothing(survey: Survey) -> str:
 
 
 def _describe_gain(survey: Survey, *, is_met: bool) -> str:
-    """Say what would come without the one clause that keeps most away."""
+    """Say what would come without the one clause that keeps most away; nothing but exclusions is no query."""
     needed = [share for share in survey.shares if share.role is not Role.ALTERNATIVE]
+    if sum(share.role is Role.REQUIRED for share in needed) == 1:
+        needed = [share for share in needed if share.role is Role.EXCLUDED]
     best = max(needed, key=lambda share: share.without or 0, default=None)
     if best is not None and best.without:
         has = "arXiv has" if survey.is_asked else "it would bring"

@@ -148,6 +148,17 @@ def test_of_a_query_arxiv_has_nothing_for_only_what_it_counted_is_said(digest: S
     )
 
 
+def test_what_arxiv_has_already_told_is_not_asked_for_again(world: World, digest: Shell) -> None:
+    text = "abs:GPU ANDNOT abs:GPU"
+    said = digest("query", "preview", text, "--from", "arxiv", "--json").json
+    assert [(share["role"], share["without"]) for share in said["clauses"]] == [
+        ("required", None),
+        ("excluded", 4),
+    ]
+    assert said["why_none"].endswith("without ANDNOT abs:gpu arXiv has 4 papers")
+    assert count_requests(world) == 4, "nothing, asked twice, and each clause alone"
+
+
 @pytest.mark.usefixtures("world")
 def test_a_query_may_come_from_a_file(digest: Shell, tmp_path: Path) -> None:
     text, bib = tmp_path / "query.txt", tmp_path / "own.bib"

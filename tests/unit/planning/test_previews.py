@@ -132,6 +132,12 @@ def test_an_exclusion_that_leaves_nothing_is_named_as_one() -> None:
     assert describe_nothing(survey).endswith("without ANDNOT cat:cs it would bring 3 papers")
 
 
+def test_that_nothing_but_an_exclusion_would_bring_much_is_no_advice() -> None:
+    survey = survey_everything(parse_query("abs:theory ANDNOT cat:cs.PF"), make_span(TUESDAY, WEDNESDAY), PAPERS)
+    assert [share.without for share in survey.shares] == [1, 1]
+    assert describe_nothing(survey).endswith("without ANDNOT cat:cs.PF it would bring 1 paper")
+
+
 def test_a_query_that_needs_more_than_one_change_says_so_where_that_was_counted() -> None:
     text = "abs:paper AND abs:theory AND cat:cs.LG"
     survey = survey_everything(parse_query(text), make_span(TUESDAY, WEDNESDAY), PAPERS)
