@@ -24,6 +24,9 @@ _LABEL = 12
 _MOST_NAMED = 4
 _MOST_UNCLEAR = 6
 _WIDEST = 84
+_HELD = "\u00a0"
+"""A blank at which no line ends: lists are broken between names alone."""
+
 _LONGEST_KEY = 24
 """Letters of a name that become part of a saved query's name."""
 
@@ -259,9 +262,10 @@ def _join(counted: Sequence[tuple[str, int]]) -> str:
 def _print_line(label: str, text: str, *, indent: int = 3) -> None:
     from digest.cli.wording import wrap  # noqa: PLC0415 - the same
 
-    for number, line in enumerate(wrap(text, _WIDEST) if text else ()):
+    held = text.replace(" ", _HELD).replace(f"{_HELD}·{_HELD}", f"{_HELD}· ") if " · " in text else text
+    for number, line in enumerate(wrap(held, _WIDEST) if text else ()):
         name = f"{'' if number else label:<{_LABEL}}"
-        click.echo(f"{' ' * indent}{click.style(name, dim=True)}{line}")
+        click.echo(f"{' ' * indent}{click.style(name, dim=True)}{line.replace(_HELD, ' ')}")
 
 
 def _print_unclear(unclear: Sequence[Paper]) -> None:

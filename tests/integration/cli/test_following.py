@@ -78,6 +78,7 @@ def test_however_many_forms_a_name_has_no_line_is_wider_than_a_terminal(digest: 
     names = [f"Keiko {letter}. Ostrevold" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
     save_papers(world, [((name,), ("cs.PF",)) for name in names])
     said = digest("query", "author", "Keiko Ostrevold")
+    assert all(line.endswith("·") for line in said.lines[1 : said.lines.index("") - 1])
     met = " ".join(said.out.partition("\n\n")[0].split())
     assert met.endswith(f" met as {' · '.join(f'{name} 1' for name in names)}")
     assert max(map(len, said.lines)) <= 100
