@@ -120,14 +120,16 @@ def _list_dates(
 ) -> list[tuple[date | None, datetime]]:
     """Return the dates a state of this text may have had: the likeliest first, and the extremes.
 
-    A text keeps the version history it came with, so one with a history came by a harvest. One without came
-    by a search; but where texts come back, a harvest may have told a datestamp and stored no text.
+    A text keeps the version history it came with, or that of the version before it: so one whose history knows its
+    version came by a harvest. Any other came by a search; but where texts come back, a harvest may have told a
+    datestamp and stored no text.
     """
     text = past.texts[place]
     moments = [text.stored_at, text.stored_at - MARGIN, *([since] if came_back else [])]
     days: list[date | None] = []
     if any(other.paper.versions for other in past.texts) or (was_harvested and len(past.texts) > 1):
         days = [*(moment.astimezone(UTC).date() for moment in (moments[0], moments[-1])), date.min]
-    if not (text.paper.versions and text.is_dated):
+    is_harvested = any(version.number == text.paper.version for version in text.paper.versions)
+    if not (is_harvested and text.is_dated):
         days.append(None)
     return list(product(days, moments))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from hypothesis import event, given
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from digest.comparing import Change, Horizon, KnownPaper, compare_papers, content_hash
@@ -17,11 +17,11 @@ from tests.unit.made_up import make_paper
 
 WATCHING = Horizon()
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-HISTORY = (Version(1, NOON - timedelta(days=30)),)
+HISTORY = (Version(1, NOON - timedelta(days=30)), Version(2, NOON - timedelta(days=20)))
 
 
 def harvested(**fields: Any) -> Paper:  # noqa: ANN401 - any field of Paper
-    return make_paper(versions=HISTORY, datestamp=NOON.date(), **fields)
+    return make_paper(versions=HISTORY[: fields.get("version", 1)], datestamp=NOON.date(), **fields)
 
 
 def store_text(paper: Paper, at: datetime, *, is_dated: bool = True) -> PastText:
@@ -88,7 +88,8 @@ class Answer:
     def date_from(self, told: datetime) -> Paper:
         if not self.is_harvest:
             return self.paper
-        return replace(self.paper, versions=HISTORY, datestamp=told.date() - timedelta(days=self.days_ago))
+        day = told.date() - timedelta(days=self.days_ago)
+        return replace(self.paper, versions=HISTORY[: self.paper.version], datestamp=day)
 
 
 answers = st.builds(
@@ -144,7 +145,15 @@ def describe(changes: Sequence[Change]) -> Outcome:
     return tuple((change.kind, change.fields, content_hash(change.paper)) for change in changes)
 
 
+def answer(version: int, comment: str, *, is_harvest: bool) -> Answer:
+    paper = make_paper(version=version, comment=comment, categories=("cs.PF",))
+    return Answer(paper, hours=1, minutes_late=0, days_ago=0, is_harvest=is_harvest)
+
+
 @given(st.lists(answers, min_size=1, max_size=6), st.lists(answers, min_size=1, max_size=5))
+@example(  # a version the search told first keeps the history of the one before it
+    [answer(1, "", is_harvest=True), answer(2, "", is_harvest=False)], [answer(2, "accepted", is_harvest=False)]
+)
 def test_where_all_states_agree_they_say_what_the_true_one_says(before: list[Answer], since: list[Answer]) -> None:
     """Live through answers before and since a moment, then go through the latter with what is still to be seen."""
     shelf, now, moment, count = Shelf(), NOON, NOON, 0
