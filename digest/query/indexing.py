@@ -13,7 +13,7 @@ from digest.query.names import NamePattern
 from digest.query.patterns import WordPattern
 from digest.query.spreading import spread_beyond_words
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
-from digest.query.words import stem
+from digest.query.words import fold, stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -90,12 +90,17 @@ def _find_pattern(lexicon: Lexicon, columns: Sequence[Column], pattern: WordPatt
 
 
 def _find_author(lexicon: Lexicon, condition: Condition) -> int:
+    if condition.shape is not Shape.BEGINNING and _is_whole_parts(condition.text):
+        return lexicon.find_parts(map(fold, condition.text.split())) << 1
     pattern = read_name(condition)
     if not isinstance(pattern, NamePattern):
         return _find_test(lexicon, condition)
-    if condition.shape is Shape.WORD:
-        return lexicon.find_term(Column.NAME_PART, pattern.anywhere[0]) << 1
     return _find_name(lexicon, condition, pattern) << 1
+
+
+def _is_whole_parts(name: str) -> bool:
+    """Tell whether a name is nothing but parts to be met as they are, as most are."""
+    return "," not in name and "*" not in name
 
 
 def _find_name(lexicon: Lexicon, condition: Condition, pattern: NamePattern) -> int:

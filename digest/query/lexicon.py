@@ -14,7 +14,7 @@ from digest.query.evaluation import compile_condition
 from digest.query.graph import Graph
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from digest.query.evaluation import Test
     from digest.query.tree import Condition
@@ -141,7 +141,7 @@ class Lexicon:
         tables = self.phrases[len(terms) - 2].leaves
         return [self._find_in(tables[column], step) for column in columns]
 
-    def find_parts(self, parts: Collection[str]) -> int:
+    def find_parts(self, parts: Iterable[str]) -> int:
         """Return the leaf of papers by someone whose name has all of these parts, in any order."""
         terms = sorted(set(map(self.number, parts)))
         if len(terms) == 1:

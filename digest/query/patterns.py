@@ -35,6 +35,8 @@ class WordPattern:
         text = condition.text
         is_word = text.isalnum() and text.isascii()
         words = [text.lower()] if is_word else [word.text for word in split_words(text)]
+        if is_word and condition.shape is Shape.WORD and not is_stop_word(words[0]):  # as most are
+            return cls((stem(words[0]),) if is_stemmed else (words[0],))
         beginning = fold(words.pop()) if condition.shape is Shape.BEGINNING else ""
         kept = [number for number, word in enumerate(words) if not is_stop_word(word)]
         folded = [fold(words[number]) for number in kept]
