@@ -107,6 +107,7 @@ class _Group:
     operators: list[Operator] = field(default_factory=list)
     pending: Operator | None = None
     position: int = 0
+    is_negated: bool = False
 
     def close(self, quirks: list[Quirk]) -> Node | None:
         """Read the chain from its end and return what it asks for; None where nothing is left."""
@@ -136,6 +137,7 @@ class _Reader:
         self._text = _drop_open_quote(text)
         self._groups = [_Group()]
         self._mended: list[str] = []
+        self._failures: list[str] = []
         self.quirks: list[Quirk] = []
 
     @property
@@ -144,13 +146,17 @@ class _Reader:
         return " ".join(self._mended).replace("( ", "(").replace(" )", ")")
 
     def read(self) -> Node | None:
+        """Return what is looked for; a text that is no query is refused before a server fails over it."""
         for token in _TOKEN.finditer(self._text):
             self._read_token(token)
         if len(self._groups) > 1:
             raise _RefusalError(REFUSED, "a parenthesis is never closed")
         if not self._groups[0].operands:
             raise _RefusalError(REFUSED, "there is nothing to look for")
-        return self._close_group()
+        tree = self._close_group()
+        if self._failures:
+            raise _RefusalError(FAILED, f"its server fails where {self._failures[0]}")
+        return tree
 
     def _read_token(self, token: re.Match[str]) -> None:
         word = token["word"]
@@ -197,7 +203,7 @@ class _Reader:
         if name and name not in _NAMES:
             self._read_word(name, token)
         group = self._groups[-1]
-        self._join(token.start(), is_group=True)
+        self._join(token.start())
         self._groups.append(_Group(_NAMES.get(name or "") or group.prefix, position=token.start()))
         self._mended.append("(")
 
@@ -208,20 +214,31 @@ class _Reader:
             raise _RefusalError(REFUSED, "there is nothing between two parentheses")
         node = self._close_group()
         self._groups.pop()
-        self._groups[-1].operands.append(node)
+        self._take_operand(node)
         self._mended.append(")")
 
     def _close_group(self) -> Node | None:
         group = self._groups[-1]
         if group.pending is not None:
             raise _RefusalError(REFUSED, f"{group.pending} has nothing behind it")
+        if group.is_negated and group.operators:
+            self._failures.append("more than one term stands behind an ANDNOT that begins")
         return group.close(self.quirks)
+
+    def _take_operand(self, node: Node | None) -> None:
+        """Add an operand; an ANDNOT that begins takes all behind it, and the server can negate one term alone."""
+        group = self._groups[-1]
+        if group.is_negated and not group.operands:
+            if isinstance(node, And | Or | Not):
+                self._failures.append("a group stands behind an ANDNOT that begins")
+            node = None if node is None else Not(node)
+        group.operands.append(node)
 
     def _take_operator(self, operator: Operator) -> None:
         self._groups[-1].pending = Operator.ANDNOT if operator is Operator.NOT else operator
 
-    def _join(self, position: int, *, is_group: bool) -> bool:
-        """Put an operator before an operand; return whether it is one that negates the operand alone."""
+    def _join(self, position: int) -> None:
+        """Put an operator before an operand."""
         group, operator = self._groups[-1], self._groups[-1].pending
         group.pending = None
         if group.operands:
@@ -229,30 +246,23 @@ class _Reader:
                 self.quirks.append(Quirk(position, "a missing operator is OR"))
             group.operators.append(operator or Operator.OR)
             self._mended.append(group.operators[-1])
-            return False
-        if operator is None:
-            return False
-        if operator is not Operator.ANDNOT:
+        elif operator is Operator.ANDNOT:
+            group.is_negated = True
+            self._mended.append(operator)
+        elif operator is not None:
             raise _RefusalError(REFUSED, f"{operator} has nothing before it")
-        if is_group:
-            raise _RefusalError(FAILED, "its server fails where a group stands behind an ANDNOT that begins")
-        self._mended.append(operator)
-        return True
 
     def _take_term(self, named: Prefix | None, value: str, token: re.Match[str]) -> None:
         prefix = named or self._groups[-1].prefix or Prefix.ALL
         is_first = not self._mended
-        is_negated = self._join(token.start(), is_group=False)
+        self._join(token.start())
         is_quoted = token["quoted"] is not None
         self._mended.append(f'{prefix}:"{value}"' if is_quoted else f"{prefix}:{value}")
         if value.startswith(("*", "?")) and not is_quoted:
-            raise _RefusalError(FAILED, "its server fails where a * or ? begins a word")
+            self._failures.append("a * or ? begins a word")
         if prefix is Prefix.SUBMITTED and not token["range"]:
-            raise _RefusalError(
-                FAILED, "its server fails where a range is not two dates of digits: [2024 TO 2025]"
-            )
-        node = self._read_term(prefix, value, token, is_first=is_first)
-        self._groups[-1].operands.append(Not(node) if is_negated and node is not None else node)
+            self._failures.append("a range is not two dates of digits: [2024 TO 2025]")
+        self._take_operand(self._read_term(prefix, value, token, is_first=is_first))
 
     def _read_term(self, prefix: Prefix, value: str, token: re.Match[str], *, is_first: bool) -> Node | None:
         is_quoted = token["quoted"] is not None

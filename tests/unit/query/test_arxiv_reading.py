@@ -28,7 +28,8 @@ from digest.query.printing import print_canonical, print_tree
         ("a1 AND OR b1", "all:a1 OR all:b1", "all:a1 OR all:b1"),
         ("a1 AND NOT b1", "all:a1 ANDNOT all:b1", "all:a1 ANDNOT all:b1"),
         ("a1 OR NOT b1", "all:a1 ANDNOT all:b1", "all:a1 ANDNOT all:b1"),
-        ("NOT a1 OR b1", "(NOT all:a1) OR all:b1", "ANDNOT all:a1 OR all:b1"),
+        ("(NOT a1) OR b1", "(NOT all:a1) OR all:b1", "(ANDNOT all:a1) OR all:b1"),
+        ("NOT (a1)", "NOT all:a1", "ANDNOT (all:a1)"),
         ("a1\r\nb1", "all:a1 OR all:b1", "all:a1 OR all:b1"),
         ("a1 -b1", "all:a1 OR all:b1", "all:a1 OR all:-b1"),
         # groups
@@ -76,7 +77,13 @@ def test_a_text_is_read_by_arxiv_as(text: str, reading: str, repaired: str) -> N
         ("a1)", 400, "closes nothing"),
         ("a1 ()", 400, "nothing between"),
         ("ANDNOT (a1 OR b1)", 500, "begins"),
-        ("NOT (a1 OR b1)", 500, "begins"),
+        ("NOT (a1 OR b1)", 500, "a group stands behind an ANDNOT that begins"),
+        ("NOT (NOT a1)", 500, "a group stands behind an ANDNOT that begins"),
+        # an ANDNOT that begins takes the whole chain behind it
+        ("NOT a1 AND b1", 500, "more than one term stands behind an ANDNOT that begins"),
+        ("a1 OR (NOT b1 c1)", 500, "more than one term stands behind an ANDNOT that begins"),
+        # what is no query is refused before a server fails over it
+        ("(all:* AND b1", 400, "never closed"),
         ("all:*", 500, "begins a word"),
         ("submittedDate:20240101*", 500, "two dates"),
         ("submittedDate:[2024-01-01 TO 2025]", 500, "two dates"),

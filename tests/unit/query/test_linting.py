@@ -46,6 +46,7 @@ def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
             "as all:a1 AND all:ti:b1 (TI: is no prefix: prefixes are small letters)",
         ),
         ("NOT (a1 OR b1)", NoteKind.ARXIV_DIFFERS, 0, "with an error 500"),
+        ("NOT ti:a1 AND ti:b1", NoteKind.ARXIV_DIFFERS, 0, "more than one term stands behind an ANDNOT"),
         ("a1 -b1", NoteKind.ARXIV_DIFFERS, 3, "excludes nothing"),
         ("a1 AND au:bin_liu", NoteKind.ARXIV_DIFFERS, 7, "looks for bin_liu letter by letter"),
         ('author:"Keiko Lindquell"', NoteKind.ARXIV_DIFFERS, 0, "author: is known here alone"),
