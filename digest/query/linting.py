@@ -63,11 +63,7 @@ def _ask_for_names(text: str) -> Iterator[Note]:
     names = find_names(text)
     if not names:
         return
-    if len(text.split("\n")) > 1 and len(names) > 1:
-        message = (
-            'If these lines are names of people, write each as "Lindquell, Keiko", or as author:"Keiko Lindquell"'
-        )
-    elif len(names) == 1:
+    if len(names) == 1:
         message = f"If this is a person's name, write {write_author(names[0])}"
     else:
         more = " OR …" if len(names) > _MOST_NAMES else ""

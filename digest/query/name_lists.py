@@ -1,9 +1,9 @@
-"""A list of authors, one a line, told from a query that only goes over several lines.
+"""A list of names, one a line, told from a query that only goes over several lines.
 
-A query broken over lines must never be taken for names. So every line has to show by itself that it is a
-name: by a comma (`Lindquell, Keiko`), by an initial with its dot (`K. Lindquell`), or by a given name that
-many people bear (`John Lindquell`). Operators, colons, quotation marks, parentheses, figures and words in
-small letters but `van`, `de` and their like occur in no name.
+A list has nothing of a query in it (operators, prefixes, quotation marks, parentheses, `*`), every line looks
+like a name, and at least one surely, or there are three. Numbers and bullets before names count for nothing. Where
+a line among names is none, and where lines may be names or words, the text is refused: read wrongly, `any of
+these people` would become `all of these words`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from digest.errors import QueryError
 from digest.query.composing import Composer, Letter
-from digest.query.given_names import GIVEN_NAMES
+from digest.query.name_looks import Look, find_last_initials, is_group, is_known_given_name, look_at
 from digest.query.names import spell_name
-from digest.query.people import PARTICLES, Person, UnclearPerson
-from digest.query.tokens import MAX_TERMS, Operator
+from digest.query.people import Person, UnclearPerson
+from digest.query.tokens import CURLY_QUOTES, MAX_TERMS
 from digest.query.tree import Prefix
-from digest.query.words import fold
 
 if TYPE_CHECKING:
     from digest.query.composing import Pasted
-
-_WORD = re.compile(r"(?:[^\W\d_]+(?:['’\-\u2010][^\W\d_]+)*|[^\W\d_](?:\.[-\u2010]?[^\W\d_])*)\.?")
-_INITIALS = re.compile(r"[^\W\d_](?:\.[-\u2010]?[^\W\d_])*\.")
-_TOPIC = re.compile(r"(?:tion|sion|ment|ness|ity|ics|ing|ism|logy|work|works|ency|ance|ence|ory|ical|ous)s?\Z")
-"""How words for things end. Some names do, too: their list must be written with prefixes."""
 
 _SEPARATORS = (
     re.compile(r"\s*(?:[,;]\s*(?:and\s|&)?|\sand\s|&)\s*"),
@@ -39,33 +33,56 @@ _SEPARATORS = (
 _LISTED = re.compile(r"\S\s+\S.*,\s*\S+\s+\S")
 """Several words on both sides of a comma: two names rather than one."""
 
-_ENDINGS = f"{string.whitespace},;"
-_LONGEST_NAME, _MOST_WORDS, _FEWEST_NAMES = 80, 6, 2
+_QUERY = re.compile(
+    rf'["{CURLY_QUOTES}()*\\$]|(?<!\S)(?:and|or|not|andnot)(?!\S)|(?<!\S)-(?=\w)'
+    rf"|(?<!\S)(?:[a-z_]+:(?=\S)|(?:{'|'.join(Prefix)}):)",
+    re.IGNORECASE,
+)
+"""What a query has and a list of names has not."""
+
+_LINE = re.compile(r"[^\n\r\x0b\x0c\x85\u2028\u2029]+")
+_INVISIBLE = "\ufeff\u200b\u200e\u200f\u2060"
+_NUMBERED = re.compile(
+    rf"[\s{_INVISIBLE}]*(?:(?:[(\[]?\d{{1,3}}[.):\]]\)?|[-–—+*])[ \t\u00a0]+|[•·▪‣◦●○]\s*)?[\s{_INVISIBLE}]*"
+)
+"""What stands before a name: blanks, a number or a bullet."""
+
+_ENDINGS = f"{string.whitespace}\u00a0,;{_INVISIBLE}"
+_ARTICLE = re.compile(r"the\s+", re.IGNORECASE)
+_FEWEST_NAMES, _ENOUGH_NAMES, _LONGEST_QUOTED = 2, 3, 40
+_WORDS_HINT = "to look for words, write them all on one line"
 
 
 class _Line(NamedTuple):
     name: str
     place: int
+    look: Look
 
 
 def read_name_list(text: str) -> Pasted | None:
     """Return the query for papers by any of the people listed; None where the text is no such list.
 
     Raises:
-        QueryError: it is one, of more names than a query may have terms.
+        QueryError: it is one, but a line of it is no name, or it has more names than a query may have terms;
+            or its lines may be names as well as words.
     """
     lines = _split_lines(text)
-    if len(lines) < _FEWEST_NAMES or not all(is_clearly_name(line.name) for line in lines):
+    if len(lines) < _FEWEST_NAMES or not _is_list(lines, text):
         return None
     if len(lines) > MAX_TERMS:
         refuse_length(len(lines), text, lines[MAX_TERMS].place)
     query, seen = Composer(), set[str]()
-    for name, place in lines:
-        clause = write_author(name)
+    are_inverted = all("," in line.name or find_last_initials(line.name) > 0 for line in lines)
+    for name, place, _ in lines:
+        written = _invert(name) if are_inverted or not is_known_given_name(name.split()[0]) else name
+        clause = write_author(written)
         if spell_author(clause) in seen:
             continue
         seen.add(spell_author(clause))
         query.join("OR", place)
+        if name not in clause:
+            query.write(clause, place)
+            continue
         before, behind = clause.split(name)
         query.write(before, place)
         query.copy(Letter(char, place + number) for number, char in enumerate(name))
@@ -76,39 +93,93 @@ def read_name_list(text: str) -> Pasted | None:
         if len(seen) == 1
         else f"a list of {len(seen)} authors{twice}, of whom any will do"
     )
-    return query.finish(described, len(text))
+    pasted = query.finish(described, len(text))
+    if all(line.look is Look.SURE for line in lines):
+        return pasted
+    return pasted._replace(message=f"{pasted.message}; {_WORDS_HINT}")
+
+
+def _is_list(lines: list[_Line], text: str) -> bool:
+    """Tell whether lines are names.
+
+    Raises:
+        QueryError: some are and others not, or nothing tells whether they are.
+    """
+    best, strange = max(line.look for line in lines), [line for line in lines if line.look < Look.POSSIBLE]
+    if not strange and (best > Look.POSSIBLE or len(lines) >= _ENOUGH_NAMES):
+        return True
+    crowded = next((line for line in strange if line.look is Look.NONE and _part_names(line.name)), None)
+    if crowded:
+        _refuse(text, crowded, "This line names several people", f"Write one a line; {_WORDS_HINT}.")
+    if best is Look.SURE:
+        message = f"{_quote(strange[0].name)} is not understood as a name, and other lines are names"
+        _refuse(text, strange[0], message, f'Write people like "Lindquell, Keiko", one a line; {_WORDS_HINT}.')
+    worst = min(line.look for line in lines)
+    if worst > Look.LONE or (worst is Look.LONE and best > Look.WORDS):
+        message = "These lines may be names of people, or words to look for"
+        written = 'author:"Keiko Lindquell" OR …, or each like "Lindquell, Keiko"'
+        if not strange:
+            written = " OR ".join(write_author(line.name) for line in lines)
+        _refuse(text, lines[0], message, f"For people write {written}; {_WORDS_HINT}.")
+    return False
+
+
+def _quote(name: str) -> str:
+    return f'"{name if len(name) <= _LONGEST_QUOTED else name[: _LONGEST_QUOTED - 1] + "…"}"'
+
+
+def _refuse(text: str, line: _Line, message: str, hint: str) -> NoReturn:
+    raise QueryError(message, text=text, position=line.place, hint=hint)
+
+
+def _invert(name: str) -> str:
+    """Return a name that ends with initials, `Smith J`, as `Smith, J`; a group without its article."""
+    start = find_last_initials(name)
+    if start > 0:
+        return f"{name[:start].rstrip()}, {name[start:]}"
+    return _ARTICLE.sub("", name, count=1) if is_group(name) else name
 
 
 def _split_lines(text: str) -> list[_Line]:
-    """Return what stands on each line, without commas at its end, and where; empty lines left out."""
-    lines, place = [], 0
-    for line in text.split("\n"):
-        begun = line.lstrip()
-        lines.append(_Line(begun.rstrip(_ENDINGS), place + len(line) - len(begun)))
-        place += len(line) + 1
-    return [line for line in lines if line.name]
+    """Return the names on the lines, without what stands before and behind, and where; [] where it is a query."""
+    lines: list[tuple[str, int]] = []
+    written = list(_LINE.finditer(text))
+    for found in written if len(written) >= _FEWEST_NAMES else ():
+        begun = _NUMBERED.match(found[0])
+        start = begun.end() if begun else 0
+        name = found[0][start:].rstrip(_ENDINGS)
+        if _QUERY.search(name):
+            return []
+        if name:
+            lines.append((name, found.start() + start))
+    return [_Line(name, place, look_at(name)) for name, place in lines] if len(lines) >= _FEWEST_NAMES else []
 
 
 def find_names(text: str) -> list[str]:
-    """Return the names that a text taken for a query may be meant for; [] where it looks like none.
+    """Return the names that a text on one line, taken for a query, may be meant for; [] where it looks like none.
 
-    Several lines that each might be one; else one name alone, or several with commas, semicolons or `and`
-    between. On one line a name must be clear by itself: two words with capitals are no name yet.
+    One name alone, or several with commas, semicolons or `and` between. Each must be clear by itself: two words
+    with capitals are no name yet.
     """
-    lines = [line.name for line in _split_lines(text)]
-    if len(lines) != 1:
-        return lines if lines and all(map(_may_be_name, lines)) else []
-    if is_clearly_name(lines[0]) and not _LISTED.search(lines[0]):
-        return lines
+    line = text.strip().rstrip(_ENDINGS)
+    if _LINE.fullmatch(line) is None:
+        return []
+    if is_clearly_name(line) and not _LISTED.search(line):
+        return [line]
+    return _part_names(line)
+
+
+def _part_names(line: str) -> list[str]:
+    """Return the names on one line; [] where they are not several, or not surely."""
     for separator in _SEPARATORS:
-        names = [name for name in separator.split(lines[0]) if name]
-        if len(names) >= _FEWEST_NAMES and all(map(_may_be_name, names)) and any(map(is_clearly_name, names)):
+        names = [name for name in separator.split(" ".join(line.split())) if name]
+        if (
+            len(names) >= _FEWEST_NAMES
+            and all(look_at(name) >= Look.POSSIBLE for name in names)
+            and any(map(is_clearly_name, names))
+        ):
             return names
     return []
-
-
-def _may_be_name(text: str) -> bool:
-    return _is_sound(tuple(text.replace(",", " ").split()), text)
 
 
 def refuse_length(count: int, text: str = "", position: int = 0) -> NoReturn:
@@ -126,12 +197,12 @@ def refuse_length(count: int, text: str = "", position: int = 0) -> NoReturn:
 
 
 def write_author(name: str) -> str:
-    """Return the clause that follows a name: one person's where it is a full one, else whoever is called so."""
+    """Return the clause that follows a name: one person's where it is a full one, else whatever is called so."""
     try:
         Person.parse(name)
     except UnclearPerson:
         return f'au:"{name}"'
-    return f'author:"{name}"'
+    return f'au:"{name}"' if is_group(name) else f'author:"{name}"'
 
 
 def spell_author(clause: str) -> str:
@@ -142,26 +213,4 @@ def spell_author(clause: str) -> str:
 
 def is_clearly_name(text: str) -> bool:
     """Tell whether a line is a person's name and can hardly be anything else."""
-    last, comma, given = text.partition(",")
-    words = tuple(last.split()), tuple(given.split())
-    every = (*words[0], *words[1])
-    if not _is_sound(every, text) or bool(comma) != bool(words[1]):
-        return False
-    if comma:
-        return any(word[0].isupper() for word in words[1])
-    return any(map(_INITIALS.fullmatch, every[:-1])) or fold(every[0]) in GIVEN_NAMES
-
-
-def _is_sound(words: tuple[str, ...], text: str) -> bool:
-    """Tell whether words can all be parts of one name, and are at least two."""
-    if not (1 < len(words) <= _MOST_WORDS and len(text) <= _LONGEST_NAME):
-        return False
-    return all(map(_is_part, words)) and sum(len(word.rstrip(".")) > 1 for word in words) > 0
-
-
-def _is_part(word: str) -> bool:
-    if not _WORD.fullmatch(word) or word.upper() in Operator.__members__:
-        return False
-    if _TOPIC.search(word) and fold(word) not in GIVEN_NAMES:
-        return False
-    return not word[0].islower() or fold(word) in PARTICLES
+    return look_at(text) is Look.SURE

@@ -90,7 +90,6 @@ def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
         ('abs:"Erdős graph"', NoteKind.ACCENTS, 0, "erdős and erdos are one word here"),
         ("abs:generative*", NoteKind.WILDCARD, 0, "compares generative* with stems (gener)"),
         ("x1 AND abs:self-supervised", NoteKind.HYPHEN, 7, 'anywhere in the field; abs:"self supervised"'),
-        ("Lea Vogt\nKim Sundar", NoteKind.READ_AS, 0, "If these lines are names"),
         *(
             (text, NoteKind.READ_AS, 0, f"names of people, write one a line, or {written}")
             for text, written in NAMES
