@@ -103,9 +103,10 @@ def _plan_first_look(site: Site, report: PlanReport, due: DueSubscription) -> No
         pending = _load_pending(conn, due)
         looks = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]
         if looks:
-            # A reader's very first digest has the news too: their own turn may be days away, and news waits for
-            # it only where there were digests before.
-            rows = looks if due.last_slot or not _is_first(conn, due) else pending
+            # A reader's very first digest has the news too, unless its own turn has come: it may be days away, and
+            # news waits for it only where there were digests before.
+            has_turn = due.next_due_at is not None and due.next_due_at <= site.clock.now()
+            rows = looks if has_turn or due.last_slot or not _is_first(conn, due) else pending
             slot = f"run:{looks[-1].match_run_id}"
             _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
 

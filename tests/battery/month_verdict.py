@@ -262,7 +262,11 @@ def _judge_mails(
 
 def _judge_feed(path: Path, steps: list[Expected], verdict: Verdict) -> None:
     """Every paper of a feed's subscription is one entry of it, however often it changed."""
-    entries = Counter(re.findall(r"<id>[^<]*:arxiv:([^<]+)</id>", path.read_text(encoding="utf-8")))
+    written = path.read_text(encoding="utf-8")
+    entries = Counter(re.findall(r'rel="alternate" type="text/html" href="[^"]*/abs/([^"]+?)v\d+"', written))
+    names = re.findall(r"<id>([^<]+)</id>", written)
+    if len({*names}) < len(names):
+        verdict.accuse("twice in a feed", f"{path.name}: two entries of one name")
     verdict.counts["feed entries"] = len(entries)
     for paper_id, times in entries.items():
         if times > 1:
