@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _ADDRESS = re.compile(
-    r"\s*<?(?:https?://)?(?P<host>(?:www\.|export\.|rss\.|[a-z]{2}\.)?arxiv\.org)/(?P<path>[^\s?#<>]*)"
-    r"(?:\?(?P<query>[^\s#<>]*))?(?:#[^\s<>]*)?>?\s*",
+    r"\s*<?(?:https?://)?(?P<host>(?:[a-z\d-]+\.)?arxiv\.org)(?::\d{1,5})?/(?P<path>[^\s?#<>]*)"
+    r"(?:\?(?P<query>[^\s#<>]*(?:[ \t]+(?!\S*://)[^\s#<>]+)*))?(?:#[^\s<>]*)?>?\s*",
     re.IGNORECASE,
 )
+_SPACED = re.compile(r"(?:search_query|id_list|query|terms-\d+-term)=[^&]*|[^&\s]*")
+"""What may have blanks that were not encoded, as in `…?search_query=ti:"tail latency"&start=0`; or has none."""
+
 _PARAMETER = re.compile(r"([^&=;]+)=([^&]*)")
 _API = re.compile(r"api/query/?")
 _ADVANCED = re.compile(r"search/advanced/?")
@@ -39,9 +42,13 @@ _LISTING = re.compile(r"(?:list|archive|rss|atom|year)/(?P<names>[A-Za-z.+-]+?)(
 _PAPER = re.compile(r"(?:abs|pdf|html|format)/(?P<id>.+?)(?:\.pdf)?/?")
 _SEARCH = re.compile(r"search(?:/(?P<archives>[a-z,-]+))?/?")
 _TERM = re.compile(r"terms-(\d+)-term")
-_PLAIN = re.compile(r"\w[\w.-]*\*?")
+_PLAIN = re.compile(r"\w[\w.-]*\**")
 _HINT = "Paste the address of a search, a listing, an author or a paper, or write the query itself."
 _PIECE = re.compile(r'"[^"]*"|[^\s"]+')
+_WILDCARD = re.compile(r"[*?]")
+_WILDCARD_IN_NAME = re.compile(r"(?<!\w)\*|\*(?![\s,*]|\Z)|\?")
+"""For the search pages these stand for any letters; here only a `*` at the end of a word does."""
+
 
 _FIELDS: Mapping[str, Prefix] = {
     "all": Prefix.ALL,
@@ -88,7 +95,8 @@ def read_address(text: str) -> Pasted | None:
         QueryError: it is one, but of a page that is no search, or asks for what only arXiv knows.
     """
     address = _ADDRESS.fullmatch(text)
-    return _Address(text, address).read() if address else None
+    is_alone = address is not None and all(map(_SPACED.fullmatch, (address["query"] or "").split("&")))
+    return _Address(text, address).read() if address and is_alone else None
 
 
 class _Address:
@@ -219,7 +227,7 @@ class _Address:
         if kind and prefix is None:
             message = f"What arXiv calls {name!r} can't be looked for here: its interfaces don't say it"
             self._fail(kind.place, message, f"Known are {' '.join(_FIELDS)}.")
-        pieces = list(_split_value(prefix or Prefix.ALL, parameter.value))
+        pieces = list(self._split_value(prefix or Prefix.ALL, parameter.value))
         clauses = Composer()
         for piece in pieces:
             clauses.join("AND", piece[0].place)
@@ -228,6 +236,32 @@ class _Address:
         if not pieces:
             self._fail(parameter.place, "There is no word to look for", _HINT)
         return _enclose(clauses.letters, parameter.place) if len(pieces) > 1 else clauses.letters
+
+    def _split_value(self, prefix: Prefix, value: list[Letter]) -> Iterator[list[Letter]]:
+        """Yield what is sought one by one, each ready to stand behind a prefix."""
+        if prefix in (Prefix.ID, Prefix.DOI, Prefix.CATEGORY):
+            pattern, wildcard = re.compile(r'[^"]+'), None
+        elif prefix is Prefix.AUTHOR:
+            pattern, wildcard = re.compile(r'[^";]+'), _WILDCARD_IN_NAME
+        else:
+            pattern, wildcard = _PIECE, _WILDCARD
+        for found in pattern.finditer(spell(value)):
+            start, end = found.start(), found.end()
+            while start < end and value[start].char.isspace():
+                start += 1
+            while start < end and value[end - 1].char.isspace():
+                end -= 1
+            piece = value[start:end]
+            if not any(letter.char.isalnum() for letter in piece):
+                continue
+            if pattern is _PIECE and (found[0].startswith('"') or _PLAIN.fullmatch(found[0])):
+                yield piece
+                continue
+            wild = wildcard.search(spell(piece)) if wildcard else None
+            if wild:
+                message = f"{wild[0]} can't stand here: only * can, at the end of a word"
+                self._fail(piece[wild.start()].place, message, "Look for the beginning of the word: transf*.")
+            yield _quote(piece)
 
     def _read_author_page(self, page: re.Match[str]) -> Pasted:
         place = self._start + page.start("name")
@@ -266,24 +300,6 @@ def _list_ids(parameter: _Parameter) -> list[Letter]:
         ids.copy(letters)
         ids.write('"', letters[-1].place)
     return ids.letters
-
-
-def _split_value(prefix: Prefix, value: list[Letter]) -> Iterator[list[Letter]]:
-    """Yield what is looked for one by one, each ready to stand behind a prefix."""
-    if prefix in (Prefix.ID, Prefix.DOI, Prefix.CATEGORY):
-        pattern = re.compile(r'[^"]+')
-    else:
-        pattern = re.compile(r'[^";]+') if prefix is Prefix.AUTHOR else _PIECE
-    for found in pattern.finditer(spell(value)):
-        piece = value[found.start() : found.end()]
-        while piece and piece[-1].char.isspace():
-            piece.pop()
-        while piece and piece[0].char.isspace():
-            piece.pop(0)
-        if not any(letter.char.isalnum() for letter in piece):
-            continue
-        is_plain = pattern is _PIECE and (found[0].startswith('"') or _PLAIN.fullmatch(found[0]))
-        yield piece if is_plain else _quote(piece)
 
 
 def _quote(letters: Sequence[Letter]) -> list[Letter]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _PIECE = re.compile(r"[^\s,;]+")
 _ID = re.compile(
-    r"<?(?:arxiv:|(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format)/)?"
+    r"<?(?:arxiv:|(?:https?://)?(?:[a-z\d-]+\.)?arxiv\.org(?::\d{1,5})?/(?:abs|pdf|html|format)/)?"
     r"(?P<id>(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?:\.pdf)?/?>?",
     re.IGNORECASE,
 )

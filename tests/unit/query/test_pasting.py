@@ -23,6 +23,8 @@ ADVANCED = "https://arxiv.org/search/advanced?advanced=1"
         (f"{API}ti:a1+OR+ti:b1&id_list=2603.10026", "(ti:a1 OR ti:b1) AND id:2603.10026"),
         ("export.arxiv.org/api/query?id_list=2603.10026,hep-th/9901001v2", "id:2603.10026 OR id:hep-th/9901001v2"),
         (" <http://export.arxiv.org/api/query?search_query=au:del_maestro>\n", 'au:"del maestro"'),
+        ("https://export.arxiv.org:443/api/query?search_query=ti:a1", "ti:a1"),
+        (f'{API}ti:"tail latency" AND cat:cs.PF&start=0', 'ti:"tail latency" AND cat:cs.PF'),
         # the search page: all words must occur; authors are parted by semicolons
         (
             "https://arxiv.org/search/?query=graph+%22neural+network%22&searchtype=title",
@@ -32,6 +34,9 @@ ADVANCED = "https://arxiv.org/search/advanced?advanced=1"
         ("arxiv.org/search/?searchtype=author&query=Smith%2C+J%3B+T%C3%B6z%C3%BCn", 'au:"smith, j" AND au:tözün'),
         ("arxiv.org/search/cs?query=or+gate&searchtype=abstract", "abs:gate AND cat:cs"),
         ("arxiv.org/search/math,cs?query=graph&searchtype=abstract", "abs:graph AND (cat:math OR cat:cs)"),
+        ("arxiv.org/search/?query=tail latency&searchtype=title", "ti:tail AND ti:latency"),
+        ("arxiv.org/search/?query=smit*%3B+Foo,+J*&searchtype=author", 'au:smit* AND au:"foo, j*"'),
+        ("arxiv.org/search/?query=cs.*&searchtype=cross_list_category", "cat:cs"),
         ("arxiv.org/search/?query=2603.10026v2&searchtype=paper_id", "id:2603.10026v2"),
         ("arxiv.org/search/?query=10.1000%2FAbC&searchtype=doi", "doi:10.1000/AbC"),
         ("arxiv.org/search/?query=C%2B%2B+transf*+-x1&searchtype=comments", "co:c AND co:transf* AND co:x1"),
@@ -72,6 +77,7 @@ ADVANCED = "https://arxiv.org/search/advanced?advanced=1"
         ("https://arxiv.org/abs/2603.10026v2", "id:2603.10026v2"),
         ("https://arxiv.org/pdf/hep-th/9901001.pdf", "id:hep-th/9901001"),
         ("https://arxiv.org/pdf/2603.10026v1.pdf", "id:2603.10026v1"),
+        ("https://browse.arxiv.org:443/abs/2603.10026", "id:2603.10026"),
     ],
 )
 def test_an_address_is_read_as_the_query_that_brings_the_same(address: str, reading: str) -> None:
@@ -117,6 +123,12 @@ def test_what_an_address_says_and_a_query_cannot_is_told(address: str, remark: s
         ("export.arxiv.org/api/query?start=10", "api/query", "looks for nothing"),
         ("arxiv.org/search/?query=05C80&searchtype=msc_class", "msc_class", "can't be looked for here"),
         ("arxiv.org/search/?query=%2B%2B&searchtype=title", "%2B", "no word to look for"),
+        # for the search pages these stand for any letters
+        ("arxiv.org/search/?query=te*t&searchtype=title", "*t", r"\* can't stand here"),
+        ("arxiv.org/search/?query=gpu+c%3Frd&searchtype=title", "%3Frd", r"\? can't stand here"),
+        ("arxiv.org/search/?query=C%2B%2B*&searchtype=title", "*&", r"\* can't stand here"),
+        ("arxiv.org/search/?query=Smith%3B+F*o&searchtype=author", "*o", r"\* can't stand here"),
+        ("https://info.arxiv.org/help", "help", "no search"),
         (
             f"{ADVANCED}&classification-eess=y&date-filter_by=date_range&date-from_date=May",
             "May",
@@ -132,6 +144,20 @@ def test_an_address_that_cannot_be_read_is_refused_at_its_place(address: str, th
         parse_query(address)
     assert caught.value.text == address
     assert address[caught.value.position :].startswith(there)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://arxiv.org/abs/2603.10026 and more",
+        "https://arxiv.org/abs/2603.10026?x OR gpu",
+        f"{API}ti:a1&start=0 AND cat:cs.PF",
+        f"{API}ti:a1 {API}ti:b1",
+    ],
+)
+def test_an_address_beside_which_something_stands_is_refused(text: str) -> None:
+    with pytest.raises(QueryError, match="An address must stand alone"):
+        parse_query(text)
 
 
 def test_an_address_of_another_site_is_a_query_and_none_that_can_be_read() -> None:
