@@ -16,11 +16,21 @@ if TYPE_CHECKING:
 
     from digest.query.parsing import Term
 
-_OPERATOR = re.compile(r"\S\s+(AND|OR|ANDNOT|NOT)\s+\S")
+_OPERATOR = re.compile(r"(?<!\S)(AND|OR|ANDNOT|NOT)(?!\S)")
+_SMALL_OPERATOR = re.compile(r"(?<=\w)\s(or|andnot|and not)\s(?=\w)(?!not\b|less\b)")
+"""Of those in small letters, the ones that are rare in phrases: nobody means `supply and demand` otherwise."""
+
 _FIELD = re.compile(r"(?:^|\s)(ti|abs|au|author|co|jr|cat|rn|id|doi|all|submittedDate):\S", re.IGNORECASE)
+_SWALLOWED = re.compile(rf"(?<!\w)(?:{'|'.join(Prefix)}):\S.*", re.IGNORECASE)
 _STARRED = re.compile(r"\w+\*(?=\s|\Z)")
 _SIGNED = re.compile(r"\w[+#*^~@&=<>|!%]+(?!\s|\Z)|\w[+#^~@&=<>|%]|(?<!\w)[+#^~@&=<>|%]\w")
 """A sign at a word that may belong to it: of `C++`, `C#`, `C*-algebra`; stops, brackets and hyphens never do."""
+
+_NEGATING = frozenset("!~¬−–—")
+_LONGEST_SHOWN = 80
+_PARTING = ",;|&+/"
+_CLOSING = "]}>'’,;."
+"""Signs before a prefix that are meant for NOT; what parts two conditions; what may follow the last."""
 
 _TEX = re.compile(r"[\\$]")
 _WORDED = frozenset(
@@ -40,7 +50,9 @@ def remark_on_term(term: Term) -> Iterator[Note]:
     """Yield what the author of a query should know of one of its terms."""
     condition = term.condition
     messages = [*_remark_on_quotes(term)]
-    if condition is not None:
+    swallowed = [*_remark_on_prefix(term)]
+    messages += swallowed
+    if condition is not None and not swallowed:
         messages += _remark_on_signs(term, condition)
         messages += _remark_on_words(condition)
         messages += _remark_on_value(term, condition)
@@ -50,12 +62,43 @@ def remark_on_term(term: Term) -> Iterator[Note]:
 def _remark_on_quotes(term: Term) -> Iterator[tuple[NoteKind, str]]:
     if not term.token.is_quoted:
         return
-    operator, field = _OPERATOR.search(term.token.value), _FIELD.search(term.token.value)
-    if operator:
+    value = term.token.value.strip()
+    operator, small, field = (found.search(value) for found in (_OPERATOR, _SMALL_OPERATOR, _FIELD))
+    if operator and operator[0] != value:
         message = f"{operator[1]} is a word to look for here: between quotes it joins nothing"
+        yield NoteKind.QUOTED_OPERATOR, message
+    elif small and term.condition is not None:
+        prefix, joining = term.condition.prefix, "ANDNOT" if "not" in small[1] else "OR"
+        meant = "either word" if joining == "OR" else "one word without the other"
+        message = f"{small[1]} joins nothing between quotes; {meant} is {prefix}:(… {joining} …)"
         yield NoteKind.QUOTED_OPERATOR, message
     if field:
         yield NoteKind.QUOTED_OPERATOR, f"{field[1]}: is a word to look for here: between quotes it is no prefix"
+
+
+def _remark_on_prefix(term: Term) -> Iterator[tuple[NoteKind, str]]:
+    """Yield what to write where a sign or a word right before a prefix makes it one more word: `+ti:gpu`."""
+    token, condition = term.token, term.condition
+    if token.is_quoted or condition is None or spread_keyword(condition.text):
+        return
+    found = (
+        _SWALLOWED.search(token.value[:_LONGEST_SHOWN]) if condition.prefix in _WORDED | {Prefix.AUTHOR} else None
+    )
+    if found is None:
+        return
+    before, name = token.value[: found.start()], found[0].partition(":")[0]
+    written = f"{name}:[… TO …]" if "[" in found[0] else found[0].rstrip(_CLOSING)
+    if token.prefix is not None and not before:
+        message = f"{token.prefix}:{found[0]} has two prefixes, and {name} is a word here; write {written}"
+    elif token.prefix is None and _NEGATING.issuperset(before):
+        message = f"{before} excludes nothing here, and {name} is a word; write NOT {written}"
+    elif token.prefix is None and not any(map(str.isalnum, before)):
+        message = f"with {before} before it {name}: is no prefix but a word; write {written}"
+    else:
+        first = token.value[: len(before.rstrip(_PARTING))]
+        whole = f"{token.prefix}:{first}" if token.prefix else first
+        message = f"{name}: is no prefix within a word; write {whole} AND {written}, or OR between them"
+    yield NoteKind.READ_AS, message
 
 
 def _remark_on_signs(term: Term, condition: Condition) -> Iterator[tuple[NoteKind, str]]:
