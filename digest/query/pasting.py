@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from digest.errors import QueryError
@@ -14,6 +15,9 @@ from digest.query.names import spell_name
 from digest.query.tokens import MAX_TERMS
 
 __all__ = ["Bibliography", "Pasted", "read_bibliography", "read_bibtex_authors", "read_pasted"]
+
+
+_ENTRY = re.compile(r"\s*@[A-Za-z]+\s*\{")
 
 
 class Bibliography(NamedTuple):
@@ -38,8 +42,14 @@ def read_pasted(text: str) -> Pasted | None:
     """Return the query a pasted address, or list of authors or papers, stands for; None for any other text.
 
     Raises:
-        QueryError: it is an address that can't be read as a query, or a list of too many authors.
+        QueryError: it is an address that can't be read as a query, a list of too many authors, or BibTeX.
     """
+    if _ENTRY.match(text):
+        raise QueryError(
+            "This is BibTeX, which is read from a file",
+            text=text,
+            hint="Save it, and let digest query check --file library.bib write the query of its authors.",
+        )
     return read_address(text) or read_name_list(text) or read_id_list(text)
 
 

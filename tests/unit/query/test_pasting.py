@@ -393,3 +393,9 @@ def test_any_bib_file_is_read_or_refused(text: str) -> None:
         assert "names no author" in refusal.message  # noqa: PT017  # either way something is certain
     else:
         assert parse_query(authors).canonical
+
+
+def test_bibtex_where_a_query_is_asked_for_is_no_words_to_look_for() -> None:
+    with pytest.raises(QueryError, match="This is BibTeX") as caught:
+        parse_query("@article{k, author = {Lindquell, Keiko}}")
+    assert "--file library.bib" in caught.value.hint
