@@ -8,49 +8,69 @@ from __future__ import annotations
 from typing import Final
 
 _NAMES = """
-aaron abdul abdullah abhishek abigail aditya adrian adriana agnes ahmad ahmed aiko akash akira alain alan
-albert alberto alejandro aleksandr alessandra alessandro alex alexander alexandra alexandre alexei alfred ali
-alice alicia alison allen amanda amelia amina amir amit amy ana anastasia anders andre andrea andreas andrei
-andrew andrzej angela angelo anil anita anjali ankit anna anne annette anthony antoine anton antonio arjun
-arnaud artem arthur arun asha ashish ashley ayse aziz barbara bartosz beatrice beatriz ben benjamin benoit
-bernard bernhard bharat bing bjorn boris brandon brenda brian bruno carl carla carlo carlos carmen carol
-carolina caroline catherine cecilia celine cesar charles charlotte chen cheng chiara chris christina christine
-christoph christophe christopher claire clara claudia claudio colin craig cristina daisuke dan daniel daniela
-daniele danielle darren dave david davide deborah deepak denis dennis derek diana diego dimitri dimitris dinesh
-dmitri dmitry dominik dominique donald dong dorothy douglas duncan edith edoardo eduardo edward elena eleonora
-eliana elias elisa elisabeth elizabeth ellen elliot emanuele emil emilia emilie emilio emily emma emmanuel
-enrico enrique eric erica erik erika ernest ernesto esther eugene eva evan evelyn fabian fabio fabrice fang
-farid fatima federico felipe felix feng ferdinand fernando filip filippo florian fran frances francesca
-francesco francisco franco francois frederic frederik friedrich gabriel gabriela gabriele gaurav geoffrey
-george georges georgios gerald gerard gerhard giacomo gian giorgio giovanna giovanni giulia giulio giuseppe
-gonzalo gordon graham greg gregory guido guillaume gustavo hamid hanna hannah hans hao harald haruki hassan
-heather hector heidi heinrich helen helena helene henri henrik henry hideki hiroshi hiroyuki hong hua hugo hui
-hussein ian ibrahim ignacio igor ines ingrid irene irina isabel isabella isabelle ivan jaakko jacek jacob
-jacques jake jakob jakub james jan jane janet jason javier jean jeff jeffrey jennifer jens jeremy jerome jerzy
-jessica jia jian jiang jin jing joan joanna joao joel johan johann johanna johannes john johnny jon jonas
-jonathan jorge jose josef joseph joshua juan juha julian juliana julie julien julius jun jurgen justin kai
-kamal karen karin karl karsten katarzyna kate katherine kathleen kathryn katja kazuki keiko keith kelly ken
-kenji kenneth kenta kevin khaled kirill klaus kristen kristina krzysztof kumar kurt kyle lars laura laurent
-leif lena leo leon leonardo leonid leonora liam lin linda ling lisa lorenzo louis louise luca lucas lucia lucie
-ludwig luigi luis luiz lukas lukasz lydia maciej magdalena magnus mahmoud manuel marc marcel marcelo marcin
-marco marcos marcus margaret maria mariana marie marina mario marion marius marta martha martin martina mary
-massimo mateusz mathias mathieu matteo matthew matthias matthieu mauricio maurizio maxim maxime megan mehdi
-mehmet mei melanie melissa michael michal michel michela michele michelle miguel mihai mikael mike mikhail ming
-mohamed mohammad mohammed mohit monica monika morten mustafa nadia nancy naoki natalia natalie nathan neha neil
-nicholas nick nicola nicolas nicole niels nikhil nikita nikola nikolai nikolaos nils nina nitin noah nora
-norbert oleg olga oliver olivia olivier omar oscar oskar otto pablo paola paolo patricia patrick paul paula
-pauline pavel pawel pedro peng peter petr petra philip philipp philippe pierre pietro ping piotr prakash pranav
-priya qi qiang quentin rachel rafael rafal rahul raj rajesh rajiv ralf ralph ramesh ramon raphael raul ravi
-raymond rebecca reinhard renato rene ricardo riccardo richard rita robert roberto rodrigo roger rohan rohit
-roland rolf roman ronald rosa ross roy ruben rui rupert ruth ryan salvatore samantha samir samuel sandeep
-sandra sanjay santiago sara sarah satoshi sean sebastian sebastien serge sergei sergey sergio shan shane sharon
-shirley shu siddharth silvia simon simone sonia sophia sophie stefan stefania stefanie stefano stephan stephane
-stephanie stephen steve steven stuart sunil suresh susan susanne sven svetlana sylvain takashi takeshi tamara
-tao tatiana ted teresa teruo tetsuya theodore theresa thomas thorsten tim timo timothy tobias todd tom tomas
-tomasz tommaso tony torsten tracy ulrich ursula valentin valentina valeria valerie vanessa vasily vera veronica
-vijay vikram viktor vincent vincenzo vinod vivek vladimir walter wang wei wen werner wilhelm william wojciech
-wolfgang xavier xia xian xiang xiao xin xing xu yan yannick yasmin yi yifan ying yong yoshua yosuke yu yuan yue
-yuichi yuki yukio yulia yun yuri yusuke yves yvonne zachary zhang zhen zheng zoe zoltan
+aaron abbas abdul abdullah abhijit abhinav abhishek abigail achim aditya adrian adriana adrien agnes ahmad
+ahmed aiko ajay akash akihisa akira akshay alain alan albert alberto aldo alejandro aleksandr alessandra
+alessandro alessia alessio alex alexander alexandra alexandre alexandru alexei alexey alexis alfonso alfred
+alfredo ali alice alicia alireza alison allen amanda amelia amina amir amit amy ana anand anastasia anders
+andras andre andrea andreas andrei andrej andres andrew andrey andrzej andy angela angelo anil animesh anirban
+anita anjali ankit anna anne annette anthony antoine anton antonio antti arash ariel arijit arjun armin arnab
+arnaud arno artem arthur artur arturo arun asha ashish ashley ashok atsushi audrey aurelien avinash ayse aziz
+babak balazs baptiste barbara barry bartosz beatrice beatriz ben benedikt benjamin benoit bernard bernd
+bernhard bertrand bharat bing bjorn boaz bogdan boris brandon brenda brendan brian bruno bryan camilo carl
+carla carlo carlos carmen carol carolina caroline carsten catherine cecilia cedric celine cesar chad chandan
+charles charlotte chen cheng chiara chris christian christina christine christoph christophe christopher
+christos claire clara claudia claudio clemens colin craig cristian cristina csaba cyril daisuke damien dan
+daniel daniela daniele danielle danilo dario darren dave david davide deborah deepak dejan denis dennis derek
+diana didier diego dieter dimitar dimitri dimitrios dimitris dinesh dirk dmitri dmitry dmytro domenico dominic
+dominik dominique donald dong dorothy douglas duncan dusan dylan edgar edith edoardo eduard eduardo edward
+ehsan ekaterina elena eleonora eli eliana elias elisa elisabeth elise elizabeth ellen elliot emanuele emil
+emilia emilie emilio emily emma emmanuel enrico enrique eric erica erick erik erika erin ernest ernesto esther
+etienne eugene eugenio eva evan evelyn evgeny fabian fabien fabio fabrice fabrizio fang farid fatima federico
+fedor felipe felix feng ferdinand fernando filip filippo florent florian fran frances francesca francesco
+francis francisco franck franco francois franz fred frederic frederik fredrik friedrich gabor gabriel gabriela
+gabriele gary gaurav geoffrey georg george georges georgios gerald gerard gerd gerhard giacomo gian gianluca
+gilles giorgio giovanna giovanni giulia giuliano giulio giuseppe glenn gonzalo gordon graham greg gregor
+gregory grzegorz guido guillaume guillermo gunter gustavo hadi hajime hamed hamid hanna hannah hannes hans hao
+harald harry hartmut haruki hasan hassan heather hector heidi heinrich helen helena helene hendrik henri
+henrik henry herbert herve hideki hideo hiroaki hiroki hiroshi hiroyuki hitoshi holger hong hossein howard hua
+hugo hui hussein ian ibrahim ignacio igor ilya iman indranil ines ingrid ioannis irene irina isaac isabel
+isabella isabelle istvan ivan izabela jaakko jacek jack jacob jacques jaime jake jakob jakub james jan jane
+janet janos janusz jaroslaw jason javad javier jay jayant jean jeff jeffrey jennifer jens jeremie jeremy
+jeroen jerome jerzy jesper jesse jessica jia jian jianfeng jiang jim jin jing jiri joachim joan joanna joao
+joaquin jochen joe joel johan johann johanna johannes john johnny jon jonas jonathan jorg jorge jose josef
+joseph joshua jozsef juan juha julian juliana julie julien julius jun junjie jurgen justin kai kamal karen
+karin karl karsten katarzyna kate katharina katherine kathleen kathryn katja kaushik kazuki kazuo kazuyuki
+keiko keisuke keith kelly ken kenji kenneth kenta kentaro kevin khaled kirill klaus koichi koji konrad
+konstantin konstantinos krishna kristen kristina krzysztof kumar kurt kyle larry lars laszlo laura laurent
+leif lena leo leon leonardo leonid leonora liam lin linda ling lisa loic lorenzo louis louise luca lucas lucia
+luciano lucie ludovic ludwig luigi luis luiz lukas lukasz luke lydia maarten maciej mads magdalena magnus
+mahdi mahmoud makoto malcolm manfred manuel marc marcel marcello marcelo marcin marco marcos marcus marek
+margaret maria mariana marie marina mario marion marius mariusz marko markus marta martha martin martina
+marton mary maryam masaaki masahiro masaki masao masashi masato masayuki massimiliano massimo mateusz mathias
+mathieu matt matteo matthew matthias matthieu mattia mauricio maurizio mauro maxim maxime maximilian megan
+mehdi mehmet mei melanie melissa michael michal michel michela michele michelle miguel mihai mikael mike
+mikhail mikko ming miroslav mohamed mohammad mohammed mohit mohsen monica monika moritz morten morteza
+muhammad mustafa nadia nancy naoki naoyuki natalia natalie nathan neal neha neil nicholas nick nicola nicolas
+nicole niels nikhil nikita nikola nikolai nikolaos nikolay nikos nils nina nitin noah noam nora norbert ohad
+oleg olga oliver olivia olivier omar oriol oscar oskar otto pablo panagiotis pankaj paola paolo partha
+patricia patrick patrizio paul paula pauline paulo pavel pawel pedro peng pengfei petar peter petr petra phil
+philip philipp philippe piero pierre pieter pietro ping piotr prakash pranav priya qi qiang quentin rachel
+radu rafael rafal raffaele rahul rainer raj rajesh rajiv ralf ralph ramesh ramon raphael raul ravi raymond
+rebecca reinhard remi renato rene reza ricardo riccardo richard rita robert roberto robin rodrigo roger rohan
+rohit roland rolf romain roman ron ronald rosa ross roy ruben rudolf rui rupert ruth ryan ryuji ryuta saeed
+salvatore sam samantha samir samuel sandeep sandra sandrine sandro sanjay santiago sara sarah sascha satoshi
+sean sebastian sebastien serge sergei sergey sergio seth shan shane sharon shawn shinya shirley shlomo shoaib
+shu shunsuke siddharth siddhartha silvano silvia simon simona simone sonia sophia sophie soren stanislav
+stefan stefania stefanie stefano steffen stephan stephane stephanie stephen steve steven stuart suman sunil
+suresh susan susanne sven svetlana sylvain tadashi tadeusz takaaki takahiro takao takashi takayuki takeshi
+takuya tamara tamas tanmoy tao taro tatiana ted teresa teruo tetsuya theodore theresa thierry thomas thorsten
+tigran tim timo timothy tobias todd tom tomas tomasz tomer tommaso tomohiro tony torsten tracy trevor tristan
+tsuyoshi ulrich ursula uwe vadim vahid valentin valentina valeria valerie valerio vanessa vasileios vasily
+vera veronica victor victoria vijay vikram viktor vincent vincenzo vinod vitaly vivek vladimir volker walter
+wang wei weiwei wen werner wilhelm william wojciech wolfgang xavier xia xian xiang xiao xin xing xu yan yann
+yannick yasmin yasushi yi yifan ying yoichi yonatan yong yoshihiro yoshio yoshiyuki yoshua yosuke yu yuan yue
+yuichi yuji yuki yukio yulia yun yuri yury yusuke yuta yuval yuya yves yvonne zachary zhang zhen zheng zoe
+zoltan
 """
 
 GIVEN_NAMES: Final = frozenset(_NAMES.split())

@@ -34,7 +34,7 @@ _LISTED = re.compile(r"\S\s+\S.*,\s*\S+\s+\S")
 """Several words on both sides of a comma: two names rather than one."""
 
 _QUERY = re.compile(
-    rf'["{CURLY_QUOTES}()*\\$]|(?<!\S)(?:and|or|not|andnot)(?!\S)|(?<!\S)-(?=\w)'
+    rf'["{CURLY_QUOTES}()*\\$]|(?<!\S)(?:and|or|not|andnot)(?!\S)|(?<!\S)(?<!\.\s)-(?=\w)(?!\w\.)'
     rf"|(?<!\S)(?:[a-z_]+:(?=\S)|(?:{'|'.join(Prefix)}):)",
     re.IGNORECASE,
 )

@@ -20,31 +20,45 @@ from digest.query.tokens import Operator
 from digest.query.words import fold
 
 _WORD = re.compile(
-    r"['’]t|(?:[^\W\d_]+(?:['’`\u02bc\-\u2010\u2011][^\W\d_]+)*|[^\W\d_](?:\.[-\u2010\u2011]?[^\W\d_])*)\.?"
+    r"['’]t|(?:[^\W\d_]+(?:['’`\u02bc\-\u2010\u2011][^\W\d_]+)*"
+    r"|[\-\u2010\u2011]?[^\W\d_](?:\.[-\u2010\u2011]?[^\W\d_])*)\.?"
 )
-_INITIALS = re.compile(r"[^\W\d_](?:\.[-\u2010\u2011]?[^\W\d_])*\.")
+_INITIALS = re.compile(r"[\-\u2010\u2011]?[^\W\d_](?:\.[-\u2010\u2011]?[^\W\d_])*\.")
 _ELIDED = re.compile(r"[^\W\d_]{1,2}['’`\u02bc\-\u2010\u2011][^\W\d_]")
 _GROUP = re.compile(r"(?:(?:of|for|the) |[^\W_a-z][^\s,;]* )+(?:[Cc]ollaborations?|[Cc]onsortium)")
-_TOPIC = re.compile(r"(?:tion|sion|ment|ness|ity|ics|ing|ism|logy|work|works|ency|ance|ence|ory|ical|ous)s?\Z")
+_TOPIC = re.compile(r"(?:tion|sion|ment|ness|ity|ics|ism|logy|work|ency|ance|ence|ical|ous)s?\Z")
 """How words for things end. Some names do, too: they need a given name that is known, or an initial."""
 
 _WORDS = """
-algebra algorithm analysis architecture atom bayes big black boson brain cancer cell chain channel circuit class
-cloud cluster code cold complex computer control convex cosmic dark data deep detector diffusion dynamic edge
-effect electron energy equation error fast fermion field fluid force fourier function galaxy game gas gate gauge
-gene general geometry graph group hepatitis high hole image inverse language large laser lattice law level light
-limit linear local loop low machine magnetic manifold map market mass matrix matter measure memory method metric
-mobile mode model molecular monte multi natural network neural neutron new noise nuclear number open optical
-optimal order parallel particle path phase photon plasma point polynomial power prime probe problem process
-program protein quantum query random rate real regime ring risk robot sample scale science search self semi
-sequence series set shift signal single smart solar solid source space sparse spectral speech spin state
-stochastic string strong structure super surface survey symmetric system tail tensor test theorem time
-topological transfer transform transformer tree type universal vector vision vitamin wave weak web white zero
+about after against aging algebra algorithm analysis and annealing architecture are as at atom bargaining bayes
+be between beyond big binding black bonding boson brain braking branching breaking broadcasting by caching cancer
+category cell chain channel circuit class cloud cluster clustering code coding cold complex computer computing
+control convex cooling cosmic counting coupling covering crossing damping dark data decoding deep detecting
+detector diffusion doping driving during dynamic dynamical edge effect electron embedding encoding energy
+engineering equation error estimating factory fast fermion field filtering fluid folding for force forecasting
+fourier from function galaxy game gas gate gauge gene general geometry graph group hashing heating hedging
+hepatitis high history hole image imaging in into inventory inverse is its labeling laboratory language large
+laser lasing lattice law learning lensing level light limit linear local localizing loop low machine magnetic
+manifold manufacturing map mapping market mass matching matrix matter measure memory method metric mining mixing
+mobile mode model modeling modelling molecular monitoring monte moving multi natural navigating nesting network
+networking neural neutron new noise nuclear number observatory of on open optical optimal order ordering our over
+packing pairing parallel parsing particle path percolating phase phasing photon planning plasma point polynomial
+power pricing prime probe problem process processing profiling program programming protein pruning pumping
+quantum quenching query random ranking rate reading real reasoning regime rendering ring risk robot rotating
+routing sample sampling scale scaling scattering scheduling science screening search searching segmenting self
+semi sensing sequence series set sharing shearing shift signal signaling single smart smoothing solar solid
+sorting source space spacing spanning sparse spectral speech spin splitting spreading squeezing state steering
+stochastic stopping storing streaming stretching string strong structure super surface surfing survey swapping
+switching symmetric synthesizing system tagging tail tensor territory test testing the their theorem theory
+thinking this thresholding tiling time timing to topological toward towards tracking training trajectory transfer
+transform transformer trapping tree tuning tunneling tunnelling type under understanding universal using vector
+via vision vitamin wave weak web white with within without zero
 """
 _THINGS: Final = frozenset(_WORDS.split())
 """Words of titles: with one of them, two capitals alone are no sign of a name."""
 
 _TYING: Final = PARTICLES | frozenset(("abu", "al", "ben", "bin", "e", "el", "i", "ibn", "st", "y"))
+_ARTICLES: Final = frozenset("AI")
 _ROMAN: Final = frozenset(("ii", "iii", "iv"))
 _LATIN = ("LATIN", "GREEK", "MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "BLACK-LETTER", "FULLWIDTH", "MODIFIER")
 _LONGEST_NAME, _MOST_WORDS, _MOST_PIECES = 80, 6, 2
@@ -81,7 +95,7 @@ def look_at(text: str) -> Look:
         return Look.LONE if words[0][0].isupper() else Look.NONE
     if _is_evident(words, words[0]) or len(pieces) > 1:
         return Look.SURE
-    return Look.WORDS if any(map(_is_thing, words)) else _look_at_ending(words)
+    return Look.WORDS if any(map(_is_thing, words)) else _look_at_ends(words)
 
 
 def _look_at_both(last: list[str], given: list[str]) -> Look:
@@ -92,10 +106,10 @@ def _look_at_both(last: list[str], given: list[str]) -> Look:
     return Look.SURE if _is_evident(words, given[0]) or not any(map(_is_thing, words)) else Look.WORDS
 
 
-def _look_at_ending(words: list[str]) -> Look:
-    """Tell what the end of a name without comma says: `Smith J` is likely one; `Smith JA` may be."""
+def _look_at_ends(words: list[str]) -> Look:
+    """Tell what the ends of a name without comma say: `Smith J`, `J Smith` are likely one; `Smith JA` may be."""
     ending = words[-1]
-    if len(ending) == 1 or fold(ending) in _ROMAN:
+    if len(ending) == 1 or fold(ending) in _ROMAN or (len(words[0]) == 1 and words[0] not in _ARTICLES):
         return Look.LIKELY
     is_short = len(ending) <= _MOST_CAPITALS and ending.isupper() and not all(map(str.isupper, words))
     return Look.WORDS if is_short else Look.POSSIBLE

@@ -26,6 +26,7 @@ from digest.query.printing import print_tree
         # initials before and behind the last name
         ("Smith J\nDoe K", 'author:"j smith" OR author:"k doe"'),
         ("Smith J.A.\nvan Foo K.", 'author:"j a smith" OR author:"k van foo"'),
+        ("H. -W. Foo\nC. -P Bar", 'author:"h w foo" OR author:"c p bar"'),
         ("Keiko L\nJohn Smith", 'au:"keiko l" OR author:"john smith"'),
         # generations, particles, elisions
         ("Smith, John, Jr.\nFoo, Kim", 'author:"john smith" OR author:"kim foo"'),
@@ -51,7 +52,7 @@ def test_lines_are_read_as_names(text: str, reading: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_sure"), [("Yann LeCun\nYoshua Bengio", False), ("John Smith\nSmith, J.", True)]
+    ("text", "is_sure"), [("Zorba Foo\nYoshua Bengio", False), ("John Smith\nSmith, J.", True)]
 )
 def test_where_a_line_is_a_name_for_the_sake_of_others_it_is_told_how_to_look_for_words(
     text: str,
@@ -146,7 +147,11 @@ def test_a_query_over_several_lines_stays_one(text: str) -> None:
         ("Smith,", Look.NONE),
         ("Foo, Bar, Baz", Look.NONE),
         ("J. K.", Look.NONE),
-        ("The End.", Look.POSSIBLE),
+        ("Foo Bar.", Look.POSSIBLE),
+        ("The Use", Look.WORDS),
+        ("J Foo", Look.LIKELY),
+        ("A Foo", Look.POSSIBLE),
+        ("H. -W. Foo", Look.SURE),
         ("Appl. Phys", Look.NONE),
         ("John " * 20, Look.NONE),
     ],
