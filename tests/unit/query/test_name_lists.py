@@ -19,6 +19,7 @@ from digest.query.printing import print_tree
         # a given name that is known makes the other lines names, too
         ("Yann LeCun\nYoshua Bengio", 'author:"yann lecun" OR author:"yoshua bengio"'),
         ("Feng Wing\nStephen Hawking", 'author:"feng wing" OR author:"stephen hawking"'),
+        ("Ling Zhaorem\nMing Foo", 'author:"ling zhaorem" OR author:"ming foo"'),
         ("JOHN SMITH\nKEIKO FOO", 'author:"john smith" OR author:"keiko foo"'),
         ("John Smith\rKeiko Foo\r", 'author:"john smith" OR author:"keiko foo"'),
         # three lines like names, and no word for a thing among them
