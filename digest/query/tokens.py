@@ -92,7 +92,8 @@ CURLY_QUOTES = "“”„‟«»"
 """Quotation marks that word processors and web pages put for ": read as these wherever one may stand."""
 
 _END = rf"\s\x00-\x1f\x7f()\"{CURLY_QUOTES}"
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f]*")
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f\ufeff]*")
+"""A file from Windows may begin with a byte order mark."""
 _BARE = re.compile(rf"[^{_END}]+")
 _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""

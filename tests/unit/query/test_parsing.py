@@ -54,6 +54,7 @@ def read(text: str) -> str:
         ('ti:"the “tail” latency"', 'ti:"tail latency"'),
         ("a1“b1 c1”", 'all:a1 AND all:"b1 c1"'),
         ("transf*", "all:transf*"),
+        ("\ufeffti:graph", "ti:graph"),
         ("submittedDate:[2024 TO 202402]", "submittedDate:[202401010000 TO 202402292359]"),
         ("submitteddate:[* TO 2024]", "submittedDate:[* TO 202412312359]"),
         # letter case, other spellings
