@@ -25,6 +25,7 @@ from digest.store import mailings as mailing_store
 from digest.store import pages as page_store
 from digest.store.schema import changes, papers
 from tests.acceptance.made import made_up
+from tests.conftest import IS_NIGHTLY
 from tests.integration.faulty import FaultyArxiv, World, assert_nothing_wrong_is_stored
 
 NEW = 60
@@ -152,7 +153,10 @@ def world(tmp_path: Path, pause: Pause) -> Iterator[World]:
         assert arxiv.violations == ()
 
 
-EACH_PAUSE = pytest.mark.parametrize("pause", [1, 5, 45], indirect=True, ids=lambda days: f"{days} days")
+PAUSES = (1, 5, 45) if IS_NIGHTLY else (1, 5)
+"""Days; forty-five take their time, and some tests below have them every day."""
+
+EACH_PAUSE = pytest.mark.parametrize("pause", PAUSES, indirect=True, ids=lambda days: f"{days} days")
 
 
 @EACH_PAUSE

@@ -18,6 +18,7 @@ from digest.demo.loopback import Answer, Ending, Request
 from digest.demo.mail import MailSink
 from digest.store.schema import changes, papers, raw_pages
 from tests.acceptance.made import START
+from tests.conftest import IS_NIGHTLY
 from tests.integration.faulty import NOON, FaultyArxiv, World, list_past
 
 PAST = 40
@@ -123,6 +124,7 @@ def test_killed_between_two_pages_it_goes_on_from_the_next_one_the_same_day(worl
     assert_is_known_and_no_news(world)
 
 
+@pytest.mark.skipif(not IS_NIGHTLY, reason="three single deaths are tried every day, all of them by night")
 def test_killed_at_every_page_it_still_comes_to_its_end(world: World) -> None:
     for _ in range(3):
         kill_at_page(world, 2)
