@@ -12,7 +12,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from digest.arxiv.search import walk_search
-from digest.errors import QueryError
 from digest.pipeline.horizons import horizon_of, load_horizons, write_judge
 from digest.pipeline.recording import RecordedRun
 from digest.pipeline.searching import find_rest
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     from digest.pipeline.recording import PollReport
     from digest.pipeline.site import Site
-    from digest.query import Query
     from digest.store.matches import FirstLook
 
 BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
@@ -77,7 +75,7 @@ def look_back(site: Site, report: PollReport) -> None:
 def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     """Return the queries that match too little of what is stored, and were not asked for their newest papers."""
     asked = cursor_store.load_cursors(conn, Source.FIRST_LOOK)
-    queries = {text: query for text in texts if text not in asked and (query := _read(text))}
+    queries = {text: parse_query(text) for text in texts if text not in asked}
     stored = [analyse(change.paper) for change in paper_store.latest_changes(conn)] if queries else []
     return [
         text
@@ -85,14 +83,6 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
         if _count_up_to(FIRST_LOOK_PAPERS, (paper for paper in stored if matches(query, paper)))
         < FIRST_LOOK_PAPERS
     ]
-
-
-def _read(text: str) -> Query | None:
-    """Return a query by its canonical text; None for one that an earlier release kept and this one can't read."""
-    try:
-        return parse_query(text)
-    except QueryError:
-        return None  # it was reported when it was stored; the others go on
 
 
 def _count_up_to(enough: int, found: Iterable[object]) -> int:

@@ -13,8 +13,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from digest.query.name_looks import are_two_names
-from digest.query.names import GENERATIONS
-from digest.query.words import fold
+from digest.query.names import is_generation
 from digest.tex import to_plain
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def _drop_others(part: list[str]) -> list[str]:
 
 
 def _are_generations(part: list[str]) -> bool:
-    return all(fold(word.rstrip(".")) in GENERATIONS for word in part)
+    return all(map(is_generation, part))
 
 
 def _read_name_parts(words: list[str]) -> str:

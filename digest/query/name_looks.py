@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import Final
 
 from digest.query.given_names import GIVEN_NAMES
-from digest.query.names import GENERATIONS
+from digest.query.names import is_generation
 from digest.query.people import PARTICLES, has_no_blanks
 from digest.query.tokens import Operator
 from digest.query.words import fold
@@ -172,7 +172,7 @@ def _are_full(left: list[str], right: list[str]) -> bool:
 
 
 def _are_generations(words: list[str]) -> bool:
-    return bool(words) and all(fold(word.rstrip(".")) in GENERATIONS for word in words)
+    return bool(words) and all(map(is_generation, words))
 
 
 def _are_parts(words: list[str]) -> bool:

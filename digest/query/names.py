@@ -35,6 +35,11 @@ GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
 """What may stand behind a last name without being one."""
 
 
+def is_generation(word: str) -> bool:
+    """Tell whether a word stands behind a last name without being one: `Jr.`, `III`."""
+    return fold(word.strip(".")) in GENERATIONS
+
+
 @dataclass(frozen=True, slots=True)
 class NamePart:
     """One part of a name: folded, at code points `start` to `end` (exclusive) of the plain name."""

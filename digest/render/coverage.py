@@ -64,7 +64,8 @@ def describe_coverage(coverage: Coverage) -> CoverageView:
         sentence = f"{mailing}: not out yet{_when(coverage)}; it follows when arXiv shows it"
         return CoverageView(CoverageState.INCOMPLETE, sentence, "mailing not out yet; it follows")
     looked_at = coverage.new or coverage.looked_at
-    is_known = looked_at >= (coverage.matched or 1)  # figures that do not belong together stay out
+    # Figures that do not belong together stay out.
+    is_known = looked_at > 0 if coverage.matched is None else looked_at >= coverage.matched
     found = f"{looked_at:,} {'new' if coverage.new else 'looked at'}" if is_known else ""
     matched = f"{coverage.matched:,} matched" if is_known and coverage.matched is not None else ""
     figures = f": {', '.join(filter(None, (found, matched)))}" if found else ""

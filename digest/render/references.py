@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from digest.query.names import GENERATIONS
+from digest.query.names import is_generation
 from digest.query.namesakes import GROUPS
 from digest.query.people import PARTICLES
 from digest.query.words import fold
@@ -53,23 +53,19 @@ def cut_name(name: str) -> WrittenName:
     if fold(words[-1].strip(".,:;()")) in GROUPS:
         return WrittenName(name, is_group=True)
     pieces = [piece.strip() for piece in name.split(",") if piece.strip()]
-    generation = next((piece for piece in pieces[1:] if _is_generation(piece)), "")
+    generation = next((piece for piece in pieces[1:] if is_generation(piece)), "")
     pieces = [piece for piece in pieces if piece != generation]
     if not pieces:
         return WrittenName(name, is_group=True)
     if len(pieces) > 1:
         return WrittenName(pieces[0], " ".join(pieces[1:]), generation)
     words = pieces[0].split()
-    while len(words) > 1 and _is_generation(words[-1]):
+    while len(words) > 1 and is_generation(words[-1]):
         generation = words.pop()
     start = len(words) - 1
     while start > 1 and fold(words[start - 1].strip(".")) in PARTICLES:
         start -= 1
     return WrittenName(" ".join(words[start:]), " ".join(words[:start]), generation)
-
-
-def _is_generation(word: str) -> bool:
-    return fold(word.strip(".")) in GENERATIONS
 
 
 def make_key(paper: Paper) -> str:

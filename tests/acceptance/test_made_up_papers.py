@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from email import message_from_bytes, policy
 
@@ -270,6 +272,20 @@ def test_a_first_look_stays_owed_until_arxiv_could_be_read(
     first = here.run().plan.digests or here.reports[1].plan.digests
     assert [str(digest.occasion) for digest in first] == ["first look"]
     assert len(first[0].entries) >= 15
+
+
+def test_a_canonical_text_that_this_release_cannot_read_is_made_anew_before_anybody_needs_it(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv)
+    arxiv.faults.add("reset", times=3)
+    here.run()
+    arxiv.faults.clear()
+    with closing(sqlite3.connect(here.folder / "digest.db")) as store, store:
+        store.execute("UPDATE query_revisions SET canonical = 'ti:('")
+    clock.advance(timedelta(hours=3))
+    (digest,) = here.run().plan.digests
+    assert str(digest.occasion) == "first look"
 
 
 def test_a_feed_file_that_cannot_be_written_stops_nothing_and_is_told(

@@ -45,6 +45,11 @@ def test_a_first_look_does_not_pass_off_its_older_papers_as_matches_of_the_maili
     assert view.brief == "mailing complete: 294 new"
 
 
+def test_a_look_that_met_nothing_at_all_says_so() -> None:
+    view = describe_coverage(make_coverage(0, new=0, looked_at=0))
+    assert view.sentence == "mailing of Thu 19 Nov: complete, 0 looked at, checked 22:47 ET; 0 matched"
+
+
 def test_papers_of_several_mailings_are_told_as_such() -> None:
     view = describe_coverage(make_coverage(40, since=date(2026, 11, 15), new=5_612))
     assert view.sentence == (
