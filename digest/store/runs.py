@@ -349,5 +349,5 @@ def abandon_running(conn: Connection, at: datetime) -> int:
 
 def _read_run(row: Row[Any]) -> PollRun:
     values = row._asdict()
-    del values["gate_token"], values["horizon"]
+    del values["gate_token"], values["horizon"], values["owner"]
     return PollRun(**{**values, "outcome": RunOutcome(row.outcome)})

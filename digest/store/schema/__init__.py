@@ -6,6 +6,7 @@ Keys that grow come first in primary keys, so that inserts stay at the right edg
 from digest.store.schema.announced import changes, marks, papers, versions
 from digest.store.schema.columns import Moment, metadata
 from digest.store.schema.polled import cursors, gaps, gate, listings, poll_runs, quarantine, raw_pages, requests
+from digest.store.schema.running import alarms, job_turns, workers
 from digest.store.schema.told import (
     ACTIVE_DELIVERY,
     UNPLANNED_FIRST_LOOK,
@@ -36,6 +37,7 @@ __all__ = [
     "FIRST_LOOK_TO_COME",
     "UNPLANNED_FIRST_LOOK",
     "Moment",
+    "alarms",
     "attempts",
     "changes",
     "consents",
@@ -46,6 +48,7 @@ __all__ = [
     "gaps",
     "gate",
     "installation",
+    "job_turns",
     "listings",
     "marks",
     "match_runs",
@@ -66,4 +69,5 @@ __all__ = [
     "suppressions",
     "tokens",
     "versions",
+    "workers",
 ]

@@ -60,6 +60,7 @@ subscriptions = Table(
     col.number("first_look"),
     col.text("exclude_queries", server_default=""),
     col.text("exclude_papers", server_default=""),
+    col.text("quiet_hours", server_default=""),
     col.moment("next_due_at", nullable=True, index=True),
     col.text("last_slot"),
     col.moment("last_planned_at", nullable=True),
@@ -141,4 +142,8 @@ installation = Table(
     col.text("secret"),
     col.moment("created_at"),
     col.text("generation"),
+    col.text("zone_data", server_default=""),
+    col.text("works_from", server_default="0005"),
+    col.moment("quarantined_at", nullable=True),
+    col.moment("restored_at", nullable=True),
 )
