@@ -119,7 +119,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         )
         match_store.save_query_matches(conn, run_id, outcomes)
         kind_of = {change.id: change.kind for change in changes}
-        overtaken = _find_overtaken(conn, site.config.arxiv.source, changes)
+        overtaken = find_overtaken(conn, site.config.arxiv.source, changes)
         by_id = {change.id: change for change in changes}
         live = subscription_store.load_subscriptions(conn)
         chosen = {}
@@ -152,7 +152,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     return True
 
 
-def _find_overtaken(conn: Connection, source: str, changes: Iterable[StoredChange]) -> frozenset[int]:
+def find_overtaken(conn: Connection, source: str, changes: Iterable[StoredChange]) -> frozenset[int]:
     """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody looked."""
     cursors = cursor_store.load_cursors(conn, source).values()
     began = min((cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at), default=None)

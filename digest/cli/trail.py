@@ -1,0 +1,251 @@
+"""`digest explain`: the whole trail of one paper to one subscription, or where it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.explaining import note_other_version
+from digest.cli.naming import suggest_name
+from digest.cli.storing import opened_store
+from digest.cli.telling import json_option, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+    from digest.cli.storing import Installation
+    from digest.pipeline.explaining import ChangeTrail, DigestTrail, Trail
+    from digest.planning import DueSubscription
+    from digest.store.outbox_views import Attempt, StoredDelivery
+
+_LABEL = 11
+_WIDEST = 100
+
+
+@click.command()
+@click.argument("paper_id", metavar="PAPER")
+@click.argument("name", metavar="SUBSCRIPTION")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> None:
+    """Say what became of PAPER on its way to SUBSCRIPTION, step by step.
+
+    When it was announced and stored, which saved query it met or which clause failed, the digest it went
+    into, and every attempt to deliver that. PAPER is an id or an address; nothing is asked of arXiv.
+
+    \b
+    digest explain 2611.15012 perf-team
+    """  # noqa: D301 - click reads the backspace, which must be one
+    from digest.papers import ArxivId  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.pipeline.explaining import explain_paper  # noqa: PLC0415 - the same
+
+    id_ = ArxivId.parse(paper_id)
+    with opened_store(ctx) as here, here.store.read() as conn:
+        due = _find_subscription(here, conn, name)
+        trail = explain_paper(conn, id_, due, here.config.arxiv.source)
+    if trail.changes:
+        note_other_version(trail.changes[-1].change.paper, paper_id, is_stored=True)
+    if as_json:
+        print_json(_as_json(trail))
+        return
+    for label, lines in _describe(here, trail):
+        for number, line in enumerate(lines):
+            click.echo(click.style(f"{'' if number else label:<{_LABEL}}", bold=True) + line)
+
+
+def _find_subscription(here: Installation, conn: Connection, name: str) -> DueSubscription:
+    """Return a subscription by name, also one that has ended.
+
+    Raises:
+        UnknownName: there is none.
+    """
+    from digest.errors import UnknownName  # noqa: PLC0415 - the same
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
+
+    stored = {
+        due.subscription.name: due for due in subscription_store.load_subscriptions(conn, include_ended=True)
+    }
+    if name in stored:
+        return stored[name]
+    if any(subscription.name == name for subscription in here.config.subscriptions):
+        raise UnknownName(f"subscription {name} is new in digest.toml", hint="`digest run` takes it over.")
+    raise UnknownName(
+        f"there is no subscription {name!r}", hint=suggest_name(name, stored, "digest subscription list")
+    )
+
+
+def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]]]:
+    from digest import tex  # noqa: PLC0415 - the same
+    from digest.cli.wording import cut, write_moment  # noqa: PLC0415 - the same
+
+    name = trail.due.subscription.name
+    if trail.judged is None:
+        yield str(trail.id), [click.style(f"never met here, so {name} was not told of it", bold=True)]
+        yield "announced", [_describe_absence(here, trail)]
+        return
+    paper = trail.changes[-1].change.paper
+    yield f"{trail.id}v{paper.version}  ", [cut(tex.to_plain(paper.title), _WIDEST - len(str(trail.id)))]
+    verdict = click.style(f"{name}: {trail.judged.verdict}", bold=True)
+    yield "", [f"{verdict} – {trail.judged.why}{_sum_up(here, trail)}"]
+    yield "announced", [_describe_mailing(trail)]
+    for one in trail.changes:
+        change = one.change
+        found = f"v{change.paper.version}, {change.kind}, found {write_moment(change.found_at, here.zone)}"
+        yield "stored", [f"{found} by look {change.run_id}"]
+        yield "matched", list(_describe_match(here, one))
+    for told in trail.digests:
+        yield "digest", [_describe_digest(here, told)]
+        for stored, attempts in told.deliveries:
+            yield "delivery", list(_describe_delivery(here, stored, attempts))
+
+
+def _sum_up(here: Installation, trail: Trail) -> str:
+    """Say how far the deliveries of the last digest that tells of the paper have come; "" where there is none."""
+    if not trail.digests:
+        return ""
+    states: dict[str, list[str]] = {}
+    for stored, _ in trail.digests[-1].deliveries:
+        where = here.show(stored.delivery.destination)
+        if where not in states.setdefault(str(stored.delivery.state), []):
+            states[str(stored.delivery.state)].append(where)
+    return "".join(f", {state} to {', '.join(places)}" for state, places in states.items())
+
+
+def _describe_mailing(trail: Trail) -> str:
+    from digest.announcements import Kind  # noqa: PLC0415 - the same
+
+    if trail.mailing:
+        return f"with the mailing of {trail.mailing:%a %-d %b %Y}"
+    if trail.changes[0].change.kind is Kind.KNOWN:
+        return "before it was first looked for here"
+    return "with which mailing, is not known"
+
+
+def _describe_absence(here: Installation, trail: Trail) -> str:
+    if here.config.arxiv.source == "query":
+        return (
+            "only what saved queries bring is stored; `digest query explain QUERY "
+            f"{trail.id}` asks arXiv and says which clause fails"
+        )
+    if trail.newest is None:
+        return "arXiv has not been looked at yet: `digest run`"
+    if trail.newest < trail.id:
+        return f"not yet, as far as was looked: the newest paper here is {trail.newest}"
+    return "before this installation watched, or missed: `digest coverage` and `digest verify` say which"
+
+
+def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+
+    moment = f"{write_moment(one.matched_at, here.zone)}, " if one.matched_at else ""
+    yield f"{moment}{one.judged.verdict}: {one.judged.why}"
+    for asked in one.asked:
+        if asked.would_meet:
+            yield f"  {click.style('✓', fg='green')} {asked.name}: {' · '.join(asked.clauses)}"
+        else:
+            yield f"  {click.style('✗', fg='red')} {asked.name}: it {asked.failing}"
+
+
+def _describe_digest(here: Installation, told: DigestTrail) -> str:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+
+    digest = told.digest
+    place = f"paper {told.place} of {len(digest.entries)}"
+    shown = "" if told.is_shown else ", beyond the cap: counted and linked, not shown"
+    planned = write_moment(digest.planned_at, here.zone)
+    return f"{digest.id}, slot {digest.slot}, planned {planned}: {place}{shown}"
+
+
+def _describe_delivery(here: Installation, stored: StoredDelivery, attempts: tuple[Attempt, ...]) -> Iterator[str]:
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+    from digest.messages import TERMINAL_STATES  # noqa: PLC0415 - the same
+
+    delivery = stored.delivery
+    part = f" part {delivery.part + 1} of {delivery.parts}" if delivery.parts > 1 else ""
+    ended = f" {write_moment(stored.ended_at, here.zone)}" if stored.ended_at else ""
+    waits = (
+        "" if delivery.state in TERMINAL_STATES else f", not before {write_moment(delivery.not_before, here.zone)}"
+    )
+    error = f": {delivery.last_error}" if delivery.last_error else ""
+    receipt = f", receipt {delivery.remote_id}" if delivery.remote_id else ""
+    yield f"{delivery.id} {here.show(delivery.destination)}{part}: {delivery.state}{ended}{waits}{receipt}{error}"
+    for attempt in attempts:
+        began = write_moment(attempt.started_at, here.zone)
+        detail = f": {attempt.detail}" if attempt.detail else ""
+        yield f"  attempt {attempt.number}, {began}, {attempt.outcome}{detail}"
+
+
+def _as_json(trail: Trail) -> dict[str, object]:
+    return {
+        "paper": str(trail.id),
+        "subscription": trail.due.subscription.name,
+        "state": trail.due.state,
+        "is_stored": bool(trail.changes),
+        "verdict": trail.judged.verdict if trail.judged else None,
+        "why": trail.judged.why if trail.judged else "never met here",
+        "mailing": trail.mailing,
+        "changes": [_change_as_json(one) for one in trail.changes],
+        "digests": [_digest_as_json(one) for one in trail.digests],
+    }
+
+
+def _change_as_json(one: ChangeTrail) -> dict[str, object]:
+    return {
+        "change": one.change.id,
+        "kind": one.change.kind,
+        "version": one.change.paper.version,
+        "found_at": one.change.found_at,
+        "run": one.change.run_id,
+        "verdict": one.judged.verdict,
+        "why": one.judged.why,
+        "matched_at": one.matched_at,
+        "digest": one.digest_id,
+        "queries": [
+            {
+                "name": asked.name,
+                "recorded": asked.met or None,
+                "meets": asked.would_meet,
+                "clauses": asked.clauses,
+                "failing": asked.failing,
+            }
+            for asked in one.asked
+        ],
+    }
+
+
+def _digest_as_json(told: DigestTrail) -> dict[str, object]:
+    digest = told.digest
+    return {
+        "id": digest.id,
+        "slot": digest.slot,
+        "planned_at": digest.planned_at,
+        "place": told.place,
+        "papers": len(digest.entries),
+        "is_shown": told.is_shown,
+        "deliveries": [
+            {
+                "id": stored.delivery.id,
+                "to": str(stored.delivery.destination),
+                "part": stored.delivery.part + 1,
+                "parts": stored.delivery.parts,
+                "state": stored.delivery.state,
+                "ended_at": stored.ended_at,
+                "receipt": stored.delivery.remote_id,
+                "error": stored.delivery.last_error,
+                "attempts": [
+                    {
+                        "number": attempt.number,
+                        "started_at": attempt.started_at,
+                        "ended_at": attempt.ended_at,
+                        "outcome": attempt.outcome,
+                        "detail": attempt.detail,
+                    }
+                    for attempt in attempts
+                ],
+            }
+            for stored, attempts in told.deliveries
+        ],
+    }

@@ -1,0 +1,165 @@
+"""The whole trail of a paper to one subscription: announced, stored, matched, planned, delivered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from digest.errors import QueryError
+from digest.pipeline.matching_step import find_overtaken
+from digest.planning.rewordings import find_failing
+from digest.planning.trails import Asked, Judged, Met, Row, judge_change, judge_paper
+from digest.query import analyse, find_reasons, matches, parse_query
+from digest.store import digests as digest_store
+from digest.store import mailings as mailing_store
+from digest.store import matches as match_store
+from digest.store import papers as paper_store
+from digest.store import trails as trail_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.comparing import StoredChange
+    from digest.messages import Digest
+    from digest.papers import ArxivId
+    from digest.planning import DueSubscription
+    from digest.store.outbox_views import Attempt, StoredDelivery
+
+_MET = {"new": Met.ENTERED, "changed": Met.STAYED, "gone": Met.LEFT}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTrail:
+    """One change on its way.
+
+    Attributes:
+        change: what was found.
+        asked: the subscription's saved queries, each held against it.
+        judged: what became of it.
+        matched_at: when the match was kept (UTC); None where none was.
+        digest_id: the digest it went into; None for none.
+    """
+
+    change: StoredChange
+    asked: tuple[Asked, ...]
+    judged: Judged
+    matched_at: datetime | None
+    digest_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DigestTrail:
+    """A digest that tells of the paper.
+
+    Attributes:
+        digest: as it was frozen.
+        place: which of its papers this is, from 1; 0 where it is in none of its entries.
+        deliveries: where it went, with every attempt.
+    """
+
+    digest: Digest
+    place: int
+    deliveries: tuple[tuple[StoredDelivery, tuple[Attempt, ...]], ...]
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it is among those shown in full, not only counted and linked."""
+        return 0 < self.place <= self.digest.shown
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """All that is known of a paper and a subscription.
+
+    Attributes:
+        id: the paper's.
+        due: the subscription as it is now.
+        mailing: Eastern date of the mailing that brought the paper; None where that is not known.
+        changes: what was found of it, oldest first; () where it is not stored.
+        digests: those that tell of it, oldest first.
+        judged: what became of the paper; None where it is not stored.
+        newest: the paper announced last of all that are stored; None where none is.
+    """
+
+    id: ArxivId
+    due: DueSubscription
+    mailing: date | None
+    changes: tuple[ChangeTrail, ...]
+    digests: tuple[DigestTrail, ...]
+    judged: Judged | None
+    newest: ArxivId | None
+
+
+def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: str) -> Trail:
+    """Gather the whole trail of a paper to a subscription.
+
+    Args:
+        conn: a reading transaction.
+        id_: the paper's.
+        due: the subscription, also one that has ended.
+        source: how arXiv is asked, `harvest` or `query`.
+    """
+    newest = mailing_store.find_newest(conn)
+    known = paper_store.load_paper(conn, id_)
+    if known is None:
+        return Trail(id_, due, None, (), (), None, newest[0] if newest else None)
+    history = paper_store.earlier_changes(conn, [known.key]).get(known.key, ())
+    trails = tuple(_follow(conn, due, history, source))
+    digest_ids = sorted({one.digest_id for one in trails if one.digest_id is not None})
+    return Trail(
+        id=id_,
+        due=due,
+        mailing=mailing_store.find_first(conn, [known.key]),
+        changes=trails,
+        digests=tuple(_load_digest(conn, digest_id, id_) for digest_id in digest_ids),
+        judged=judge_paper([one.judged for one in trails]),
+        newest=newest[0] if newest else None,
+    )
+
+
+def _follow(
+    conn: Connection, due: DueSubscription, history: Sequence[StoredChange], source: str
+) -> Iterator[ChangeTrail]:
+    ids = [change.id for change in history]
+    mark = match_store.matched_mark(conn)
+    rows = trail_store.find_rows(conn, due.id, ids)
+    outcomes = trail_store.find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
+    met = {(query_id, change_id): _MET[name] for query_id, change_id, name in outcomes}
+    overtaken = find_overtaken(conn, source, history)
+    for change in history:
+        asked = tuple(_ask(due, change, met))
+        row = rows.get(change.id)
+        judged = judge_change(
+            change,
+            due,
+            asked,
+            Row(row[0], row[1]) if row else None,
+            is_matched=change.id <= mark,
+            is_overtaken=change.id in overtaken,
+        )
+        yield ChangeTrail(change, asked, judged, row[2] if row else None, row[1] if row else None)
+
+
+def _ask(due: DueSubscription, change: StoredChange, met: Mapping[tuple[int, int], Met]) -> Iterator[Asked]:
+    ready = analyse(change.paper)
+    for revision in due.revisions:
+        recorded = met.get((revision.query_id, change.id), Met.NEVER)
+        try:
+            query = parse_query(revision.text)
+        except QueryError as error:
+            yield Asked(revision.name, recorded, failing=f"can't be held against it: {error.message}")
+            continue
+        clauses = tuple(reason.clause for reason in find_reasons(query, ready))
+        is_met = matches(query, ready)
+        failing = "" if is_met else str(find_failing(query, ready))
+        yield Asked(revision.name, recorded, would_meet=is_met, clauses=clauses, failing=failing)
+
+
+def _load_digest(conn: Connection, digest_id: int, id_: ArxivId) -> DigestTrail:
+    digest = digest_store.load_digest(conn, digest_id)
+    places = (place for place, entry in enumerate(digest.entries, start=1) if entry.paper.id == id_)
+    deliveries = trail_store.load_deliveries(conn, digest_id)
+    return DigestTrail(digest, next(places, 0), tuple((stored, tuple(tries)) for stored, tries in deliveries))

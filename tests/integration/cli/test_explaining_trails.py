@@ -1,0 +1,130 @@
+"""What became of a paper on its way to a subscription."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+from digest.papers import ArxivId
+from digest.pipeline.explaining import explain_paper
+from digest.planning.trails import Verdict
+from digest.query import matches, parse_query
+from digest.store import digests as digest_store
+from digest.store import open_store
+from digest.store import papers as paper_store
+from digest.store import subscriptions as subscription_store
+from digest.store.schema import papers
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from digest.planning import DueSubscription
+    from tests.integration.cli.conftest import Shell
+    from tests.integration.cli.lively import World
+
+TOLD = """\
+2611.14639v2  Scheduling in 𝒪(n²)
+           gpu-mail: told – it is in digest 7, sent to mailto:reader@digest.example
+announced  with the mailing of Tue 10 Nov 2026
+stored     v1, new, found Wed 11 Nov 09:05 by look 8
+matched    Wed 11 Nov 09:05, told: it is in digest 1
+             ✓ gpu: abs:gpu
+stored     v2, replacement, found Fri 20 Nov 09:05 by look 22
+matched    Fri 20 Nov 09:05, told: it is in digest 7
+             ✓ gpu: abs:gpu
+digest     1, slot 2026-11-11, planned Wed 11 Nov 09:05: paper 1 of 1
+delivery   1 mailto:reader@digest.example: sent Wed 11 Nov 09:05, receipt 1
+             attempt 1, Wed 11 Nov 09:05, sent: 250 2.0.0 OK: queued as 1
+digest     7, slot 2026-11-20, planned Fri 20 Nov 09:05: paper 4 of 4
+delivery   7 mailto:reader@digest.example: sent Fri 20 Nov 09:05, receipt 3
+             attempt 1, Fri 20 Nov 09:05, sent: 250 2.0.0 OK: queued as 3
+"""
+
+UNMET = """\
+2611.14591v1  Sea-ice leads along the polar front
+           gpu-mail: not met – gpu: it lacks ti:gpu and abs:gpu
+announced  before it was first looked for here
+stored     v1, known, found Mon 9 Nov 21:00 by look 1
+matched    not met: gpu: it lacks ti:gpu and abs:gpu
+             ✗ gpu: it lacks ti:gpu and abs:gpu
+"""
+
+
+@pytest.mark.usefixtures("world")
+def test_the_trail_of_a_paper_goes_from_its_mailing_to_every_receipt(digest: Shell) -> None:
+    assert digest("explain", "2611.14639", "gpu-mail").out == TOLD
+
+
+@pytest.mark.usefixtures("world")
+def test_where_no_saved_query_is_met_the_clause_that_fails_is_named(digest: Shell) -> None:
+    assert digest("explain", "https://arxiv.org/abs/2611.14591", "gpu-mail").out == UNMET
+
+
+@pytest.mark.usefixtures("world")
+def test_a_paper_that_waits_says_for_what(digest: Shell) -> None:
+    said = digest("explain", "2611.14806", "perf-mail").lines
+    assert said[1].strip() == "perf-mail: waiting – it matched, and waits for the end of the pause"
+
+
+@pytest.mark.usefixtures("world")
+def test_a_paper_that_is_not_stored_is_no_riddle(digest: Shell) -> None:
+    said = digest("explain", "2611.99999", "gpu-mail").lines
+    assert said[0] == "2611.99999 never met here, so gpu-mail was not told of it"
+    assert said[1].startswith("announced  not yet, as far as was looked: the newest paper here is 2611.15")
+    earlier = digest("explain", "2601.00001", "gpu-mail").lines
+    assert earlier[1].endswith("`digest coverage` and `digest verify` say which")
+
+
+@pytest.mark.usefixtures("world")
+def test_the_same_is_had_as_json(digest: Shell) -> None:
+    facts = digest("explain", "2611.14639", "gpu-mail", "--json").json
+    assert (facts["verdict"], facts["mailing"]) == ("told", "2026-11-10")
+    assert [one["recorded"] for change in facts["changes"] for one in change["queries"]] == [
+        "entered",
+        "stayed in",
+    ]
+    (delivery,) = facts["digests"][1]["deliveries"]
+    assert (delivery["state"], delivery["attempts"][0]["outcome"]) == ("sent", "sent")
+    assert digest("explain", "2611.99999", "gpu-mail", "--json").json["is_stored"] is False
+
+
+@pytest.mark.usefixtures("world")
+def test_a_slip_in_a_name_or_an_id_is_answered_with_what_to_do(digest: Shell) -> None:
+    assert "Did you mean 'gpu-mail'?" in digest("explain", "2611.14639", "gpu-mial", expect=2).err
+    assert "arXiv id" in digest("explain", "nonsense", "gpu-mail", expect=2).err
+
+
+def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(world: World) -> None:
+    store = open_store(f"sqlite:///{world.folder}/digest.db")
+    with store.read() as conn:
+        for due in subscription_store.load_subscriptions(conn, include_ended=True):
+            told = _told_papers(conn, due)
+            others = [id_ for id_ in map(ArxivId.parse, _every_id(conn)) if id_ not in told]
+            for id_ in (*told, *islice(others, 0, None, 7)):
+                verdict = explain_paper(conn, id_, due, "harvest").judged
+                assert verdict is not None
+                assert (verdict.verdict is Verdict.TOLD) == (id_ in told)
+                if verdict.verdict is not Verdict.TOLD:
+                    assert (verdict.verdict is Verdict.UNMET) == (not _is_met(conn, due, id_)), (id_, verdict)
+    store.close()
+
+
+def _told_papers(conn: Connection, due: DueSubscription) -> set[ArxivId]:
+    summaries = digest_store.list_digests(conn, subscription_ids=[due.id], limit=1_000)
+    frozen = [digest_store.load_digest(conn, summary.id) for summary in summaries]
+    return {entry.paper.id for digest in frozen for entry in digest.entries}
+
+
+def _every_id(conn: Connection) -> list[str]:
+    return list(conn.execute(select(papers.c.arxiv_id).order_by(papers.c.id)).scalars())
+
+
+def _is_met(conn: Connection, due: DueSubscription, id_: ArxivId) -> bool:
+    known = paper_store.load_paper(conn, id_)
+    assert known is not None
+    return any(
+        matches(parse_query(revision.text), known.paper) for revision in due.revisions if revision.canonical
+    )

@@ -1,0 +1,107 @@
+"""What became of a change on its way to a subscription, and which change speaks for its paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.announcements import Kind
+from digest.papers import ArxivId
+from digest.planning import DueSubscription
+from digest.planning.trails import ORDER, Asked, Judged, Met, Row, Verdict, judge_change, judge_paper
+from digest.subscriptions import Cadence, Destination, Subscription
+from tests.unit.made_up import FOUND, make_change, make_paper
+
+MAIL = Destination.parse("mailto:reader@digest.example")
+FEED = Destination.parse("feed")
+PAPER = make_paper("2611.15012", categories=("cs.PF",))
+
+
+def due(state: str = "active", plan_after: int = 0, to: Destination = MAIL, **fields: object) -> DueSubscription:
+    subscription = Subscription("team", ("perf",), (to,), Cadence.parse("daily at 09:00 UTC"))
+    return DueSubscription(1, replace(subscription, **fields), state, FOUND, plan_after, "", FOUND)  # type: ignore[arg-type]  # any field of Subscription
+
+
+def judge(
+    kind: Kind = Kind.NEW,
+    met: Met = Met.NEVER,
+    row: Row | None = None,
+    *,
+    of: DueSubscription | None = None,
+    would_meet: bool = False,
+    is_matched: bool = True,
+    is_overtaken: bool = False,
+) -> Verdict:
+    change = make_change(5, PAPER, kind)
+    asked = Asked("perf", met, would_meet=would_meet, failing="" if would_meet else "lacks cat:cs.PF")
+    return judge_change(
+        change, of or due(), (asked,), row, is_matched=is_matched, is_overtaken=is_overtaken
+    ).verdict
+
+
+def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
+    assert judge(Kind.NEW, Met.ENTERED, Row(3, 9)) is Verdict.TOLD
+    assert judge(Kind.REPLACEMENT, Met.NEVER, Row(3, 9), of=due("ended")) is Verdict.TOLD
+
+
+@pytest.mark.parametrize(
+    ("stored", "verdict"),
+    [
+        (due(), Verdict.WAITING),
+        (due("paused"), Verdict.WAITING),
+        (due("ended"), Verdict.DROPPED),
+        (due(plan_after=3), Verdict.DROPPED),
+        (due(to=FEED), Verdict.SHOWN),
+    ],
+)
+def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscription, verdict: Verdict) -> None:
+    assert judge(Kind.NEW, Met.ENTERED, Row(3, None), of=stored) is verdict
+
+
+def test_what_was_found_since_the_last_pass_is_not_matched_yet() -> None:
+    assert judge(is_matched=False, would_meet=True) is Verdict.PENDING
+
+
+@pytest.mark.parametrize(
+    ("kind", "met", "verdict"),
+    [
+        (Kind.REPLACEMENT, Met.STAYED, Verdict.OTHER_KIND),
+        (Kind.REPLACEMENT, Met.ENTERED, Verdict.OTHER_KIND),
+        (Kind.WITHDRAWAL, Met.LEFT, Verdict.OTHER_KIND),
+        (Kind.CROSS_LIST, Met.STAYED, Verdict.NO_NEWS),
+        (Kind.METADATA, Met.STAYED, Verdict.NO_NEWS),
+        (Kind.REPLACEMENT, Met.LEFT, Verdict.NO_NEWS),
+        (Kind.KNOWN, Met.ENTERED, Verdict.EARLIER),
+        (Kind.NEW, Met.ENTERED, Verdict.EARLIER),
+    ],
+)
+def test_what_a_saved_query_knew_and_the_subscription_was_not_told_has_one_reason(
+    kind: Kind, met: Met, verdict: Verdict
+) -> None:
+    assert judge(kind, met) is verdict
+
+
+def test_a_replacement_of_what_nobody_could_meet_before_counts_as_new() -> None:
+    assert judge(Kind.REPLACEMENT, Met.ENTERED, is_overtaken=True) is Verdict.EARLIER
+    assert judge(Kind.REPLACEMENT, Met.ENTERED) is Verdict.OTHER_KIND
+
+
+def test_what_is_excluded_says_so() -> None:
+    stored = due(exclude_papers=(ArxivId.parse("2611.15012"),))
+    assert judge(Kind.NEW, Met.ENTERED, of=stored) is Verdict.EXCLUDED
+
+
+def test_what_no_saved_query_knew_was_met_too_early_or_not_at_all() -> None:
+    assert judge(would_meet=True) is Verdict.EARLIER
+    assert judge(would_meet=False) is Verdict.UNMET
+
+
+@given(st.lists(st.sampled_from(ORDER), min_size=1))
+def test_a_paper_came_as_far_as_the_farthest_of_its_changes(verdicts: list[Verdict]) -> None:
+    judged = [Judged(verdict, str(number)) for number, verdict in enumerate(verdicts)]
+    chosen = judge_paper(judged)
+    assert ORDER.index(chosen.verdict) == min(map(ORDER.index, verdicts))
+    assert int(chosen.why) == max(n for n, verdict in enumerate(verdicts) if verdict is chosen.verdict)
