@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import timedelta
     from pathlib import Path
 
     from digest.announcements import Kind
@@ -54,7 +55,9 @@ class MailSettings:
         password: of the user in `smtp`, "" for none.
         ca_file: certificates (PEM) trusted besides the system's, None for none.
         unsubscribe: address that reads "leave" mails; "" for `from_address`.
-        on_ambiguous: what is done where a mail server took a mail but its answer was lost.
+        on_ambiguous: what is done where a mail server may have taken a mail but its answer was lost.
+        ambiguous_wait: how long such a mail is left alone before that.
+        idempotency_header: header by which the mail server knows a repetition, "" where it doesn't.
     """
 
     from_address: str
@@ -64,6 +67,8 @@ class MailSettings:
     ca_file: Path | None
     unsubscribe: str
     on_ambiguous: Literal["resend", "hold"]
+    ambiguous_wait: timedelta
+    idempotency_header: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +78,15 @@ class SlackSettings:
     Attributes:
         token: the app's bot token, "" where there is none.
         url: the Web API's address, with a trailing slash.
+        ambiguous_wait: how long a post that may have arrived is left alone before it is looked for.
+        webhook_on_ambiguous: what is done then where a webhook's answer was lost: it can't be asked.
         webhooks: name → URL of an incoming webhook; each URL is a secret.
     """
 
     token: str = field(repr=False)
     url: str
+    ambiguous_wait: timedelta
+    webhook_on_ambiguous: Literal["resend", "hold"]
     webhooks: Mapping[str, str] = field(repr=False)
 
 

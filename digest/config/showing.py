@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from digest.config.addresses import mask_password
@@ -111,6 +112,8 @@ def _write(value: object, setting: Setting | None) -> str:
         return UNLIMITED if setting is not None and setting.read is read_cap else ""
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, timedelta):
+        return str(round(value.total_seconds()))
     if isinstance(value, bool):
         return write_toml(value)
     return str(value)

@@ -227,6 +227,20 @@ SETTINGS: tuple[Setting, ...] = (
         "Where the mail server's last answer was lost: resend the same mail, or hold it for you.",
     ),
     Setting(
+        "mail.ambiguous_wait",
+        values.read_seconds,
+        900,
+        "Seconds such a mail is left alone first: a slow server or a paused process may yet be heard of.",
+        from_text=values.number_text,
+    ),
+    Setting(
+        "mail.idempotency_header",
+        values.may_be_empty(values.read_header_name),
+        "",
+        "Header by which your mail provider knows a repeated mail; then such a mail is simply sent again.",
+        example="Resend-Idempotency-Key",
+    ),
+    Setting(
         "slack.token",
         values.read_line,
         "",
@@ -234,6 +248,19 @@ SETTINGS: tuple[Setting, ...] = (
         secrecy=Secrecy.SECRET,
     ),
     Setting("slack.url", addresses.read_slack_url, "https://slack.com/api/", "Slack's Web API."),
+    Setting(
+        "slack.ambiguous_wait",
+        values.read_seconds,
+        15,
+        "Seconds until a post whose answer was lost is looked for in the channel's history, which lags a little.",
+        from_text=values.number_text,
+    ),
+    Setting(
+        "slack.webhook_on_ambiguous",
+        values.choose_from("resend", "hold"),
+        "hold",
+        "Where a webhook's answer was lost: resend the post, or hold it for you.",
+    ),
     Setting(
         "web.base_url",
         values.may_be_empty(addresses.read_secure_url),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
+import re
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from digest.announcements import DELIVERABLE_KINDS, Kind
@@ -27,6 +28,15 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((datetime, date, time), "a date or time"),
 )
 _MOST_DAYS = 365
+_MOST_SECONDS = 86_400
+_HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}", re.ASCII)
+_OWN_HEADERS = frozenset(
+    {
+        *("date", "from", "to", "cc", "bcc", "subject", "sender", "reply-to", "message-id", "mime-version"),
+        *("list-id", "list-unsubscribe", "list-unsubscribe-post"),
+        *("auto-submitted", "precedence", "x-auto-response-suppress"),
+    }
+)
 _MOST_PAPERS = 100_000
 """A mailing has about a thousand; databases keep the figure in 32 bits."""
 
@@ -132,6 +142,25 @@ def read_days(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_DAYS:
         raise ConfigurationError(f"must be a number of days from 0 to {_MOST_DAYS}")
     return value
+
+
+def read_seconds(value: object) -> timedelta:
+    """Read a number of seconds, none or up to a day."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_SECONDS:
+        raise ConfigurationError(f"must be a number of seconds from 0 to {_MOST_SECONDS}")
+    return timedelta(seconds=value)
+
+
+def read_header_name(value: object) -> str:
+    """Read the name of a mail header that no mail has by itself."""
+    name = read_line(value)
+    if _HEADER_NAME.fullmatch(name) is None or name.lower() in _OWN_HEADERS or name.lower().startswith("content-"):
+        raise ConfigurationError(
+            f"{name!r} can't be such a header",
+            hint="Write the name your mail provider's documentation gives, letters, digits and dashes, such as "
+            "Resend-Idempotency-Key.",
+        )
+    return name
 
 
 def read_flag(value: object) -> bool:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
+from digest.clock import monotonic
 from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.messages import DeliveryState
+from digest.pipeline.leasing import Leases
 from digest.pipeline.links import make_links
-from digest.pipeline.settling import settle_unknown
+from digest.pipeline.settling import settle_unknown, settling_times
 from digest.planning.retries import Step, decide_failure
 from digest.render import MailIdentity
 from digest.store import deliveries as outbox
@@ -36,7 +39,6 @@ _log = logging.getLogger("digest.deliver")
 BATCH = 16
 MARK_ATTEMPTS = 60
 """With pauses up to 5 s: about five minutes of a database that is away."""
-LEASE = timedelta(seconds=60)
 SLACK_SPACING = timedelta(seconds=1)
 """Slack takes one message a second and channel (https://docs.slack.dev/apis/web-api/rate-limits)."""
 
@@ -84,20 +86,23 @@ def deliver(site: Site, *, should_stop: Callable[[], bool] = lambda: False) -> D
     """Send what is in the outbox and due, until nothing is or `should_stop` says so."""
     report = DeliverReport()
     settle_unknown(site)
-    while not should_stop():
-        now = site.clock.now()
-        with site.store.begin() as conn:
-            outbox.reap(conn, now)
-            claimed = outbox.claim(conn, owner=site.owner, limit=BATCH, now=now, lease_seconds=LEASE.seconds)
-        for delivery in claimed:
-            if should_stop():
-                with site.store.begin() as conn:
-                    outbox.release_claim(conn, delivery)
-                continue
-            _deliver_one(site, report, delivery)
-            site.progress.update(f"{report.total} sent")
-        if not claimed and not _wait_for_pace(site):
-            return report
+    with Leases(site.store) as leases:
+        while not should_stop():
+            now, asked_at = site.clock.now(), monotonic()
+            with site.store.begin() as conn:
+                outbox.reap(conn, now, settle=settling_times(site.config))
+                claimed = outbox.claim(conn, owner=site.owner, limit=BATCH, now=now)
+            leases.take(claimed, asked_at)
+            for delivery in claimed:
+                if should_stop():
+                    with site.store.begin() as conn:
+                        outbox.release_claim(conn, delivery)
+                else:
+                    _deliver_one(site, report, delivery, partial(leases.holds, delivery))
+                    site.progress.update(f"{report.total} sent")
+                leases.drop(delivery)
+            if not claimed and not _wait_for_pace(site):
+                break
     return report
 
 
@@ -112,7 +117,7 @@ def _wait_for_pace(site: Site) -> bool:
     return True
 
 
-def _deliver_one(site: Site, report: DeliverReport, delivery: Delivery) -> None:
+def _deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: Callable[[], bool]) -> None:
     try:
         transport = site.transport(delivery.destination.kind)
         delivery = _with_address(site, delivery, transport.resolve(delivery.destination))
@@ -138,7 +143,7 @@ def _deliver_one(site: Site, report: DeliverReport, delivery: Delivery) -> None:
         report.suppressed += intent is DeliveryState.SUPPRESSED
         return
     try:
-        receipt = transport.send(message, delivery.destination)
+        receipt = transport.send(message, delivery.destination, is_ours)
     except DeliveryError as error:
         _mark_failure(site, report, delivery, error, was_sending=True)
         return
@@ -173,6 +178,7 @@ def mail_identity(site: Site, digest: Digest) -> MailIdentity:
         from_name=mail.from_name,
         domain=mail.from_address.rpartition("@")[2] or "localhost",
         date=digest.planned_at,
+        idempotency_header=mail.idempotency_header,
     )
 
 
@@ -180,7 +186,8 @@ def _mark_sent(site: Site, report: DeliverReport, delivery: Delivery, receipt: R
     now = site.clock.now()
 
     def mark(conn: Connection) -> None:
-        outbox.mark_sent(conn, delivery, receipt, now)
+        if not outbox.mark_sent(conn, delivery, receipt, now):
+            _log.warning("%s took delivery %d, which somebody else has", delivery.destination, delivery.id)
         if delivery.destination.kind in (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK):
             outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
 
@@ -200,7 +207,7 @@ def _mark_failure(
     now = site.clock.now()
     next_step = decide_failure(
         error,
-        delivery.destination.kind,
+        settling=settling_times(site.config).get(delivery.destination.kind, timedelta(0)),
         attempts=delivery.attempts + was_sending,
         created_at=delivery.created_at,
         now=now,

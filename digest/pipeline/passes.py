@@ -19,6 +19,7 @@ from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.planning_step import PlanReport, plan
 from digest.pipeline.polling import poll
 from digest.pipeline.roster import RosterReport, sync_roster
+from digest.pipeline.settling import settling_times
 from digest.pipeline.witnessing import witness
 from digest.store import deliveries as outbox
 from digest.store import hold_worker, overview
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 ORPHANS_SETTLE = timedelta(minutes=1)
-"""How long a message a dead process may have sent is left alone: the other side may still be taking it."""
+"""How long a message a dead process may have sent is left alone at most: the other side may still be taking it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +112,6 @@ def recover(site: Site) -> None:
     with site.store.begin() as conn:
         run_store.abandon_running(conn, site.clock.now())
         if site.store.dialect == "sqlite":
-            outbox.adopt_orphans(conn, site.clock.now(), settle=ORPHANS_SETTLE)
+            waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}
+            outbox.adopt_orphans(conn, site.clock.now(), settle=waits)
             adopt_gate(conn, site.clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,32 @@ CLOCK_MARGIN = timedelta(seconds=60)
 """How far the other side's clock may be behind ours."""
 
 if TYPE_CHECKING:
-    from digest.messages import Receipt
+    from digest.config import Config
+    from digest.messages import Message, Receipt
     from digest.pipeline.site import Site
     from digest.store.deliveries import UnknownDelivery
+
+
+def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
+    """Return how long a message that may have arrived is left alone, by way out; none for those missing.
+
+    A mail server may take minutes to say what it took, Slack's history lags a little behind what was
+    posted, and a process that was paused while sending may come back.
+    """
+    return {
+        DestinationKind.MAIL: config.mail.ambiguous_wait,
+        DestinationKind.SLACK: config.slack.ambiguous_wait,
+        DestinationKind.SLACK_WEBHOOK: config.slack.ambiguous_wait,
+    }
 
 
 def settle_unknown(site: Site) -> int:
     """Settle every ambiguous delivery whose settling time is over; return how many were settled.
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
-    again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. Whatever cannot be
-    told is held for the operator.
+    again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says; a mail that carries
+    `mail.idempotency_header` goes out again without counting, since its server drops repetitions. The same
+    choice for webhooks is `slack.webhook_on_ambiguous`. Whatever else cannot be told is held for the operator.
     """
     now = site.clock.now()
     with site.store.begin() as conn:
@@ -37,28 +53,44 @@ def settle_unknown(site: Site) -> int:
 def _settle(site: Site, unknown: UnknownDelivery) -> None:
     delivery, now = unknown.delivery, site.clock.now()
     receipt: Receipt | None = None
-    is_missing = may_repeat = False
+    is_harmless = may_repeat = False
     try:
         receipt = site.transport(delivery.destination.kind).find(
             unknown.message, delivery.destination, unknown.sending_at - CLOCK_MARGIN
         )
-        is_missing, reason = receipt is None, "it never arrived"
+        is_harmless, reason = receipt is None, "it never arrived"
     except DeliveryError as error:
         if not error.permanent:
             return  # the other side is away: asked again on a later pass
-        is_mail = delivery.destination.kind is DestinationKind.MAIL
-        may_repeat = is_mail and site.config.mail.on_ambiguous == "resend"
+        may_repeat = delivery.destination.kind in _repeated(site.config)
+        is_harmless = may_repeat and _is_recognised(site.config, unknown.message)
         reason = f"nobody can tell whether it arrived: {error.message}"
     except ConfigurationError as error:
         # The way out is configured no more: one such delivery must not stop all others.
         reason = f"nobody can tell whether it arrived: {error.message}"
     next_step = decide_unknown(
-        is_missing=is_missing, may_repeat=may_repeat, attempts=delivery.attempts, repeats=unknown.repeats
+        is_harmless=is_harmless, may_repeat=may_repeat, attempts=delivery.attempts, repeats=unknown.repeats
     )
     with site.store.begin() as conn:
         if receipt is not None:
-            outbox.settle_sent(conn, delivery.id, receipt, now)
+            outbox.settle_sent(conn, delivery, receipt, now)
         elif next_step is Step.RETRY:
-            outbox.settle_ready(conn, delivery.id, now, f"{reason}; sent again", is_repeat=not is_missing)
+            outbox.settle_ready(conn, delivery, now, f"{reason}; sent again", is_repeat=not is_harmless)
         else:
-            outbox.settle_held(conn, delivery.id, now, reason)
+            outbox.settle_held(conn, delivery, now, reason)
+
+
+def _repeated(config: Config) -> set[DestinationKind]:
+    """Return the ways out where a second copy is the lesser harm, as the operator decided."""
+    policies = {
+        DestinationKind.MAIL: config.mail.on_ambiguous,
+        DestinationKind.SLACK_WEBHOOK: config.slack.webhook_on_ambiguous,
+    }
+    return {kind for kind, policy in policies.items() if policy == "resend"}
+
+
+def _is_recognised(config: Config, message: Message) -> bool:
+    """Whether the mail itself carries the header by which its server knows a repetition."""
+    name = config.mail.idempotency_header
+    head = message.body.partition(b"\r\n\r\n")[0]
+    return bool(name) and re.search(rb"(?im)^" + re.escape(name.encode("ascii")) + rb":", head) is not None

@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from digest.subscriptions import DestinationKind
-
 if TYPE_CHECKING:
     from digest.errors import DeliveryError
 
@@ -17,16 +15,8 @@ LONGEST_PAUSE = timedelta(hours=6)
 MAX_ATTEMPTS = 24
 MAX_AGE = timedelta(hours=48)
 
-SETTLING = {
-    DestinationKind.MAIL: timedelta(minutes=15),
-    DestinationKind.SLACK: timedelta(seconds=15),
-    DestinationKind.SLACK_WEBHOOK: timedelta(0),
-}
-"""How long an ambiguous message is left alone: Slack's history lags a little behind what was posted, and
-a mail server may need minutes to say what it took."""
-
 MAX_REPEATS = 1
-"""So often a mail whose fate nobody knows is sent again by itself: each time may be a copy too many."""
+"""So often a message whose fate nobody knows is sent again by itself: each time may be a copy too many."""
 
 
 class Step(StrEnum):
@@ -48,8 +38,8 @@ class NextStep:
 
 def decide_failure(
     error: DeliveryError,
-    kind: DestinationKind,
     *,
+    settling: timedelta,
     attempts: int,
     created_at: datetime,
     now: datetime,
@@ -59,7 +49,7 @@ def decide_failure(
 
     Args:
         error: what the transport said.
-        kind: which way out.
+        settling: how long a message that may have arrived is left alone before it is looked into.
         attempts: how often the network was touched for this delivery, this time included.
         created_at: when the delivery was planned (UTC).
         now: the moment (UTC).
@@ -68,7 +58,7 @@ def decide_failure(
     """
     if error.ambiguous:
         again = _pause(attempts - 1, jitter) if attempts > 1 else timedelta(0)
-        return NextStep(Step.ASK, now + SETTLING.get(kind, timedelta(0)) + again)
+        return NextStep(Step.ASK, now + settling + again)
     if error.permanent and error.whole_transport:
         return NextStep(Step.HOLD, now)
     if error.permanent:
@@ -80,16 +70,17 @@ def decide_failure(
     return NextStep(Step.RETRY, now + _pause(attempts, jitter))
 
 
-def decide_unknown(*, is_missing: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
+def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
     """Decide what follows for a message that was not found to have arrived: `RETRY` or `HOLD`.
 
     Args:
-        is_missing: the other side says that it never came.
+        is_harmless: sending it again makes no second copy: the other side says that it never came, or knows
+            a repetition when it sees one.
         may_repeat: where nobody can tell, a second copy is the lesser harm.
         attempts: how often the network was touched for this delivery.
         repeats: how often it was sent again already although it may have arrived.
     """
-    if is_missing:
+    if is_harmless:
         return Step.RETRY if attempts < MAX_ATTEMPTS else Step.HOLD
     return Step.RETRY if may_repeat and repeats < MAX_REPEATS else Step.HOLD
 

@@ -7,10 +7,24 @@ database's clock, everything else on the moment the caller names.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Update, and_, exists, func, not_, or_, select, true, type_coerce, update
+from sqlalchemy import (
+    Update,
+    and_,
+    case,
+    exists,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    true,
+    tuple_,
+    type_coerce,
+    update,
+)
 
 from digest.messages import Delivery, DeliveryState
 from digest.store.dialect import database_clock, in_chunks, later
@@ -18,13 +32,15 @@ from digest.store.schema import ACTIVE_DELIVERY, Moment, attempts, deliveries, d
 from digest.subscriptions import Destination, DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime, timedelta
 
     from sqlalchemy import ColumnElement, Connection, Row
 
 CLAIM_LEASE = 60.0
-"""Seconds in which a claimed delivery must be begun."""
+"""Seconds after which a claim lapses whose process shows no sign of life (see `renew`)."""
+
+NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
 
 _PACED = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
 """Ways out that take one message at a time and destination: the next is claimed after the last was answered."""
@@ -51,7 +67,7 @@ def claim(
         owner: this process's name.
         limit: how many at most.
         now: the moment (UTC).
-        lease_seconds: how long they must be begun in.
+        lease_seconds: how long they are kept for this process without a sign of life.
     """
     picked = (
         select(deliveries.c.id)
@@ -85,12 +101,27 @@ def release_claim(conn: Connection, delivery: Delivery) -> bool:
     return conn.execute(_giving_back().where(mine)).rowcount == 1
 
 
-def renew(conn: Connection, owner: str, lease_seconds: float = CLAIM_LEASE) -> int:
-    """Lengthen the leases of everything an owner has claimed; return how many."""
-    renewal = update(deliveries).where(
-        ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.CLAIMED, deliveries.c.owner == owner
+def renew(
+    conn: Connection, claims: Collection[tuple[int, int]], lease_seconds: float = CLAIM_LEASE
+) -> frozenset[int]:
+    """Lengthen the leases of claims still held, begun or not; return the deliveries they are of.
+
+    Args:
+        conn: a writing transaction.
+        claims: each as the delivery's id and the claim's token.
+        lease_seconds: how long they are kept without another sign of life.
+    """
+    if not claims:
+        return frozenset()
+    renewal = (
+        update(deliveries)
+        .where(
+            deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+            tuple_(deliveries.c.id, deliveries.c.token).in_(sorted(claims)),
+        )
+        .values(lease_until=database_clock() + lease_seconds)
     )
-    return conn.execute(renewal.values(lease_until=database_clock() + lease_seconds)).rowcount
+    return frozenset(conn.execute(renewal.returning(deliveries.c.id)).scalars())
 
 
 def next_claimable_at(conn: Connection, now: datetime) -> datetime | None:
@@ -110,18 +141,20 @@ def next_claimable_at(conn: Connection, now: datetime) -> datetime | None:
     return None if moment is None else max(moment, now)
 
 
-def reap(conn: Connection, now: datetime, *, settle: timedelta = timedelta(0)) -> Reaped:
+def reap(conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT) -> Reaped:
     """Take back what other processes let lapse: `claimed` is ready again, `sending` is unknown.
 
     Args:
         conn: a writing transaction.
         now: the moment (UTC).
-        settle: how long to wait before looking into the unknown ones.
+        settle: how long to wait before looking into the unknown ones, by way out.
     """
     return _take_back(conn, deliveries.c.lease_until < database_clock(), now, settle)
 
 
-def adopt_orphans(conn: Connection, now: datetime, *, settle: timedelta = timedelta(0)) -> Reaped:
+def adopt_orphans(
+    conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
+) -> Reaped:
     """Take back everything claimed or sending, whatever its lease.
 
     Only for a process that knows itself alone (see `hold_worker`): at its start.
@@ -200,14 +233,16 @@ def _giving_back() -> Update:
     return ready.values(state=DeliveryState.READY, owner="", lease_until=None)
 
 
-def _take_back(conn: Connection, which: ColumnElement[bool], now: datetime, settle: timedelta) -> Reaped:
+def _take_back(
+    conn: Connection, which: ColumnElement[bool], now: datetime, settle: Mapping[DestinationKind, timedelta]
+) -> Reaped:
     requeued = conn.execute(_giving_back().where(ACTIVE_DELIVERY, which)).rowcount
     doubt = (
         update(deliveries)
         .where(ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.SENDING, which)
         .values(
             state=DeliveryState.UNKNOWN,
-            not_before=now + settle,
+            not_before=_add_by_kind(now, settle),
             lease_until=None,
             last_error="the process died, or lost the database, while sending",
         )
@@ -218,6 +253,14 @@ def _take_back(conn: Connection, which: ColumnElement[bool], now: datetime, sett
         lost = update(attempts).where(attempts.c.delivery_id.in_(chunk), attempts.c.ended_at.is_(None))
         conn.execute(lost.values(ended_at=now, outcome=DeliveryState.UNKNOWN, detail="no answer was recorded"))
     return Reaped(requeued, len(doubtful))
+
+
+def _add_by_kind(now: datetime, waits: Mapping[DestinationKind, timedelta]) -> ColumnElement[datetime]:
+    later_by_kind = [
+        (deliveries.c.destination.startswith(f"{kind}:"), literal(now + wait, Moment))
+        for kind, wait in waits.items()
+    ]
+    return case(*later_by_kind, else_=literal(now, Moment)) if later_by_kind else literal(now, Moment)
 
 
 def _load_addresses(conn: Connection, destinations: set[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import case, func, insert, select, update
+from sqlalchemy import and_, case, exists, func, insert, select, update
 
 from digest.messages import DeliveryState, Message
 from digest.store.claiming import (
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLAIM_LEASE",
-    "SENDING_LEASE",
     "Attempt",
     "Reaped",
     "StoredDelivery",
@@ -81,9 +80,6 @@ __all__ = [
     "take_unknown",
 ]
 
-SENDING_LEASE = 900.0
-"""Seconds an attempt may take: longer than the slowest way out (SMTP waits 600 s after the final dot)."""
-
 SETTLING_PAUSE = timedelta(minutes=2)
 """How long a delivery that is being looked into is not handed to anybody else."""
 
@@ -91,6 +87,9 @@ _CLAIMED = (DeliveryState.CLAIMED,)
 _SENDING = (DeliveryState.SENDING,)
 _BEGUN = (DeliveryState.CLAIMED, DeliveryState.SENDING)
 _DOUBTFUL = (DeliveryState.UNKNOWN,)
+_OPEN_TO_ANSWERS = (DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD)
+"""States in which an answer under the last claim is news, however late: nobody has claimed it since."""
+
 _OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 
 
@@ -117,7 +116,7 @@ def begin_sending(
     message: Message,
     now: datetime,
     *,
-    lease_seconds: float = SENDING_LEASE,
+    lease_seconds: float = CLAIM_LEASE,
 ) -> DeliveryState:
     """Record the intent to send, with the bytes; commit it before the network is touched.
 
@@ -174,10 +173,16 @@ def stored_message(conn: Connection, delivery_id: int) -> Message | None:
 def mark_sent(conn: Connection, delivery: Delivery, receipt: Receipt, now: datetime) -> bool:
     """Record that the other side took it; try again until the database takes this.
 
-    Also from `unknown` under the same claim: a late answer is an answer. Every mark returns False, with
-    nothing changed, where the claim was lost.
+    A late answer is an answer: it also counts where the attempt was given up meanwhile, as long as nobody
+    has claimed the delivery since. Every mark returns False, with nothing changed, where somebody has.
     """
-    return _step_to_sent(conn, is_claim(delivery, (*_SENDING, *_DOUBTFUL)), delivery.id, receipt, now)
+    is_mine = and_(attempts.c.delivery_id == delivery.id, attempts.c.token == delivery.token)
+    is_open = and_(is_claim(delivery, _OPEN_TO_ANSWERS), exists().where(is_mine))
+    if not _step_to_sent(conn, is_open, delivery.id, receipt, now):
+        return False
+    mine = update(attempts).where(is_mine)
+    conn.execute(mine.values(ended_at=now, outcome=DeliveryState.SENT, detail=receipt.detail))
+    return True
 
 
 def mark_retry(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
@@ -237,23 +242,27 @@ def take_unknown(conn: Connection, now: datetime, *, limit: int = 100) -> list[U
     ]
 
 
-def settle_sent(conn: Connection, delivery_id: int, receipt: Receipt, now: datetime) -> bool:
-    """Record that an unknown delivery had arrived after all; False where it is unknown no more."""
-    return _step_to_sent(conn, is_in(_DOUBTFUL), delivery_id, receipt, now)
+def settle_sent(conn: Connection, delivery: Delivery, receipt: Receipt, now: datetime) -> bool:
+    """Record that an unknown delivery had arrived after all.
+
+    Every settlement returns False, with nothing changed, where the attempt it is about is no more in doubt:
+    what was found out about one attempt says nothing of the next.
+    """
+    return _step_to_sent(conn, is_claim(delivery, _DOUBTFUL), delivery.id, receipt, now)
 
 
 def settle_ready(
-    conn: Connection, delivery_id: int, now: datetime, reason: str, *, is_repeat: bool = False
+    conn: Connection, delivery: Delivery, now: datetime, reason: str, *, is_repeat: bool = False
 ) -> bool:
     """Send an unknown delivery again: it had not arrived, or (`is_repeat`) a second copy is the lesser harm."""
     outcome = REPEATED if is_repeat else DeliveryState.READY
     step = Step(DeliveryState.READY, now, reason, {"not_before": now}, outcome)
-    return take_step(conn, is_in(_DOUBTFUL), delivery_id, step)
+    return take_step(conn, is_claim(delivery, _DOUBTFUL), delivery.id, step)
 
 
-def settle_held(conn: Connection, delivery_id: int, now: datetime, reason: str) -> bool:
+def settle_held(conn: Connection, delivery: Delivery, now: datetime, reason: str) -> bool:
     """Leave an unknown delivery to the operator: nobody can tell whether it arrived."""
-    return take_step(conn, is_in(_DOUBTFUL), delivery_id, Step(DeliveryState.HELD, now, reason))
+    return take_step(conn, is_claim(delivery, _DOUBTFUL), delivery.id, Step(DeliveryState.HELD, now, reason))
 
 
 def retry(conn: Connection, delivery_id: int, now: datetime) -> bool:

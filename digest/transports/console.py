@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from digest.errors import DeliveryError
 from digest.messages import Receipt
+from digest.transports.fence import always_ours
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from digest.messages import Message
@@ -29,7 +31,12 @@ class ConsoleTransport:
         """Return "": there is nothing to look up."""
         return ""
 
-    def send(self, message: Message, destination: Destination) -> Receipt:  # noqa: ARG002 - the same
+    def send(
+        self,
+        message: Message,
+        destination: Destination,  # noqa: ARG002 - the same
+        is_ours: Callable[[], bool] = always_ours,  # noqa: ARG002 - nobody else prints on it
+    ) -> Receipt:
         """Print the message, ending its last line; characters the stream can't show become `?`.
 
         Raises:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from digest.errors import DeliveryError
 from digest.messages import Receipt
+from digest.transports.fence import always_ours
 from digest.transports.static_file import holds, judge_disk, write_if_changed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from digest.messages import Message
@@ -42,7 +44,12 @@ class FolderTransport:
         """Return the folder's full path."""
         return str(self._folder(destination).resolve())
 
-    def send(self, message: Message, destination: Destination) -> Receipt:
+    def send(
+        self,
+        message: Message,
+        destination: Destination,
+        is_ours: Callable[[], bool] = always_ours,  # noqa: ARG002 - a file written twice is one file
+    ) -> Receipt:
         """Write the file, whole or not at all.
 
         Raises:

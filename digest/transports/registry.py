@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from digest.errors import ConfigurationError
 from digest.subscriptions import DestinationKind
+from digest.transports.fence import always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,8 +37,15 @@ class Transport(Protocol):
         """
         ...
 
-    def send(self, message: Message, destination: Destination) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
+    ) -> Receipt:
         """Hand the message over, once, and return the answer.
+
+        Args:
+            message: what.
+            destination: where to.
+            is_ours: asked right before the point of no return, where handing it over twice does harm.
 
         Raises:
             DeliveryError: it was not taken, or (`ambiguous`) nobody can say whether it was.

@@ -15,10 +15,11 @@ from urllib.parse import urlsplit
 
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
+from digest.transports.fence import always_ours
 from digest.transports.slack_client import TIMEOUT, SlackClient, is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from digest.messages import Message
@@ -88,13 +89,15 @@ class SlackTransport:
             "with the scope groups:read; or write the channel's id.",
         )
 
-    def send(self, message: Message, destination: Destination) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
+    ) -> Receipt:
         """Post the message's JSON as it is, in exactly one request.
 
         Raises:
             DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
         """
-        answer = self._client.call("chat.postMessage", json=_read_call(message))
+        answer = self._client.call("chat.postMessage", json=_read_call(message), is_ours=is_ours)
         warnings = _read_warnings(answer)
         if warnings:
             _LOGGER.warning("Slack took a message for %s and warns: %s", destination, ", ".join(warnings))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 import logging
 import urllib.request
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -17,10 +18,11 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from digest.clock import LOOPBACK_HOSTS
+from digest.transports.fence import always_ours, require_ours
 from digest.transports.slack_errors import Answer, judge_answer, judge_break
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 TIMEOUT = 15.0
 """Seconds for connecting and for each read."""
@@ -42,10 +44,43 @@ def is_loopback(url: str) -> bool:
     return urlsplit(url).hostname in LOOPBACK_HOSTS
 
 
-def build_opener(url: str) -> urllib.request.OpenerDirector:
-    """Return an opener for `url` that follows no redirect, and uses no proxy to reach this machine."""
+class _FencedConnection(http.client.HTTPConnection):
+    """Asks once more whether to go on, when the connection stands and the request is all that is left."""
+
+    def __init__(self, *args: Any, is_ours: Callable[[], bool], **options: Any) -> None:  # noqa: ANN401 - http.client's own
+        super().__init__(*args, **options)
+        self._is_ours = is_ours
+
+    def connect(self) -> None:
+        super().connect()
+        require_ours(self._is_ours)
+
+
+class _FencedSecureConnection(_FencedConnection, http.client.HTTPSConnection):
+    """The same over TLS."""
+
+
+class _FencedHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens fenced connections."""
+
+    def __init__(self, is_ours: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_ours = is_ours
+
+    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_FencedConnection, is_ours=self._is_ours), request)
+
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_FencedSecureConnection, is_ours=self._is_ours), request)
+
+
+def build_opener(url: str, is_ours: Callable[[], bool] = always_ours) -> urllib.request.OpenerDirector:
+    """Return an opener for `url` that follows no redirect, and uses no proxy to reach this machine.
+
+    `is_ours` is asked before each request goes out over its connection.
+    """
     proxies = urllib.request.ProxyHandler({}) if is_loopback(url) else urllib.request.ProxyHandler()
-    return urllib.request.build_opener(proxies, _NoRedirects)
+    return urllib.request.build_opener(proxies, _NoRedirects, _FencedHandler(is_ours))
 
 
 class SlackClient(WebClient):
@@ -63,10 +98,16 @@ class SlackClient(WebClient):
         # slack_sdk takes whole seconds in its signature and hands them to urllib, which takes any number.
         super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER)
         self._seconds = timeout
-        self._opener = build_opener(url)
+        self._url = url
+        self._is_ours: Callable[[], bool] = always_ours
 
     def call(
-        self, method: str, *, form: Mapping[str, str] | None = None, json: dict[str, Any] | None = None
+        self,
+        method: str,
+        *,
+        form: Mapping[str, str] | None = None,
+        json: dict[str, Any] | None = None,
+        is_ours: Callable[[], bool] = always_ours,
     ) -> Answer:
         """Make one request and return the answer Slack called ok.
 
@@ -74,11 +115,13 @@ class SlackClient(WebClient):
             method: such as `chat.postMessage`.
             form: arguments of a method that reads; nothing is lost by asking again.
             json: arguments of a method that posts: failures then say whether it may have happened.
+            is_ours: asked right before the request goes out.
 
         Raises:
             DeliveryError: Slack refused, did not answer, or answered unreadably.
         """
         is_post = json is not None
+        self._is_ours = is_ours
         try:
             response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
         except SlackApiError as error:
@@ -96,7 +139,7 @@ class SlackClient(WebClient):
         url: str,  # noqa: ARG002 - the request carries it
         req: urllib.request.Request,
     ) -> dict[str, Any]:
-        with self._opener.open(req, timeout=self._seconds) as reply:
+        with build_opener(self._url, self._is_ours).open(req, timeout=self._seconds) as reply:
             charset = reply.headers.get_content_charset() or "utf-8"
             body = reply.read(_LARGEST_ANSWER).decode(charset)
             return {"status": reply.status, "headers": reply.headers, "body": body}

@@ -18,11 +18,12 @@ from urllib.parse import urlsplit
 
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
+from digest.transports.fence import always_ours
 from digest.transports.slack_client import TIMEOUT, build_opener, is_loopback
 from digest.transports.slack_errors import CLIENT_ERRORS, Answer, is_our_fault, judge_break, judge_status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from digest.messages import Message
@@ -74,13 +75,15 @@ class WebhookTransport:
         self._url_of(destination)
         return ""
 
-    def send(self, message: Message, destination: Destination) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
+    ) -> Receipt:
         """Post the message's bytes, in exactly one request; the receipt carries no id.
 
         Raises:
             DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
         """
-        answer = self._post(self._url_of(destination), message.body)
+        answer = self._post(self._url_of(destination), message.body, is_ours)
         text = answer.text("text")
         if answer.status == HTTPStatus.OK and text == "ok":
             return Receipt("", text)
@@ -113,12 +116,12 @@ class WebhookTransport:
             )
         return url
 
-    def _post(self, url: str, body: bytes) -> Answer:
+    def _post(self, url: str, body: bytes, is_ours: Callable[[], bool]) -> Answer:
         request = urllib.request.Request(  # noqa: S310 - https or loopback, checked when configured
             url, data=body, headers={"Content-Type": "application/json"}, method="POST"
         )
         try:
-            with build_opener(url).open(request, timeout=self._timeout) as reply:
+            with build_opener(url, is_ours).open(request, timeout=self._timeout) as reply:
                 return Answer(reply.status, dict(reply.headers), {"text": _read_text(reply)})
         except HTTPError as error:
             with error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
+from digest.transports.fence import always_ours, require_ours
 from digest.transports.mail_address import Mailbox, parse_mailbox
 from digest.transports.mail_server import parse_mail_server
 from digest.transports.smtp_connection import Patience, SmtpConnection
@@ -30,6 +31,7 @@ from digest.transports.smtp_replies import (
 
 if TYPE_CHECKING:
     import smtplib
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
@@ -86,7 +88,9 @@ class SmtpTransport:
         """
         return _read_recipient(destination).address
 
-    def send(self, message: Message, destination: Destination) -> Receipt:
+    def send(
+        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
+    ) -> Receipt:
         """Send the mail. With CRLF line ends it travels byte for byte.
 
         Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that disagree
@@ -98,7 +102,7 @@ class SmtpTransport:
         recipient = _read_recipient(destination)
         data = _LONE_LINE_END.sub(b"\r\n", message.body)
         with self._lock:
-            return self._converse(self._connection.take(), recipient, data)
+            return self._converse(self._connection.take(), recipient, data, is_ours)
 
     def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
         """Never tells: SMTP cannot be asked what it took.
@@ -123,7 +127,9 @@ class SmtpTransport:
         else:
             self._connection.interrupt()
 
-    def _converse(self, link: smtplib.SMTP, recipient: Mailbox, data: bytes) -> Receipt:
+    def _converse(
+        self, link: smtplib.SMTP, recipient: Mailbox, data: bytes, is_ours: Callable[[], bool]
+    ) -> Receipt:
         stage = Stage.SENDER
         try:
             options = self._choose_options(link, recipient, data)
@@ -133,6 +139,7 @@ class SmtpTransport:
             stage = Stage.DATA
             self._ask(link, stage, "DATA", (GO_AHEAD,))
             link.send(_stuff_dots(data))
+            self._look_once_more(is_ours)
             stage = Stage.FINAL
             link.send(b".\r\n")
             code, reply = self._await_verdict(link)
@@ -143,6 +150,13 @@ class SmtpTransport:
             raise self._give_up(stage, code, reply)
         self._connection.release()
         return Receipt(find_queue_id(reply), f"{code} {read_reply(reply)}")
+
+    def _look_once_more(self, is_ours: Callable[[], bool]) -> None:
+        try:
+            require_ours(is_ours)
+        except DeliveryError:
+            self._connection.drop()  # without its final dot the server forgets the mail
+            raise
 
     def _ask(self, link: smtplib.SMTP, stage: Stage, command: str, wanted: tuple[int, ...]) -> None:
         link.putcmd(command)

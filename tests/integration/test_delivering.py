@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from digest.clock import ManualClock
+from digest.demo.slack import SCOPES
 from digest.messages import DeliveryState
-from digest.pipeline import run_pass
+from digest.pipeline import leasing, run_pass
 from digest.planning.retries import MAX_ATTEMPTS
 from digest.store import deliveries as outbox
 from digest.store.outbox_views import Attempt, StoredDelivery
@@ -125,3 +126,75 @@ def test_output_that_nobody_reads_to_its_end_is_no_failure(world: World) -> None
             check=False,
         )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_mail_whose_server_knows_repetitions_is_sent_again_as_often_as_it_takes(world: World) -> None:
+    world.write_config(to=READER)
+    world.environ["DIGEST_MAIL_IDEMPOTENCY_HEADER"] = "Resend-Idempotency-Key"
+    world.mail.script.drop("END", times=3)
+    pass_by(world, 9)
+    stored, tries = look(world)
+    assert stored.delivery.state is DeliveryState.SENT
+    assert [one.outcome for one in tries] == ["ready"] * 3 + ["sent"]
+    assert {mail.message["Resend-Idempotency-Key"] for mail in world.mail.mails} == {
+        stored.delivery.idempotency_key
+    }
+
+
+def test_a_mail_rendered_before_its_server_knew_repetitions_is_sent_again_once(world: World) -> None:
+    world.write_config(to=READER)
+    world.mail.script.drop("END", times=FOR_EVER)
+    pass_by(world, 1)
+    world.environ["DIGEST_MAIL_IDEMPOTENCY_HEADER"] = "Resend-Idempotency-Key"
+    pass_by(world, 5)
+    assert look(world)[0].delivery.state is DeliveryState.HELD
+    assert len(world.mail.mails) == 2
+
+
+def test_how_long_a_mail_of_unknown_fate_is_left_alone_can_be_chosen(world: World) -> None:
+    world.write_config(to=READER)
+    world.environ["DIGEST_MAIL_AMBIGUOUS_WAIT"] = "7200"
+    world.mail.script.drop("END")
+    pass_by(world, 6)  # five times twenty minutes later
+    assert len(world.mail.mails) == 1
+    pass_by(world, 2)
+    assert len(world.mail.mails) == 2
+
+
+@pytest.mark.parametrize(("policy", "posts", "state"), [("hold", 1, "held"), ("resend", 2, "sent")])
+def test_a_webhook_whose_answer_was_lost_holds_or_repeats_as_the_operator_chose(
+    world: World, policy: str, posts: int, state: str
+) -> None:
+    world.write_config(to=("slack-webhook:team",))
+    world.environ |= {
+        "DIGEST_SLACK_WEBHOOKS_TEAM": world.slack.webhook_url,
+        "DIGEST_SLACK_WEBHOOK_ON_AMBIGUOUS": policy,
+    }
+    world.slack.faults.add("drop_after")
+    pass_by(world, 3)
+    assert (len(world.slack.messages), look(world)[0].delivery.state) == (posts, state)
+
+
+def test_without_the_scope_to_read_history_a_post_of_unknown_fate_is_held(world: World) -> None:
+    world.write_config(to=CHANNEL)
+    world.slack._scopes = frozenset(SCOPES.values()) - {"channels:history"}
+    world.slack.faults.add("drop_after", path="chat.post")
+    pass_by(world, 3)
+    stored, _ = look(world)
+    assert stored.delivery.state is DeliveryState.HELD
+    assert "channels:history" in stored.delivery.last_error
+    assert len(world.slack.messages) == 1
+
+
+@pytest.mark.parametrize("to", [READER, CHANNEL])
+def test_what_was_lost_while_on_its_way_is_not_handed_over(
+    world: World, to: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write_config(to=to)
+    with monkeypatch.context() as patch:
+        patch.setattr(leasing.Leases, "holds", lambda *_: False)
+        pass_by(world, 1)
+    assert (world.mail.mails, world.slack.messages) == ((), ())
+    pass_by(world, 1)
+    assert look(world)[0].delivery.state is DeliveryState.SENT
+    assert len(world.mail.mails) + len(world.slack.messages) == 1

@@ -149,7 +149,8 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
     with store.begin() as conn:
         outbox.begin_sending(conn, began, make_message(), MORNING, lease_seconds=-1.0)
     with store.begin() as conn:
-        assert outbox.reap(conn, MORNING, settle=MINUTE) == outbox.Reaped(requeued=1, doubtful=1)
+        waits = {DestinationKind.MAIL: MINUTE}
+        assert outbox.reap(conn, MORNING, settle=waits) == outbox.Reaped(requeued=1, doubtful=1)
         assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
     assert (state_of(store, idle.id), state_of(store, began.id)) == (DeliveryState.READY, DeliveryState.UNKNOWN)
     with store.begin() as conn:
@@ -160,11 +161,48 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
 
 def test_a_lease_that_lasts_or_was_lengthened_is_left_alone(store: Store) -> None:
     store_digest(store, MAIL, OTHER)
-    claim(store, limit=1, owner="me", lease=-1.0)
+    (mine,) = claim(store, limit=1, owner="me", lease=-1.0)
     claim(store, limit=1, owner="you")
     with store.begin() as conn:
-        assert outbox.renew(conn, "me") == 1
+        assert outbox.renew(conn, [(mine.id, mine.token)]) == {mine.id}
         assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
+
+
+def test_a_lease_is_lengthened_while_its_attempt_lasts(store: Store) -> None:
+    store_digest(store)
+    (mine,) = claim(store)
+    with store.begin() as conn:
+        outbox.begin_sending(conn, mine, make_message(), MORNING, lease_seconds=-1.0)
+        assert outbox.renew(conn, [(mine.id, mine.token)]) == {mine.id}
+        assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
+
+
+def test_a_claim_that_was_lost_is_not_renewed(store: Store) -> None:
+    store_digest(store, MAIL, OTHER)
+    began, idle = claim(store)
+    with store.begin() as conn:
+        outbox.begin_sending(conn, began, make_message(), MORNING)
+        outbox.adopt_orphans(conn, MORNING)
+        assert outbox.renew(conn, [(mine.id, mine.token) for mine in (began, idle)]) == frozenset()
+        assert outbox.renew(conn, []) == frozenset()
+    (again,) = claim(store, owner="another")
+    assert again.id == idle.id
+    with store.begin() as conn:
+        assert outbox.renew(conn, [(idle.id, idle.token)]) == frozenset()
+
+
+def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store) -> None:
+    store_digest(store, MAIL, SLACK)
+    for delivery in claim(store):
+        with store.begin() as conn:
+            outbox.begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=-1.0)
+    waits = {DestinationKind.MAIL: 2 * MINUTE, DestinationKind.SLACK: MINUTE}
+    with store.begin() as conn:
+        assert outbox.reap(conn, MORNING, settle=waits) == outbox.Reaped(requeued=0, doubtful=2)
+        assert outbox.take_unknown(conn, MORNING) == []
+        (post,) = outbox.take_unknown(conn, MORNING + MINUTE)
+        (mail,) = outbox.take_unknown(conn, MORNING + 2 * MINUTE)
+    assert (post.delivery.destination, mail.delivery.destination) == (SLACK, MAIL)
 
 
 def test_beginning_an_attempt_lengthens_the_lease(store: Store) -> None:

@@ -29,7 +29,7 @@ MARKS: dict[str, Mark] = {
     "sent": (
         lambda conn, delivery: outbox.mark_sent(conn, delivery, RECEIPT, LATER),
         DeliveryState.SENT,
-        {DeliveryState.SENDING, DeliveryState.UNKNOWN},
+        {DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD},
     ),
     "retry": (
         lambda conn, delivery: outbox.mark_retry(conn, delivery, LATER, "451 later", LATER),
@@ -57,10 +57,10 @@ MARKS: dict[str, Mark] = {
         {DeliveryState.CLAIMED},
     ),
 }
-SETTLEMENTS: dict[str, tuple[Callable[[Connection, int], bool], DeliveryState]] = {
-    "sent": (lambda conn, id_: outbox.settle_sent(conn, id_, RECEIPT, LATER), DeliveryState.SENT),
-    "ready": (lambda conn, id_: outbox.settle_ready(conn, id_, LATER, "not there"), DeliveryState.READY),
-    "held": (lambda conn, id_: outbox.settle_held(conn, id_, LATER, "can't tell"), DeliveryState.HELD),
+SETTLEMENTS: dict[str, tuple[Callable[[Connection, Delivery], bool], DeliveryState]] = {
+    "sent": (lambda conn, mine: outbox.settle_sent(conn, mine, RECEIPT, LATER), DeliveryState.SENT),
+    "ready": (lambda conn, mine: outbox.settle_ready(conn, mine, LATER, "not there"), DeliveryState.READY),
+    "held": (lambda conn, mine: outbox.settle_held(conn, mine, LATER, "can't tell"), DeliveryState.HELD),
 }
 
 
@@ -203,6 +203,62 @@ def test_an_answer_that_comes_late_is_an_answer(store: Store) -> None:
     assert states(store) == [DeliveryState.SENT]
 
 
+@pytest.mark.parametrize("settled_as", ["ready", "held"])
+def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: Store, settled_as: str) -> None:
+    settle, _ = SETTLEMENTS[settled_as]
+    store_digest(store)
+    delivery = claim(store)
+    begin(store, delivery)
+    with store.begin() as conn:
+        outbox.adopt_orphans(conn, MORNING)
+        assert settle(conn, delivery)
+        assert outbox.mark_sent(conn, delivery, RECEIPT, LATER)
+        _, tries = outbox.load_delivery(conn, delivery.id)
+    assert states(store) == [DeliveryState.SENT]
+    assert tries == [outbox.Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
+
+
+def test_an_answer_that_comes_after_somebody_else_claimed_changes_nothing(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    begin(store, delivery)
+    with store.begin() as conn:
+        outbox.adopt_orphans(conn, MORNING)
+        outbox.settle_ready(conn, delivery, MORNING, "not there")
+    successor = claim(store)
+    with store.begin() as conn:
+        assert not outbox.mark_sent(conn, delivery, RECEIPT, LATER)
+    begin(store, successor)
+    with store.begin() as conn:
+        assert not outbox.mark_sent(conn, delivery, RECEIPT, LATER)
+        assert outbox.mark_sent(conn, successor, RECEIPT, LATER)
+
+
+def test_a_claim_under_which_nothing_was_sent_has_no_answer(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    with store.begin() as conn:
+        outbox.release_claim(conn, delivery)
+        assert not outbox.mark_sent(conn, delivery, RECEIPT, LATER)
+
+
+@pytest.mark.parametrize("name", SETTLEMENTS)
+def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(store: Store, name: str) -> None:
+    settle, _ = SETTLEMENTS[name]
+    store_digest(store)
+    first = claim(store)
+    begin(store, first)
+    with store.begin() as conn:
+        outbox.adopt_orphans(conn, MORNING)
+        outbox.settle_ready(conn, first, MORNING, "not there")
+    second = claim(store)
+    begin(store, second)
+    with store.begin() as conn:
+        outbox.adopt_orphans(conn, MORNING)
+        assert not settle(conn, first)
+        assert settle(conn, second)
+
+
 @pytest.mark.parametrize("name", ["dead", "suppressed"])
 def test_a_part_that_is_not_sent_takes_those_behind_it_along(store: Store, name: str) -> None:
     mark, to, _ = MARKS[name]
@@ -239,7 +295,7 @@ def test_only_what_is_unknown_is_settled(store: Store, name: str) -> None:
     for state in DeliveryState:
         put(store, delivery, state)
         with store.begin() as conn:
-            assert settle(conn, delivery.id) is (state is DeliveryState.UNKNOWN)
+            assert settle(conn, delivery) is (state is DeliveryState.UNKNOWN)
         assert row_of(store, delivery.id).state == (to if state is DeliveryState.UNKNOWN else state)
 
 
@@ -249,7 +305,7 @@ def test_a_settled_attempt_says_what_became_of_it(store: Store) -> None:
     begin(store, delivery)
     with store.begin() as conn:
         outbox.mark_unknown(conn, delivery, MORNING, "connection lost", MORNING)
-        outbox.settle_sent(conn, delivery.id, RECEIPT, LATER)
+        outbox.settle_sent(conn, delivery, RECEIPT, LATER)
         stored, tries = outbox.load_delivery(conn, delivery.id)
     assert (stored.delivery.state, stored.ended_at) == (DeliveryState.SENT, LATER)
     assert tries == [outbox.Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]

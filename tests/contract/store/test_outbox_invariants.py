@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 S = DeliveryState
 ARROWS = {
-    S.READY: {S.CLAIMED, S.SUPPRESSED, S.DEAD},
+    S.READY: {S.CLAIMED, S.SENT, S.SUPPRESSED, S.DEAD},
     S.CLAIMED: {S.READY, S.SENDING, S.HELD, S.DEAD, S.SUPPRESSED},
     S.SENDING: {S.SENT, S.READY, S.UNKNOWN, S.HELD, S.DEAD},
     S.UNKNOWN: {S.SENT, S.READY, S.HELD, S.SUPPRESSED},
-    S.HELD: {S.READY, S.SUPPRESSED, S.DEAD},
+    S.HELD: {S.READY, S.SENT, S.SUPPRESSED, S.DEAD},
     S.DEAD: {S.READY},
     S.SENT: set(),
     S.SUPPRESSED: set(),
@@ -105,11 +105,11 @@ class Life:
             else:
                 for unknown in outbox.take_unknown(conn, self.now, limit=1):
                     if event == "found":
-                        assert outbox.settle_sent(conn, unknown.delivery.id, Receipt("remote"), self.now)
+                        assert outbox.settle_sent(conn, unknown.delivery, Receipt("remote"), self.now)
                     elif event == "missing":
-                        assert outbox.settle_ready(conn, unknown.delivery.id, self.now, "missing")
+                        assert outbox.settle_ready(conn, unknown.delivery, self.now, "missing")
                     else:
-                        assert outbox.settle_held(conn, unknown.delivery.id, self.now, "unclear")
+                        assert outbox.settle_held(conn, unknown.delivery, self.now, "unclear")
 
     def check(self) -> None:
         after = self.rows()

@@ -109,3 +109,15 @@ def test_a_truth_value_in_a_variable_is_written_as_in_the_file_and_anything_else
         "yes",
         "1",
     ]
+
+
+@pytest.mark.parametrize("text", ["Subject", "content-type", "A b", "X:", "Ü", "message-id"])
+def test_a_header_that_mails_have_or_cannot_have_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="can't be such a header"):
+        values.read_header_name(text)
+
+
+@pytest.mark.parametrize("value", [-1, 86_401, True, "9", 1.5])
+def test_seconds_are_whole_and_not_longer_than_a_day(value: object) -> None:
+    with pytest.raises(ConfigurationError, match="seconds from 0 to 86400"):
+        values.read_seconds(value)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from digest.errors import DeliveryError
 from digest.planning.retries import LONGEST_PAUSE, MAX_ATTEMPTS, Step, decide_failure, decide_unknown
-from digest.subscriptions import DestinationKind
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
@@ -20,7 +19,7 @@ def decide(
 ) -> tuple[Step, float]:
     step = decide_failure(
         DeliveryError("no", **error),  # type: ignore[arg-type]  # keywords of DeliveryError
-        DestinationKind.SLACK,
+        settling=timedelta(seconds=15),
         attempts=attempts,
         created_at=NOW - age,
         now=NOW,
@@ -59,7 +58,7 @@ def test_one_that_is_ambiguous_again_and_again_is_asked_about_ever_later() -> No
 
 def test_what_never_came_goes_out_again_a_bounded_number_of_times() -> None:
     def follow(attempts: int) -> Step:
-        return decide_unknown(is_missing=True, may_repeat=False, attempts=attempts, repeats=0)
+        return decide_unknown(is_harmless=True, may_repeat=False, attempts=attempts, repeats=0)
 
     assert (follow(1), follow(MAX_ATTEMPTS)) == (Step.RETRY, Step.HOLD)
 
@@ -72,7 +71,7 @@ def test_what_may_have_come_is_repeated_once_where_that_is_the_lesser_harm(
     repeats: int,
     step: Step,
 ) -> None:
-    assert decide_unknown(is_missing=False, may_repeat=may_repeat, attempts=1, repeats=repeats) is step
+    assert decide_unknown(is_harmless=False, may_repeat=may_repeat, attempts=1, repeats=repeats) is step
 
 
 def test_after_enough_attempts_or_two_days_it_is_given_up() -> None:
