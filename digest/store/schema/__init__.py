@@ -9,6 +9,7 @@ from digest.store.schema.polled import cursors, gaps, gate, listings, poll_runs,
 from digest.store.schema.running import alarms, job_turns, workers
 from digest.store.schema.told import (
     ACTIVE_DELIVERY,
+    STUCK_DELIVERY,
     UNPLANNED_FIRST_LOOK,
     attempts,
     deliveries,
@@ -35,6 +36,7 @@ from digest.store.schema.wanted import (
 __all__ = [
     "ACTIVE_DELIVERY",
     "FIRST_LOOK_TO_COME",
+    "STUCK_DELIVERY",
     "UNPLANNED_FIRST_LOOK",
     "Moment",
     "alarms",

@@ -71,6 +71,9 @@ matches = Table(
 
 ACTIVE_DELIVERY = text("state IN ('ready', 'claimed', 'sending', 'unknown')")
 
+STUCK_DELIVERY = text("state IN ('held', 'dead')")
+"""What somebody may have to look at; few among millions that were sent."""
+
 deliveries = Table(
     "deliveries",
     col.metadata,
@@ -105,6 +108,13 @@ deliveries = Table(
         "id",
         sqlite_where=ACTIVE_DELIVERY,
         postgresql_where=ACTIVE_DELIVERY,
+    ),
+    Index(
+        "ix_deliveries_stuck",
+        "state",
+        "ended_at",
+        sqlite_where=STUCK_DELIVERY,
+        postgresql_where=STUCK_DELIVERY,
     ),
 )
 

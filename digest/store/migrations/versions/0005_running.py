@@ -7,6 +7,7 @@ Revises: 0004
 from __future__ import annotations
 
 from alembic import op
+from sqlalchemy import text
 
 from digest.store.schema import columns as col
 
@@ -14,6 +15,8 @@ revision = "0005"
 down_revision = "0004"
 branch_labels = None
 depends_on = None
+
+_STUCK = text("state IN ('held', 'dead')")
 
 
 def upgrade() -> None:
@@ -55,10 +58,18 @@ def upgrade() -> None:
         col.moment("not_before"),
         col.moment("ended_at", nullable=True),
     )
+    op.create_index(
+        "ix_deliveries_stuck",
+        "deliveries",
+        ["state", "ended_at"],
+        sqlite_where=_STUCK,
+        postgresql_where=_STUCK,
+    )
 
 
 def downgrade() -> None:
     """Forget who works, what alarms, quiet hours, and where a copy came from."""
+    op.drop_index("ix_deliveries_stuck", "deliveries")
     for table in ("alarms", "job_turns", "workers"):
         op.drop_table(table)
     for column in ("restored_at", "quarantined_at", "works_from", "zone_data"):
