@@ -15,7 +15,11 @@ from digest.subscriptions import normalise_address
 SMTP_SCHEMES = ("smtp", "smtp+starttls", "smtps")
 _SQLITE_PREFIX = "sqlite:///"
 _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465."
-_STORE_HINT = "Write sqlite:///digest.db, or postgresql://name:password@host/database."
+_STORE_HINT = (
+    "Write sqlite:///digest.db, or postgresql://name:password@host/database, "
+    "several hosts as host1:5432,host2:5432."
+)
+_MORE_HOSTS = re.compile(r"(?<=://)(?P<first>(?:[^/?#]*@)?[^/?#@,]+)(?P<others>(?:,[^/?#@,]+)+)(?=[/?#]|$)")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
 _WEBHOOK = re.compile(r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+", re.ASCII)
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>password=)[^&]*")
@@ -116,9 +120,13 @@ def read_smtp_url(value: object) -> str:
 
 
 def read_store_url(value: object) -> str:
-    """Read the database's address."""
+    """Read the database's address; several hosts may stand in it, the one that takes writes is used."""
     url = read_line(value)
-    parts = _split(url)
+    several = _MORE_HOSTS.search(url)
+    others = several["others"].split(",")[1:] if several else []
+    parts = _split(_MORE_HOSTS.sub(r"\g<first>", url))
+    if any(_split(f"postgresql://{other}") is None for other in others):
+        parts = None
     scheme = parts.scheme if parts else ""
     if scheme == "sqlite" and url.startswith(_SQLITE_PREFIX):
         if url.removeprefix(_SQLITE_PREFIX) in ("", ":memory:"):

@@ -39,9 +39,15 @@ class ArxivSettings:
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """Where everything is kept: `url` is `sqlite:////absolute/path` or `postgresql://…`."""
+    """Where everything is kept.
+
+    Attributes:
+        url: `sqlite:////absolute/path` or `postgresql://…`.
+        pool: connections to PostgreSQL a process opens at most.
+    """
 
     url: str = field(repr=False)
+    pool: int = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,6 +199,13 @@ SETTINGS: tuple[Setting, ...] = (
         "The mail server: smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465.",
     ),
     Setting(
+        "store.pool",
+        values.read_pool,
+        10,
+        "Connections to PostgreSQL that each process opens at most.",
+        from_text=values.number_text,
+    ),
+    Setting(
         "mail.password",
         values.read_line,
         "",

@@ -29,6 +29,7 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 _MOST_DAYS = 365
 _MOST_SECONDS = 86_400
+_LEAST_POOL, _MOST_POOL = 4, 100
 _HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}", re.ASCII)
 _OWN_HEADERS = frozenset(
     {
@@ -149,6 +150,13 @@ def read_seconds(value: object) -> timedelta:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_SECONDS:
         raise ConfigurationError(f"must be a number of seconds from 0 to {_MOST_SECONDS}")
     return timedelta(seconds=value)
+
+
+def read_pool(value: object) -> int:
+    """Read a number of connections; with fewer than four a process would wait for itself."""
+    if isinstance(value, bool) or not isinstance(value, int) or not _LEAST_POOL <= value <= _MOST_POOL:
+        raise ConfigurationError(f"must be a number of connections from {_LEAST_POOL} to {_MOST_POOL}")
+    return value
 
 
 def read_header_name(value: object) -> str:

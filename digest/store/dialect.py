@@ -12,6 +12,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from digest.store.postgresql import be_patient
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -67,9 +69,11 @@ def insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
 def take_turn(conn: Connection, key: int) -> None:
     """Let one transaction at a time go on from here: those that name the same key wait for its end.
 
-    On SQLite whoever writes has its turn already.
+    However long that is: they are rare, and each finds the work of the one before it done. On SQLite
+    whoever writes has its turn already.
     """
     if conn.dialect.name == "postgresql":
+        be_patient(conn)
         conn.execute(select(func.pg_advisory_xact_lock(key)))
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from digest.errors import ConfigurationError, StoreError
-from digest.store import migrating
+from digest.store import migrating, postgresql
 from digest.store.failures import explaining
 
 if TYPE_CHECKING:
@@ -81,27 +81,28 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(url: str, *, create: bool = False, upgrade: bool = False) -> Store:
+def open_store(url: str, *, create: bool = False, upgrade: bool = False, pool: int = postgresql.POOL) -> Store:
     """Open the database at a URL.
 
     Args:
-        url: `sqlite:///path` or `postgresql://user@host/name`.
+        url: `sqlite:///path`, `postgresql://user@host/name` or `postgresql://user@h1:5432,h2:5432/name`.
         create: build the tables where there are none (a SQLite file is made readable by its owner only).
         upgrade: bring an older schema up to date.
+        pool: connections to PostgreSQL at most.
 
     Raises:
         ConfigurationError: the URL names no database we know, or its driver is not installed.
         SchemaMismatch: the tables are older than this release (and `upgrade` is false), or newer.
         StoreError: it isn't there, can't be reached or written, or is no database.
     """
-    store = connect(url, create=create)
+    store = connect(url, create=create, pool=pool)
     try:
         with store.read() as conn:
-            revision = migrating.current_revision(conn)
-        if (create and not revision) or (upgrade and revision and revision != migrating.head_revision()):
+            schema = migrating.load_schema(conn)
+        if (create and not schema.revision) or (upgrade and migrating.is_older(schema)):
             migrating.upgrade(store)
         else:
-            migrating.check_revision(revision, store.url_masked)
+            migrating.check_schema(schema, store.url_masked)
     except BaseException:
         store.close()
         raise
@@ -122,18 +123,18 @@ def migrate(url: str) -> MigrationReport:
         store.close()
 
 
-def connect(url: str, *, create: bool = False) -> Store:
+def connect(url: str, *, create: bool = False, pool: int = postgresql.POOL) -> Store:
     """Open a database without a look at its tables; see `open_store`."""
     parsed = _read_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _connect_sqlite(parsed, create=create)
-    return _connect_postgresql(parsed)
+    return Store(postgresql.open_engine(parsed, pool=pool))
 
 
 def _read_url(url: str) -> URL:
     hint = "Write sqlite:///path/to/digest.db, or postgresql://user@host/name."
     try:
-        parsed = make_url(url)
+        parsed = make_url(postgresql.spread_hosts(url))
     except (ArgumentError, ValueError) as error:
         raise ConfigurationError("the database's url can't be understood", hint=hint) from error
     name = parsed.drivername.partition("+")[0]
@@ -152,16 +153,6 @@ def _connect_sqlite(url: URL, *, create: bool) -> Store:
     event.listen(engine, "connect", _set_sqlite_modes)
     event.listen(engine, "begin", _begin_sqlite)
     return Store(engine)
-
-
-def _connect_postgresql(url: URL) -> Store:
-    try:
-        return Store(create_engine(url, pool_pre_ping=True))
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            "PostgreSQL needs the psycopg driver, which is not installed",
-            hint="Install it with: pip install 'preprint-digest[postgres]'",
-        ) from error
 
 
 def _create_file(path: Path, *, create: bool) -> None:

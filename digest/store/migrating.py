@@ -2,6 +2,11 @@
 
 Revisions are numbered files in `migrations/versions`, one after the other. Alembic is loaded only where
 there is something to do: every start asks for the revision, few change it.
+
+Replicas are replaced one by one, so a schema has to serve two releases for a while: a revision *expands*
+(tables, and columns with a default), fills what it added, and leaves everything else as it is. What the
+release before still uses is *contracted* away by a revision of a later release, which then writes its own
+number to `installation.works_from`: the oldest revision whose code may work on the schema as it stands.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ _LOCK_KEY = 0x64696765
 """PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
 
 _revision_table = table("alembic_version", column("version_num", Text))
+_installation = table("installation", column("works_from", Text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,20 @@ class MigrationReport:
 
     before: str
     after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """How a database's tables stand.
+
+    Attributes:
+        revision: theirs, "" where there are none.
+        works_from: of tables newer than this release, the oldest revision whose code may work on them; ""
+            where none is named.
+    """
+
+    revision: str
+    works_from: str = ""
 
 
 def head_revision() -> str:
@@ -56,24 +76,43 @@ def current_revision(conn: Connection) -> str:
     return str(conn.execute(select(_revision_table.c.version_num)).scalar() or "")
 
 
-def check_revision(revision: str, where: str) -> None:
+def load_schema(conn: Connection) -> Schema:
+    """Return how a database's tables stand."""
+    revision = current_revision(conn)
+    if not revision or revision in known_revisions():
+        return Schema(revision)
+    tables = inspect(conn)
+    has_said = tables.has_table(_installation.name) and any(
+        found["name"] == _installation.c.works_from.name for found in tables.get_columns(_installation.name)
+    )
+    works_from = conn.execute(select(_installation.c.works_from)).scalar() if has_said else None
+    return Schema(revision, works_from or "")
+
+
+def is_older(schema: Schema) -> bool:
+    """Whether `upgrade` would bring a schema forward."""
+    return schema.revision in known_revisions()[:-1]
+
+
+def check_schema(schema: Schema, where: str) -> None:
     """Refuse a schema that this release can't work with.
 
     Raises:
-        SchemaMismatch: it is older, newer, or not there at all.
+        SchemaMismatch: it is older, too new, or not there at all.
     """
     head = head_revision()
-    if revision == head:
+    if schema.revision == head or (schema.works_from and schema.works_from <= head):
         return
-    if not revision:
+    if not schema.revision:
         raise SchemaMismatch(f"the database {where} holds no tables yet", hint="Run `digest migrate`.")
-    if revision in known_revisions():
+    if is_older(schema):
         raise SchemaMismatch(
-            f"the database {where} is at revision {revision}, this release needs {head}",
-            hint="Stop every Digest that uses it, make a backup, then run `digest migrate`.",
+            f"the database {where} is at revision {schema.revision}, this release needs {head}",
+            hint="Make a backup, then run `digest migrate`; what runs on PostgreSQL meanwhile may go on.",
         )
+    least = f", and works with releases from {schema.works_from} on" if schema.works_from else ""
     raise SchemaMismatch(
-        f"the database {where} is at revision {revision}, which is newer than this release's {head}",
+        f"the database {where} is at revision {schema.revision}, which is newer than this release's {head}{least}",
         hint="Install the release that wrote it, or a later one, or restore a backup made before.",
     )
 
@@ -81,15 +120,19 @@ def check_revision(revision: str, where: str) -> None:
 def upgrade(store: Store) -> MigrationReport:
     """Bring a database to this release's schema, in one transaction and under a lock.
 
+    A newer one that this release may work on stays as it is.
+
     Raises:
-        SchemaMismatch: it was written by a newer release.
+        SchemaMismatch: a newer release wrote it, and this one can't work on it.
         StoreError: the tables can't be built.
     """
     with store.begin() as conn:
         take_turn(conn, _LOCK_KEY)
-        before = current_revision(conn)
+        schema = load_schema(conn)
+        before = schema.revision
         if before and before not in known_revisions():
-            check_revision(before, store.url_masked)
+            check_schema(schema, store.url_masked)
+            return MigrationReport(before, before)
         try:
             _run(conn, "upgrade", head_revision())
         except DBAPIError as error:

@@ -63,13 +63,15 @@ def test_an_older_schema_is_refused_and_upgraded_on_demand_only(own_url: str) ->
     reopened.close()
 
 
-def test_a_newer_schema_is_refused_naming_both_revisions(own_url: str) -> None:
+@pytest.mark.parametrize("works_from", ["9998", ""])
+def test_a_schema_too_new_is_refused_naming_both_revisions(own_url: str, works_from: str) -> None:
     opened = open_store(own_url)
     with opened.begin() as conn:
         conn.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        conn.execute(update(installation).values(works_from=works_from))
     opened.close()
     for call in (lambda: open_store(own_url, create=True, upgrade=True), lambda: migrate(own_url)):
-        with pytest.raises(SchemaMismatch, match=r"9999.*newer.*0005") as caught:
+        with pytest.raises(SchemaMismatch, match=rf"9999.*newer.*0005.*{works_from}") as caught:
             call()
         assert "later" in caught.value.hint
 

@@ -121,3 +121,12 @@ def test_a_header_that_mails_have_or_cannot_have_is_refused(text: str) -> None:
 def test_seconds_are_whole_and_not_longer_than_a_day(value: object) -> None:
     with pytest.raises(ConfigurationError, match="seconds from 0 to 86400"):
         values.read_seconds(value)
+
+
+@given(st.integers(-5, 200))
+def test_a_pool_is_neither_so_small_that_a_process_waits_for_itself_nor_huge(number: int) -> None:
+    if 4 <= number <= 100:
+        assert values.read_pool(number) == number
+    else:
+        with pytest.raises(ConfigurationError, match="4 to 100"):
+            values.read_pool(number)

@@ -1,0 +1,216 @@
+"""How PostgreSQL is reached: over which hosts, how long anything is waited for, and what every session keeps to.
+
+Nothing waits for ever. The server ends statements, lock waits and forgotten transactions; the kernels on
+both sides notice a peer that acknowledges nothing; and where something in between acknowledges but passes
+nothing on (a proxy whose other side is gone), the session itself gives up a server that stays silent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, event, text
+
+from digest import __version__
+from digest.clock import monotonic
+from digest.errors import ConfigurationError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from psycopg import Connection as Session
+    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy.engine import ExceptionContext
+
+POOL = 10
+"""Connections a process opens at most: each of its jobs one, the threads that send and the pages the rest."""
+
+POOL_WAIT = 30.0
+"""Seconds somebody waits for one of them to become free."""
+
+CONNECTION: dict[str, str] = {
+    "connect_timeout": "5",  # a host that is down, of several: the next is tried
+    "keepalives_idle": "15",  # with the two below: a dead link is noticed after half a minute
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+}
+"""What libpq is told unless the URL says otherwise (https://www.postgresql.org/docs/current/libpq-connect.html)."""
+
+SESSION: dict[str, str] = {
+    "statement_timeout": "30s",  # ours take milliseconds; the longest, over millions of rows, seconds
+    "lock_timeout": "20s",  # longer than anybody lawfully holds a row, shorter than a claim's lease
+    "idle_in_transaction_session_timeout": "120s",  # matching a large batch thinks in between, but not so long
+    "tcp_keepalives_idle": "15",  # the server's side: a client that is gone must not go on holding its locks
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "20000",
+}
+"""What each session is set to, unless the URL's `options` say otherwise."""
+
+SILENCE = 40.0
+"""Seconds without a word from the server, in the middle of a statement, after which the session is given up:
+longer than `statement_timeout`, which a server that can be reached keeps to."""
+
+PATIENT = 3600.0
+"""The same for what may take long: schema changes, and waiting for others who make them."""
+
+_READ_ONLY = "25006"
+"""The error of a server that takes no writes: a primary that became a standby."""
+
+_AUTHORITY = re.compile(
+    r"(?P<scheme>\w+(?:\+\w+)?://)(?:(?P<user>[^/@]*)@)?(?P<hosts>[^/?]+)(?P<rest>.*)", re.DOTALL
+)
+
+
+def open_engine(url: URL, *, pool: int = POOL) -> Engine:
+    """Return an engine for a PostgreSQL; nothing is asked of it yet.
+
+    Args:
+        url: its address, `postgresql+psycopg://…`.
+        pool: connections at most.
+
+    Raises:
+        ConfigurationError: the driver is not installed.
+    """
+    try:
+        engine = create_engine(
+            url,
+            isolation_level="READ COMMITTED",  # what every fence and lock of ours is written for
+            pool_size=pool,
+            max_overflow=0,
+            pool_timeout=POOL_WAIT,
+            pool_pre_ping=True,
+            pool_use_lifo=True,
+        )
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            "PostgreSQL needs the psycopg driver, which is not installed",
+            hint="Install it with: pip install 'preprint-digest[postgres]'",
+        ) from error
+    event.listen(engine, "do_connect", _connect)
+    event.listen(engine, "checkin", _end_patience)
+    event.listen(engine, "handle_error", _leave_standby)
+    return engine
+
+
+def spread_hosts(url: str) -> str:
+    """Rewrite libpq's way to name several hosts, `//user@h1:5432,h2:5432/name`, to the one SQLAlchemy reads.
+
+    With several hosts the one that takes writes is looked for, unless the URL says otherwise.
+    """
+    found = _AUTHORITY.fullmatch(url)
+    if found is None or "," not in found["hosts"]:
+        return url
+    hosts, ports = zip(*(_split_port(host) for host in found["hosts"].split(",")), strict=True)
+    path, _, query = found["rest"].partition("?")
+    named = [f"host={','.join(hosts)}", f"port={','.join(ports)}", *filter(None, [query])]
+    if "target_session_attrs=" not in query:
+        named.append("target_session_attrs=read-write")
+    user = f"{found['user']}@" if found["user"] is not None else ""
+    return f"{found['scheme']}{user}{path or '/'}?{'&'.join(named)}"
+
+
+def _split_port(host: str) -> tuple[str, str]:
+    name, colon, port = host.rpartition(":")
+    if not colon or host.endswith("]"):
+        name, port = host, "5432"
+    return name.strip("[]"), port
+
+
+def be_patient(conn: Connection) -> None:
+    """Let this transaction wait as long as it takes, for locks and for slow statements."""
+    for name in ("lock_timeout", "statement_timeout"):
+        conn.execute(text("SELECT set_config(:name, '0', true)"), {"name": name})
+    conn.connection.driver_connection.silence = PATIENT  # type: ignore[union-attr]  # it is one of ours
+
+
+def find_weakness(conn: Connection) -> str:
+    """Return in what way the server may forget what it answered, "" where it does not."""
+    if conn.dialect.name != "postgresql":
+        return ""
+    if conn.execute(text("SELECT current_setting('fsync')")).scalar() == "off":
+        return "PostgreSQL runs with fsync = off: a power cut may lose what was sent, and send it again"
+    return ""
+
+
+def _connect(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> Session[Any]:
+    settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
+    session = _session_class().connect(
+        *arguments,
+        **{
+            **CONNECTION,
+            "application_name": f"digest {__version__} ({os.getpid()})",
+            **named,
+            "options": f"{settings} {named.get('options', '')}".rstrip(),
+        },
+    )
+    try:
+        _insist_on_durability(session)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def _insist_on_durability(session: Session[Any]) -> None:
+    """Never take an answer for a commit that a crash would undo: what was sent would be sent again."""
+    session.autocommit = True
+    ask = "SELECT current_setting('synchronous_commit')"
+    if session.execute(ask).fetchone() == ("off",):
+        session.execute("SET synchronous_commit = on")
+        if session.execute(ask).fetchone() == ("off",):
+            raise StoreError(
+                "PostgreSQL keeps synchronous_commit off, so that a crash may undo what it answered",
+                hint="Remove that setting for this database or role.",
+            )
+    session.autocommit = False
+
+
+def _end_patience(session: Session[Any] | None, _record: object) -> None:
+    if session is not None:
+        session.silence = 0.0  # type: ignore[attr-defined]  # it is one of ours
+
+
+def _leave_standby(context: ExceptionContext) -> None:
+    """Drop every connection to a server that takes no writes any more: the primary is to be looked for anew."""
+    wants_to_write = context.connection is None or not context.connection.get_execution_options().get(
+        "postgresql_readonly"
+    )
+    if wants_to_write and getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+        context.is_disconnect = True
+
+
+@cache
+def _session_class() -> type[Session[Any]]:
+    import psycopg  # noqa: PLC0415 - an extra: SQLite works without
+
+    class WatchedSession(psycopg.Connection[Any]):
+        """A session that gives up a server which says nothing for longer than `SILENCE`, and `silence` seconds."""
+
+        silence = 0.0
+
+        def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - psycopg's own
+            return super().wait(self._watch(gen), *arguments, **named)
+
+        def _watch(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+            # psycopg wakes what waits several times a second, with nothing in hand while nothing came.
+            heard_at = monotonic()
+            try:
+                wanted = next(gen)
+                while True:
+                    ready = yield wanted
+                    if ready:
+                        heard_at = monotonic()
+                    elif monotonic() - heard_at > max(SILENCE, self.silence):
+                        self.pgconn.finish()
+                        waited = f"{monotonic() - heard_at:.0f} s"
+                        raise psycopg.OperationalError(f"nothing said for {waited}: given up")
+                    wanted = gen.send(ready)
+            except StopIteration as end:
+                return end.value
+
+    return WatchedSession

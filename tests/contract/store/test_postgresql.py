@@ -1,0 +1,188 @@
+"""What holds of every session with a PostgreSQL, over links that are cut, dead, or swallow what is sent."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import make_url, select, text, update
+
+from digest.clock import monotonic
+from digest.errors import StoreBusy, StoreError
+from digest.store import open_store, postgresql
+from digest.store.schema import marks
+from tests.links import Link
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sqlalchemy import Engine
+
+    from digest.store import Store
+
+
+@pytest.fixture
+def database() -> str:
+    """PostgreSQL alone."""
+    return "postgresql"
+
+
+@pytest.fixture
+def link(url: str) -> Iterator[Link]:
+    """A line to the server, over TCP."""
+    with Link(f"{make_url(url).query['host']}/.s.PGSQL.5432") as link:
+        yield link
+
+
+def over(link: Link, url: str, more: str = "", hosts: str = "") -> str:
+    """Return the URL of the same database over a line."""
+    user, name = make_url(url).username, make_url(url).database
+    return f"postgresql://{user}@{hosts}127.0.0.1:{link.port}/{name}{more}"
+
+
+def show(store: Store, *names: str) -> list[str]:
+    with store.begin() as conn:
+        return [str(conn.execute(text(f"SHOW {name}")).scalar()) for name in names]
+
+
+def work_until_it_fails(store: Store, fault: Callable[[], None]) -> None:
+    """Let a fault happen in the middle of a transaction."""
+    with store.begin() as conn:
+        conn.execute(update(marks).values(value=5))
+        fault()
+        while True:
+            conn.execute(select(marks))
+
+
+def test_nothing_waits_for_ever_and_what_is_answered_is_durable(store: Store) -> None:
+    waits = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+    assert show(store, *waits) == ["30s", "20s", "2min"]
+    assert show(store, "synchronous_commit", "transaction_isolation") == ["on", "read committed"]
+    assert str(os.getpid()) in show(store, "application_name")[0]
+
+
+def test_the_server_itself_answers_before_it_could(postgresql_server: Engine, store: Store) -> None:
+    with postgresql_server.connect() as conn:
+        assert conn.execute(text("SHOW synchronous_commit")).scalar() == "off", "so it was we who switched it on"
+    with store.read() as conn:
+        assert "fsync" in postgresql.find_weakness(conn), "and this we can't"
+
+
+def test_a_url_may_ask_for_other_limits(url: str, link: Link) -> None:
+    more = "?options=-c%20lock_timeout=100&application_name=mine"
+    store = open_store(over(link, url, more))
+    assert show(store, "lock_timeout", "statement_timeout", "application_name") == ["100ms", "30s", "mine"]
+    with store.begin() as conn:
+        conn.execute(update(marks).values(value=1))
+        with pytest.raises(StoreBusy, match="lock timeout"), store.begin() as other:
+            other.execute(update(marks).values(value=2))
+    store.close()
+
+
+def test_of_several_hosts_the_one_that_can_be_reached_is_used(url: str, link: Link) -> None:
+    with Link("/nowhere") as dead:
+        store = open_store(over(link, url, hosts=f"127.0.0.1:{dead.port},"))
+        with store.read() as conn:
+            assert conn.execute(select(marks)).all()
+        assert store.url_masked.count("127.0.0.1") == 2
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("postgresql://u@h1:5433/n", "postgresql://u@h1:5433/n"),
+        (
+            "postgresql://u:p%40q@h1:5433,h2/n",
+            "postgresql://u:p%40q@/n?host=h1,h2&port=5433,5432&target_session_attrs=read-write",
+        ),
+        (
+            "postgresql://[::1]:1,[::2]/n?target_session_attrs=any",
+            "postgresql:///n?host=::1,::2&port=1,5432&target_session_attrs=any",
+        ),
+        ("sqlite:////a,b.db", "sqlite:////a,b.db"),
+    ],
+)
+def test_several_hosts_are_written_as_libpq_does(written: str, read: str) -> None:
+    assert postgresql.spread_hosts(written) == read
+    assert make_url(read)
+
+
+def test_cut_links_are_noticed_and_made_anew(url: str, link: Link) -> None:
+    store = open_store(over(link, url))
+    with store.read() as conn:
+        conn.execute(select(marks))
+    with pytest.raises(StoreError, match="can't be used"):
+        work_until_it_fails(store, link.cut)
+    for _ in range(3):
+        with store.begin() as conn:
+            conn.execute(update(marks).values(value=5))
+    store.close()
+
+
+def test_a_server_that_says_nothing_is_given_up(url: str, link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql, "SILENCE", 0.3)
+    store = open_store(over(link, url))
+    begun = monotonic()
+    with pytest.raises(StoreError, match="nothing said"):
+        work_until_it_fails(store, link.swallow)
+    assert monotonic() - begun < 5
+    link.mend(cut=True)
+    with store.begin() as conn:
+        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
+    store.close()
+
+
+def test_a_slow_statement_is_not_silence_where_somebody_is_patient(
+    url: str, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "SILENCE", 0.3)
+    store = open_store(over(link, url, "?options=-c%20statement_timeout=100"), pool=1)
+    with store.begin() as conn:
+        postgresql.be_patient(conn)
+        conn.execute(text("SELECT pg_sleep(0.8)"))
+    with pytest.raises(StoreError, match="statement timeout"), store.begin() as conn:
+        conn.execute(text("SELECT pg_sleep(0.8)"))
+    assert show(store, "statement_timeout") == ["100ms"]
+    store.close()
+
+
+def test_a_primary_that_became_a_standby_is_left(url: str, link: Link, postgresql_server: Engine) -> None:
+    store = open_store(over(link, url), pool=1)
+    name = make_url(url).database
+    with postgresql_server.connect() as admin:
+        admin.execute(text(f"ALTER DATABASE {name} SET default_transaction_read_only = on"))
+        try:
+            link.cut()
+            with pytest.raises(StoreError, match="read-only"), store.begin() as conn:
+                conn.execute(update(marks).values(value=5))
+        finally:
+            admin.execute(text(f"ALTER DATABASE {name} RESET default_transaction_read_only"))
+    with store.begin() as conn:
+        conn.execute(update(marks).values(value=6))
+    store.close()
+
+
+def test_a_process_opens_no_more_connections_than_it_may(url: str, link: Link) -> None:
+    store = open_store(over(link, url), pool=2)
+    inside, most = [0], [0]
+    lock = threading.Lock()
+
+    def work() -> None:
+        with store.read() as conn:
+            with lock:
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+            conn.execute(text("SELECT pg_sleep(0.02)"))
+            with lock:
+                inside[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.close()
+    assert most == [2]
