@@ -22,7 +22,7 @@ from digest.tex import parse_tex
 from digest.tex.tokens import DROPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,18 +108,12 @@ def scan(papers: Sequence[Paper]) -> Batch:
 
 def _read_texts(papers: Sequence[Paper]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int32]]:
     """Return the distinct words of papers, and all words in order with their texts."""
-    pieces: list[str] = []
-    lengths: list[int] = []
-    for get_text in map(attrgetter, _TEXTS):
-        for text in map(get_text, papers):
-            found = cut(text) if text else []
-            pieces += found
-            lengths.append(len(found))
-    distinct, numbers = _number(pieces)
-    surfaces, words, counts = _read_pieces(distinct)
+    texts = cut([text for name in _TEXTS for text in map(attrgetter(name), papers)])
+    distinct, numbers = _number(texts.pieces)
+    surfaces, words, counts = _read_pieces(map(texts.fill, distinct))
     starts = np.cumsum(counts) - counts
-    texts = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    return surfaces, take_runs(words, starts[numbers], counts[numbers]), np.repeat(texts, counts[numbers])
+    owners = np.cumsum(numbers == 0, dtype=np.int32) - np.int32(1)  # a separator comes first, and has no words
+    return surfaces, take_runs(words, starts[numbers], counts[numbers]), np.repeat(owners, counts[numbers])
 
 
 def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -129,7 +123,7 @@ def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
     return list(numbering), numbers
 
 
-def _read_pieces(pieces: Sequence[str]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:
+def _read_pieces(pieces: Iterable[str]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:
     """Return the distinct words of some pieces, the words of each in order, and how many each has."""
     numbering: defaultdict[str, int] = defaultdict(count(STOP_WORD + 1).__next__)
     words: list[int] = []

@@ -22,7 +22,7 @@ from digest.tex.tokens import Token, TokenKind
 from digest.tex.words import DECLARATIONS, TEXT_COMMANDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _DEEPEST = 10
 """Groups nested deeper than this are printed as typed; five is the most that real abstracts have."""
@@ -213,12 +213,7 @@ class Reader(Cursor):
         pieces = self.read(closing, Setting(is_formula=True, tags=setting.tags))
         if setting.is_formula:
             return pieces
-        before, behind = self.text[max(0, start - 1) : start], self.text[end : end + 1]
-        pieces = arrange(pieces, followed_by=behind)
-        if pieces and pieces[-1].text == _MINUS and behind.isalpha() and (len(pieces) > 1 or before.isalpha()):
-            # A formula that ends in a minus before a word, as in `$p-$adic`, means a hyphen.
-            pieces[-1] = pieces[-1]._replace(text="-")
-        return pieces
+        return set_formula(pieces, self.text[max(0, start - 1) : start], self.text[end : end + 1])
 
     def _read_script(self, token: Token, setting: Setting) -> list[Piece]:
         if setting.is_formula:
@@ -281,6 +276,15 @@ def _set_sign(start: int, end: int, sign: str, setting: Setting) -> Piece:
     replaced = _REPLACED.get(sign)
     role = CHARACTER_ROLES.get(replaced or sign, Role.VARIABLE)
     return Piece(start, end, Kind.SYMBOL if replaced else Kind.TEXT, replaced or sign, setting.tags, role)
+
+
+def set_formula(pieces: Sequence[Piece], before: str, behind: str) -> list[Piece]:
+    """Set what a formula was read into, between the character before its delimiters and the one behind them."""
+    row = arrange(pieces, followed_by=behind)
+    if row and row[-1].text == _MINUS and behind.isalpha() and (len(row) > 1 or before.isalpha()):
+        # A formula that ends in a minus before a word, as in `$p-$adic`, means a hyphen.
+        row[-1] = row[-1]._replace(text="-")
+    return row
 
 
 def parse_tex(text: str) -> tuple[Piece, ...]:

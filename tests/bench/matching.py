@@ -37,6 +37,7 @@ import numpy as np
 from digest.query import analyse, cutting, parse_query, words
 from digest.query.reverse_index import ReverseIndex
 from digest.query.scanning import scan
+from digest.tex import quick_formulas
 from tests.bench import index_memory
 from tests.bench.memory import is_measurable
 from tests.bench.papers import load_day
@@ -107,6 +108,7 @@ def forget() -> None:
         words.stem,
         cutting._read_formula,
         cutting._read_island,
+        quick_formulas._read_part,
     ):
         remembered.cache_clear()
     gc.collect()
@@ -136,7 +138,8 @@ def has_tex(paper: Paper) -> bool:
 def resolve(paper: Paper) -> Paper:
     """Return a paper with its TeX resolved, as far as words go."""
     title, abstract, comment = (
-        " ".join(cutting.cut(text)) for text in (paper.title, paper.abstract, paper.comment)
+        " ".join(map(cut.fill, cut.pieces[1:]))
+        for cut in (cutting.cut([text]) for text in (paper.title, paper.abstract, paper.comment))
     )
     return replace(paper, title=title, abstract=abstract, comment=comment)
 
