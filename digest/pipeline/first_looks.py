@@ -116,11 +116,13 @@ def _give(
     site: Site, look: FirstLook, candidates: Sequence[StoredChange], given: FirstLooks, at: datetime
 ) -> None:
     with site.store.begin() as conn:
+        # Nobody else matches meanwhile, nor gives another first look of this subscription.
+        mark = match_store.matched_mark(conn, hold=True)
+        if not match_store.is_first_look_owed(conn, look):
+            return
         # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
         chosen = _drop_seen(conn, look, candidates)
-        run_id = match_store.begin_match_run(
-            conn, from_change=0, to_change=match_store.matched_mark(conn), at=at, occasion="first look"
-        )
+        run_id = match_store.begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion="first look")
         ids = tuple(sorted(change.id for change in chosen))
         if ids:
             match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion="first look")

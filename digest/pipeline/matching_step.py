@@ -108,7 +108,7 @@ def readable(revisions: Iterable[ActiveRevision]) -> list[tuple[ActiveRevision, 
 def _match_batch(site: Site, report: MatchReport) -> bool:
     at = site.clock.now()
     with site.store.begin() as conn:
-        mark = match_store.matched_mark(conn)
+        mark = match_store.matched_mark(conn, hold=True)
         changes = paper_store.changes_after(conn, mark, BATCH)
         if not changes:
             return False

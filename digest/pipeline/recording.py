@@ -19,6 +19,7 @@ from digest.planning.doubts import Walked, doubt_harvest, doubt_search
 from digest.planning.polls import Source
 from digest.store import cursors as cursor_store
 from digest.store import mailings as mailing_store
+from digest.store import marks as mark_store
 from digest.store import pages as page_store
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from digest.pipeline.site import Site
     from digest.store.cursors import Cursor, Together
     from digest.store.runs import PollRun
-
 
 _KIND_WORDS = {
     Kind.NEW: "new",
@@ -184,6 +184,7 @@ class RecordedRun:
                 horizon=self._judge_text,
                 next_token=resumed.next_token if resumed else "",
                 highest_id=str(self._highest or ""),
+                owner=site.owner,
             )
         try:
             yield
@@ -355,6 +356,7 @@ def store_changes(
         at: when it was fetched (UTC).
         as_of: arXiv's own time of it (UTC).
     """
+    mark_store.hold_changes(conn)  # who stores the same papers at once waits, and finds them known
     known = paper_store.load_known(conn, [paper.id for paper in papers])
     changes = _compare_by_horizon(papers, known, judge, as_of)
     paper_store.save_changes(conn, changes, run_id=run_id, at=at, as_of=as_of)

@@ -98,7 +98,7 @@ def read_slice(site: Site, slice_: Slice, expected: date) -> ArxivError | None:
     with site.store.begin() as conn:
         started = site.clock.now()
         run_id = run_store.start_run(
-            conn, source=Source.LISTING, query_key=slice_.key, at=started, mailing=expected
+            conn, source=Source.LISTING, query_key=slice_.key, at=started, mailing=expected, owner=site.owner
         )
     try:
         fetched = site.client.read_listing(slice_.subjects)

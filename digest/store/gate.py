@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Double, case, literal, select, update
+from sqlalchemy import Double, case, literal, or_, select, update
 
 from digest.clock import monotonic
 from digest.errors import ArxivThrottled, StoreBusy, StoreError
@@ -208,10 +208,11 @@ def is_current(conn: Connection, token: int) -> bool:
     return conn.execute(held).scalar() == token
 
 
-def is_held(conn: Connection) -> bool:
-    """Whether some process may be asking arXiv right now."""
-    held = select(gate.c.token).where(gate.c.name == NAME, gate.c.lease_until > database_clock())
-    return conn.execute(held).first() is not None
+def was_used(conn: Connection, within: float) -> bool:
+    """Whether some process may be asking arXiv right now, or was within so many seconds."""
+    now = database_clock()
+    lately = or_(gate.c.lease_until > now, gate.c.next_at > now - within)
+    return conn.execute(select(gate.c.token).where(gate.c.name == NAME, lately)).first() is not None
 
 
 def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passers_by: bool = False) -> None:

@@ -16,9 +16,15 @@ STORED = "changes"
 MATCHED = "matched"
 
 
-def load_mark(conn: Connection, name: str) -> int:
-    """Return a counter."""
-    return int(conn.execute(select(marks.c.value).where(marks.c.name == name)).scalar_one())
+def load_mark(conn: Connection, name: str, *, hold: bool = False) -> int:
+    """Return a counter; with `hold` nobody else moves it until the transaction ends."""
+    found = select(marks.c.value).where(marks.c.name == name)
+    return int(conn.execute(found.with_for_update() if hold else found).scalar_one())
+
+
+def hold_changes(conn: Connection) -> None:
+    """Be the only one that stores changes until the transaction ends: what others stored is seen, all of it."""
+    load_mark(conn, STORED, hold=True)
 
 
 def allocate_changes(conn: Connection, count: int) -> int:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row
 
     from digest.matching import ActiveRevision, QueryOutcome
 
@@ -79,9 +79,13 @@ class FirstLook:
     revision: ActiveRevision
 
 
-def matched_mark(conn: Connection) -> int:
-    """Return the change up to which everything has been matched."""
-    return load_mark(conn, MATCHED)
+def matched_mark(conn: Connection, *, hold: bool = False) -> int:
+    """Return the change up to which everything has been matched.
+
+    With `hold`, to match on from there: another process that wants the same waits until the transaction
+    ends, and goes on behind what this one has matched.
+    """
+    return load_mark(conn, MATCHED, hold=hold)
 
 
 def stored_mark(conn: Connection) -> int:
@@ -286,21 +290,19 @@ def pending_first_looks(conn: Connection) -> list[FirstLook]:
     ]
 
 
+def is_first_look_owed(conn: Connection, first_look: FirstLook) -> bool:
+    """Whether nobody has given a first look since it was read."""
+    owed = select(subscription_queries.c.query_id).where(*_is_owed(first_look))
+    return conn.execute(owed).first() is not None
+
+
 def close_first_look(conn: Connection, first_look: FirstLook, match_run_id: int) -> None:
     """Record that a first look was given.
 
     Raises:
         StoreBusy: another process gave it meanwhile: roll back.
     """
-    close = (
-        update(subscription_queries)
-        .where(
-            subscription_queries.c.subscription_id == first_look.subscription_id,
-            subscription_queries.c.query_id == first_look.query_id,
-            subscription_queries.c.first_look_run_id.is_(None),
-        )
-        .values(first_look_run_id=match_run_id)
-    )
+    close = update(subscription_queries).where(*_is_owed(first_look)).values(first_look_run_id=match_run_id)
     if conn.execute(close).rowcount != 1:
         raise StoreBusy(
             f"another process has given {first_look.revision.name} its first look meanwhile",
@@ -323,6 +325,14 @@ def unplanned_first_looks(conn: Connection) -> list[int]:
     )
     sent = [row for row in conn.execute(found) if not Destination.parse(row.destination).is_pulled]
     return sorted({row.subscription_id for row in sent})
+
+
+def _is_owed(first_look: FirstLook) -> tuple[ColumnElement[bool], ...]:
+    return (
+        subscription_queries.c.subscription_id == first_look.subscription_id,
+        subscription_queries.c.query_id == first_look.query_id,
+        subscription_queries.c.first_look_run_id.is_(None),
+    )
 
 
 def _rows_of(subscription_id: int) -> Select[tuple[Any, ...]]:

@@ -8,20 +8,21 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, insert, not_, or_, select, true, update
 
 from digest.papers import ArxivId
 from digest.planning import PollSummary
 from digest.planning.polls import LastLooks, Source
 from digest.store.cursors import load_cursor
-from digest.store.gate import is_held
+from digest.store.gate import was_used
 from digest.store.schema import poll_runs
+from digest.store.workers import GONE_AFTER, is_living
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import date
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row
 
 
 class RunOutcome(StrEnum):
@@ -115,11 +116,12 @@ def start_run(
     horizon: str = "",
     next_token: str = "",
     highest_id: str = "",
+    owner: str = "",
 ) -> int:
     """Begin a run; return its id.
 
     `horizon` is what it judges news by, to be read back by `load_horizon`; `next_token` and `highest_id`
-    are those of the run it goes on with.
+    are those of the run it goes on with; `owner` is the worker whose signs of life keep it.
     """
     begin = insert(poll_runs).values(
         source=source,
@@ -140,6 +142,7 @@ def start_run(
         lookback=lookback,
         next_token=next_token,
         horizon=horizon,
+        owner=owner,
     )
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
 
@@ -334,14 +337,19 @@ def last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
 def abandon_running(conn: Connection, at: datetime) -> int:
     """Fail the runs that a process left unfinished when it died; return how many.
 
-    On SQLite the caller knows itself alone (see `hold_worker`). On PostgreSQL another process may be
-    asking arXiv right now; then nothing is touched.
+    On SQLite the caller knows itself alone (see `hold_worker`). On PostgreSQL a run is left to its worker for
+    as long as that gives signs of life, also between two requests; one that names no worker (a process
+    of the release before began it) until nobody has asked arXiv for as long.
     """
-    if conn.dialect.name == "postgresql" and is_held(conn):
-        return 0
+    is_left: ColumnElement[bool] = true()
+    if conn.dialect.name == "postgresql":
+        is_nobodys = poll_runs.c.owner == ""
+        is_left = not_(or_(is_nobodys, is_living(poll_runs.c.owner)))
+        if not was_used(conn, within=GONE_AFTER):
+            is_left = or_(is_nobodys, is_left)
     abandon = (
         update(poll_runs)
-        .where(poll_runs.c.outcome == RunOutcome.RUNNING)
+        .where(poll_runs.c.outcome == RunOutcome.RUNNING, is_left)
         .values(outcome=RunOutcome.FAILED, finished_at=at, failure=ABANDONED)
     )
     return conn.execute(abandon).rowcount

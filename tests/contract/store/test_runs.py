@@ -10,9 +10,12 @@ from sqlalchemy import select
 from digest.clock import SystemClock
 from digest.pace import GateOutcome, Outcome
 from digest.planning.polls import LastLooks
-from digest.store import cursors, pages, runs
+from digest.store import cursors, pages, runs, workers
 from digest.store.gate import Gate
+from digest.store.schema import gate as gate_table
 from digest.store.schema import quarantine, requests
+from digest.store.schema import workers as worker_table
+from digest.store.workers import Worker
 from tests.contract.store.made import DAY, MORNING, NOW
 
 if TYPE_CHECKING:
@@ -172,15 +175,34 @@ def test_a_run_whose_process_died_is_given_up_and_cannot_be_finished_any_more(st
         assert runs.last_looks(conn, "harvest").failure is None, "it says nothing of arXiv"
 
 
+def make_worker(owner: str) -> Worker:
+    return Worker(owner, "1.0", "lab1", 7, NOW)
+
+
 @pytest.mark.parametrize("database", ["postgresql"])
-def test_a_run_is_not_given_up_while_another_replica_may_be_asking(store: Store) -> None:
-    start(store)
-    gate = Gate(store, SystemClock(), "other")
-    grant = gate.acquire()
+def test_a_run_is_given_up_once_its_worker_gives_no_signs_of_life_and_not_between_two_requests(
+    store: Store,
+) -> None:
+    with store.begin() as conn:
+        workers.sign(conn, make_worker("one"))
+        workers.sign(conn, make_worker("other"))
+    mine, others = start(store, owner="one"), start(store, owner="other")
     with store.begin() as conn:
         assert runs.abandon_running(conn, MORNING) == 0
-    gate.release(grant, GateOutcome(Outcome.OK))
+        conn.execute(worker_table.update().where(worker_table.c.owner == "one").values(seen_at=0.0))
+        assert runs.abandon_running(conn, MORNING) == 1
+    assert not finish(store, mine)
+    assert finish(store, others)
+
+
+@pytest.mark.parametrize("database", ["postgresql"])
+def test_a_run_of_the_release_before_is_given_up_once_nobody_asks_arxiv_any_more(store: Store) -> None:
+    start(store)
+    gate = Gate(store, SystemClock(), "other")
+    gate.release(gate.acquire(), GateOutcome(Outcome.OK))
     with store.begin() as conn:
+        assert runs.abandon_running(conn, MORNING) == 0
+        conn.execute(gate_table.update().values(next_at=gate_table.c.next_at - workers.GONE_AFTER - 5))
         assert runs.abandon_running(conn, MORNING) == 1
 
 

@@ -1,0 +1,131 @@
+"""Who is at work, and at what: signs of life on the database's clock, and turns that one worker has alone."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.store import job_turns, workers
+from digest.store.job_turns import JobTurn
+from digest.store.schema import workers as worker_table
+from digest.store.workers import FORGOTTEN_AFTER, GONE_AFTER, Worker
+from tests.contract.store.made import MORNING, NOW
+
+if TYPE_CHECKING:
+    from digest.store import Store
+
+SECOND = timedelta(seconds=1)
+ONE, OTHER = Worker("one", "1.0", "lab1", 11, NOW), Worker("other", "1.1", "lab2", 12, MORNING)
+
+
+def sign(store: Store, *signing: Worker) -> None:
+    with store.begin() as conn:
+        for worker in signing:
+            workers.sign(conn, worker)
+
+
+def fall_silent(store: Store, owner: str, seconds: float) -> None:
+    with store.begin() as conn:
+        silent = worker_table.update().where(worker_table.c.owner == owner)
+        conn.execute(silent.values(seen_at=worker_table.c.seen_at - seconds))
+
+
+def listed(store: Store) -> list[Worker]:
+    with store.read() as conn:
+        return workers.list_workers(conn)
+
+
+def begin(store: Store, owner: str) -> str:
+    with store.begin() as conn:
+        return job_turns.begin_alone(conn, owner, "poll", MORNING)
+
+
+def test_who_signs_is_listed_with_its_release_and_place_the_longest_at_work_first(store: Store) -> None:
+    sign(store, OTHER, ONE)
+    assert [replace(worker, silent_for=0.0) for worker in listed(store)] == [ONE, OTHER]
+    assert max(worker.silent_for for worker in listed(store)) < 5
+
+
+def test_a_worker_that_falls_silent_counts_as_gone_until_it_signs_again(store: Store) -> None:
+    sign(store, ONE, OTHER)
+    fall_silent(store, "one", GONE_AFTER + 1)
+    assert [worker.owner for worker in listed(store) if worker.is_gone] == ["one"]
+    sign(store, ONE)
+    assert not [worker for worker in listed(store) if worker.is_gone]
+    assert listed(store)[0].started_at == NOW
+
+
+def test_who_ends_or_is_long_silent_is_struck_off_with_what_it_was_at(store: Store) -> None:
+    third = replace(ONE, owner="third")
+    sign(store, ONE, OTHER, third)
+    with store.begin() as conn:
+        for owner in ("one", "other", "third"):
+            job_turns.save_turns(conn, owner, [JobTurn("poll", turns=1)])
+        workers.sign_off(conn, "one")
+    fall_silent(store, "other", FORGOTTEN_AFTER + 1)
+    sign(store, third)
+    assert [worker.owner for worker in listed(store)] == ["third"]
+    with store.read() as conn:
+        assert [turn.owner for turn in job_turns.list_turns(conn)] == ["third"]
+
+
+def test_one_that_knows_itself_alone_strikes_off_all_others(store: Store) -> None:
+    sign(store, ONE, OTHER)
+    with store.begin() as conn:
+        workers.strike_off_others(conn, "other")
+    assert [worker.owner for worker in listed(store)] == ["other"]
+
+
+def test_how_jobs_stand_is_kept_anew_each_time(store: Store) -> None:
+    sign(store, ONE)
+    first = JobTurn("plan", turns=1, began_at=NOW, next_at=MORNING)
+    later = JobTurn("plan", 2, 1, 3, MORNING, MORNING + SECOND, None, "StoreError")
+    with store.begin() as conn:
+        job_turns.save_turns(conn, "one", [JobTurn("deliver"), first])
+        job_turns.save_turns(conn, "one", [later])
+    with store.read() as conn:
+        kept = job_turns.list_turns(conn)
+    assert kept == [JobTurn("deliver", owner="one"), replace(later, owner="one")]
+    assert [turn.is_under_way for turn in (first, later, kept[0])] == [True, False, False]
+
+
+def test_a_turn_is_had_by_one_worker_until_it_ends(store: Store) -> None:
+    sign(store, ONE, OTHER)
+    assert begin(store, "one") == ""
+    assert begin(store, "one") == "", "it knows what it is at"
+    assert begin(store, "other") == "one"
+    with store.begin() as conn:
+        job_turns.end_alone(conn, "one", "poll", MORNING + SECOND)
+    assert begin(store, "other") == ""
+    assert begin(store, "one") == "other"
+
+
+def test_a_turn_of_a_worker_that_is_gone_keeps_nobody_from_it(store: Store) -> None:
+    sign(store, ONE, OTHER)
+    assert begin(store, "one") == ""
+    fall_silent(store, "one", GONE_AFTER + 1)
+    assert begin(store, "other") == ""
+
+
+@pytest.mark.parametrize("database", ["postgresql"])
+def test_of_many_that_want_a_turn_at_the_same_moment_one_has_it(store: Store) -> None:
+    many = [replace(ONE, owner=f"worker {number}") for number in range(8)]
+    sign(store, *many)
+    answers: list[str] = []
+    together = threading.Barrier(len(many))
+
+    def want(worker: Worker) -> None:
+        together.wait()
+        answers.append(begin(store, worker.owner))
+
+    threads = [threading.Thread(target=want, args=[worker]) for worker in many]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers.count("") == 1
+    assert len({answer for answer in answers if answer}) == 1
