@@ -60,8 +60,12 @@ class Installation:
 
 
 @contextmanager
-def opened_store(ctx: click.Context) -> Iterator[Installation]:
+def opened_store(ctx: click.Context, *, moved_too: bool = False) -> Iterator[Installation]:
     """Open the database of the installation the call means, and close it afterwards.
+
+    Args:
+        ctx: the call.
+        moved_too: also where it was moved elsewhere and works no more.
 
     Raises:
         ConfigurationError: the configuration can't be used.
@@ -73,7 +77,7 @@ def opened_store(ctx: click.Context) -> Iterator[Installation]:
 
     config = load(ctx)
     configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING")
-    store = open_store(config.store.url)
+    store = open_store(config.store.url, moved_too=moved_too)
     try:
         clock = choose_clock(config)
         yield Installation(config, store, clock, clock.now(), choose_zone(config))

@@ -24,6 +24,7 @@ from digest.planning.retries import Step, decide_failure
 from digest.render import MailIdentity
 from digest.store import deliveries as outbox
 from digest.store import digests as digest_store
+from digest.store import stamps
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -139,9 +140,11 @@ def _deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours:
         return
     with site.store.begin() as conn:
         intent = outbox.begin_sending(conn, delivery, message, site.clock.now())
+        stamp = stamps.count_sending(conn, site.clock.now())
     if intent is not DeliveryState.SENDING:
         report.suppressed += intent is DeliveryState.SUPPRESSED
         return
+    stamps.keep_stamp(site.store, stamp)
     try:
         receipt = transport.send(message, delivery.destination, is_ours)
     except DeliveryError as error:

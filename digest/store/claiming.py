@@ -28,6 +28,7 @@ from sqlalchemy import (
 
 from digest.messages import Delivery, DeliveryState
 from digest.store.dialect import database_clock, in_chunks, later
+from digest.store.provenance import is_at_rest
 from digest.store.schema import ACTIVE_DELIVERY, Moment, attempts, deliveries, destination_addresses
 from digest.subscriptions import Destination, DestinationKind
 
@@ -205,6 +206,7 @@ def _is_claimable() -> tuple[ColumnElement[bool], ...]:
     is_paced = or_(*(deliveries.c.destination.startswith(f"{kind}:") for kind in _PACED))
     return (
         deliveries.c.state == DeliveryState.READY,
+        not_(is_at_rest()),
         not_(and_(deliveries.c.part > 0, is_behind)),
         not_(and_(is_paced, is_busy)),
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, case, exists, func, insert, select, update
+from sqlalchemy import and_, case, exists, func, insert, not_, select, update
 
 from digest.messages import DeliveryState, Message
 from digest.store.claiming import (
@@ -37,6 +37,7 @@ from digest.store.outbox_views import (
     load_delivery,
     require_delivery,
 )
+from digest.store.provenance import is_at_rest
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
 from digest.store.subscribers import refusal
 
@@ -222,6 +223,7 @@ def take_unknown(conn: Connection, now: datetime, *, limit: int = 100) -> list[U
             deliveries.c.state == DeliveryState.UNKNOWN,
             deliveries.c.not_before <= now,
             deliveries.c.body.is_not(None),
+            not_(is_at_rest()),
         )
         .order_by(deliveries.c.not_before, deliveries.c.id)
         .limit(limit)

@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError
 from digest.errors import ConfigurationError, StoreError
 from digest.store import migrating, postgresql
 from digest.store.failures import explaining
+from digest.store.provenance import refuse_moved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,19 +82,27 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(url: str, *, create: bool = False, upgrade: bool = False, pool: int = postgresql.POOL) -> Store:
+def open_store(
+    url: str,
+    *,
+    create: bool = False,
+    upgrade: bool = False,
+    moved_too: bool = False,
+    pool: int = postgresql.POOL,
+) -> Store:
     """Open the database at a URL.
 
     Args:
         url: `sqlite:///path`, `postgresql://user@host/name` or `postgresql://user@h1:5432,h2:5432/name`.
         create: build the tables where there are none (a SQLite file is made readable by its owner only).
         upgrade: bring an older schema up to date.
+        moved_too: open it also where `digest db copy` has moved it elsewhere.
         pool: connections to PostgreSQL at most.
 
     Raises:
         ConfigurationError: the URL names no database we know, or its driver is not installed.
         SchemaMismatch: the tables are older than this release (and `upgrade` is false), or newer.
-        StoreError: it isn't there, can't be reached or written, or is no database.
+        StoreError: it isn't there, can't be reached or written, is no database, or was moved elsewhere.
     """
     store = connect(url, create=create, pool=pool)
     try:
@@ -103,6 +112,9 @@ def open_store(url: str, *, create: bool = False, upgrade: bool = False, pool: i
             migrating.upgrade(store)
         else:
             migrating.check_schema(schema, store.url_masked)
+        if not moved_too:
+            with store.read() as conn:
+                refuse_moved(conn, store.url_masked)
     except BaseException:
         store.close()
         raise

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from digest.store.engine import Store
 
+_HOLDER = 32
+"""Bytes of the lock's file, always."""
+
 
 @contextmanager
 def hold_worker(store: Store) -> Iterator[None]:
@@ -28,25 +31,49 @@ def hold_worker(store: Store) -> Iterator[None]:
     if store.path is None:
         yield
         return
-    lock = store.path.with_name(store.path.name + ".lock")
+    with hold_file(store.path):
+        yield
+
+
+@contextmanager
+def hold_file(database: Path) -> Iterator[None]:
+    """Hold a SQLite database as `hold_worker` does, also one that isn't there or can't be read.
+
+    Raises:
+        AnotherWorker: another process is the worker; its number is named.
+        StoreError: the lock's file can't be written.
+    """
+    lock = database.with_name(database.name + ".lock")
     handle = _open_lock(lock)
     try:
         _take_lock(handle, lock)
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        _write_holder(handle, lock)
         yield
     finally:
         os.close(handle)  # frees the lock; the file stays, since deleting it would let two in
+
+
+def _write_holder(handle: int, lock: Path) -> None:
+    """Say who holds it; written over in place, since a full disk has no room for more."""
+    try:
+        os.pwrite(handle, f"{os.getpid()}\n".ljust(_HOLDER).encode(), 0)
+        os.ftruncate(handle, _HOLDER)
+    except OSError as error:
+        raise _explain(lock, error) from error
 
 
 def _open_lock(lock: Path) -> int:
     try:
         return os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
-        raise StoreError(
-            f"the lock {lock} can't be written: {error.strerror}",
-            hint="Make the database's folder writable for this account.",
-        ) from error
+        raise _explain(lock, error) from error
+
+
+def _explain(lock: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"the lock {lock} can't be written: {error.strerror}",
+        hint="Make the database's folder writable for this account, and see that its disk has room.",
+    )
 
 
 def _take_lock(handle: int, lock: Path) -> None:

@@ -1,0 +1,243 @@
+"""Backups: one state of the database in one SQLite file, proven before it gets its name, and marked as a copy.
+
+On SQLite the copy is `VACUUM INTO`, under which writers go on; on PostgreSQL every row of one snapshot. A
+backup is finished when its file has its name: what was left unfinished never has it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from sqlalchemy import func, select
+
+from digest.errors import SchemaMismatch, StoreError
+from digest.store import migrating, provenance
+from digest.store.copying import copy_rows, refuse_violations
+from digest.store.engine import connect, open_store
+from digest.store.invariants import count_rows, find_violations
+from digest.store.schema import changes, papers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from digest.store.engine import Store
+
+FOLDER = "backups"
+"""Beside a SQLite database; where nothing else is said."""
+
+_NAMED = re.compile(r"digest-\d{8}T\d{6}Z\.db")
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReport:
+    """A backup that was made and proven.
+
+    Attributes:
+        path: its file.
+        size: its bytes.
+        rows: how many rows each table holds, by name.
+        removed: older backups that were removed.
+    """
+
+    path: Path
+    size: int
+    rows: dict[str, int]
+    removed: tuple[Path, ...] = ()
+
+
+def default_backup(folder: Path, now: datetime) -> Path:
+    """Return the file a backup goes into where none is named."""
+    return folder / f"digest-{now:%Y%m%dT%H%M%SZ}.db"
+
+
+def back_up(
+    store: Store, path: Path, now: datetime, tell: Callable[[str, int], None], *, replace: bool = False
+) -> BackupReport:
+    """Write a backup, prove it, and only then give it its name.
+
+    Args:
+        store: what is backed up; others may go on writing.
+        path: the file; it is readable by its owner only.
+        now: the moment (UTC).
+        tell: is told what is being done, and how far it has come.
+        replace: write over a file that is there.
+
+    Raises:
+        StoreError: the file is there already or can't be written, or the copy is not sound.
+    """
+    if path.exists() and not replace:
+        raise StoreError(f"{path} is there already", hint="Name another file, or say --force to write over it.")
+    with unfinished(path) as copy:
+        with store.read() as conn:
+            least = _count_kept(conn)
+        (_vacuum if store.dialect == "sqlite" else _copy)(store, copy, tell)
+        with store.read() as conn:
+            most = _count_kept(conn)
+        tell("check", 0)
+        rows = _finish(copy, now)
+        kept = (rows["papers"], rows["changes"])
+        if not all(low <= found <= high for low, found, high in zip(least, kept, most, strict=True)):
+            raise StoreError(
+                f"the copy holds {kept} papers and changes, where {least} to {most} were to be copied"
+            )
+        size = copy.stat().st_size
+        _give_name(copy, path, replace=replace)
+    return BackupReport(path, size, rows)
+
+
+def prune_backups(folder: Path, keep: int) -> tuple[Path, ...]:
+    """Remove all backups with a name by default but the newest ones; return what was removed."""
+    named = sorted(path for path in folder.iterdir() if _NAMED.fullmatch(path.name))
+    old = named[: max(len(named) - keep, 0)]
+    for path in old:
+        path.unlink()
+    return tuple(old)
+
+
+def prove_backup(path: Path) -> dict[str, int]:
+    """Look all through a backup; return how many rows each table holds.
+
+    Raises:
+        SchemaMismatch: it was made by another release.
+        StoreError: it is no database, damaged, or breaks an invariant.
+    """
+    store = connect(f"sqlite:///{path}")
+    try:
+        with store.read() as conn:
+            revision = migrating.current_revision(conn)
+            if revision != migrating.head_revision():
+                raise SchemaMismatch(
+                    f"{path} is at revision {revision or 'none'}, not {migrating.head_revision()}"
+                )
+            refuse_violations(find_violations(conn), str(path))
+            return count_rows(conn)
+    finally:
+        store.close()
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[Path]:
+    """Give an empty file beside the one that is meant, readable by its owner only; it is gone afterwards.
+
+    Raises:
+        StoreError: it can't be made.
+    """
+    copy = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"{copy} can't be written: {error.strerror}",
+            hint="Name a file in a folder that this account may write to, on a disk with room.",
+        ) from error
+    try:
+        yield copy
+    finally:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+
+def make_lasting(path: Path) -> None:
+    """Wait until a file and its name are on the disk."""
+    for place in (path, path.parent):
+        handle = os.open(place, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def mark_file(path: Path, now: datetime) -> None:
+    """Mark a backup's file as a copy taken at a moment (UTC), and leave it as one file."""
+    store = connect(f"sqlite:///{path}")
+    try:
+        with store.begin() as conn:
+            provenance.mark_copy(conn, now)
+    finally:
+        store.close()
+    settle_file(path)
+
+
+def settle_file(path: Path) -> None:
+    """Bring a SQLite database that nobody uses into one file, without a write-ahead log beside it."""
+    with opened_file(path) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+
+
+@contextmanager
+def opened_file(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a SQLite file that is there, outside of any transaction: what works on whole files needs that.
+
+    Raises:
+        StoreError: it can't be read or written, or has no room.
+    """
+    uri = f"file:{quote(str(path.absolute()))}?mode=rw"
+    try:
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
+        try:
+            yield connection
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as error:
+        hint = "See that the disk has room for the whole database, and that the folder may be written to."
+        raise StoreError(f"the file {path} can't be copied: {error}", hint=hint) from error
+
+
+def _vacuum(store: Store, copy: Path, tell: Callable[[str, int], None]) -> None:
+    assert store.path is not None  # noqa: S101 - asked by the caller
+    tell("copy", 0)
+    with opened_file(store.path) as connection:
+        connection.execute("VACUUM INTO ?", (str(copy),))
+
+
+def _copy(store: Store, copy: Path, tell: Callable[[str, int], None]) -> None:
+    with suppress(FileNotFoundError):
+        copy.unlink()  # the tables are made in a new file
+    into = open_store(f"sqlite:///{copy}", create=True)
+    try:
+        with store.read() as out, into.begin() as conn:
+            copy_rows(out, conn, tell)
+    finally:
+        into.close()
+
+
+def _count_kept(conn: Connection) -> tuple[int, int]:
+    """Count what only ever grows."""
+    return (
+        conn.execute(select(func.count()).select_from(papers)).scalar_one(),
+        conn.execute(select(func.count()).select_from(changes)).scalar_one(),
+    )
+
+
+def _finish(copy: Path, now: datetime) -> dict[str, int]:
+    mark_file(copy, now)
+    rows = prove_backup(copy)
+    settle_file(copy)
+    make_lasting(copy)
+    return rows
+
+
+def _give_name(copy: Path, path: Path, *, replace: bool) -> None:
+    try:
+        if replace:
+            copy.replace(path)
+        else:
+            os.link(copy, path)  # where a file of that name has appeared meanwhile it stays
+    except FileExistsError as error:
+        raise StoreError(f"{path} is there already", hint="Name another file.") from error
+    except PermissionError:
+        copy.rename(path)  # a file system that knows no second names
+    except OSError as error:
+        raise StoreError(f"{path} can't be written: {error.strerror}", hint="Name a file elsewhere.") from error
+    make_lasting(path)

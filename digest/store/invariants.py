@@ -1,0 +1,166 @@
+"""What must always be true, asked of a database itself: each invariant counts the rows that break it.
+
+Asked after a move, of every backup and by `digest db check`; any count but zero is a fault of ours, or of a disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Integer, func, inspect, select, text
+
+from digest.store.schema import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import Connection, Table
+
+INVARIANTS: Mapping[str, str] = MappingProxyType(
+    {
+        "a match is in a digest of its own subscription": """
+            SELECT count(*) FROM matches JOIN digests ON digests.id = matches.digest_id
+            WHERE digests.subscription_id <> matches.subscription_id""",
+        "a digest with papers comes from matches": """
+            SELECT count(*) FROM digests WHERE papers > 0
+            AND NOT EXISTS (SELECT 1 FROM matches WHERE matches.digest_id = digests.id)""",
+        "a digest tells no more papers than were matched for it": """
+            SELECT count(*) FROM digests WHERE papers > coalesce(
+                (SELECT sum(matches.papers) FROM matches WHERE matches.digest_id = digests.id), 0)""",
+        "a slot has one digest": """
+            SELECT count(*) FROM (SELECT 1 FROM digests
+            GROUP BY subscription_id, slot HAVING count(*) > 1) AS twice""",
+        "a part goes to a destination once": """
+            SELECT count(*) FROM (SELECT 1 FROM deliveries
+            GROUP BY digest_id, destination, part HAVING count(*) > 1) AS twice""",
+        "all parts of a digest are there": """
+            SELECT count(*) FROM (SELECT 1 FROM deliveries GROUP BY digest_id, destination
+            HAVING count(*) <> max(parts)
+            AND max(CASE WHEN state = 'superseded' THEN 1 ELSE 0 END) = 0) AS short""",
+        "a part is sent after those before it": """
+            SELECT count(*) FROM deliveries AS later WHERE part > 0 AND state IN ('sending', 'sent') AND EXISTS (
+                SELECT 1 FROM deliveries AS earlier WHERE earlier.digest_id = later.digest_id
+                AND earlier.destination = later.destination AND earlier.part < later.part
+                AND earlier.state NOT IN ('sent', 'superseded'))""",
+        "a delivery is in a state there is": """
+            SELECT count(*) FROM deliveries WHERE state NOT IN ('ready', 'claimed', 'sending', 'sent', 'unknown',
+                'held', 'dead', 'suppressed', 'superseded')""",
+        "what has ended says when, and nothing else does": """
+            SELECT count(*) FROM deliveries WHERE (ended_at IS NOT NULL)
+                <> (state IN ('sent', 'dead', 'suppressed', 'superseded'))""",
+        "what is being worked on is so for a while only": """
+            SELECT count(*) FROM deliveries WHERE state IN ('claimed', 'sending') AND lease_until IS NULL""",
+        "every attempt is on record": """
+            SELECT count(*) FROM deliveries WHERE attempts <>
+                (SELECT count(*) FROM attempts WHERE attempts.delivery_id = deliveries.id)""",
+        "what was sent was attempted": """
+            SELECT count(*) FROM deliveries WHERE state = 'sent' AND NOT EXISTS (SELECT 1 FROM attempts
+                WHERE attempts.delivery_id = deliveries.id AND attempts.outcome = 'sent')""",
+        "what may have been sent is kept": """
+            SELECT count(*) FROM deliveries WHERE state IN ('sending', 'unknown') AND body IS NULL""",
+        "only what is being sent has an open attempt": """
+            SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = attempts.delivery_id
+            WHERE attempts.ended_at IS NULL AND deliveries.state <> 'sending'""",
+        "nothing was begun for who had left": """
+            SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = attempts.delivery_id
+            JOIN digests ON digests.id = deliveries.digest_id
+            JOIN subscriptions ON subscriptions.id = digests.subscription_id
+            JOIN suppressions ON suppressions.destination = deliveries.destination
+                AND suppressions.subscription IN ('', subscriptions.name)
+            WHERE attempts.started_at > suppressions.since""",
+        "no change is numbered beyond the counter": """
+            SELECT count(*) FROM changes WHERE id > (SELECT value FROM marks WHERE name = 'changes')""",
+        "nothing is matched that is not stored": """
+            SELECT count(*) FROM marks WHERE name = 'matched'
+            AND value > (SELECT value FROM marks WHERE name = 'changes')""",
+        "every change is matched once": """
+            SELECT count(*) FROM (SELECT from_change, to_change,
+                lag(to_change) OVER (ORDER BY id) AS reached FROM match_runs WHERE occasion = 'poll') AS runs
+            WHERE from_change > to_change OR from_change <> coalesce(reached, from_change)""",
+        "matching has come as far as its mark says": """
+            SELECT count(*) FROM match_runs WHERE to_change > (SELECT value FROM marks WHERE name = 'matched')""",
+        "a change belongs to the paper whose version it brought": """
+            SELECT count(*) FROM changes JOIN versions ON versions.id = changes.version_id
+            WHERE versions.paper_id <> changes.paper_id""",
+        "a paper's latest version is its own": """
+            SELECT count(*) FROM papers WHERE latest_version_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM versions
+                WHERE versions.id = papers.latest_version_id AND versions.paper_id = papers.id)""",
+        "a source is looked through as far as a complete run went": """
+            SELECT count(*) FROM cursors JOIN poll_runs ON poll_runs.id = cursors.last_complete_run_id
+            WHERE poll_runs.outcome NOT IN ('complete', 'empty')""",
+        "no source is looked through beyond its last run": """
+            SELECT count(*) FROM cursors
+            WHERE last_complete_run_id > (SELECT coalesce(max(id), 0) FROM poll_runs)""",
+        "a saved query has one text at a time": """
+            SELECT count(*) FROM (SELECT 1 FROM query_revisions WHERE ended_at IS NULL
+            GROUP BY query_id HAVING count(*) > 1) AS twice""",
+        "the installation is one": """
+            SELECT abs(count(*) - 1) FROM installation""",
+    }
+)
+"""What must be true → how many rows break it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An invariant that does not hold.
+
+    Attributes:
+        name: what should be true.
+        count: how many rows break it.
+    """
+
+    name: str
+    count: int
+
+
+def find_violations(conn: Connection) -> list[Violation]:
+    """Ask a database for every invariant; return those that do not hold, none where all is well."""
+    counts = {name: int(conn.execute(text(query)).scalar_one()) for name, query in INVARIANTS.items()}
+    return [
+        *(Violation(name, count) for name, count in counts.items() if count),
+        *(_find_late_sequences(conn) if conn.dialect.name == "postgresql" else _find_damage(conn)),
+    ]
+
+
+def count_rows(conn: Connection) -> dict[str, int]:
+    """Return how many rows each table holds, by name, in the order in which they can be filled."""
+    return {
+        table.name: conn.execute(select(func.count()).select_from(table)).scalar_one()
+        for table in metadata.sorted_tables
+    }
+
+
+def numbered_tables() -> list[Table]:
+    """Return the tables whose rows the database numbers."""
+    return [
+        table
+        for table in metadata.sorted_tables
+        if table.autoincrement_column is not None and isinstance(table.autoincrement_column.type, Integer)
+    ]
+
+
+def _find_damage(conn: Connection) -> Iterator[Violation]:
+    """Let SQLite look through its own file."""
+    said = [row[0] for row in conn.exec_driver_sql("PRAGMA integrity_check(20)")]
+    if said != ["ok"]:
+        yield Violation(f"the file is whole ({said[0]})", len(said))
+    orphans = conn.exec_driver_sql("PRAGMA foreign_key_check").all()
+    if orphans:
+        yield Violation(f"every reference leads somewhere ({orphans[0][0]} to {orphans[0][2]})", len(orphans))
+
+
+def _find_late_sequences(conn: Connection) -> Iterator[Violation]:
+    """Name the tables whose next row would get the number of one that is there."""
+    known = set(inspect(conn).get_sequence_names())
+    for table in numbered_tables():
+        name = f"{table.name}_id_seq"
+        if name in known:
+            last = conn.execute(
+                text(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name}")
+            ).scalar()
+            highest = conn.execute(select(func.coalesce(func.max(table.c.id), 0))).scalar_one()
+            if last is not None and last < highest:
+                yield Violation(f"new rows of {table.name} get numbers of their own", highest - int(last))

@@ -1,0 +1,78 @@
+"""An installation moves from one database to another, and works in one of them at any moment.
+
+The old database is marked as moved in the transaction it is read in, and that is committed before the new
+one is: whoever dies in between leaves a database that works nowhere and says so, never two that both send.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from digest.errors import StoreError
+from digest.store import provenance, stamps
+from digest.store.copying import copy_rows, hold_still, refuse_filled
+from digest.store.engine import open_store
+from digest.store.worker import hold_worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.store.copying import CopyReport
+    from digest.store.engine import Store
+
+
+def move_store(source: Store, url: str, tell: Callable[[str, int], None]) -> CopyReport:
+    """Copy everything into an empty database, which works from then on; the source works no more.
+
+    Both sides keep the installation's secret and its generation, so that links in messages sent long ago
+    go on working.
+
+    Args:
+        source: where it works now.
+        url: the new database; its tables are made.
+        tell: is told a table's name and how many of its rows are through.
+
+    Raises:
+        AnotherWorker: a process works on one of the two.
+        StoreError: the target isn't empty or can't be written; then the source works as before.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(hold_worker(source))
+        target = open_store(url, create=True)
+        stack.callback(target.close)
+        if target.path is not None and source.path is not None and target.path.samefile(source.path):
+            raise StoreError(f"{source.url_masked} can't be copied onto itself", hint="Name another database.")
+        stack.enter_context(hold_worker(target))
+        return _move(source, target, tell)
+
+
+def _name_place(store: Store) -> str:
+    """Return where a database is, as it is written in digest.toml, without the password."""
+    if store.path is not None:
+        return f"sqlite:///{store.path.absolute()}"
+    return store.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def _move(source: Store, target: Store, tell: Callable[[str, int], None]) -> CopyReport:
+    is_marked = False
+    try:
+        with target.begin() as into:
+            refuse_filled(into, target.url_masked)
+            with source.begin() as out:
+                provenance.refuse_moved(out, source.url_masked)
+                hold_still(out, source)
+                report = copy_rows(out, into, tell)
+                provenance.mark_moved(out, _name_place(target))
+            is_marked = True
+    except BaseException:
+        if is_marked:
+            with source.begin() as out:
+                provenance.unmark_moved(out)
+        raise
+    stamp = stamps.load_stamp(source)
+    if target.path is not None:
+        stamps.begin_counting(target)
+        if stamp is not None:
+            stamps.keep_stamp(target, stamp)
+    return report

@@ -1,0 +1,178 @@
+"""Where a database comes from, and whether it may work: the first of its line, a copy, or one that was moved away.
+
+A copy is older than what was sent from the database it was taken of. So nothing of it is sent, and nothing
+planned, until the operator has said what became of the rest: it is in quarantine. (Papers that could not be
+read are kept in the table `quarantine`, which is another matter.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import exists, func, or_, select, update
+
+from digest.errors import StoreError
+from digest.messages import DeliveryState
+from digest.store.dialect import in_chunks
+from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Connection
+
+_MOVED = " moved to "
+"""Stands in a generation between itself and the place its database was moved to."""
+
+HELD_BACK = "held since the database was restored from a copy (digest restore --status)"
+"""Why a delivery is held that only `release` lets go."""
+
+TAKEN_AS_SENT = "due before the moment up to which the database before this copy is known to have sent"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a database knows of itself.
+
+    Attributes:
+        generation: changes whenever a copy begins a line of its own.
+        moved_to: where it was moved, without the password; "" where it works here.
+        quarantined_at: since when nothing of it is sent (UTC); None where it works.
+        restored_at: when a worker last found that it is a copy (UTC); None for never. Earlier than
+            `quarantined_at`, or None, while a copy has not been started yet.
+    """
+
+    generation: str
+    moved_to: str
+    quarantined_at: datetime | None
+    restored_at: datetime | None
+
+    @property
+    def is_unmet(self) -> bool:
+        """Whether this is a copy that no worker has met."""
+        return self.quarantined_at is not None and self.restored_at is None
+
+
+def load_provenance(conn: Connection) -> Provenance:
+    """Return what a database knows of itself."""
+    row = conn.execute(select(installation)).one()
+    generation, _, moved_to = row.generation.partition(_MOVED)
+    return Provenance(generation, moved_to, row.quarantined_at, row.restored_at)
+
+
+def name_line(conn: Connection) -> str:
+    """Return what tells this database from those it is a copy of; "" for one that is no copy.
+
+    A copy may make a digest for a slot that the database before had one for, with other papers: keys that
+    the other side knows duplicates by must not be the same.
+    """
+    known = load_provenance(conn)
+    return known.generation if known.restored_at else ""
+
+
+def is_at_rest() -> ColumnElement[bool]:
+    """Return the condition that nothing may be taken out of this database to be sent."""
+    return exists().where(
+        or_(installation.c.quarantined_at.is_not(None), installation.c.generation.contains(_MOVED))
+    )
+
+
+def is_in_quarantine(conn: Connection) -> bool:
+    """Whether nothing may be planned or sent until the operator has spoken."""
+    found = select(installation.c.quarantined_at).where(installation.c.quarantined_at.is_not(None))
+    return conn.execute(found).first() is not None
+
+
+def refuse_moved(conn: Connection, where: str) -> None:
+    """Refuse a database that was moved away.
+
+    Args:
+        conn: any transaction.
+        where: its address without the password.
+
+    Raises:
+        StoreError: it works elsewhere now.
+    """
+    moved_to = load_provenance(conn).moved_to
+    if moved_to:
+        raise StoreError(
+            f"the database {where} was moved to {moved_to} and works no more",
+            hint="Change url under [store] to the new place. If it is to work here again all the same:"
+            " digest db take-back.",
+        )
+
+
+def mark_moved(conn: Connection, moved_to: str) -> None:
+    """Let a database work no more, since it was moved; see `unmark_moved`."""
+    generation = load_provenance(conn).generation
+    conn.execute(update(installation).values(generation=f"{generation}{_MOVED}{moved_to}"))
+
+
+def unmark_moved(conn: Connection) -> None:
+    """Let a database work again as if it had never been moved: the move failed."""
+    conn.execute(update(installation).values(generation=load_provenance(conn).generation))
+
+
+def mark_copy(conn: Connection, at: datetime) -> None:
+    """Let whoever starts on this database know that it is a copy, taken at a moment (UTC)."""
+    conn.execute(update(installation).values(quarantined_at=at, restored_at=None))
+
+
+def take_back(conn: Connection, generation: str, at: datetime) -> bool:
+    """Let a database that was moved work here again, as a copy of what it is there; False where it was not."""
+    if not load_provenance(conn).moved_to:
+        return False
+    conn.execute(update(installation).values(generation=generation))
+    mark_copy(conn, at)
+    return True
+
+
+def enter_quarantine(conn: Connection, generation: str, at: datetime) -> int:
+    """Hold everything that could be sent: this database is a copy. Return how many deliveries that are.
+
+    What may be on its way stays `unknown`, and is not looked into before the release.
+
+    Args:
+        conn: a writing transaction.
+        generation: a new one.
+        at: the moment (UTC).
+    """
+    since = func.coalesce(installation.c.quarantined_at, at)
+    conn.execute(update(installation).values(quarantined_at=since, restored_at=at, generation=generation))
+    waiting = deliveries.c.state.in_((DeliveryState.READY, DeliveryState.CLAIMED))
+    hold = update(deliveries).where(ACTIVE_DELIVERY, waiting)
+    held = {"state": DeliveryState.HELD, "owner": "", "lease_until": None, "last_error": HELD_BACK}
+    return conn.execute(hold.values(held)).rowcount
+
+
+def count_held_back(conn: Connection) -> int:
+    """Return how many deliveries wait for the end of the quarantine, those of unknown fate among them."""
+    return conn.execute(select(func.count()).select_from(deliveries).where(_is_held_back())).scalar_one()
+
+
+def take_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
+    """End the held deliveries that were due by a moment, since the database before sent them; return how many."""
+    gone = select(deliveries.c.id).where(_is_held_back(), deliveries.c.not_before <= until)
+    ids = list(conn.execute(gone).scalars())
+    for chunk in in_chunks(ids):
+        end = update(deliveries).where(deliveries.c.id.in_(chunk))
+        ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None}
+        conn.execute(end.values(ended | {"last_error": TAKEN_AS_SENT}))
+        open_ = attempts.c.outcome.in_((DeliveryState.SENDING, DeliveryState.UNKNOWN))
+        close = update(attempts).where(attempts.c.delivery_id.in_(chunk), open_)
+        conn.execute(close.values(ended_at=at, outcome=DeliveryState.SUPPRESSED, detail=TAKEN_AS_SENT))
+    return len(ids)
+
+
+def release(conn: Connection) -> int:
+    """End the quarantine: what it held is ready again. Return how many deliveries that are."""
+    conn.execute(update(installation).values(quarantined_at=None))
+    mine = (deliveries.c.state == DeliveryState.HELD, deliveries.c.last_error == HELD_BACK)
+    freed = update(deliveries).where(*mine).values(state=DeliveryState.READY, last_error="")
+    return conn.execute(freed).rowcount
+
+
+def _is_held_back() -> ColumnElement[bool]:
+    is_held = (deliveries.c.state == DeliveryState.HELD) & (deliveries.c.last_error == HELD_BACK)
+    return is_held | deliveries.c.state.in_((DeliveryState.UNKNOWN, DeliveryState.SENDING))

@@ -1,0 +1,155 @@
+"""A backup in the place of the database: proven first, what was there kept beside it, and known to be a copy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import make_url
+
+from digest.errors import StoreError
+from digest.store import provenance
+from digest.store.backing_up import make_lasting, opened_file, prove_backup, settle_file, unfinished
+from digest.store.copying import copy_rows, refuse_filled
+from digest.store.engine import open_store
+from digest.store.worker import hold_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+_SIDES = ("-wal", "-shm")
+"""What SQLite keeps beside a database that is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """A backup that was put in place.
+
+    Attributes:
+        place: the database, without a password.
+        taken_at: when the backup was made, or else was put in place (UTC).
+        kept: what was there before; None where nothing was.
+        rows: how many rows each table holds, by name.
+    """
+
+    place: str
+    taken_at: datetime
+    kept: Path | None
+    rows: dict[str, int]
+
+
+def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, int], None]) -> RestoreReport:
+    """Put a backup in the place of the database at a URL; the next worker begins in quarantine.
+
+    A SQLite database is written over as one transaction of its own, so that whoever reads it meanwhile sees
+    the old or the new one. Into PostgreSQL, which must be empty, the rows are copied.
+
+    Args:
+        url: the database.
+        backup: a file that `back_up` made, or any SQLite database of an installation.
+        now: the moment (UTC).
+        tell: is told what is being done, and how far it has come.
+
+    Raises:
+        AnotherWorker: a process works on the database.
+        SchemaMismatch: the backup was made by a newer release.
+        StoreError: the backup is not sound, or the database can't be written.
+    """
+    if not backup.is_file():
+        raise StoreError(f"there is no backup at {backup}", hint="Name a file that `digest backup` has written.")
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return _restore_rows(url, backup, now, tell)
+    path = Path(parsed.database or "")
+    if path.exists() and path.samefile(backup):
+        raise StoreError(f"{backup} is the database itself", hint="Name a file that `digest backup` has written.")
+    with hold_file(path), unfinished(path) as copy:
+        taken_at, rows = _prepare(backup, copy, now, tell)
+        kept = path.with_name(f"{path.name}.before-restore-{now:%Y%m%dT%H%M%SZ}") if path.exists() else None
+        tell("put in place", 0)
+        if kept is None:
+            os.link(copy, path)
+        elif _keep_whole(path, kept):
+            with opened_file(copy) as source, opened_file(path) as place:
+                source.backup(place)
+        else:
+            _keep_damaged(path, kept)
+            copy.replace(path)
+        make_lasting(path)
+    return RestoreReport(str(path), taken_at, kept, rows)
+
+
+def _restore_rows(url: str, backup: Path, now: datetime, tell: Callable[[str, int], None]) -> RestoreReport:
+    target = open_store(url, create=True)
+    try:
+        with unfinished(backup) as copy:
+            taken_at, rows = _prepare(backup, copy, now, tell)
+            source = open_store(f"sqlite:///{copy}")
+            try:
+                with target.begin() as into, source.read() as out:
+                    refuse_filled(into, target.url_masked)
+                    copy_rows(out, into, tell)
+            finally:
+                source.close()
+        return RestoreReport(target.url_masked, taken_at, None, rows)
+    finally:
+        target.close()
+
+
+def _prepare(
+    backup: Path, copy: Path, now: datetime, tell: Callable[[str, int], None]
+) -> tuple[datetime, dict[str, int]]:
+    """Make a sound copy of a backup, of this release and marked as what it is."""
+    tell("copy", 0)
+    try:
+        if backup.with_name(backup.name + "-wal").exists():
+            with opened_file(backup) as source, opened_file(copy) as place:
+                source.backup(place)
+        else:
+            shutil.copyfile(backup, copy)
+    except OSError as error:
+        raise StoreError(
+            f"{backup} can't be copied: {error.strerror}", hint="See that the disk has room."
+        ) from error
+    store = open_store(f"sqlite:///{copy}", upgrade=True, moved_too=True)
+    try:
+        with store.begin() as conn:
+            provenance.unmark_moved(conn)
+            if not provenance.load_provenance(conn).is_unmet:
+                provenance.mark_copy(conn, now)
+            taken_at = provenance.load_provenance(conn).quarantined_at or now
+    finally:
+        store.close()
+    tell("check", 0)
+    rows = prove_backup(copy)
+    settle_file(copy)
+    make_lasting(copy)
+    return taken_at, rows
+
+
+def _keep_whole(path: Path, kept: Path) -> bool:
+    """Copy a database aside; False where it is too damaged to be read."""
+    with unfinished(kept) as aside:
+        try:
+            with opened_file(path) as source, opened_file(aside) as place:
+                source.execute("SELECT count(*) FROM installation").fetchone()
+                source.backup(place)
+            settle_file(aside)
+        except StoreError:
+            return False
+        make_lasting(aside)
+        os.link(aside, kept)
+    return True
+
+
+def _keep_damaged(path: Path, kept: Path) -> None:
+    """Set the files of a damaged database aside as they are; it keeps its own name until it is replaced."""
+    for suffix in _SIDES:
+        side = path.with_name(path.name + suffix)
+        if side.exists():
+            side.rename(kept.with_name(kept.name + suffix))
+    os.link(path, kept)

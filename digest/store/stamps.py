@@ -1,0 +1,189 @@
+"""How far a SQLite database has come, told by a file beside it: so an older copy put in its place is noticed.
+
+The database counts the messages it has begun to send, and the file repeats the count before the network is
+touched. A database that has counted fewer than the file says is an older copy; one of another generation
+is another database; one without its file was copied by itself. Whoever copies both together, as a
+snapshot of a whole machine does, is noticed by nobody and must say so (`digest restore --mark`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sqlalchemy import exists, select
+
+from digest.errors import StoreError
+from digest.store.dialect import insert
+from digest.store.provenance import load_provenance
+from digest.store.schema import digests, marks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from digest.store.engine import Store
+
+SENDINGS = "sendings"
+"""The mark that counts messages begun to be sent."""
+
+_SIZE = 512
+"""Bytes of the file, always: it is written over in place, so a full disk is no obstacle."""
+
+_writing = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """How far a database has come.
+
+    Attributes:
+        generation: of which line it is.
+        sendings: how many messages it has begun to send.
+        sent_at: when it began the last of them (UTC); None for never.
+        lost_at: when the database that this one is a copy of did, as far as known (UTC).
+    """
+
+    generation: str
+    sendings: int = 0
+    sent_at: datetime | None = None
+    lost_at: datetime | None = None
+
+
+def judge_copy(generation: str, sendings: int | None, stamp: Stamp | None, *, has_told: bool) -> str:
+    """Say why a database must be taken for an older copy; "" where it is what it was.
+
+    Args:
+        generation: what it says itself.
+        sendings: how many messages it has begun to send; None where it never counted.
+        stamp: what the file beside it says; None where there is none.
+        has_told: whether it ever made a digest.
+    """
+    if stamp is None:
+        is_alone = sendings is not None
+        return "the file that says how far it had come is not beside it" if is_alone else ""
+    if stamp.generation != generation:
+        return "it is not the database that last worked here" if has_told or sendings else ""
+    if (sendings or 0) < stamp.sendings:
+        behind = stamp.sendings - (sendings or 0)
+        return f"{behind:,} message{'s' * (behind != 1)} more had been begun here than it knows of"
+    return ""
+
+
+def find_copy(conn: Connection, store: Store) -> str:
+    """Say why a database must be taken for an older copy, "" where it is what it was; see `judge_copy`."""
+    if store.path is None:
+        return ""
+    sendings = load_sendings(conn)
+    has_told = bool(conn.execute(select(exists().select_from(digests))).scalar())
+    return judge_copy(load_provenance(conn).generation, sendings, load_stamp(store), has_told=has_told)
+
+
+def load_sendings(conn: Connection) -> int | None:
+    """Return how many messages a database has begun to send; None where it never counted."""
+    return conn.execute(select(marks.c.value).where(marks.c.name == SENDINGS)).scalar()
+
+
+def begin_counting(store: Store) -> None:
+    """Make the file and the count of a SQLite database where there are none yet; harmless when done again."""
+    if store.path is None:
+        return
+    with store.read() as conn:
+        generation = load_provenance(conn).generation
+        sendings = load_sendings(conn)
+    stamp = load_stamp(store)
+    if stamp is None or stamp.generation != generation:
+        # The file first: a count without a file would look like a copy.
+        write_stamp(store, Stamp(generation, sendings or 0))
+    if sendings is None:
+        with store.begin() as conn:
+            none = insert(conn, marks).on_conflict_do_nothing()
+            conn.execute(none, {"name": SENDINGS, "value": 0})
+
+
+def count_sending(conn: Connection, at: datetime) -> Stamp | None:
+    """Count a message that is begun to be sent, in the transaction that records the intent.
+
+    Returns:
+        What the file must say before the network is touched (see `keep_stamp`); None on PostgreSQL, where
+        there is no file, and one row that all replicas count in would make them wait for each other.
+    """
+    if conn.dialect.name != "sqlite":
+        return None
+    count = insert(conn, marks).values(name=SENDINGS, value=1)
+    one_more = count.on_conflict_do_update(index_elements=["name"], set_={"value": marks.c.value + 1})
+    sendings = conn.execute(one_more.returning(marks.c.value)).scalar_one()
+    return Stamp(load_provenance(conn).generation, sendings, at)
+
+
+def keep_stamp(store: Store, stamp: Stamp | None) -> None:
+    """Let the file say what was counted, unless it says more already.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    if stamp is None:
+        return
+    with _writing:
+        before = load_stamp(store)
+        if before is not None and before.generation == stamp.generation and before.sendings >= stamp.sendings:
+            return
+        lost_at = before.lost_at if before is not None and before.generation == stamp.generation else None
+        _write(store, Stamp(stamp.generation, stamp.sendings, stamp.sent_at, lost_at), is_lasting=False)
+
+
+def load_stamp(store: Store) -> Stamp | None:
+    """Return what the file beside a database says; None where there is none, or it can't be read."""
+    if store.path is None:
+        return None
+    try:
+        said = json.loads(stamp_path(store.path).read_text(encoding="utf-8"))
+        moments = [datetime.fromisoformat(said[name]) if said[name] else None for name in ("sent_at", "lost_at")]
+        return Stamp(str(said["generation"]), int(said["sendings"]), *moments)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_stamp(store: Store, stamp: Stamp) -> None:
+    """Write the file beside a database anew, for good; nothing on PostgreSQL.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    if store.path is not None:
+        with _writing:
+            _write(store, stamp, is_lasting=True)
+
+
+def stamp_path(database: Path) -> Path:
+    """Return where the file beside a database is."""
+    return database.with_name(database.name + ".stamp")
+
+
+def _write(store: Store, stamp: Stamp, *, is_lasting: bool) -> None:
+    assert store.path is not None  # noqa: S101 - asked by both callers
+    said = {
+        "generation": stamp.generation,
+        "sendings": stamp.sendings,
+        "sent_at": stamp.sent_at.isoformat() if stamp.sent_at else "",
+        "lost_at": stamp.lost_at.isoformat() if stamp.lost_at else "",
+    }
+    path = stamp_path(store.path)
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+        try:
+            os.pwrite(handle, json.dumps(said).ljust(_SIZE - 1).encode() + b"\n", 0)
+            if is_lasting:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise StoreError(
+            f"the file {path} beside the database can't be written: {error.strerror}",
+            hint="Make the database's folder writable for this account, and see that its disk has room.",
+        ) from error
