@@ -36,8 +36,9 @@ class Coverage:
         new: papers that mailing is known to have brought; 0 where that is not known.
         is_settled: complete, and seen to have come to its end: a mailing may come in parts.
         is_awaited: arXiv was looked at, and nothing of that mailing was there.
-        since: Eastern date of an earlier mailing from which on papers of this digest came; None where all
-            came with that one, or it is not known.
+        since: Eastern date of an earlier mailing from which on this digest stands for all; None where it
+            stands for that one alone, or it is not known.
+        mailings: how many mailings were expected from `since` on; 1 where it stands for one alone.
     """
 
     mailing: date | None
@@ -51,6 +52,7 @@ class Coverage:
     is_settled: bool = False
     is_awaited: bool = False
     since: date | None = None
+    mailings: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class DigestEntry:
         reasons: which clauses matched, and where.
         found_at: when the run that found it stored it (UTC).
         change_id: the change this entry reports.
+        mailing: Eastern date of the mailing that brought it, told only where a digest stands for several.
     """
 
     kind: Kind
@@ -76,6 +79,7 @@ class DigestEntry:
     reasons: tuple[Reason, ...]
     found_at: datetime
     change_id: int = 0
+    mailing: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,8 @@ class Digest:
         occasion: why it exists.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
-        entries: every paper, in the order shown: by kind, then best reasons, then newest id.
+        entries: every paper, in the order shown: by kind, then best reasons, then newest id; where it stands
+            for several mailings, the newest of these first.
         shown: how many of `entries` are shown in full; the rest are counted and linked.
         queries: (name, text) of the saved queries behind it.
         coverage: what was looked at.

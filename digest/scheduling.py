@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("digest.schedule")
 
-PATIENCE = timedelta(minutes=90)
-"""How long a digest waits past its time for a mailing that is not complete yet."""
-
 EVERY: Mapping[str, float] = MappingProxyType(
     {"poll": 60.0, "plan": 30.0, "deliver": 5.0, "publish": 60.0, "heartbeat": 10.0}
 )
@@ -273,7 +270,7 @@ class Schedule:
 
     def _plan(self) -> None:
         with self.metrics.time_verb(Verb.PLAN):
-            planned = plan(self._site, patience=PATIENCE)
+            planned = plan(self._site, patience=None)
         for digest in planned.digests:
             name, papers = digest.subscription, len(digest.entries)
             log_event(Verb.PLAN, "frozen", subscription=name, slot=digest.slot, papers=papers)

@@ -1,26 +1,39 @@
-"""Saved queries, subscriptions, destinations and cadences: who wants what, where and when."""
+"""Saved queries, subscriptions and destinations: who wants what, where and, by a cadence, when."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from digest.announcements import Kind
+from digest.cadences import Cadence, CadenceKind, QuietHours
 from digest.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from digest.papers import ArxivId
+
+__all__ = [
+    "FEED_SUFFIXES",
+    "NAME",
+    "Cadence",
+    "CadenceKind",
+    "Destination",
+    "DestinationKind",
+    "Origin",
+    "QuietDays",
+    "QuietHours",
+    "SavedQuery",
+    "Subscription",
+    "SubscriptionState",
+    "normalise_address",
+]
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
 """Names of saved queries and subscriptions: they appear in addresses and file names."""
-
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_WORKING_DAYS = frozenset(range(5))
-_EVERY_DAY = frozenset(range(7))
 
 _LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
 """Domains no mail from outside reaches (RFC 6761, RFC 6762): right on an operator's own machines."""
@@ -114,106 +127,6 @@ def normalise_address(text: str) -> str:
     return f"{valid.local_part}@{domain if is_local else valid.ascii_domain}".lower()
 
 
-class CadenceKind(StrEnum):
-    """What a digest waits for: a wall-clock time, the mailing being complete, or nothing."""
-
-    CLOCK = "clock"
-    ANNOUNCEMENT = "on announcement"
-    AT_ONCE = "at once"
-
-
-_CLOCK_PHRASE = re.compile(
-    r"(?P<days>[a-z, ]+?)\s+at\s+(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:\s+(?P<zone>[A-Za-z0-9_+/-]+))?",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Cadence:
-    """When a subscription's digests are due, written and read back as a phrase.
-
-    Attributes:
-        kind: what is waited for.
-        days: weekdays, Monday being 0; only for `CLOCK`.
-        at: local wall-clock time; only for `CLOCK`.
-        zone: IANA name of the zone whose dates and times count.
-    """
-
-    kind: CadenceKind
-    days: frozenset[int] = _EVERY_DAY
-    at: time = time(0, 0)
-    zone: str = "UTC"
-
-    @classmethod
-    def parse(cls, phrase: str) -> Self:
-        """Read a phrase such as `weekdays at 09:00 Europe/Berlin` or `on announcement`.
-
-        Raises:
-            ConfigurationError: the phrase, the time or the zone cannot be understood.
-        """
-        text = " ".join(phrase.split())
-        lower = text.lower()
-        for kind in (CadenceKind.ANNOUNCEMENT, CadenceKind.AT_ONCE):
-            if lower == kind:
-                return cls(kind)
-        match = _CLOCK_PHRASE.fullmatch(text)
-        if match is None:
-            raise ConfigurationError(
-                f"{phrase!r} is not a time a digest can be due",
-                hint='Write "on announcement", "at once", or days and a time such as '
-                '"weekdays at 09:00 Europe/Berlin", "daily at 07:30 UTC", "mondays at 08:00 America/New_York".',
-            )
-        hour, minute = int(match["hour"]), int(match["minute"])
-        try:
-            at = time(hour, minute)
-        except ValueError:
-            raise ConfigurationError(f"{phrase!r}: there is no {hour}:{minute:02d} o'clock") from None
-        zone = match["zone"] or "UTC"
-        try:
-            ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise ConfigurationError(
-                f"{phrase!r}: there is no time zone called {zone}",
-                hint="Use a name such as Europe/Berlin, America/New_York or UTC.",
-            ) from None
-        return cls(CadenceKind.CLOCK, _read_days(match["days"], phrase), at, zone)
-
-    def __str__(self) -> str:
-        if self.kind is not CadenceKind.CLOCK:
-            return str(self.kind)
-        if self.days == _EVERY_DAY:
-            days = "daily"
-        elif self.days == _WORKING_DAYS:
-            days = "weekdays"
-        else:
-            names = [f"{WEEKDAYS[day]}s" for day in sorted(self.days)]
-            days = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        return f"{days} at {self.at:%H:%M} {self.zone}"
-
-
-_DAYS_HINT = "Days are daily, weekdays, or names such as mondays and thursdays."
-
-
-def _read_days(words: str, phrase: str) -> frozenset[int]:
-    days: set[int] = set()
-    for word in re.split(r"\s*,\s*|\s+and\s+|\s+", words.strip().lower()):
-        singular = word.removesuffix("s")
-        if word == "daily" or (singular == "day" and words.strip().lower() == "every day"):
-            days |= _EVERY_DAY
-        elif singular in ("weekday", "workday"):
-            days |= _WORKING_DAYS
-        elif singular in WEEKDAYS:
-            days.add(WEEKDAYS.index(singular))
-        elif word not in ("every", "on", "and", ""):
-            raise ConfigurationError(
-                f"{phrase!r}: {word!r} is no day of the week",
-                hint=_DAYS_HINT,
-            )
-    if not days:
-        raise ConfigurationError(f"{phrase!r} names no day", hint=_DAYS_HINT)
-    return frozenset(days)
-
-
 class QuietDays(StrEnum):
     """What a due digest without papers does: nothing, a line saying so, or a line even when all failed."""
 
@@ -262,6 +175,8 @@ class Subscription:
         was: the name it had before, so that renaming loses no history.
         exclude: queries; what they bring is never told to it.
         exclude_papers: papers never told to it, in whichever version.
+        quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
+        paused_until: until when the operator's file lets it rest (UTC); None where it says nothing.
     """
 
     name: str
@@ -276,6 +191,8 @@ class Subscription:
     was: str = ""
     exclude: tuple[str, ...] = ()
     exclude_papers: tuple[ArxivId, ...] = ()
+    quiet_hours: QuietHours | None = None
+    paused_until: datetime | None = None
 
     @property
     def has_digests(self) -> bool:

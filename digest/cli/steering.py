@@ -8,10 +8,10 @@ import click
 
 from digest.cli.naming import require_subscription, suggest_name
 from digest.cli.storing import opened_store
-from digest.errors import UnknownName, UsageError
+from digest.errors import ConfigurationError, UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from datetime import datetime, tzinfo
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -30,12 +30,15 @@ _everything_option = click.option(
 @click.command()
 @click.argument("name")
 @click.option(
-    "--until", metavar="DATE", help="The first day it goes on, such as 2026-11-30; without, you resume it."
+    "--until",
+    metavar="DATE",
+    help="The first day it goes on, such as 2026-11-30, or a moment of it; without, you resume it.",
 )
 @click.pass_context
 def pause(ctx: click.Context, name: str, until: str | None) -> None:
     """Let NAME rest; it goes on collecting, and tells all of it later."""
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - loaded by what needs it
+    from digest.planning import next_due  # noqa: PLC0415 - loaded by what needs it
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here, conn, name)
@@ -47,40 +50,38 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
         moment = _read_day(until, here, due) if until else None
         subscription_store.pause(conn, due.id, moment)
         if moment is not None:
-            subscription_store.set_next_due(conn, due.id, _first_turn(due, moment))
+            turn = next_due(due.subscription, here.now, due.last_slot, moment)
+            subscription_store.set_next_due(conn, due.id, turn)
     click.echo(f"{name} is paused{here.write_until(moment)}; what matches meanwhile waits for its next digest.")
     click.echo(f"To go on sooner: digest subscription resume {name}")
+    file_until = due.subscription.paused_until
+    if moment is not None and file_until is not None and file_until > moment:
+        click.echo(_tell_file(here, name, file_until))
 
 
 def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
-    """Return when a local day begins, in the subscription's own zone if it has one.
+    """Return the moment meant, as `paused_until` in the file would mean it.
 
     Raises:
         UsageError: it is no date, or has begun.
     """
-    from datetime import UTC, date, datetime, time  # noqa: PLC0415 - the same
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 - the same
+    from digest.cadences import choose_zone, read_pause_end  # noqa: PLC0415 - the same
 
-    from digest.subscriptions import CadenceKind  # noqa: PLC0415 - the same
-
-    cadence = due.subscription.cadence
-    zone: tzinfo | None = ZoneInfo(cadence.zone) if cadence.kind is CadenceKind.CLOCK else here.zone
+    subscription = due.subscription
     try:
-        moment = datetime.combine(date.fromisoformat(text), time.min, tzinfo=zone).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is no date", hint="Write year, month and day: 2026-11-30.") from error
+        moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
+    except ConfigurationError as error:
+        raise UsageError(error.message, hint=error.hint) from error
     if moment <= here.now:
         raise UsageError(f"{text} has begun: a pause ends on a day to come", hint="Write a later date.")
     return moment
 
 
-def _first_turn(due: DueSubscription, moment: datetime) -> datetime:
-    """Return the first turn from a moment on; at once is due at that moment."""
-    from datetime import timedelta  # noqa: PLC0415 - the same
-
-    from digest.planning import next_due  # noqa: PLC0415 - the same
-
-    return next_due(due.subscription.cadence, moment - timedelta(seconds=1)) or moment
+def _tell_file(here: Installation, name: str, until: datetime) -> str:
+    return (
+        f"digest.toml lets {name} rest{here.write_until(until)}, whatever is said here: "
+        "change paused_until there, then `digest run`."
+    )
 
 
 @click.command()
@@ -96,22 +97,26 @@ def resume(ctx: click.Context, name: str) -> None:
         has_waiting = bool(match_store.pending_matches(conn, due.id, due.plan_after))
         turn = _next_turn(due, here.now, has_waiting=has_waiting)
         has_changed = subscription_store.resume(conn, due.id, turn)
-    if not has_changed:
+    file_until = due.subscription.paused_until
+    if file_until is not None and file_until > here.now:
+        click.echo(_tell_file(here, name, file_until))
+    elif not has_changed:
         click.echo(f"{name} is not paused: nothing to do.")
-        return
-    click.echo(f"{name} goes on. {_describe_turn(here, turn)}")
+    else:
+        click.echo(f"{name} goes on. {_describe_turn(here, turn)}")
 
 
 def _next_turn(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
-    """Return when a subscription that goes on is due; at once means now where something waits for it."""
-    from digest.planning import next_due  # noqa: PLC0415 - the same
+    """Return when a subscription that goes on is due; at once means as soon as may be where something waits."""
+    from digest.planning import first_due, next_due  # noqa: PLC0415 - the same
     from digest.subscriptions import CadenceKind  # noqa: PLC0415 - the same
 
     if not due.subscription.has_digests:
         return None
-    if due.subscription.cadence.kind is CadenceKind.AT_ONCE and has_waiting:
-        return now
-    return next_due(due.subscription.cadence, now)
+    turn = next_due(due.subscription, now, due.last_slot)
+    if turn is None and due.subscription.cadence.kind is CadenceKind.AT_ONCE and has_waiting:
+        return first_due(due.subscription, now, due.last_slot)
+    return turn
 
 
 def _describe_turn(here: Installation, turn: datetime | None) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from digest.announcements import Kind
-    from digest.subscriptions import Cadence, QuietDays, SavedQuery, Subscription
+    from digest.subscriptions import Cadence, QuietDays, QuietHours, SavedQuery, Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,7 @@ class DefaultSettings:
     when: Cadence
     kinds: tuple[Kind, ...]
     quiet_days: QuietDays
+    quiet_hours: QuietHours | Literal[""]
     cap: int | None
     first_look: int
 

@@ -93,6 +93,7 @@ def _show_subscription(config: Config, subscription: Subscription) -> Iterator[R
         "was": subscription.was,
         "exclude": subscription.exclude,
         "exclude_papers": subscription.exclude_papers,
+        "paused_until": subscription.paused_until,
         "when": subscription.cadence,
         **{name: getattr(subscription, name) for name in INHERITED if name != "when"},
     }

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+from datetime import date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from digest.cadences import choose_zone, read_pause_end
 from digest.config.addresses import read_mail_address, resolve_path
 from digest.config.problems import suggest
 from digest.config.table import INHERITED, SUBSCRIPTION_KEYS
 from digest.config.values import describe_type, read_line, read_lines, read_name, read_query_text
 from digest.errors import ConfigurationError, UsageError
 from digest.papers import ArxivId
-from digest.subscriptions import Destination, DestinationKind, SavedQuery, Subscription
+from digest.subscriptions import CadenceKind, Destination, DestinationKind, SavedQuery, Subscription
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from digest.config.progress import Reading
+    from digest.subscriptions import Cadence, QuietHours
 
 QUERIES = "queries"
 SUBSCRIPTIONS = "subscriptions"
@@ -78,19 +82,26 @@ class _Table:
         exclude = self._read("exclude", _read_exclusions)
         exclude_papers = self._read("exclude_papers", _read_paper_ids)
         inherited = {key: self._inherit(key) for key in INHERITED}
+        cadence, quiet_hours = inherited.pop("when"), inherited.pop("quiet_hours") or None
+        self._check_quiet_hours(cadence, quiet_hours)
         if was is not None and was == name:
             self._complain("was", "is its present name", "Leave it out, or write the name it had before.")
+        paused_until = None
+        if cadence is not None:
+            paused_until = self._read("paused_until", partial(_read_pause, choose_zone(cadence, quiet_hours)))
         if not self._is_sound:
             return None
         return Subscription(
             name=name,
             queries=wanted,
             destinations=destinations,
-            cadence=inherited.pop("when"),
+            cadence=cadence,
             title=title or "",
             was=was or "",
             exclude=exclude or (),
             exclude_papers=exclude_papers or (),
+            quiet_hours=quiet_hours,
+            paused_until=paused_until,
             **inherited,
         )
 
@@ -115,6 +126,13 @@ class _Table:
             return self._read(key, setting.read)
         self._reading.origins[self._key(key)] = setting.key
         return self._reading.values[setting.key]
+
+    def _check_quiet_hours(self, cadence: Cadence | None, quiet_hours: QuietHours | None) -> None:
+        """Report hours that are nobody's: what waits for no clock has no zone of its own."""
+        if cadence is None or quiet_hours is None or quiet_hours.zone or cadence.kind is CadenceKind.CLOCK:
+            return
+        what = f"names no time zone, and {str(cadence)!r} has none"
+        self._complain("quiet_hours", what, f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.')
 
     def _read_destinations(self, value: object) -> tuple[Destination, ...]:
         destinations = tuple(self._read_destination(text) for text in read_lines(value))
@@ -180,6 +198,15 @@ def _read_paper_ids(value: object) -> tuple[ArxivId, ...]:
             raise ConfigurationError(error.message, hint=error.hint) from error
     _refuse_repeats([str(id_) for id_ in ids])
     return tuple(ids)
+
+
+def _read_pause(zone: str, value: object) -> datetime:
+    """Read until when a subscription rests: a date, a moment, or the text of one."""
+    if isinstance(value, bool) or not isinstance(value, date | str):
+        raise ConfigurationError(
+            f"must be a date or a moment, not {describe_type(value)}", hint="Write paused_until = 2026-12-01."
+        )
+    return read_pause_end(value, zone)
 
 
 def _refuse_repeats(texts: Collection[str]) -> None:

@@ -105,7 +105,8 @@ _WHEN = Setting(
     values.read_cadence,
     "on announcement",
     'When digests are due: "on announcement", "at once", or days, time and zone such as '
-    '"weekdays at 09:00 Europe/Berlin".',
+    '"weekdays at 09:00 Europe/Berlin": once the mailing is complete, not before 09:00, and at the latest 90 '
+    'minutes later, or when you say: "weekdays at 09:00 Europe/Berlin, at the latest 12:00".',
 )
 _KINDS = Setting(
     "defaults.kinds",
@@ -119,6 +120,14 @@ _QUIET_DAYS = Setting(
     values.read_quiet_days,
     "skip",
     "A due digest without papers: skip it, send a note, or a heartbeat even when looking failed.",
+)
+_QUIET_HOURS = Setting(
+    "defaults.quiet_hours",
+    values.may_be_empty(values.read_quiet_hours),
+    "",
+    "Hours in which nothing goes out: what is due then is due when they end. In the zone of `when`; with "
+    '"on announcement" and "at once", which have none, name one: "22:00-07:00 Europe/Berlin".',
+    example="22:00-07:00 Europe/Berlin",
 )
 _CAP = Setting(
     "defaults.cap",
@@ -184,6 +193,13 @@ SETTINGS: tuple[Setting, ...] = (
         resolve=addresses.resolve_store_url,
     ),
     Setting(
+        "store.pool",
+        values.read_pool,
+        10,
+        "Connections to PostgreSQL that each process opens at most.",
+        from_text=values.number_text,
+    ),
+    Setting(
         "mail.from",
         values.may_be_empty(addresses.read_mail_address),
         "",
@@ -197,13 +213,6 @@ SETTINGS: tuple[Setting, ...] = (
         addresses.read_smtp_url,
         "smtp://localhost:25",
         "The mail server: smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465.",
-    ),
-    Setting(
-        "store.pool",
-        values.read_pool,
-        10,
-        "Connections to PostgreSQL that each process opens at most.",
-        from_text=values.number_text,
     ),
     Setting(
         "mail.password",
@@ -286,12 +295,13 @@ SETTINGS: tuple[Setting, ...] = (
     _WHEN,
     _KINDS,
     _QUIET_DAYS,
+    _QUIET_HOURS,
     _CAP,
     _FIRST_LOOK,
 )
 
 INHERITED: dict[str, Setting] = {
-    setting.name: setting for setting in (_WHEN, _KINDS, _QUIET_DAYS, _CAP, _FIRST_LOOK)
+    setting.name: setting for setting in (_WHEN, _KINDS, _QUIET_DAYS, _QUIET_HOURS, _CAP, _FIRST_LOOK)
 }
 """What a subscription takes from `[defaults]` where it says nothing else."""
 
@@ -303,6 +313,8 @@ SUBSCRIPTION_KEYS: dict[str, str] = {
     "was": "The name it had before, so that renaming loses no history.",
     "exclude": "A query or a list of them: what they bring is never told to it, as with `ANDNOT`.",
     "exclude_papers": "Papers never told to it, by id, in whichever version.",
+    "paused_until": "The first day or moment it goes on: 2026-12-01; it collects meanwhile. Resting by command "
+    "(`digest subscription pause`) is apart from this: it rests while either says so.",
     **{name: f"Instead of defaults.{name}." for name in INHERITED},
 }
 """The keys of `[[subscriptions]]`, with what each means."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from digest.announcements import DELIVERABLE_KINDS, Kind
 from digest.errors import ConfigurationError
-from digest.subscriptions import NAME, Cadence, QuietDays
+from digest.subscriptions import NAME, Cadence, QuietDays, QuietHours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,6 +107,11 @@ def read_cadence(value: object) -> Cadence:
 def read_quiet_days(value: object) -> QuietDays:
     """Read what is done on a day without papers."""
     return QuietDays(choose_from(*QuietDays)(value))
+
+
+def read_quiet_hours(value: object) -> QuietHours:
+    """Read the hours in which nothing goes out."""
+    return QuietHours.parse(read_line(value))
 
 
 def read_kinds(value: object) -> tuple[Kind, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.announcements import latest_mailing
+from digest.announcements import latest_mailing, mailing_moment, mailings_between
 from digest.planning import assess_coverage, join_coverages
 from digest.planning.polls import Source
 from digest.store import mailings as mailing_store
@@ -48,13 +49,29 @@ def load_coverage(conn: Connection, source: str, queries: Iterable[str], now: da
     return join_coverages([assess_coverage(polls, now, new=new) for polls in looks])
 
 
-def reach_back(conn: Connection, coverage: Coverage, paper_keys: Iterable[int]) -> Coverage:
-    """Say of a digest that holds papers of earlier mailings, too, how many all of them brought."""
-    first = mailing_store.find_first(conn, paper_keys)
-    if first is None or coverage.mailing is None or first >= coverage.mailing:
+def reach_back(
+    conn: Connection, coverage: Coverage, paper_keys: Iterable[int], covered_until: datetime | None = None
+) -> Coverage:
+    """Say of a digest that stands for several mailings which these are, and how many papers they all brought.
+
+    Args:
+        conn: a reading transaction.
+        coverage: what was looked at of the last mailing.
+        paper_keys: papers announced for the first time that it holds: they tell where no turn came before.
+        covered_until: the moment up to which earlier turns stand for what was announced (UTC).
+    """
+    if coverage.mailing is None:
+        return coverage
+    if covered_until is None:
+        first = mailing_store.find_first(conn, paper_keys)
+    else:
+        first = next(mailings_between(covered_until, mailing_moment(coverage.mailing)), None)
+    if first is None or first >= coverage.mailing:
         return coverage
     counts = mailing_store.count_announced(conn, first, coverage.mailing)
-    return replace(coverage, since=first, new=sum(counts.values()))
+    day_before = mailing_moment(first) - timedelta(seconds=1)
+    expected = sum(1 for _ in mailings_between(day_before, mailing_moment(coverage.mailing)))
+    return replace(coverage, since=first, new=sum(counts.values()), mailings=expected)
 
 
 def load_whole_coverage(conn: Connection, source: str, now: datetime) -> Coverage:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.announcements import Kind, alarm_moment
+from digest.announcements import Kind
 from digest.errors import DigestError
 from digest.excluding import read_exclusion
 from digest.messages import Occasion
@@ -19,12 +19,20 @@ from digest.pipeline.covering import load_coverage, reach_back
 from digest.pipeline.links import make_links, remember_tokens
 from digest.pipeline.matching_step import readable
 from digest.pipeline.roster import make_due_what_waits
-from digest.planning import latest_slot, next_due, plan_deliveries, plan_digest
+from digest.planning import (
+    Outcome,
+    TurnFacts,
+    covered_since,
+    decide_turn,
+    leave_quiet,
+    plan_deliveries,
+    plan_digest,
+)
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
+from digest.store import provenance
 from digest.store import subscriptions as subscription_store
-from digest.subscriptions import CadenceKind, QuietDays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +58,7 @@ class PlanReport:
         deliveries: how many deliveries they made.
         quiet: subscriptions whose turn passed without papers.
         waiting: subscriptions whose mailing is not complete yet.
+        resting: subscriptions whose quiet hours put their turn off.
         failures: subscriptions that could not be planned, and why.
     """
 
@@ -57,23 +66,29 @@ class PlanReport:
     deliveries: int = 0
     quiet: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
+    resting: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
 
-def plan(site: Site, *, patience: timedelta = timedelta(0)) -> PlanReport:
+def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport:
     """Plan every digest that is due.
 
     Args:
         site: the installation.
-        patience: how long a digest may wait past its time for a mailing that is still incomplete.
+        patience: how long a digest may wait past its time for a mailing that is still incomplete; None for
+            as long as each cadence says.
     """
     report = PlanReport()
     now = site.clock.now()
     with site.store.begin() as conn:
+        if provenance.is_in_quarantine(conn):
+            return report  # what this copy takes for news may have been told
         make_due_what_waits(conn, now)
     with site.store.read() as conn:
         first_looks = subscription_store.load_subscriptions(conn, ids=match_store.unplanned_first_looks(conn))
     for due in first_looks:
+        if _rests(due.subscription, now):
+            continue
         _attempt(site, report, due, partial(_plan_first_look, site, report, due))
     done: set[int] = set()
     while True:
@@ -98,6 +113,13 @@ def _attempt(site: Site, report: PlanReport, due: DueSubscription, step: Callabl
         site.progress.update(f"{due.subscription.name} could not be planned: {error.message}")
 
 
+def _rests(subscription: Subscription, now: datetime) -> bool:
+    """Whether nothing goes out now: the file lets it rest, or its hours are quiet."""
+    until = subscription.paused_until
+    may_go_at = leave_quiet(subscription.cadence, subscription.quiet_hours, now)
+    return may_go_at > now or (until is not None and until > now)
+
+
 def _plan_first_look(site: Site, report: PlanReport, due: DueSubscription) -> None:
     with site.store.begin() as conn:
         pending = _load_pending(conn, due)
@@ -111,24 +133,30 @@ def _plan_first_look(site: Site, report: PlanReport, due: DueSubscription) -> No
             _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
 
 
-def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: timedelta) -> None:
-    now, cadence = site.clock.now(), due.subscription.cadence
+def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: timedelta | None) -> None:
+    now, name = site.clock.now(), due.subscription.name
     assert due.next_due_at is not None  # noqa: S101 - due_subscriptions returns nothing else
     with site.store.begin() as conn:
         rows = _load_pending(conn, due)
+        newest_run = rows[-1].match_run_id if rows else 0
         coverage = _load_coverage(conn, site, due)
-        if _is_waiting(cadence.kind, coverage, due.next_due_at, now, patience, has_papers=bool(rows)):
-            report.waiting.append(due.subscription.name)
-            return
-        if cadence.kind is CadenceKind.AT_ONCE:
-            slot = f"run:{rows[-1].match_run_id}" if rows else due.last_slot
-        else:
-            slot = latest_slot(cadence, due.next_due_at, now).name
-        if rows or _speaks_on_quiet_days(due.subscription, coverage):
-            _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.SCHEDULED)
-        else:
-            report.quiet.append(due.subscription.name)
-        subscription_store.set_next_due(conn, due.id, next_due(cadence, now), last_slot=slot)
+        facts = TurnFacts(due.next_due_at, due.last_slot, now, coverage, newest_run, patience)
+        turn = decide_turn(due.subscription, facts)
+        if turn.next_due_at != due.next_due_at or turn.taken != due.last_slot:
+            mine = subscription_store.take_turn(
+                conn, due.id, turn.next_due_at, due_at=due.next_due_at, last_slot=turn.taken
+            )
+            if not mine:
+                return  # another process has taken this turn, or the file was edited meanwhile
+        match turn.outcome:
+            case Outcome.TELL:
+                _freeze(conn, site, report, due, rows, slot=turn.slot, occasion=Occasion.SCHEDULED)
+            case Outcome.PASS:
+                report.quiet.append(name)
+            case Outcome.WAIT:
+                report.waiting.append(name)
+            case Outcome.REST:
+                report.resting.append(name)
 
 
 def _is_first(conn: Connection, due: DueSubscription) -> bool:
@@ -149,37 +177,6 @@ def _load_pending(conn: Connection, due: DueSubscription) -> list[match_store.Ma
     return match_store.pending_matches(conn, due.id, due.plan_after)
 
 
-def _is_waiting(
-    kind: CadenceKind,
-    coverage: Coverage,
-    due_at: datetime,
-    now: datetime,
-    patience: timedelta,
-    *,
-    has_papers: bool,
-) -> bool:
-    """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end.
-
-    A digest `on announcement` waits for its mailing as long as that takes, but papers that have come are
-    not kept back for those that may be missing: in the morning they go out, with a line that says so.
-    """
-    if kind is CadenceKind.AT_ONCE or (coverage.is_complete if has_papers else coverage.is_settled):
-        return False
-    if kind is not CadenceKind.ANNOUNCEMENT:
-        return now - due_at < patience
-    if not has_papers or coverage.mailing is None:
-        return True
-    return now < alarm_moment(coverage.mailing)
-
-
-def _speaks_on_quiet_days(subscription: Subscription, coverage: Coverage) -> bool:
-    if subscription.cadence.kind is CadenceKind.AT_ONCE:
-        return False  # without turns there is none to be quiet; its first look may have told all there was
-    if subscription.quiet_days is QuietDays.HEARTBEAT:
-        return True
-    return subscription.quiet_days is QuietDays.NOTE and coverage.is_settled
-
-
 def _freeze(
     conn: Connection,
     site: Site,
@@ -195,7 +192,7 @@ def _freeze(
     coverage = _load_coverage(conn, site, due)
     if occasion is Occasion.SCHEDULED:
         new = [change.paper_key for change in changes if change.kind is Kind.NEW]
-        coverage = reach_back(conn, coverage, new)
+        coverage = reach_back(conn, coverage, new, covered_since(due.subscription, due.last_slot))
     digest = plan_digest(
         due,
         list(changes),
@@ -211,7 +208,7 @@ def _freeze(
         digest,
         destinations,
         lambda destination: site.renderer.count_parts(digest, destination),
-        scope=f"{maker.installation}:{due.id}",
+        scope=f"{maker.installation}{provenance.name_line(conn)}:{due.id}",
     )
     digest_id = digest_store.save_digest(
         conn, due.id, digest, deliveries, consumed=[row.match_run_id for row in rows], at=now

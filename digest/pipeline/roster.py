@@ -7,17 +7,19 @@ store and are not touched here.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.errors import QueryError
 from digest.excluding import read_exclusion
-from digest.planning import next_due
+from digest.planning import first_due, next_due, realign_due
 from digest.query import parse_query
 from digest.store import matches as match_store
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
 from digest.store.syncing import sync_subscriptions
+from digest.store.zones import follow_zone_data
 from digest.subscriptions import DestinationKind, Origin, SubscriptionState
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.pipeline.site import Site
+    from digest.planning import DueSubscription
+    from digest.subscriptions import Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,14 @@ def sync_roster(site: Site) -> RosterReport:
         texts[query.name] = (query.text, canonical, problem)
     now = site.clock.now()
     with site.store.begin() as conn:
+        follow_zone_data(conn, site.zone_data, partial(_realign, now))
         queries = query_store.sync_queries(conn, texts, Origin.FILE, now)
         subscriptions = sync_subscriptions(
             conn,
             site.config.subscriptions,
             Origin.FILE,
             now,
-            lambda subscription: next_due(subscription.cadence, now),
+            _Schedule(now),
         )
         make_due_what_waits(conn, now)
         lookalikes = _find_lookalikes(conn, subscriptions.ended, subscriptions.added)
@@ -91,6 +96,25 @@ def sync_roster(site: Site) -> RosterReport:
         lookalikes=lookalikes,
         kept_away=kept_away,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Schedule:
+    """Decides when a subscription is due, at a moment (UTC)."""
+
+    now: datetime
+
+    def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime | None:
+        """Return the next turn of one that is new or rescheduled."""
+        return next_due(subscription, self.now, taken, paused_until)
+
+    def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
+        """Return when the turn due at a moment is due by its quiet hours as they are now."""
+        return realign_due(subscription, due_at, self.now, taken)
+
+
+def _realign(now: datetime, due: DueSubscription, due_at: datetime) -> datetime:
+    return realign_due(due.subscription, due_at, now, due.last_slot)
 
 
 def _find_lookalikes(conn: Connection, ended: Sequence[str], added: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -118,4 +142,7 @@ def make_due_what_waits(conn: Connection, now: datetime) -> None:
     """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns."""
     subscription_store.end_pauses(conn, now)
     waiting = subscription_store.load_subscriptions(conn, match_store.undue_subscriptions(conn))
-    subscription_store.make_due(conn, [due.id for due in waiting if due.subscription.has_digests], now)
+    for due in waiting:
+        if due.subscription.has_digests:
+            at = first_due(due.subscription, now, due.last_slot)
+            subscription_store.make_due(conn, [due.id], at)

@@ -3,22 +3,43 @@
 from digest.planning.coverage import PollSummary, assess_coverage, join_coverages
 from digest.planning.digests import DeliveryPlan, DueSubscription, Seen, plan_deliveries, plan_digest, zone_of
 from digest.planning.firstlook import choose_first_look
-from digest.planning.slots import Slot, latest_slot, next_due, resolve_local, slot_of
+from digest.planning.localtime import resolve_local
+from digest.planning.quiet import leave_quiet
+from digest.planning.slots import Slot, latest_slot, nearest_slot, next_slot
+from digest.planning.turns import (
+    Outcome,
+    Turn,
+    TurnFacts,
+    covered_since,
+    decide_turn,
+    first_due,
+    next_due,
+    realign_due,
+)
 
 __all__ = [
     "DeliveryPlan",
     "DueSubscription",
+    "Outcome",
     "PollSummary",
     "Seen",
     "Slot",
+    "Turn",
+    "TurnFacts",
     "assess_coverage",
     "choose_first_look",
+    "covered_since",
+    "decide_turn",
+    "first_due",
     "join_coverages",
     "latest_slot",
+    "leave_quiet",
+    "nearest_slot",
     "next_due",
+    "next_slot",
     "plan_deliveries",
     "plan_digest",
+    "realign_due",
     "resolve_local",
-    "slot_of",
     "zone_of",
 ]

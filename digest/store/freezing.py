@@ -98,6 +98,7 @@ def _freeze_entry(entry: DigestEntry, version: int) -> dict[str, Any]:
             for reason in entry.reasons
         ],
         "found_at": entry.found_at.isoformat(),
+        **({"mailing": entry.mailing.isoformat()} if entry.mailing else {}),
     }
 
 
@@ -118,6 +119,7 @@ def _thaw_entry(frozen: dict[str, Any], paper: Paper) -> DigestEntry:
         ),
         found_at=datetime.fromisoformat(frozen["found_at"]),
         change_id=frozen["change"],
+        mailing=date.fromisoformat(frozen["mailing"]) if "mailing" in frozen else None,
     )
 
 
@@ -134,6 +136,7 @@ def _freeze_coverage(coverage: Coverage) -> dict[str, Any]:
         "is_settled": coverage.is_settled,
         "is_awaited": coverage.is_awaited,
         "since": coverage.since.isoformat() if coverage.since else None,
+        "mailings": coverage.mailings,
     }
 
 
@@ -151,4 +154,5 @@ def _thaw_coverage(frozen: dict[str, Any]) -> Coverage:
         is_settled=frozen.get("is_settled", frozen["is_complete"]),
         is_awaited=frozen.get("is_awaited", False),
         since=date.fromisoformat(frozen["since"]) if frozen.get("since") else None,
+        mailings=frozen.get("mailings", 1),
     )

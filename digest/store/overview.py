@@ -109,20 +109,33 @@ def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta)
     return [
         SubscriptionLine(
             name=due.subscription.name,
-            state=SubscriptionState(due.state),
+            state=SubscriptionState.PAUSED if _rests(rows[due.id], now) else SubscriptionState(due.state),
             destinations=due.subscription.destinations,
             queries=due.subscription.queries,
             last_planned_at=rows[due.id].last_planned_at,
             last_papers=lasts[due.id].papers if due.id in lasts else 0,
             last_states=states.get(lasts[due.id].id, ()) if due.id in lasts else (),
             next_due_at=due.next_due_at,
-            paused_until=rows[due.id].paused_until,
+            paused_until=_find_pause_end(rows[due.id], now),
             waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
             days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
             zone=zone_of(due.subscription.cadence),
         )
         for due in live
     ]
+
+
+def _rests(row: Row[Any], now: datetime) -> bool:
+    """Whether the operator's file lets a subscription rest."""
+    return row.file_paused_until is not None and row.file_paused_until > now
+
+
+def _find_pause_end(row: Row[Any], now: datetime) -> datetime | None:
+    """Return when a subscription goes on: it rests while the file or a command says so; None for no known end."""
+    if row.state == SubscriptionState.PAUSED and row.paused_until is None:
+        return None
+    ends = [row.paused_until, row.file_paused_until if _rests(row, now) else None]
+    return max(filter(None, ends), default=None)
 
 
 def count_requests(conn: Connection, since: datetime) -> int:

@@ -16,13 +16,21 @@ from digest.store.queries import ACTIVE, current_revision, read_revision
 from digest.store.schema import subscription_destinations, subscription_queries, subscriptions
 from digest.store.subscribers import DestinationState
 from digest.store.waiting import of_subscriptions, suppress_waiting
-from digest.subscriptions import Cadence, Destination, Origin, QuietDays, Subscription, SubscriptionState
+from digest.subscriptions import (
+    Cadence,
+    Destination,
+    Origin,
+    QuietDays,
+    QuietHours,
+    Subscription,
+    SubscriptionState,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row
 
     from digest.matching import ActiveRevision
 
@@ -79,9 +87,10 @@ def due_subscriptions(conn: Connection, now: datetime, limit: int) -> list[DueSu
     One that is paused counts again once its pause is over.
     """
     is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
+    is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)
     found = (
         select(subscriptions)
-        .where(subscriptions.c.next_due_at <= now, or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back))
+        .where(subscriptions.c.next_due_at <= now, is_live, _is_let_go_by_file(now))
         .order_by(subscriptions.c.next_due_at, subscriptions.c.id)
         .limit(limit)
     )
@@ -105,6 +114,23 @@ def set_next_due(
     conn.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(values))
 
 
+def take_turn(
+    conn: Connection, subscription_id: int, next_due_at: datetime | None, *, due_at: datetime, last_slot: str
+) -> bool:
+    """Take the turn a subscription has, first of all in the transaction that plans it; False where somebody did.
+
+    Args:
+        conn: a writing transaction.
+        subscription_id: whose.
+        next_due_at: the next turn (UTC); None where only an event makes it due.
+        due_at: the turn taken (UTC), as it was read; another process that took it has moved it on.
+        last_slot: the slots taken last, this one among them.
+    """
+    is_mine = (subscriptions.c.id == subscription_id, subscriptions.c.next_due_at == due_at)
+    take = update(subscriptions).where(*is_mine).values(next_due_at=next_due_at, last_slot=last_slot)
+    return conn.execute(take).rowcount == 1
+
+
 def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
     """Make active subscriptions due at a moment, unless they are due before; return how many moved."""
     moved = 0
@@ -112,6 +138,7 @@ def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
         bring_forward = update(subscriptions).where(
             subscriptions.c.id.in_(chunk),
             subscriptions.c.state == SubscriptionState.ACTIVE,
+            _is_let_go_by_file(at),
             or_(subscriptions.c.next_due_at.is_(None), subscriptions.c.next_due_at > at),
         )
         moved += conn.execute(bring_forward.values(next_due_at=at)).rowcount
@@ -119,7 +146,11 @@ def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
 
 
 def pause(conn: Connection, subscription_id: int, until: datetime | None) -> bool:
-    """Pause a live subscription: it goes on collecting. None for until further notice."""
+    """Pause a live subscription: it goes on collecting. None for until further notice.
+
+    This is the word of a command. That of the operator's file is kept apart from it, and it rests while
+    either holds.
+    """
     return _change(conn, subscription_id, _LIVE, {"state": SubscriptionState.PAUSED, "paused_until": until})
 
 
@@ -190,6 +221,12 @@ def revoke_feed(conn: Connection, subscription_id: int, at: datetime) -> None:
     conn.execute(revoke.values(feed_revoked_at=at))
 
 
+def _is_let_go_by_file(now: datetime) -> ColumnElement[bool]:
+    """Return the condition that the operator's file lets no subscription rest, or no longer."""
+    paused_until = subscriptions.c.file_paused_until
+    return or_(paused_until.is_(None), paused_until <= now)
+
+
 _LIVE = (SubscriptionState.ACTIVE, SubscriptionState.PAUSED)
 
 
@@ -247,7 +284,7 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             name=row.name,
             queries=tuple(revision.name for revision in revisions),
             destinations=tuple(Destination.parse(place.destination) for place in places),
-            cadence=_read_cadence(row.cadence),
+            cadence=read_cadence(row.cadence),
             kinds=tuple(Kind(kind) for kind in row.kinds.split()),
             quiet_days=QuietDays(row.quiet_days),
             cap=row.cap,
@@ -255,6 +292,8 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             title=row.title,
             exclude=tuple(row.exclude_queries.splitlines()),
             exclude_papers=tuple(map(ArxivId.parse, row.exclude_papers.split())),
+            quiet_hours=read_quiet_hours(row.quiet_hours),
+            paused_until=row.file_paused_until,
         ),
         state=row.state,
         next_due_at=row.next_due_at,
@@ -267,6 +306,12 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
 
 
 @lru_cache(maxsize=1024)
-def _read_cadence(phrase: str) -> Cadence:
+def read_cadence(phrase: str) -> Cadence:
     """Read a phrase once: a hundred thousand subscriptions share a few."""
     return Cadence.parse(phrase)
+
+
+@lru_cache(maxsize=1024)
+def read_quiet_hours(phrase: str) -> QuietHours | None:
+    """Read quiet hours once, in the same way; "" stands for none."""
+    return QuietHours.parse(phrase) if phrase else None

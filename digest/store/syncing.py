@@ -6,7 +6,7 @@ handful of reads however many subscriptions it names.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import delete, func, insert, select, update
 
@@ -30,7 +30,7 @@ from digest.store.waiting import of_subscriptions, suppress_waiting
 from digest.subscriptions import Destination, SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row, Table
@@ -49,7 +49,7 @@ def sync_subscriptions(
     wanted: Sequence[Subscription],
     origin: str,
     at: datetime,
-    next_due: Callable[[Subscription], datetime | None],
+    schedule: Schedule,
 ) -> SyncReport:
     """Make the subscriptions of an origin exactly these; doing it twice changes nothing.
 
@@ -62,13 +62,25 @@ def sync_subscriptions(
         wanted: the whole of the origin's.
         origin: `Origin` as text.
         at: the moment (UTC).
-        next_due: tells when the next digest of a new or rescheduled subscription is due.
+        schedule: decides when the next digest of a new, rescheduled or quieter subscription is due.
 
     Raises:
         ConfigurationError: a saved query is not stored, or a name is taken by the other origin.
     """
     _rename(conn, wanted, origin)
-    return _Syncing(conn, origin, at, next_due).run(wanted)
+    return _Syncing(conn, origin, at, schedule).run(wanted)
+
+
+class Schedule(Protocol):
+    """Decides when a subscription is due; `taken` is its `last_slot`, and moments are UTC."""
+
+    def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime | None:
+        """Return the next turn of one that is new or rescheduled; None where only an event makes it due."""
+        ...
+
+    def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
+        """Return when the turn said to be due at a moment is due by its quiet hours as they are now."""
+        ...
 
 
 class _Syncing:
@@ -79,9 +91,9 @@ class _Syncing:
         conn: Connection,
         origin: str,
         at: datetime,
-        next_due: Callable[[Subscription], datetime | None],
+        schedule: Schedule,
     ) -> None:
-        self._conn, self._origin, self._at, self._next_due = conn, origin, at, next_due
+        self._conn, self._origin, self._at, self._schedule = conn, origin, at, schedule
         self._stored = {row.name: row for row in conn.execute(select(subscriptions))}
         self._places = _by_subscription(conn, subscription_destinations, "destination")
         self._links = _by_subscription(conn, subscription_queries, "query_id")
@@ -114,7 +126,10 @@ class _Syncing:
         values = _configured(subscription) | {
             "state": SubscriptionState.ACTIVE,
             "ended_at": None,
-            "next_due_at": self._next_due(subscription) if way_out else None,
+            "next_due_at": self._schedule.next_due(subscription, row.last_slot if row else "", None)
+            if way_out
+            else None,
+            "paused_until": None,
             "plan_after": self._newest_run,
         }
         if row is None:
@@ -149,9 +164,19 @@ class _Syncing:
             turn["plan_after"] = self._newest_run
         if not has:
             turn["next_due_at"] = None
-        elif "cadence" in edits or not had or row.next_due_at is None:
-            turn["next_due_at"] = self._next_due(subscription)
+        elif "cadence" in edits or not had or row.next_due_at is None or self._is_paused_otherwise(row, edits):
+            paused_until = row.paused_until if row.state == SubscriptionState.PAUSED else None
+            turn["next_due_at"] = self._schedule.next_due(subscription, row.last_slot, paused_until)
+        elif "quiet_hours" in edits:
+            turn["next_due_at"] = self._schedule.realign(subscription, row.next_due_at, row.last_slot)
         return {name: value for name, value in turn.items() if getattr(row, name) != value}
+
+    def _is_paused_otherwise(self, row: Row[Any], edits: Mapping[str, Any]) -> bool:
+        """Whether the file says of now, or of a time to come, something else about resting than it did."""
+        if "file_paused_until" not in edits:
+            return False
+        said = (row.file_paused_until, edits["file_paused_until"])
+        return any(until is not None and until > self._at for until in said)
 
     def _sync_places(self, key: int, subscription: Subscription) -> bool:
         places = self._places.setdefault(key, {})
@@ -262,6 +287,8 @@ def _configured(subscription: Subscription) -> dict[str, Any]:
         "quiet_days": subscription.quiet_days,
         "cap": subscription.cap,
         "first_look": subscription.first_look,
+        "quiet_hours": str(subscription.quiet_hours or ""),
+        "file_paused_until": subscription.paused_until,
         **write_exclusion(subscription),
     }
 

@@ -17,6 +17,7 @@ from digest.store.subscriptions import load_subscriptions
 from digest.store.syncing import sync_subscriptions
 from digest.store.tokens import TokenPurpose, remember_token
 from digest.subscriptions import Cadence, CadenceKind, Destination, Origin, Subscription
+from tests.contract.store.made import AlwaysDue
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 READER = Destination.parse("mailto:reader@example.org")
@@ -36,7 +37,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def sync(store: Store, subscriptions: tuple[Subscription, ...] = (TEAM, OTHER)) -> None:
     with store.begin() as conn:
         query_store.sync_queries(conn, {"perf": ("cat:cs.PF", "cat:cs.PF", "")}, Origin.FILE, NOW)
-        sync_subscriptions(conn, subscriptions, Origin.FILE, NOW, lambda _: NOW)
+        sync_subscriptions(conn, subscriptions, Origin.FILE, NOW, AlwaysDue(NOW))
         for subscription in subscriptions:
             for destination in subscription.destinations:
                 confirm_by_operator(conn, destination.address, subscription.name, NOW)

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from datetime import timedelta
-
-from digest.scheduling import EVERY, PATIENCE, TICK, Pulse
+from digest.scheduling import EVERY, TICK, Pulse
 from digest.telemetry.health import MISSED_TICKS
 
 
@@ -24,7 +22,3 @@ def test_a_beat_is_a_sign_of_life_and_says_nothing_about_the_database() -> None:
 
 def test_a_heartbeat_may_be_late_twice_before_anybody_worries() -> None:
     assert 2 * EVERY["heartbeat"] < MISSED_TICKS * TICK.total_seconds()
-
-
-def test_a_digest_waits_ninety_minutes_for_its_mailing() -> None:
-    assert timedelta(minutes=90) == PATIENCE

@@ -66,6 +66,7 @@ subscriptions = Table(
     col.moment("last_planned_at", nullable=True),
     col.big("plan_after"),
     col.moment("paused_until", nullable=True),
+    col.moment("file_paused_until", nullable=True),
     col.number("feed_generation"),
     col.moment("feed_revoked_at", nullable=True),
     col.reference("subscriber_id", "subscribers.id", nullable=True, index=True),

@@ -79,12 +79,27 @@ def make_subscription(name: str = "team", **changes: Any) -> Subscription:  # no
     return replace(subscription, **changes)
 
 
+@dataclass(frozen=True)
+class AlwaysDue:
+    """A schedule by which everything is due at one moment, and what changes its quiet hours an hour later."""
+
+    moment: datetime
+
+    def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime:
+        del subscription, taken, paused_until
+        return self.moment
+
+    def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
+        del subscription, taken
+        return due_at + timedelta(hours=1)
+
+
 def subscribe(store: Store, *wanted: Subscription, at: datetime = NOW) -> dict[str, int]:
     """Make these the subscriptions of the file, with their saved queries; return their ids by name."""
     names = {name for subscription in wanted for name in subscription.queries}
     with store.begin() as conn:
         sync_queries(conn, {name: (f"all:{name}", f"all:{name}", "") for name in names}, Origin.FILE, at)
-        sync_subscriptions(conn, wanted, Origin.FILE, at, lambda _: at + DAY)
+        sync_subscriptions(conn, wanted, Origin.FILE, at, AlwaysDue(at + DAY))
         for subscription in wanted:
             for destination in subscription.destinations:
                 if destination.kind is DestinationKind.MAIL:

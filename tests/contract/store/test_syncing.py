@@ -22,6 +22,7 @@ from tests.contract.store.made import (
     MORNING,
     NOW,
     SLACK,
+    AlwaysDue,
     make_paper,
     make_subscription,
     store_digest,
@@ -43,7 +44,7 @@ def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = Ori
     names = {name for subscription in wanted for name in subscription.queries}
     with store.begin() as conn:
         sync_queries(conn, {name: (name, name, "") for name in sorted(names)}, origin, at)
-        return syncing.sync_subscriptions(conn, wanted, origin, at, lambda _: at + DAY)
+        return syncing.sync_subscriptions(conn, wanted, origin, at, AlwaysDue(at + DAY))
 
 
 def load(store: Store, name: str = "team") -> DueSubscription:
@@ -217,7 +218,7 @@ def test_a_first_look_is_to_come_for_each_saved_query_once(store: Store) -> None
 
 def test_a_saved_query_that_there_is_not_is_named(store: Store) -> None:
     with pytest.raises(ConfigurationError, match="team asks for a saved query perf"), store.begin() as conn:
-        syncing.sync_subscriptions(conn, [make_subscription()], Origin.FILE, NOW, lambda _: MORNING)
+        syncing.sync_subscriptions(conn, [make_subscription()], Origin.FILE, NOW, AlwaysDue(MORNING))
 
 
 def test_a_name_that_people_took_for_themselves_is_not_taken_over(store: Store) -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.planning import latest_slot, next_due, resolve_local, slot_of
-from digest.subscriptions import Cadence
+from digest.planning import latest_slot, nearest_slot, next_slot, resolve_local
+from digest.planning.slots import find_taken, is_taken, take_slot
+from digest.subscriptions import Cadence, QuietHours
 
 BERLIN = "Europe/Berlin"
 ZONES = [
@@ -64,11 +65,13 @@ def test_a_date_that_does_not_exist_has_no_moment() -> None:
     ],
 )
 def test_the_next_due_time_follows_the_phrase(phrase: str, after: str, due: str) -> None:
-    assert next_due(Cadence.parse(phrase), utc(after)) == utc(due)
+    slot = next_slot(Cadence.parse(phrase), None, utc(after))
+    assert slot is not None
+    assert slot.due_at == utc(due)
 
 
 def test_at_once_is_made_due_by_matches_and_never_by_the_clock() -> None:
-    assert next_due(Cadence.parse("at once"), utc("2026-11-20T08:00")) is None
+    assert next_slot(Cadence.parse("at once"), None, utc("2026-11-20T08:00")) is None
 
 
 @pytest.mark.parametrize(
@@ -81,13 +84,97 @@ def test_at_once_is_made_due_by_matches_and_never_by_the_clock() -> None:
     ],
 )
 def test_a_slot_is_named_after_the_local_date_the_week_or_the_mailing(phrase: str, due: str, slot: str) -> None:
-    assert slot_of(Cadence.parse(phrase), utc(due)).name == slot
+    assert latest_slot(Cadence.parse(phrase), None, utc(due)).name == slot
 
 
 def test_after_downtime_one_slot_stands_for_all_that_were_missed() -> None:
     cadence = Cadence.parse("weekdays at 09:00 Europe/Berlin")
-    assert latest_slot(cadence, utc("2026-11-16T08:00"), utc("2026-11-20T07:00")).name == "2026-11-19"
-    assert latest_slot(cadence, utc("2026-11-16T08:00"), utc("2026-11-16T08:00")).name == "2026-11-16"
+    assert latest_slot(cadence, None, utc("2026-11-20T07:59")).name == "2026-11-19"
+    assert latest_slot(cadence, None, utc("2026-11-20T08:00")).name == "2026-11-20"
+    assert latest_slot(cadence, None, utc("2026-11-23T07:59")).name == "2026-11-20"
+
+
+@pytest.mark.parametrize(
+    ("phrase", "latest"),
+    [
+        ("daily at 09:00 Europe/Berlin", "2026-11-20T09:30"),
+        ("daily at 09:00 Europe/Berlin, at the latest 12:00", "2026-11-20T11:00"),
+        ("daily at 09:00 Europe/Berlin, at the latest 09:00", "2026-11-20T08:00"),
+        ("daily at 23:00 Europe/Berlin, at the latest 01:00", "2026-11-20T00:00"),
+    ],
+)
+def test_a_turn_waits_until_the_latest_moment_its_phrase_names(phrase: str, latest: str) -> None:
+    assert latest_slot(Cadence.parse(phrase), None, utc("2026-11-20T08:30")).latest_at == utc(latest)
+
+
+def test_the_latest_moment_is_one_of_the_wall_clock_also_when_clocks_change() -> None:
+    cadence = Cadence.parse("daily at 01:30 Europe/Berlin, at the latest 04:00")
+    assert latest_slot(cadence, None, utc("2026-03-29T01:00")).latest_at == utc("2026-03-29T02:00")
+    assert latest_slot(cadence, None, utc("2026-10-25T01:00")).latest_at == utc("2026-10-25T03:00")
+
+
+def test_a_turn_in_quiet_hours_is_due_when_they_end_under_its_own_name() -> None:
+    cadence, quiet = Cadence.parse("daily at 23:00 Europe/Berlin"), QuietHours.parse("22:00-07:00")
+    slot = next_slot(cadence, quiet, utc("2026-11-19T12:00"))
+    assert slot is not None
+    assert (slot.name, slot.due_at) == ("2026-11-19", utc("2026-11-20T06:00"))
+    assert latest_slot(cadence, quiet, utc("2026-11-20T05:59")).name == "2026-11-18"
+    assert latest_slot(cadence, quiet, utc("2026-11-20T06:00")).name == "2026-11-19"
+
+
+def test_a_mailing_in_quiet_hours_is_told_when_they_end() -> None:
+    cadence, quiet = Cadence.parse("on announcement"), QuietHours.parse("22:00-07:00 Europe/Berlin")
+    slot = next_slot(cadence, quiet, utc("2026-11-20T00:00"))
+    assert slot is not None
+    assert (slot.name, slot.due_at) == ("mailing:2026-11-19", utc("2026-11-20T06:00"))
+
+
+def test_a_name_once_taken_is_given_to_no_other_turn_of_its_kind() -> None:
+    evening = Cadence.parse("daily at 17:00 UTC")
+    slot = next_slot(evening, None, utc("2026-11-20T10:00"), taken="2026-11-20")
+    assert slot is not None
+    assert slot.name == "2026-11-21"
+    fridays = next_slot(Cadence.parse("fridays at 17:00 UTC"), None, utc("2026-11-17T10:00"), taken="2026-W47")
+    assert fridays is not None
+    assert fridays.name == "2026-W48"
+
+
+def test_the_last_name_of_each_kind_is_remembered() -> None:
+    taken = ""
+    for name in ("2026-11-19", "mailing:2026-11-18", "run:7", "2026-W47", "2026-11-20", "run:12"):
+        taken = take_slot(taken, name)
+    assert sorted(taken.split()) == ["2026-11-20", "2026-W47", "mailing:2026-11-18", "run:12"]
+    assert is_taken(taken, "2026-11-19")
+    assert is_taken(taken, "2026-W47")
+    assert not is_taken(taken, "mailing:2026-11-19")
+    assert not is_taken("", "2026-11-19")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "taken", "due"),
+    [
+        ("daily at 09:00 UTC", "mailing:2026-11-20 2026-11-19", "2026-11-19T09:00"),
+        ("fridays at 09:00 UTC", "2026-W47", "2026-11-20T09:00"),
+        ("on announcement", "mailing:2026-11-19", "2026-11-20T01:00"),
+        ("daily at 09:00 UTC", "2026-W47 run:3", ""),
+        ("at once", "run:3", ""),
+    ],
+)
+def test_the_turn_taken_last_is_found_again_by_its_name(phrase: str, taken: str, due: str) -> None:
+    slot = find_taken(Cadence.parse(phrase), None, taken)
+    assert slot == (None if not due else slot)
+    assert slot is None or slot.due_at == utc(due)
+
+
+def test_a_due_time_of_old_zone_data_stays_the_same_turn_whichever_way_it_moves() -> None:
+    cadence = Cadence.parse("daily at 09:00 Europe/Berlin")
+    for hours in (-3, -1, 1, 3):
+        slot = nearest_slot(cadence, None, utc("2026-11-20T08:00") + timedelta(hours=hours))
+        assert slot is not None
+        assert slot.name == "2026-11-20"
+    taken = nearest_slot(cadence, None, utc("2026-11-20T08:00"), taken="2026-11-20")
+    assert taken is not None
+    assert taken.name == "2026-11-21"
 
 
 @given(
@@ -99,10 +186,11 @@ def test_every_local_date_that_exists_gets_exactly_one_turn(zone: str, start: da
     cadence = Cadence.parse(f"daily at {at:%H:%M} {zone}")
     moment, slots = start.replace(tzinfo=UTC), []
     for _ in range(12):
-        due = next_due(cadence, moment)
-        assert due is not None
-        assert due > moment
-        slots.append(date.fromisoformat(slot_of(cadence, due).name))
-        moment = due
+        slot = next_slot(cadence, None, moment)
+        assert slot is not None
+        assert slot.due_at > moment
+        assert latest_slot(cadence, None, slot.due_at) == slot
+        slots.append(date.fromisoformat(slot.name))
+        moment = slot.due_at
     gaps = {later - earlier for earlier, later in pairwise(slots)}
     assert gaps <= {timedelta(days=1)}

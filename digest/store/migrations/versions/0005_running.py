@@ -22,6 +22,7 @@ _STUCK = text("state IN ('held', 'dead')")
 def upgrade() -> None:
     """Add what only this release writes; columns the one before knows nothing of have their defaults."""
     op.add_column("subscriptions", col.text("quiet_hours", server_default=""))
+    op.add_column("subscriptions", col.moment("file_paused_until", nullable=True))
     op.add_column("poll_runs", col.text("owner", server_default=""))
     op.add_column("installation", col.text("zone_data", server_default=""))
     op.add_column("installation", col.text("works_from", server_default="0005"))
@@ -75,4 +76,5 @@ def downgrade() -> None:
     for column in ("restored_at", "quarantined_at", "works_from", "zone_data"):
         op.drop_column("installation", column)
     op.drop_column("poll_runs", "owner")
+    op.drop_column("subscriptions", "file_paused_until")
     op.drop_column("subscriptions", "quiet_hours")

@@ -1,0 +1,200 @@
+"""What becomes of a turn that has come: it is told, passes quietly, waits for its mailing, or for the morning.
+
+Pure: the step that plans loads the facts, asks here, and writes down what it is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from digest.announcements import alarm_moment
+from digest.planning.quiet import leave_quiet
+from digest.planning.slots import (
+    Slot,
+    find_taken,
+    is_taken,
+    latest_slot,
+    nearest_slot,
+    next_slot,
+    take_slot,
+)
+from digest.subscriptions import CadenceKind, QuietDays
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.messages import Coverage
+    from digest.subscriptions import Subscription
+
+_INSTANT = timedelta(microseconds=1)
+
+
+class Outcome(StrEnum):
+    """What becomes of a turn.
+
+    `TELL` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its mailing is
+    complete, `REST` puts it off to the end of the quiet hours.
+    """
+
+    TELL = "tell"
+    PASS = "pass"  # noqa: S105 - a turn that passes, no password
+    WAIT = "wait"
+    REST = "rest"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What becomes of a turn, and what is kept of it.
+
+    Attributes:
+        outcome: see `Outcome`.
+        slot: the name of the digest that is made, "" for none.
+        next_due_at: when the subscription is due next (UTC); None where an event makes it due.
+        taken: see `digest.planning.slots`.
+    """
+
+    outcome: Outcome
+    slot: str
+    next_due_at: datetime | None
+    taken: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFacts:
+    """What is known of a turn that has come.
+
+    Attributes:
+        due_at: when the first turn that nobody took was due (UTC).
+        taken: the slots taken last; see `digest.planning.slots`.
+        now: the moment (UTC), not before `due_at`.
+        coverage: what was looked at on the subscription's behalf.
+        newest_run: the last match run with papers that wait for it; 0 where none wait.
+        patience: how long it may wait past its time for a mailing that is not complete; None for as long
+            as its cadence says.
+    """
+
+    due_at: datetime
+    taken: str
+    now: datetime
+    coverage: Coverage
+    newest_run: int
+    patience: timedelta | None = None
+
+
+def decide_turn(subscription: Subscription, facts: TurnFacts) -> Turn:
+    """Decide what becomes of the turn of a subscription that has come."""
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    may_go_at = leave_quiet(cadence, quiet, facts.now)
+    if may_go_at > facts.now:
+        return Turn(Outcome.REST, "", may_go_at, facts.taken)
+    if cadence.kind is CadenceKind.AT_ONCE:
+        return _tell_at_once(facts)
+    last = latest_slot(cadence, quiet, facts.now)
+    if is_taken(facts.taken, last.name):
+        return Turn(Outcome.PASS, "", _find_next(subscription, facts.now, facts.taken), facts.taken)
+    due_at = _find_wait(subscription, latest_slot(cadence, quiet, facts.due_at), last, facts)
+    if due_at is not None:
+        return Turn(Outcome.WAIT, "", due_at, facts.taken)
+    taken = take_slot(facts.taken, last.name)
+    following = _find_next(subscription, facts.now, taken)
+    if facts.newest_run or _speaks_on_quiet_days(subscription.quiet_days, facts.coverage):
+        return Turn(Outcome.TELL, last.name, following, taken)
+    return Turn(Outcome.PASS, "", following, taken)
+
+
+def _tell_at_once(facts: TurnFacts) -> Turn:
+    """Tell all that waits. Without turns none is quiet, and a first look may have told all there was."""
+    if not facts.newest_run:
+        return Turn(Outcome.PASS, "", None, facts.taken)
+    slot = f"run:{facts.newest_run}"
+    return Turn(Outcome.TELL, slot, None, take_slot(facts.taken, slot))
+
+
+def next_due(
+    subscription: Subscription, now: datetime, taken: str = "", paused_until: datetime | None = None
+) -> datetime | None:
+    """Return when a subscription is due next, once its pauses are over; None where only an event makes it due.
+
+    Args:
+        subscription: as configured; a pause that the operator's file names counts.
+        now: the moment (UTC).
+        taken: the slots it took last.
+        paused_until: the end of another pause (UTC); None for none.
+    """
+    begin = max(filter(None, (subscription.paused_until, paused_until)), default=now)
+    return first_due(subscription, begin, taken) if begin > now else _find_next(subscription, now, taken)
+
+
+def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> datetime:
+    """Return the first turn of a subscription from a moment on; `at once` tells at that moment what waits."""
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    return _find_next(subscription, begin - _INSTANT, taken) or leave_quiet(cadence, quiet, begin)
+
+
+def realign_due(subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
+    """Return when a stored turn is due by the quiet hours and the zone's data as they are now.
+
+    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due.
+
+    Args:
+        subscription: as configured now.
+        due_at: when its next turn was said to be due (UTC).
+        now: the moment (UTC).
+        taken: the slots it took last.
+    """
+    if due_at <= now:
+        return due_at
+    slot = nearest_slot(subscription.cadence, subscription.quiet_hours, due_at, taken)
+    return due_at if slot is None else slot.due_at
+
+
+def covered_since(subscription: Subscription, taken: str) -> datetime | None:
+    """Return the moment up to which turns that were taken stand for what was announced (UTC); None without any."""
+    last = find_taken(subscription.cadence, subscription.quiet_hours, taken)
+    return None if last is None else last.latest_at
+
+
+def _find_next(subscription: Subscription, after: datetime, taken: str) -> datetime | None:
+    slot = next_slot(subscription.cadence, subscription.quiet_hours, after, taken)
+    return None if slot is None else slot.due_at
+
+
+def _find_wait(subscription: Subscription, first: Slot, last: Slot, facts: TurnFacts) -> datetime | None:
+    """Return when a turn that waits for the rest of the mailing is due meanwhile; None where it does not wait.
+
+    Turns that were missed wait together for the last one's mailing, while there is nothing yet to be told;
+    but somebody who wants to hear even of failures is told, so that no run of misfortunes keeps that back.
+    """
+    if _is_waiting(subscription.cadence.kind, first, facts):
+        return facts.due_at
+    speaks = subscription.quiet_days is QuietDays.HEARTBEAT
+    if first == last or facts.newest_run or speaks or not _is_waiting(subscription.cadence.kind, last, facts):
+        return None
+    return last.due_at
+
+
+def _is_waiting(kind: CadenceKind, slot: Slot, facts: TurnFacts) -> bool:
+    """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end.
+
+    A digest `on announcement` waits for its mailing as long as that takes, but papers that have come are
+    not kept back for those that may be missing: in the morning they go out, with a line that says so.
+    """
+    coverage = facts.coverage
+    if coverage.is_complete if facts.newest_run else coverage.is_settled:
+        return False
+    if kind is CadenceKind.CLOCK:
+        patience = facts.patience
+        latest_at = slot.latest_at if patience is None else min(slot.latest_at, slot.due_at + patience)
+        return facts.now < latest_at
+    if not facts.newest_run or coverage.mailing is None:
+        return True
+    return facts.now < alarm_moment(coverage.mailing)
+
+
+def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:
+    if quiet_days is QuietDays.HEARTBEAT:
+        return True
+    return quiet_days is QuietDays.NOTE and coverage.is_settled
