@@ -29,6 +29,10 @@ _COMMANDS = {
     "feed": ("digest.cli.feed", "Feeds: list, secret addresses, rotate."),
     "export-refs": ("digest.cli.exporting", "Write papers as BibTeX or RIS, for a reference manager."),
     "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, drop."),
+    "backup": ("digest.cli.backup", "Copy the database while it works, and prove the copy."),
+    "restore": ("digest.cli.restore", "Put a backup in place; it sends nothing until you say how to go on."),
+    "resume": ("digest.cli.resume", "Let a restored database plan and send again."),
+    "db": ("digest.cli.db", "The database: check it, move it to PostgreSQL or back."),
     "migrate": ("digest.cli.migrate", "Bring the database up to this release."),
     "completion": ("digest.cli.completion", "Print the shell completion script."),
 }

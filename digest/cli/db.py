@@ -24,7 +24,8 @@ def command() -> None:
 def check(ctx: click.Context, *, as_json: bool) -> None:
     """Look all through the database: is it whole and sound?
 
-    Every invariant is asked, and SQLite looks through its own file and references. Changes nothing and works beside a running `digest serve`. Exit code 1 where anything is wrong.
+    Every invariant is asked, and SQLite looks through its own file and references. Changes nothing, and works
+    beside a running `digest serve`. Exit code 1 where anything is wrong.
     """
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.store.invariants import INVARIANTS, count_rows, find_violations  # noqa: PLC0415 - the same
@@ -57,12 +58,12 @@ def _tell(violations: list[Violation], asked: int, rows: int) -> None:
 @json_option
 @click.pass_context
 def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
-    """Move everything to another, empty database: from SQLite to PostgreSQL, back, or elsewhere.
+    """Move everything to another, empty database.
 
-    Stop every Digest that works on either first. All rows go over in one transaction, are counted, and every
-    invariant is asked on both sides; where anything is wrong nothing has changed. Afterwards the old database
-    works no more and says where everything is; links in mails sent before go on working. Then write the
-    new URL under [store] in digest.toml.
+    From SQLite to PostgreSQL, back, or elsewhere. Stop every Digest that works on either first. All rows go
+    over in one transaction, are counted, and every invariant is asked on both sides; where anything is wrong
+    nothing has changed. Afterwards the old database works no more and says where everything is; links in
+    mails sent before go on working. Then write the new URL under [store] in digest.toml.
     """
     from digest.cli.progress import Progress  # noqa: PLC0415 - the same
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the same

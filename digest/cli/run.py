@@ -8,7 +8,7 @@ import click
 
 from digest.cli.opening import opened
 from digest.cli.telling import Lines, json_option, print_json
-from digest.errors import AnotherWorker, OutsideError
+from digest.errors import AnotherWorker, OutsideError, StoreError
 
 if TYPE_CHECKING:
     from digest.pipeline import PassReport
@@ -43,6 +43,8 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
         print_json(_as_json(report))
     else:
         _tell(report)
+    if report.held_back:
+        raise StoreError(report.held_back, hint="digest restore --status shows what waits and what to do.")
     if report.is_troubled:
         raise OutsideError(
             "; ".join(report.troubles),
@@ -165,4 +167,5 @@ def _as_json(report: PassReport) -> dict[str, Any]:
         },
         "feeds": {"written": report.feeds.written, "failures": report.feeds.failures},
         "waiting": report.waiting,
+        "held_back": report.held_back,
     }

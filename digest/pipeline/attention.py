@@ -15,7 +15,7 @@ from digest.planning.searches import is_asked_together
 from digest.store import cursors as cursor_store
 from digest.store import deliveries as outbox_store
 from digest.store import mailings as mailing_store
-from digest.store import overview
+from digest.store import overview, provenance
 from digest.store import queries as query_store
 from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
@@ -78,6 +78,10 @@ def find_troubles(
         breaker: whether arXiv asked us to stay away.
         has_worker: a process is at work all the time.
     """
+    if provenance.is_in_quarantine(conn):
+        yield Trouble(
+            "this database was restored from a copy: nothing is planned or sent", "digest restore --status"
+        )
     yield from _find_stuck(conn)
     yield from _find_waiting(outbox, now, LONGEST_WAIT if has_worker else _CRON_PAUSE)
     yield from _find_unreadable(conn)

@@ -18,6 +18,7 @@ from digest.pipeline.looking_back import look_back
 from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.planning_step import PlanReport, plan
 from digest.pipeline.polling import poll
+from digest.pipeline.resuming import load_quarantine, recognise_copy
 from digest.pipeline.roster import RosterReport, sync_roster
 from digest.pipeline.settling import settling_times
 from digest.pipeline.witnessing import witness
@@ -40,7 +41,7 @@ class PassReport:
     """What one pass did, verb by verb.
 
     `waiting` counts messages that wait for their next try; `late` says that a mailing has not come out
-    by the morning, "" where all is well.
+    by the morning, "" where all is well; `held_back` that nothing is sent since this is a restored copy.
     """
 
     roster: RosterReport
@@ -51,6 +52,7 @@ class PassReport:
     feeds: FeedReport
     waiting: int = 0
     late: str = ""
+    held_back: str = ""
 
     @property
     def is_troubled(self) -> bool:
@@ -104,7 +106,9 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         with site.store.read() as conn:
             waiting = overview.load_outbox(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
             late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
-    return PassReport(roster, polled, matched, planned, delivered, feeds, waiting, late)
+            quarantine = load_quarantine(conn, site.store, site.config.arxiv.source)
+    held_back = quarantine.describe() if quarantine else ""
+    return PassReport(roster, polled, matched, planned, delivered, feeds, waiting, late, held_back)
 
 
 def recover(site: Site) -> None:
@@ -115,3 +119,4 @@ def recover(site: Site) -> None:
             waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}
             outbox.adopt_orphans(conn, site.clock.now(), settle=waits)
             adopt_gate(conn, site.clock)
+    recognise_copy(site.store, site.clock.now())

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, insert, select, text
 
-from digest.errors import StoreError
+from digest.errors import AnotherWorker, StoreError
 from digest.store.invariants import count_rows, find_violations, numbered_tables
 from digest.store.postgresql import be_patient
 from digest.store.schema import gate, installation, marks, metadata
+from digest.store.workers import list_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -117,11 +118,19 @@ def hold_still(conn: Connection, store: Store) -> None:
     On SQLite a transaction that writes is alone anyway.
 
     Raises:
+        AnotherWorker: a process works on it.
         StoreError: a message is on its way.
     """
     if store.dialect == "postgresql":
         names = ", ".join(table.name for table in metadata.sorted_tables)
         conn.execute(text(f"LOCK TABLE {names} IN SHARE MODE"))
+        living = [worker for worker in list_workers(conn) if not worker.is_gone]
+        if living:
+            names = ", ".join(f"process {worker.pid} on {worker.host}" for worker in living)
+            raise AnotherWorker(
+                f"{store.url_masked} is worked on: {names}",
+                hint="Stop every `digest serve` that works on it; one that died is forgotten after a minute.",
+            )
         alive = "lease_until > extract(epoch FROM clock_timestamp())"
         working = text(f"SELECT count(*) FROM deliveries WHERE state IN ('claimed', 'sending') AND {alive}")
         busy = conn.execute(working).scalar_one()

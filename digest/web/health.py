@@ -12,7 +12,7 @@ from digest.errors import StoreError
 from digest.messages import DeliveryState
 from digest.scheduling import TICK
 from digest.store import cursors as cursor_store
-from digest.store import overview
+from digest.store import overview, provenance
 from digest.store import queries as query_store
 from digest.telemetry import Health, HealthFacts, assess_health
 from digest.web.shell import shell_of
@@ -91,6 +91,7 @@ def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) ->
         breaker_until=now + timedelta(seconds=breaker.seconds) if breaker.seconds else None,
         dead=outbox.counts.get(DeliveryState.DEAD, 0),
         held=outbox.counts.get(DeliveryState.HELD, 0),
+        is_copy=provenance.is_in_quarantine(conn),
     )
 
 

@@ -1,0 +1,223 @@
+"""A database that is a copy: noticed when a worker starts, held back whole, and released by the operator's word.
+
+What the lost database sent after the copy was taken, the copy does not know; what was announced meanwhile it
+finds anew and takes for news. So no digest is planned from it and nothing sent, old or new, until somebody
+says up to when the lost one had sent: what was due by then is let go, all the rest is told once.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from digest.errors import UsageError
+from digest.messages import Occasion
+from digest.pipeline.attention import polled_keys
+from digest.planning.restored import find_announced, was_due_by
+from digest.store import cursors as cursor_store
+from digest.store import matches as match_store
+from digest.store import papers as paper_store
+from digest.store import provenance, stamps
+from digest.store import subscriptions as subscription_store
+from digest.store.dialect import in_chunks
+from digest.store.schema import papers
+from digest.subscriptions import SubscriptionState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.comparing import StoredChange
+    from digest.planning import DueSubscription
+    from digest.store import Store
+    from digest.store.matches import MatchRow
+
+_log = logging.getLogger("digest.restore")
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """What is held back, and what is known of why.
+
+    Attributes:
+        taken_at: when the copy was taken, or found to be one (UTC).
+        restored_at: when a worker found it (UTC); None where none has started yet.
+        lost_at: when the database before it began to send its last message, as far as known (UTC).
+        deliveries: how many wait.
+        papers: how many papers of active subscriptions wait to be planned, each counted for each of them.
+        subscriptions: how many these are.
+        has_looked: arXiv has been looked at completely since it was found, and all that came is matched.
+    """
+
+    taken_at: datetime
+    restored_at: datetime | None
+    lost_at: datetime | None
+    deliveries: int
+    papers: int
+    subscriptions: int
+    has_looked: bool
+
+    def describe(self) -> str:
+        """Say in a sentence that nothing is sent, and why."""
+        return "this database was restored from a copy: nothing is planned or sent until you say how to go on"
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What the end of a quarantine did.
+
+    Attributes:
+        released: deliveries that are sent now.
+        dropped: deliveries taken as sent.
+        told: papers taken as told, each counted for each subscription.
+    """
+
+    released: int
+    dropped: int
+    told: int
+
+
+def recognise_copy(store: Store, now: datetime) -> bool:
+    """Find out whether a database is an older copy of itself, and hold everything if so; for a worker's start.
+
+    On PostgreSQL nothing tells a copy but the mark that `digest backup` leaves in it: see `mark_restored`.
+
+    Returns:
+        Whether it is in quarantine, from now on or from before.
+    """
+    with store.read() as conn:
+        known = provenance.load_provenance(conn)
+        why = "it was restored from a backup" if known.is_unmet else stamps.find_copy(conn, store)
+    if why:
+        held = _enter(store, now)
+        _log.warning("nothing is sent, %d deliveries are held: %s", held, why)
+        return True
+    stamps.begin_counting(store)
+    return known.quarantined_at is not None
+
+
+def mark_restored(store: Store, now: datetime) -> int:
+    """Hold everything, since the operator says that the database was restored; return how many deliveries."""
+    return _enter(store, now)
+
+
+def load_quarantine(conn: Connection, store: Store, source: str) -> Quarantine | None:
+    """Return what is held back, None where nothing is.
+
+    Args:
+        conn: a reading transaction.
+        store: its database.
+        source: `harvest` or `query`.
+    """
+    known = provenance.load_provenance(conn)
+    if known.quarantined_at is None:
+        return None
+    waiting = [(due, _load_waiting(conn, due)) for due in _load_active(conn)]
+    stamp = stamps.load_stamp(store)
+    return Quarantine(
+        taken_at=known.quarantined_at,
+        restored_at=known.restored_at,
+        lost_at=stamp.lost_at if stamp and known.restored_at else stamp.sent_at if stamp else None,
+        deliveries=provenance.count_held_back(conn),
+        papers=sum(row.papers for _, rows in waiting for row in rows),
+        subscriptions=sum(bool(rows) for _, rows in waiting),
+        has_looked=_has_looked(conn, source, known.restored_at),
+    )
+
+
+def resume(conn: Connection, source: str, now: datetime, *, since: datetime | None = None) -> Resumed:
+    """End the quarantine, in one transaction.
+
+    Args:
+        conn: a writing transaction.
+        source: `harvest` or `query`.
+        now: the moment (UTC).
+        since: what was due by then (UTC) was sent by the database before and is let go; None releases all.
+
+    Raises:
+        UsageError: there is no quarantine, or `since` lies ahead, or nobody knows yet what was announced.
+    """
+    known = provenance.load_provenance(conn)
+    if known.quarantined_at is None:
+        raise UsageError(
+            "nothing is held back: there is nothing to resume", hint="`digest status` shows how it is."
+        )
+    if since is None:
+        return Resumed(provenance.release(conn), 0, 0)
+    if since > now:
+        raise UsageError(
+            "the moment given lies ahead", hint="Name the last moment at which all was sent, or an earlier."
+        )
+    if not _has_looked(conn, source, known.restored_at):
+        raise UsageError(
+            "arXiv has not been looked at since the restore, so it is not known yet what was due by then",
+            hint="Call `digest run --now` first, or let `digest serve` look: neither sends anything now.",
+        )
+    told = sum(_let_go(conn, due, since) for due in _load_active(conn))
+    dropped = provenance.take_as_sent(conn, since, now)
+    return Resumed(provenance.release(conn), dropped, told)
+
+
+def _enter(store: Store, now: datetime) -> int:
+    generation = secrets.token_hex(8)
+    with store.begin() as conn:
+        held = provenance.enter_quarantine(conn, generation, now)
+    before = stamps.load_stamp(store)
+    with store.read() as conn:
+        sendings = stamps.load_sendings(conn)
+    lost_at = (before.sent_at or before.lost_at) if before else None
+    stamps.write_stamp(store, stamps.Stamp(generation, sendings or 0, None, lost_at))
+    stamps.begin_counting(store)
+    return held
+
+
+def _load_active(conn: Connection) -> list[DueSubscription]:
+    live = subscription_store.load_subscriptions(conn)
+    return [due for due in live if due.state == SubscriptionState.ACTIVE and due.subscription.has_digests]
+
+
+def _load_waiting(conn: Connection, due: DueSubscription) -> list[MatchRow]:
+    return match_store.pending_matches(conn, due.id, due.plan_after)
+
+
+def _has_looked(conn: Connection, source: str, since: datetime | None) -> bool:
+    looks = [cursor_store.load_cursor(conn, source, key).last_complete_at for key in polled_keys(conn, source)]
+    is_matched = match_store.matched_mark(conn) == match_store.stored_mark(conn)
+    return since is not None and is_matched and all(look is not None and look >= since for look in looks)
+
+
+def _let_go(conn: Connection, due: DueSubscription, since: datetime) -> int:
+    """Let go of what one subscription was told by a moment; return how many changes that are."""
+    rows = _load_waiting(conn, due)
+    changes = paper_store.load_changes(conn, sorted({id_ for row in rows for id_ in row.changes}))
+    days = _load_days(conn, {change.paper_key for change in changes.values()})
+    told: set[int] = set()
+    for row in rows:
+        is_first_look = row.occasion == Occasion.FIRST_LOOK
+        told |= {
+            id_
+            for id_ in row.changes
+            if was_due_by(due.subscription, _announced(changes[id_], days), since, is_first_look=is_first_look)
+        }
+    if told:
+        match_store.let_go(conn, due.id, told, rows)
+    return len(told)
+
+
+def _announced(change: StoredChange, days: dict[int, tuple[date | None, date | None]]) -> datetime:
+    return find_announced(change, *days[change.paper_key])
+
+
+def _load_days(conn: Connection, keys: Collection[int]) -> dict[int, tuple[date | None, date | None]]:
+    """Return the mailing and the datestamp of papers, by key."""
+    days: dict[int, tuple[date | None, date | None]] = {}
+    for chunk in in_chunks(sorted(keys)):
+        found = select(papers.c.id, papers.c.mailing, papers.c.datestamp).where(papers.c.id.in_(chunk))
+        days.update({row.id: (row.mailing, row.datestamp) for row in conn.execute(found)})
+    return days

@@ -1,0 +1,46 @@
+"""What a database that was lost has told already, as far as it can be known from when it was due."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+from digest.announcements import Kind, earliest_mailing, mailing_moment
+from digest.planning.quiet import leave_quiet
+from digest.planning.slots import next_slot
+from digest.subscriptions import CadenceKind
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from digest.comparing import StoredChange
+    from digest.subscriptions import Subscription
+
+
+def find_announced(change: StoredChange, mailing: date | None, datestamp: date | None) -> datetime:
+    """Return when arXiv announced a change (UTC), as near as can be told; when in doubt, later.
+
+    Args:
+        change: what was found, perhaps long after.
+        mailing: Eastern date of the mailing that brought the paper; None where it is not known.
+        datestamp: the day arXiv last changed the paper's record; None where it is not known.
+    """
+    if change.kind is Kind.NEW and mailing is not None:
+        return min(mailing_moment(mailing), change.found_at)
+    if datestamp is None and change.kind is not Kind.REPLACEMENT:
+        return change.found_at
+    submitted = mailing_moment(earliest_mailing(change.paper.updated))
+    stamped = datetime.combine(datestamp, time.min, tzinfo=UTC) if datestamp else submitted
+    return min(max(submitted, stamped), change.found_at)
+
+
+def was_due_by(
+    subscription: Subscription, announced: datetime, moment: datetime, *, is_first_look: bool = False
+) -> bool:
+    """Whether something announced then was to be told by a moment: at the first turn after it was announced."""
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    if is_first_look or cadence.kind is CadenceKind.AT_ONCE:
+        return leave_quiet(cadence, quiet, announced) <= moment
+    own_mailing = timedelta(seconds=cadence.kind is CadenceKind.ANNOUNCEMENT)
+    turn = next_slot(cadence, quiet, announced - own_mailing)
+    return turn is not None and turn.due_at <= moment
