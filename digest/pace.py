@@ -6,6 +6,7 @@ all machines of an operator together (https://info.arxiv.org/help/api/tou.html).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -31,9 +32,16 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Leave to make exactly one request. `token` fences everything stored because of it."""
+    """Leave to make exactly one request.
+
+    Attributes:
+        token: fences everything stored because of it.
+        good_until: the moment, by `digest.clock.monotonic`, from which on the request must not be begun any
+            more: it could outlive the lease.
+    """
 
     token: int
+    good_until: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ class Link:
         self.port: int = self._listener.getsockname()[1]
         self._pairs: dict[socket.socket, socket.socket] = {}
         self._selector = selectors.DefaultSelector()
-        self._swallows = self._cuts = self._is_over = False
+        self._far: set[socket.socket] = set()
+        self._swallows = self._mutes = self._cuts = self._is_over = False
         self._bell, self._rope = socket.socketpair()
         self._thread = threading.Thread(target=self._live, name="link", daemon=True)
 
@@ -49,13 +50,18 @@ class Link:
         self._swallows = True
         self._rope.send(b"!")
 
+    def mute(self) -> None:
+        """Pass on what is sent, and swallow every answer."""
+        self._mutes = True
+        self._rope.send(b"!")
+
     def mend(self, *, cut: bool) -> None:
         """Pass on again.
 
         Args:
             cut: what was open meanwhile is broken; else what was held back arrives late.
         """
-        self._swallows = False
+        self._swallows = self._mutes = False
         self._cuts = self._cuts or cut
         self._rope.send(b"!")
 
@@ -87,6 +93,7 @@ class Link:
             for one in list(self._pairs):
                 self._part(one)
         wanted = {self._bell} if self._swallows else {self._bell, self._listener, *self._pairs}
+        wanted -= self._far if self._mutes else set()
         watched = {key.fileobj for key in self._selector.get_map().values()}
         for gone in watched - wanted:
             self._selector.unregister(gone)
@@ -102,8 +109,9 @@ class Link:
             near.close()
             far.close()
             return
-        for one, other in ((near, far), (far, near)):
-            self._pairs[one] = other
+        self._pairs |= {near: far, far: near}
+        self._far.add(far)
+        for one in (near,) if self._mutes else (near, far):
             self._selector.register(one, selectors.EVENT_READ)
 
     def _pass_on(self, one: socket.socket) -> None:
@@ -122,6 +130,7 @@ class Link:
             return
         del self._pairs[other]
         for end in (one, other):
+            self._far.discard(end)
             with contextlib.suppress(KeyError):  # it is not watched while the link swallows
                 self._selector.unregister(end)
             end.close()

@@ -6,6 +6,7 @@ request, each retry among them, the gate is asked; afterwards it is told, whatev
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from urllib.parse import parse_qs, quote, unquote, urlencode
@@ -14,7 +15,7 @@ import httpx
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import TRY_AGAIN
-from digest.arxiv.exchange import Asked, Line
+from digest.arxiv.exchange import Asked, Line, TooLate
 from digest.arxiv.oai import OaiPage, parse_oai
 from digest.arxiv.rss import Listing, parse_rss
 from digest.arxiv.trials import RequestLog, Trial
@@ -44,6 +45,9 @@ __all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "Req
 
 RETRIES: Final = 2
 """So many more times a request is made after a failure that may pass."""
+
+_GRANTS: Final = 3
+"""Grants in a row that may lapse before the request is begun."""
 
 WALL: Final = 10_000
 """Results of one search that arXiv gives out, by paging, at most."""
@@ -128,6 +132,11 @@ class ArxivClient:
         self._line = Line(user_agent, deadline=deadline)
         self.requests = 0
         """How many requests were made so far, retries among them."""
+
+    @property
+    def late_requests(self) -> int:
+        """How many requests left after their grant had lapsed; see `digest.arxiv.exchange.Line`."""
+        return self._line.late
 
     def close(self) -> None:
         """Hang up."""
@@ -262,16 +271,35 @@ class ArxivClient:
         read: Callable[[bytes], PageT],
         check: Callable[[Fetched[PageT]], None] | None,
     ) -> Fetched[PageT]:
-        grant = self._gate.acquire()
-        self.requests += 1
+        for _ in range(_GRANTS):
+            with contextlib.suppress(TooLate):
+                return self._ask_once(asked, read, check, self._gate.acquire())
+        error = ArxivUnreachable(
+            f"no request could be begun in time, {_GRANTS} times in a row",
+            hint="This machine is paused or too busy, half a minute at a time; the next poll tries again.",
+        )
+        _name_request(error, asked)
+        raise error
+
+    def _ask_once(
+        self,
+        asked: Asked,
+        read: Callable[[bytes], PageT],
+        check: Callable[[Fetched[PageT]], None] | None,
+        grant: Grant,
+    ) -> Fetched[PageT]:
         trial = Trial(asked, self._clock.now(), monotonic())
+        was_made = True
         try:
-            answer = self._line.ask(asked)
+            answer = self._line.ask(asked, not_after=grant.good_until)
             trial.note(answer)
             judge_status(answer, read, self._clock.now())
             fetched = Fetched(read(answer.body), answer.body, asked.url, self._clock.now(), grant)
             if check is not None:
                 check(fetched)
+        except TooLate:
+            was_made = False
+            raise
         except ArxivError as error:
             _name_request(error, asked)
             trial.end(gate_outcome(error), error.message)
@@ -283,8 +311,9 @@ class ArxivClient:
             trial.end(gate_outcome(None), "")
             return fetched
         finally:
+            self.requests += was_made
             self._gate.release(grant, trial.outcome)
-            if self._on_request is not None:
+            if was_made and self._on_request is not None:
                 self._on_request(trial.log())
 
 

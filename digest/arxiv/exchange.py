@@ -7,6 +7,8 @@ bytes of a body once unpacked, and the seconds the whole of it may take, however
 from __future__ import annotations
 
 import contextlib
+import logging
+import math
 import re
 import socket
 import threading
@@ -18,13 +20,15 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx
 
 from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN
-from digest.clock import LOOPBACK_HOSTS
+from digest.clock import LOOPBACK_HOSTS, monotonic
 from digest.errors import ArxivHostile, ArxivTruncated, ArxivUnreachable, ArxivUnreadable
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterator, Mapping
     from types import TracebackType
+
+_log = logging.getLogger("digest.arxiv")
 
 CONNECT_SECONDS = 10.0
 _POOL_SECONDS = 5.0
@@ -64,6 +68,10 @@ class Answer:
     body: bytes
 
 
+class TooLate(Exception):
+    """A request was not made, since the moment until which it might be begun has passed."""
+
+
 class Line:
     """The one connection to arXiv.
 
@@ -71,6 +79,10 @@ class Line:
         user_agent: says who asks and how to reach them.
         deadline: seconds an exchange may take in all.
         body_limit: bytes a body may have, unpacked.
+
+    Attributes:
+        late: requests that were begun in time and had left too late all the same: this process was paused
+            between a look at the clock and its next line.
     """
 
     def __init__(self, user_agent: str, *, deadline: float, body_limit: int = BODY_LIMIT) -> None:
@@ -90,20 +102,28 @@ class Line:
             verify=_load_authorities(),
         )
         self._socket: socket.socket | None = None
+        self._not_after = math.inf
+        self.late = 0
 
     def close(self) -> None:
         """Hang up."""
         self._client.close()
 
-    def ask(self, asked: Asked) -> Answer:
+    def ask(self, asked: Asked, *, not_after: float = math.inf) -> Answer:
         """Make one exchange.
 
+        Args:
+            asked: what is asked.
+            not_after: the moment, by `monotonic`, after which not a byte of the request may leave.
+
         Raises:
+            TooLate: that moment has passed; nothing was sent.
             ArxivUnreachable: no connection, no answer in time, or the connection broke.
             ArxivTruncated: the packed body breaks off.
             ArxivHostile: the body is too large.
             ArxivUnreadable: the body is packed in a way nobody asked for.
         """
+        self._not_after = not_after
         with _Watch(self, self._deadline) as watch:
             try:
                 answer = self._exchange(asked)
@@ -130,16 +150,22 @@ class Line:
             content=asked.form,
             headers=form,
             timeout=timeout,
-            extensions={"trace": self._note_socket},
+            extensions={"trace": self._watch_steps},
         ) as response:
             pieces = response.iter_raw()
             body = _gather(_unpack(pieces, response.headers.get("content-encoding", "")), self._body_limit)
             return Answer(response.status_code, dict(response.headers), body)
 
-    def _note_socket(self, event: str, info: Mapping[str, Any]) -> None:
-        # httpcore's trace hook is where a socket shows before its first answer has come.
+    def _watch_steps(self, event: str, info: Mapping[str, Any]) -> None:
+        # httpcore's trace hook is where a socket shows before its first answer has come, and the last place
+        # before a request is written: it may have taken long until here, or this process was paused.
         if event in {"connection.connect_tcp.complete", "connection.start_tls.complete"}:
             self._socket = info["return_value"].get_extra_info("socket")
+        elif event == "http11.send_request_headers.started" and monotonic() > self._not_after:
+            raise TooLate
+        elif event == "http11.send_request_headers.complete" and monotonic() > self._not_after:
+            self.late += 1
+            _log.warning("a request to arXiv left late: this process was paused at the worst moment")
 
 
 class _Watch:

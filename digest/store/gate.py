@@ -8,6 +8,8 @@ so that no process's clock matters; under a simulated clock it is that clock's.
 
 from __future__ import annotations
 
+import logging
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from sqlalchemy import Double, case, literal, or_, select, update
 
 from digest.clock import monotonic
 from digest.errors import ArxivThrottled, StoreBusy, StoreError
-from digest.pace import LEASE, SPACING, Grant, Outcome
+from digest.pace import LEASE, REQUEST_DEADLINE, SPACING, Grant, Outcome
 from digest.store import engine
 from digest.store.dialect import database_clock, insert, later
 from digest.store.schema import gate, metadata
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from digest.clock import Clock
     from digest.pace import GateOutcome
     from digest.store.engine import Store
+
+_log = logging.getLogger("digest.gate")
 
 NAME = "arxiv"
 """The row's name: all of arXiv's interfaces share one pace."""
@@ -75,6 +79,7 @@ class Gate:
         holder: this process's name, shown to those who wait.
         spacing: seconds from the end of one request to the start of the next.
         lease: seconds a grant holds the gate unless it is released.
+        deadline: seconds a request may take; one begun so late that it could outlive the lease is not made.
         patience: seconds to wait for a turn before giving up.
         jitter: spreads the breaker's back-off: seconds to seconds.
     """
@@ -87,12 +92,17 @@ class Gate:
         *,
         spacing: float = SPACING,
         lease: float = LEASE,
+        deadline: float = REQUEST_DEADLINE,
         patience: float = 600.0,
         jitter: Callable[[float], float] = lambda seconds: seconds,
     ) -> None:
         self._store, self._clock, self._holder = store, clock, holder
         self._spacing = spacing + (SIMULATED_MARGIN if clock.is_simulated else 0.0)
         self._lease, self._patience, self._jitter = lease, patience, jitter
+        self._usable = math.inf if clock.is_simulated else lease - deadline - BUDGET
+        self._ended_at = -math.inf
+        self._owed: list[tuple[Grant, GateOutcome]] = []
+        self._is_in_doubt = False
 
     def acquire(self) -> Grant:
         """Wait until one request may be made.
@@ -100,9 +110,12 @@ class Gate:
         Raises:
             ArxivThrottled: the circuit breaker stays open for longer than the patience.
             StoreBusy: other processes kept the gate for longer than that, or this one is to stop.
+            StoreError: the database does not answer: without it nobody may ask.
         """
         waited = 0.0
         while True:
+            self._settle()
+            self._keep_own_spacing()
             grant = self._try_acquire()
             if grant is not None:
                 return grant
@@ -114,8 +127,17 @@ class Gate:
         """Tell the gate that the request of this grant has ended; spacing counts from now.
 
         A grant that was lost meanwhile frees nothing, but still moves the next request on and opens the
-        breaker: both only ever ask for more patience.
+        breaker: both only ever ask for more patience. Where the database does not answer it is told before
+        the next request; meanwhile the lease keeps everybody away.
         """
+        self._ended_at = monotonic()
+        try:
+            self._write_release(grant, outcome)
+        except StoreError as error:
+            self._owed.append((grant, outcome))
+            _log.warning("the end of a request to arXiv is noted later: %s", error.message)
+
+    def _write_release(self, grant: Grant, outcome: GateOutcome) -> None:
         with self._store.begin() as conn:
             now = _now(self._clock)
             is_mine = gate.c.token == grant.token
@@ -133,7 +155,33 @@ class Gate:
                 values["breaker_reason"] = str(outcome.outcome)
             conn.execute(update(gate).where(gate.c.name == NAME).values(values))
 
+    def _settle(self) -> None:
+        """Make good what the database was not told, or did without our hearing of it, when it was away last."""
+        while self._owed:
+            self._write_release(*self._owed[0])
+            del self._owed[0]
+        if self._is_in_doubt:
+            with self._store.begin() as conn:
+                now = _now(self._clock)
+                mine = update(gate).where(
+                    gate.c.name == NAME, gate.c.holder == self._holder, gate.c.lease_until > now
+                )
+                conn.execute(mine.values(lease_until=now, next_at=later(gate.c.next_at, now + self._spacing)))
+            self._is_in_doubt = False
+
+    def _keep_own_spacing(self) -> None:
+        """Wait the spacing since our own last request also by a clock that nobody puts right or replaces."""
+        left = self._ended_at + self._spacing - monotonic()
+        if left > 0 and not self._clock.is_simulated:
+            self._sleep(left)
+
     def _try_acquire(self) -> Grant | None:
+        self._is_in_doubt = True
+        grant = self._ask_for_grant()
+        self._is_in_doubt = False
+        return grant
+
+    def _ask_for_grant(self) -> Grant | None:
         with self._store.begin() as conn:
             now = _now(self._clock)
             take = (
@@ -156,7 +204,7 @@ class Gate:
         if token is None:
             return None
         if monotonic() - asked <= BUDGET:
-            return Grant(token)
+            return Grant(token, asked + self._usable)
         self._give_back(token)
         return None
 
