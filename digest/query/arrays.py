@@ -20,6 +20,14 @@ _Number = TypeVar("_Number", bound=np.integer)
 _BEHIND_ALL = "\U0010ffff"
 """No word holds it, so it stands behind whatever a beginning may go on with."""
 
+_SPREADING = np.uint64(0x9E37_79B9_7F4A_7C15)
+"""Numbers multiplied by it differ in their upper bits (Knuth, The Art of Computer Programming 3, section 6.4)."""
+
+_WORD = 64
+_SLOTS = 8
+"""Slots for each pair that is known: to look into one is quicker than a search, and most pairs asked for are
+not known."""
+
 
 def take_runs(values: NDArray[_Number], starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[_Number]:
     """Return runs of values one behind the other: of each, where it starts and how long it is."""
@@ -90,6 +98,11 @@ class PairTable:
         keys = upper * self._size + lower
         self._order = np.argsort(keys)
         self._keys = keys[self._order]
+        self._shift = np.uint64(_WORD - max(len(keys) * _SLOTS, 2).bit_length())
+        self._may_be = mark(self._hash(keys), 1 << (_WORD - int(self._shift)))
+
+    def _hash(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
+        return (keys.view(np.uint64) * _SPREADING >> self._shift).astype(np.intp)
 
     def is_upper(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which numbers are the upper one of any pair."""
@@ -106,9 +119,11 @@ class PairTable:
         if not len(self._keys):
             return np.zeros(0, np.intp), np.zeros(0, np.intp)
         keys = upper.astype(np.int64) * self._size + lower
+        likely = np.flatnonzero(self._may_be[self._hash(keys)])
+        keys = keys[likely]
         nearest = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        found = np.flatnonzero(self._keys[nearest] == keys)
-        return found, self._order[nearest[found]]
+        is_found = self._keys[nearest] == keys
+        return likely[is_found], self._order[nearest[is_found]]
 
 
 class Beginnings:

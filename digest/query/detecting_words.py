@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from digest.query.arrays import Beginnings, PairTable, fill_up, mark
+from digest.query.arrays import Beginnings, PairTable, Spreader, fill_up, mark
 from digest.query.bitsets import Unions
 from digest.query.lexicon import NOWHERE, STEMMED_COLUMNS, WORD_COLUMNS, Column
 from digest.query.scanning import STOP_WORD
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from digest.query.scanning import Batch
 
     Pairs: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32]]
+
+_RARE = 4
+"""How often a word may be there for its papers to be listed under each of its beginnings."""
 
 
 class WordTables:
@@ -157,16 +160,15 @@ def _find_beginnings(tables: WordTables, batch: Batch, words: NumberedWords) -> 
     """Return the papers with words that begin as is looked for, or whose stems in stemmed columns do.
 
     Each such word is a node of this batch, and each beginning the union of its words: papers are listed
-    once a word, however many beginnings it has.
+    once a word, however many beginnings it has. A rare word is not worth a node.
     """
     wanted = set().union(*tables.beginnings)
     if not wanted:
         return [], Unions(np.zeros(0, np.int32), np.zeros(0, np.int32), 0)
     surfaces, stems = batch.surfaces, batch.stems
+    is_odd = np.fromiter(map(str.startswith, surfaces, stems), np.bool_, len(surfaces)) == 0
+    odd = np.flatnonzero(is_odd).tolist()  # the others begin as their stems do
     every = range(STOP_WORD + 1, len(surfaces))
-    odd = [
-        word for word in every if not surfaces[word].startswith(stems[word])
-    ]  # the others begin as their stems do
     by_surface, by_stem = Beginnings(surfaces, every, wanted), Beginnings(stems, odd, wanted)
     found: list[Pairs] = []
     leaves: list[NDArray[np.int32]] = []
@@ -174,11 +176,20 @@ def _find_beginnings(tables: WordTables, batch: Batch, words: NumberedWords) -> 
     size = 0
     for column, part in words.columns.items():
         ways = (by_surface, by_stem) if column in STEMMED_COLUMNS else (by_surface,)
-        begun = [way.find(tables.beginnings[column]) for way in ways]
-        is_begun = mark(np.concatenate([those for those, _ in begun]), len(surfaces))
+        here, papers = batch.words[part], words.papers[part]
+        counts = np.bincount(here, minlength=len(surfaces))
+        begun, theirs = map(
+            np.concatenate, zip(*(way.find(tables.beginnings[column]) for way in ways), strict=True)
+        )
+        is_there = counts[begun] > 0
+        begun, theirs = begun[is_there], theirs[is_there]
+        is_rare = counts[begun] <= _RARE
+        found.append(Spreader(begun[is_rare], theirs[is_rare], len(surfaces)).spread(here, papers))
+        begun, theirs = begun[~is_rare], theirs[~is_rare]
+        is_begun = mark(begun, len(surfaces))
         numbers = np.where(is_begun, tables.nodes + size - 1 + np.cumsum(is_begun), NOWHERE).astype(np.int32)
-        found.append(_find_leaves(numbers, batch.words[part], words.papers[part]))
-        leaves += [theirs for _, theirs in begun]
-        nodes += [numbers[those] for those, _ in begun]
+        found.append(_find_leaves(numbers, here, papers))
+        leaves.append(theirs)
+        nodes.append(numbers[begun])
         size += int(np.count_nonzero(is_begun))
     return found, Unions(np.concatenate(leaves), np.concatenate(nodes), size)
