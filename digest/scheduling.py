@@ -25,6 +25,7 @@ from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_rost
 from digest.pipeline.attention import describe_late_mailing
 from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.looking_back import look_back
+from digest.pipeline.watching import watch
 from digest.pipeline.witnessing import witness
 from digest.store import feeds as feed_store
 from digest.store import matches as match_store
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("digest.schedule")
 
 EVERY: Mapping[str, float] = MappingProxyType(
-    {"poll": 60.0, "plan": 30.0, "deliver": 5.0, "publish": 60.0, "heartbeat": 10.0}
+    {"poll": 60.0, "plan": 30.0, "deliver": 5.0, "publish": 60.0, "watch": 60.0, "heartbeat": 10.0}
 )
 """Seconds of real time between two turns of each job."""
 
@@ -135,6 +136,7 @@ class Schedule:
                 Job("plan", self._plan, wakes=("deliver",)),
                 Job("deliver", self._deliver),
                 Job("publish", self._publish),
+                Job("watch", self._watch),
             )
         }
         # A job that is late is run all the same, once; one still at it is seen by health, not by a warning.
@@ -311,6 +313,14 @@ class Schedule:
                 self._published_run = newest
             if feeds.written:
                 log_event(Verb.RENDER, "published", files=feeds.written)
+
+    def _watch(self) -> None:
+        watched = watch(self._site)
+        alarms = [f"{alarm.what}. {alarm.remedy}" for alarm in watched.alarms]
+        if alarms != self._told.get("alarms", []):
+            for alarm in alarms:
+                _log.error("alarm: %s", alarm)
+        self._told["alarms"] = alarms
 
     def _reload(self, load: Callable[[], Config]) -> None:
         site = self._site

@@ -18,6 +18,7 @@ _COMMANDS = {
     "run": ("digest.cli.run", "Do everything that is due, once, and exit: for cron."),
     "serve": ("digest.cli.serve", "Keep polling, planning and delivering, and serve feeds and pages."),
     "status": ("digest.cli.status", "Say in one screen what works, what does not, and what comes next."),
+    "alarm": ("digest.cli.alarm", "Alarms: what should have happened and has not; who was told; a test."),
     "explain": ("digest.cli.trail", "Say what became of one paper on its way to one subscription."),
     "verify": ("digest.cli.verify", "Compare a mailing with the listing arXiv gives of it; ids named."),
     "replay": ("digest.cli.replay", "Read the kept pages again: must make the changes that were recorded."),

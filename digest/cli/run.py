@@ -58,6 +58,11 @@ def _tell(report: PassReport) -> None:
     _tell_roster(report)
     _tell_poll(report)
     _tell_deliveries(report)
+    for alarm in report.watch.alarms:
+        if not (report.late and alarm.name == "mailing"):
+            click.echo(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
+    for place in report.watch.told:
+        click.echo(f"{place} was told of it.")
 
 
 def _tell_roster(report: PassReport) -> None:
@@ -139,6 +144,8 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "late": report.late,
             "failures": report.poll.failures,
         },
+        "alarms": [{"name": alarm.name, "what": alarm.what, "do": alarm.remedy} for alarm in report.watch.alarms],
+        "told": [str(place) for place in report.watch.told],
         "match": {"changes": report.match.changes, "by_query": report.match.by_query},
         "plan": {
             "digests": [

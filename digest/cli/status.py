@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.alarm import describe_ways
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json
 
@@ -54,6 +55,7 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     _print_subscriptions(here, status, drift)
     click.echo()
     _print_lines("Outbox", [_describe_outbox(here, status)])
+    _print_lines("Alarms", [describe_ways(here.config)])
     _print_lines("System", [_describe_system(here, status)])
 
 

@@ -71,6 +71,17 @@ def read_http_url(value: object) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
+def read_ping_url(value: object) -> str:
+    """Read an address that is asked as it stands, whatever follows the path; it may be a secret."""
+    url = read_line(value)
+    parts = _split(url)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or not url.isascii():
+        raise ConfigurationError("is no web address", hint="Write https:// and what follows.")
+    if parts.scheme == "http" and not is_loopback(url):
+        raise ConfigurationError("must be https: whoever reads it on its way could ask it in your place")
+    return url
+
+
 def read_secure_url(value: object) -> str:
     """Read a web address that must be https, unless it is on this machine; without a trailing slash."""
     url = read_http_url(value)

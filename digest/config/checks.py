@@ -28,6 +28,7 @@ def check_together(
 ) -> None:
     """Report settings that contradict one another, or that others need; warn of secrets still to come."""
     destinations = [one for subscription in subscriptions for one in subscription.destinations]
+    destinations += reading.values["alarms.to"]
     if has_file:
         _check_reachable(reading)
     _check_witness(reading)
@@ -135,7 +136,7 @@ def _outside_addresses(
     reading: Reading, destinations: Sequence[Destination], webhooks: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield key and address of all that may be reached; Slack only where something could be posted there."""
-    for key in ("test_clock", *_ARXIV_KEYS, "mail.smtp", "web.base_url"):
+    for key in ("test_clock", *_ARXIV_KEYS, "mail.smtp", "web.base_url", "alarms.ping_url"):
         yield key, reading.values[key]
     if reading.values["slack.token"] or any(one.kind is DestinationKind.SLACK for one in destinations):
         yield "slack.url", reading.values["slack.url"]

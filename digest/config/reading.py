@@ -149,6 +149,7 @@ def _build(
         mail=parts.MailSettings(**tables["mail"]),
         slack=parts.SlackSettings(**tables["slack"], webhooks=MappingProxyType(webhooks)),
         web=parts.WebSettings(**tables["web"]),
+        alarms=parts.AlarmSettings(**tables["alarms"]),
         defaults=parts.DefaultSettings(**tables["defaults"]),
         **tables[""],
         queries=queries,

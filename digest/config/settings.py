@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from digest.announcements import Kind
-    from digest.subscriptions import Cadence, QuietDays, QuietHours, SavedQuery, Subscription
+    from digest.subscriptions import Cadence, Destination, QuietDays, QuietHours, SavedQuery, Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +139,30 @@ class DefaultSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AlarmSettings:
+    """Who is told, and when, of what should have happened and has not.
+
+    Attributes:
+        to: where the operator is told; () for nowhere.
+        ping_url: an address asked as long as all is well, so that a watcher notices silence; "" for none.
+        mailing_hours: hours from arXiv's announcement until a mailing must be taken in; 0 for no alarm.
+        digest_minutes: minutes a due digest may take to be planned; 0 for no alarm.
+        outbox_minutes: minutes a planned delivery may take to end; 0 for no alarm.
+    """
+
+    to: tuple[Destination, ...]
+    ping_url: str = field(repr=False)
+    mailing_hours: int
+    digest_minutes: int
+    outbox_minutes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything the operator configured, checked. Paths and SQLite's URL are absolute.
 
     Attributes:
-        arxiv, store, mail, slack, web, defaults: the tables of `digest.toml`.
+        arxiv, store, mail, slack, web, alarms, defaults: the tables of `digest.toml`.
         templates: folder of the operator's templates, which win over the shipped ones; None for none.
         queries: saved queries as written; whether one can be read is found out one by one, later.
         subscriptions: with everything inherited from `defaults`.
@@ -159,6 +178,7 @@ class Config:
     mail: MailSettings
     slack: SlackSettings
     web: WebSettings
+    alarms: AlarmSettings
     defaults: DefaultSettings
     templates: Path | None
     queries: tuple[SavedQuery, ...]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from digest.config import addresses, values
+from digest.config import addresses, destinations, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +93,7 @@ TABLES: dict[str, str] = {
     "mail": "How mail is sent.",
     "slack": "How Slack is reached; the app's token belongs in DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE.",
     "web": "Where feeds and pages are served by `digest serve`.",
+    "alarms": "Who is told when something that should have happened has not.",
     "defaults": "What each subscription gets that says nothing else.",
 }
 """The tables of single settings, in the order they are written, with what each is about."""
@@ -291,6 +292,43 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         "What secret addresses are derived from; one made and kept by the store where none is given.",
         secrecy=Secrecy.SECRET,
+    ),
+    Setting(
+        "alarms.to",
+        destinations.read_operator_places,
+        [],
+        "Where you are told: mailto:…, slack:#…, slack-webhook:name, file:…, console; one or a list.",
+        example="mailto:ops@example.org",
+        from_text=values.split_text,
+        resolve=destinations.resolve_operator_places,
+    ),
+    Setting(
+        "alarms.ping_url",
+        values.may_be_empty(addresses.read_ping_url),
+        "",
+        "Asked once a minute while all is well: a watcher such as Healthchecks notices when that stops.",
+        secrecy=Secrecy.SECRET,
+    ),
+    Setting(
+        "alarms.mailing_hours",
+        values.read_hours,
+        10,
+        "Hours after arXiv's announcement by which a mailing must be taken in completely; 0 for no alarm.",
+        from_text=values.number_text,
+    ),
+    Setting(
+        "alarms.digest_minutes",
+        values.read_minutes,
+        120,
+        "Minutes after its time by which a digest must be planned; 0 for no alarm.",
+        from_text=values.number_text,
+    ),
+    Setting(
+        "alarms.outbox_minutes",
+        values.read_minutes,
+        60,
+        "Minutes after it was planned by which a message must be sent, or given up; 0 for no alarm.",
+        from_text=values.number_text,
     ),
     _WHEN,
     _KINDS,

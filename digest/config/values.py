@@ -28,6 +28,8 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((datetime, date, time), "a date or time"),
 )
 _MOST_DAYS = 365
+_MOST_HOURS = 24 * 14
+_MOST_MINUTES = 60 * 24 * 7
 _MOST_SECONDS = 86_400
 _LEAST_POOL, _MOST_POOL = 4, 100
 _HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}", re.ASCII)
@@ -161,6 +163,20 @@ def read_pool(value: object) -> int:
     """Read a number of connections; with fewer than four a process would wait for itself."""
     if isinstance(value, bool) or not isinstance(value, int) or not _LEAST_POOL <= value <= _MOST_POOL:
         raise ConfigurationError(f"must be a number of connections from {_LEAST_POOL} to {_MOST_POOL}")
+    return value
+
+
+def read_hours(value: object) -> int:
+    """Read a number of hours, none or up to two weeks."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_HOURS:
+        raise ConfigurationError(f"must be a number of hours from 0 to {_MOST_HOURS}")
+    return value
+
+
+def read_minutes(value: object) -> int:
+    """Read a number of minutes, none or up to a week."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_MINUTES:
+        raise ConfigurationError(f"must be a number of minutes from 0 to {_MOST_MINUTES:,}")
     return value
 
 

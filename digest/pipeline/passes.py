@@ -5,7 +5,7 @@ poll | parse | compare | match | plan | render | deliver
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from digest.pipeline.polling import poll
 from digest.pipeline.resuming import load_quarantine, recognise_copy
 from digest.pipeline.roster import RosterReport, sync_roster
 from digest.pipeline.settling import settling_times
+from digest.pipeline.watching import WatchReport, watch
 from digest.pipeline.witnessing import witness
 from digest.store import deliveries as outbox
 from digest.store import hold_worker, overview
@@ -38,7 +39,7 @@ ORPHANS_SETTLE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What one pass did, verb by verb.
+    """What one pass did, verb by verb; `watch` says what is amiss by the operator's own limits.
 
     `waiting` counts messages that wait for their next try; `late` says that a mailing has not come out
     by the morning, "" where all is well; `held_back` that nothing is sent since this is a restored copy.
@@ -50,6 +51,7 @@ class PassReport:
     plan: PlanReport
     deliver: DeliverReport
     feeds: FeedReport
+    watch: WatchReport = field(default_factory=WatchReport)
     waiting: int = 0
     late: str = ""
     held_back: str = ""
@@ -70,6 +72,7 @@ class PassReport:
             *sent.held,
             *sent.dead,
             *self.feeds.failures,
+            *self.watch.failures,
         ]
 
 
@@ -107,8 +110,9 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
             waiting = overview.load_outbox(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
             late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
             quarantine = load_quarantine(conn, site.store, site.config.arxiv.source)
+        watched = watch(site)
     held_back = quarantine.describe() if quarantine else ""
-    return PassReport(roster, polled, matched, planned, delivered, feeds, waiting, late, held_back)
+    return PassReport(roster, polled, matched, planned, delivered, feeds, watched, waiting, late, held_back)
 
 
 def recover(site: Site) -> None:

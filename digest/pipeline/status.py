@@ -7,8 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.announcements import EASTERN, has_mailing, latest_mailing, next_mailing
-from digest.pipeline.attention import find_troubles, polled_keys
+from digest.pipeline.attention import Trouble, describe_late_mailing, find_troubles, polled_keys
 from digest.pipeline.covering import load_whole_coverage
+from digest.pipeline.watching import look_for_alarms
+from digest.planning.alarms import AlarmName
 from digest.store import overview
 from digest.store import runs as run_store
 from digest.store.gate import load_breaker
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     from digest.clock import Clock
     from digest.config import Config
-    from digest.pipeline.attention import Trouble
     from digest.store import Store
     from digest.store.overview import Breaker, Outbox, SubscriptionLine
     from digest.store.presence import Worker
@@ -98,9 +99,12 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
     with store.read() as conn:
         outbox = overview.load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
-        troubles = find_troubles(
-            conn, config.arxiv.source, now, outbox=outbox, breaker=breaker, has_worker=worker is not None
-        )
+        troubles = [
+            *find_troubles(
+                conn, config.arxiv.source, now, outbox=outbox, breaker=breaker, has_worker=worker is not None
+            ),
+            *_list_alarms(conn, config, now),
+        ]
         return Status(
             now=now,
             troubles=tuple(troubles),
@@ -119,6 +123,16 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             size=size,
             worker=worker,
         )
+
+
+def _list_alarms(conn: Connection, config: Config, now: datetime) -> list[Trouble]:
+    """Return the alarms that are not told of in other words already."""
+    told = {AlarmName.OUTBOX, AlarmName.DEAD}
+    if describe_late_mailing(conn, config.arxiv.source, now):
+        told.add(AlarmName.MAILING)
+    return [
+        Trouble(alarm.what, alarm.remedy) for alarm in look_for_alarms(conn, config, now) if alarm.name not in told
+    ]
 
 
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:

@@ -145,7 +145,22 @@ _DIGEST_CONTEXTS: dict[str, Callable[[_Sample], Iterator[DataclassInstance]]] = 
     "web/digest.html": _make_pages,
 }
 
+_ALARMS = (
+    contexts.AlarmContext(
+        "Digest: a mailing is missing",
+        (
+            contexts.AlarmView("mailing, since Fri 20 Nov 11:00 UTC", "the mailing of Thu 19 Nov is not out yet."),
+            contexts.AlarmView("outbox is over", "It lasted 2 h."),
+        ),
+        "https://digest.example.org",
+        "Fri 20 Nov 11:00 UTC",
+    ),
+    contexts.AlarmContext("Digest: a test", (), "<host>:/srv/digest", "Fri 20 Nov 11:00 UTC", is_test=True),
+)
+
 _PLAIN_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
+    "email/alarm.txt": _ALARMS,
+    "slack/alarm.txt": _ALARMS,
     "web/leave.html": (
         contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
         contexts.LeaveContext("<i>", "", "/u/x"),

@@ -230,11 +230,45 @@ class HomeContext:
     is_healthy: bool
 
 
+@dataclass(frozen=True, slots=True)
+class AlarmView:
+    """One alarm.
+
+    Attributes:
+        heading: which, and since when; or that it is over.
+        detail: what is amiss, and what to do.
+    """
+
+    heading: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmContext:
+    """`email/alarm.txt`, `slack/alarm.txt`: a message to the operator.
+
+    Attributes:
+        headline: what it is about, in one line.
+        alarms: what is amiss or over; () in a test.
+        installation: where it comes from: the public address, or the machine and folder.
+        moment: when, in words.
+        is_test: nothing is wrong; somebody tries whether messages arrive.
+    """
+
+    headline: str
+    alarms: tuple[AlarmView, ...]
+    installation: str
+    moment: str
+    is_test: bool = False
+
+
 CONTEXTS: dict[str, type[DataclassInstance]] = {
     "email/subject.txt": SubjectContext,
     "email/text.txt": MailTextContext,
     "email/digest.html": MailContext,
     "email/paper.html": MailPaperContext,
+    "email/alarm.txt": AlarmContext,
+    "slack/alarm.txt": AlarmContext,
     "slack/digest.txt": SlackDigestContext,
     "slack/page.txt": SlackPageContext,
     "feed/entry.html": FeedEntryContext,

@@ -55,6 +55,16 @@ def write_mail(parts: MailParts) -> bytes:
     )
 
 
+def write_plain_mail(fields: list[tuple[str, str]], text: str) -> bytes:
+    """Write a mail of one plain part, its text already flowed.
+
+    Raises:
+        ConfigurationError: a header field cannot be written.
+    """
+    plain = _write_part("text/plain; charset=utf-8; format=flowed; delsp=no", text)
+    return write_headers([*fields, ("MIME-Version", "1.0")]) + plain
+
+
 def quote_printable(text: str) -> bytes:
     """Encode text as quoted-printable with CRLF line ends and no line above 76 bytes (RFC 2045 §6.7)."""
     data = _UNSAFE.sub(_quote, text.encode("utf-8"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from digest.errors import DigestError
 from digest.messages import Links, Message
+from digest.render.alarms import write_alarm
 from digest.render.atom import write_atom
 from digest.render.contexts import PageContext
 from digest.render.digest_view import group_papers, view_digest, view_papers
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from digest.messages import Delivery, Digest, Feed
+    from digest.render.alarms import Envelope
     from digest.render.checking import TemplateProblem
+    from digest.render.contexts import AlarmContext
     from digest.render.mail import MailIdentity
     from digest.subscriptions import Destination
 
@@ -146,6 +149,15 @@ class Renderer:
             TemplateError: there is no such page, or it cannot be rendered.
         """
         return self.templates.render(f"web/{name.removeprefix('web/')}", context)
+
+    def render_alarm(self, context: AlarmContext, envelope: Envelope) -> Message:
+        """Render a message to the operator.
+
+        Raises:
+            TemplateError: a template cannot be rendered, or Slack would refuse what it makes.
+            ConfigurationError: an address cannot be written into a mail's header.
+        """
+        return write_alarm(self.templates, context, envelope)
 
     def check(self) -> tuple[TemplateProblem, ...]:
         """Render every template with sample contexts; return what is wrong, nothing if all is well."""

@@ -10,7 +10,9 @@ from starlette.responses import JSONResponse, Response
 from digest.clock import LOOPBACK_HOSTS
 from digest.errors import StoreError
 from digest.messages import DeliveryState
+from digest.planning.alarms import STUCK
 from digest.scheduling import TICK
+from digest.store import alarms as alarm_store
 from digest.store import cursors as cursor_store
 from digest.store import overview, provenance
 from digest.store import queries as query_store
@@ -67,6 +69,7 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
     try:
         with site.store.read() as conn:
             facts = _gather(conn, site, pulse, now)
+            alarms = [alarm for alarm in alarm_store.list_alarms(conn) if alarm.ended_at is None]
     except StoreError:
         return Health(failures=("the database does not answer",))
     health = assess_health(facts, now)
@@ -74,7 +77,9 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
         f"the job {name} failed last time ({error}); the log says why"
         for name, error in (sorted(pulse.troubles.items()) if pulse else ())
     )
-    return Health((*health.failures, *troubles), health.warnings)
+    urgent = tuple(alarm.detail for alarm in alarms if alarm.name in STUCK)
+    others = tuple(alarm.detail for alarm in alarms if alarm.name not in STUCK)
+    return Health((*health.failures, *troubles, *urgent), (*health.warnings, *others))
 
 
 def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) -> HealthFacts:

@@ -27,6 +27,7 @@ perf-mail     second@digest.…      perf             paused until Mon 30 Nov; 7
 perf-team     slack:#papers, feed  perf gpu follow  Fri 20 Nov 09:05   9 papers ✓     Mon 23 Nov 09:00  ▁▁▁▃█  12
 
 Outbox     ready 0 · unknown 0 · held 0 · dead 2 · oldest due: none
+Alarms     Nobody is told: write to = … under [alarms] in digest.toml.
 """
 
 

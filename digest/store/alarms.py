@@ -1,0 +1,162 @@
+"""Alarms as kept: raised, told, told again, over. Whoever claims one tells of it, so that replicas do not all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import and_, delete, func, or_, select, update
+
+from digest.messages import DeliveryState
+from digest.planning.alarms import REMIND_EVERY, Overdue
+from digest.store.dialect import insert
+from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, alarms, deliveries, subscriptions
+from digest.subscriptions import SubscriptionState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from sqlalchemy import ColumnElement, Connection, Row, TextClause
+
+    from digest.planning.alarms import Alarm
+
+CLAIM = timedelta(minutes=5)
+"""How long whoever tells of an alarm has for it; a process that dies meanwhile leaves it to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAlarm:
+    """An alarm as kept.
+
+    Attributes:
+        name: `AlarmName` as text.
+        detail: what is amiss, and what to do.
+        since: when it was raised (UTC).
+        told_at: when somebody was last told (UTC); None before.
+        attempts: how often telling was tried since it last worked.
+        ended_at: since when it is over (UTC); None while it lasts.
+    """
+
+    name: str
+    detail: str
+    since: datetime
+    told_at: datetime | None
+    attempts: int
+    ended_at: datetime | None
+
+
+def list_alarms(conn: Connection) -> list[StoredAlarm]:
+    """Return what is kept, the oldest first; those that are over only until somebody was told so."""
+    return [_read(row) for row in conn.execute(select(alarms).order_by(alarms.c.since, alarms.c.name))]
+
+
+def is_raised(conn: Connection, name: str) -> bool:
+    """Tell whether an alarm lasts."""
+    lasts = select(alarms.c.name).where(alarms.c.name == str(name), alarms.c.ended_at.is_(None))
+    return conn.execute(lasts).first() is not None
+
+
+def sync_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
+    """Keep what is amiss now: new ones are raised, known ones go on, all others are over.
+
+    One that is over before anybody was told of it is forgotten. Doing it twice changes nothing.
+    """
+    names = [str(alarm.name) for alarm in found]
+    gone = alarms.c.name.not_in(names)
+    conn.execute(delete(alarms).where(gone, alarms.c.told_at.is_(None)))
+    end = update(alarms).where(gone, alarms.c.ended_at.is_(None))
+    conn.execute(end.values(ended_at=now, attempts=0, not_before=now))
+    fresh = {"since": now, "told_at": None, "attempts": 0, "not_before": now, "ended_at": None}
+    again = update(alarms).where(alarms.c.name.in_(names), alarms.c.ended_at.is_not(None))
+    conn.execute(again.values(fresh))
+    for alarm in found:
+        row = {"name": str(alarm.name), "detail": f"{alarm.what}. {alarm.remedy}"}
+        raising = insert(conn, alarms).values(row | fresh)
+        keep = {"detail": row["detail"]}
+        conn.execute(raising.on_conflict_do_update(index_elements=["name"], set_=keep))
+
+
+def claim_alarms(conn: Connection, now: datetime) -> list[StoredAlarm]:
+    """Take the alarms somebody must be told of now; nobody else gets them for as long as `CLAIM`."""
+    is_untold = alarms.c.told_at.is_(None)
+    is_long_told = alarms.c.told_at <= now - REMIND_EVERY
+    take = update(alarms).where(
+        alarms.c.not_before <= now, or_(is_untold, is_long_told, alarms.c.ended_at.is_not(None))
+    )
+    taken = take.values(not_before=now + CLAIM, attempts=alarms.c.attempts + 1).returning(alarms)
+    return sorted((_read(row) for row in conn.execute(taken)), key=lambda alarm: (alarm.since, alarm.name))
+
+
+def mark_told(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
+    """Record that somebody was told; an alarm that is over is forgotten with that."""
+    if alarm.ended_at is not None:
+        conn.execute(delete(alarms).where(_is(alarm)))
+        return
+    conn.execute(update(alarms).where(_is(alarm)).values(told_at=now, attempts=0, not_before=now))
+
+
+def put_off(conn: Connection, alarm: StoredAlarm, now: datetime, pause: Callable[[int], timedelta]) -> None:
+    """Record that nobody could be told, and when to try again: `pause` says how long, by attempts made."""
+    conn.execute(update(alarms).where(_is(alarm)).values(not_before=now + pause(alarm.attempts)))
+
+
+def find_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
+    """Return the active subscriptions whose turn by the clock was due before a moment (UTC); None for none.
+
+    Those that wait for an announcement or for papers have no hour to be late by.
+    """
+    overdue = (
+        subscriptions.c.state == SubscriptionState.ACTIVE,
+        subscriptions.c.next_due_at < before,
+        subscriptions.c.cadence.not_in(("on announcement", "at once")),
+    )
+    first = select(subscriptions.c.name, subscriptions.c.next_due_at).where(*overdue)
+    row = conn.execute(first.order_by(subscriptions.c.next_due_at, subscriptions.c.id).limit(1)).one_or_none()
+    if row is None:
+        return None
+    number = conn.execute(select(func.count()).select_from(subscriptions).where(*overdue)).scalar_one()
+    return Overdue(number, row.name, row.next_due_at)
+
+
+def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
+    """Return the deliveries planned before a moment (UTC) and not ended, held ones included; None for none."""
+    since = deliveries.c.created_at
+    held = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD, since < before)
+    found = [_find_oldest(conn, which, since) for which in ((ACTIVE_DELIVERY, since < before), held)]
+    known = sorted((one for one in found if one is not None), key=lambda one: one.due_at)
+    return replace(known[0], number=sum(one.number for one in known)) if known else None
+
+
+def find_dead_deliveries(conn: Connection, since: datetime) -> Overdue | None:
+    """Return the deliveries given up since a moment (UTC), with the last one's reason; None for none."""
+    dead = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, deliveries.c.ended_at >= since)
+    first = _find_oldest(conn, dead, deliveries.c.ended_at)
+    if first is None:
+        return None
+    order = (deliveries.c.ended_at.desc(), deliveries.c.id.desc())
+    last = conn.execute(select(deliveries).where(*dead).order_by(*order).limit(1)).one()
+    return replace(first, oldest=f"to {last.destination}: {last.last_error or 'nobody knows why'}")
+
+
+def _find_oldest(
+    conn: Connection, which: Sequence[ColumnElement[bool] | TextClause], by: ColumnElement[Any]
+) -> Overdue | None:
+    first = select(deliveries.c.destination, by.label("since")).where(*which).order_by(by, deliveries.c.id)
+    row = conn.execute(first.limit(1)).one_or_none()
+    if row is None:
+        return None
+    number = conn.execute(select(func.count()).select_from(deliveries).where(*which)).scalar_one()
+    return Overdue(number, row.destination, row.since)
+
+
+def _is(alarm: StoredAlarm) -> ColumnElement[bool]:
+    """Return the condition that an alarm is still the one that was claimed: neither over nor raised anew since."""
+    same_end = alarms.c.ended_at.is_(None) if alarm.ended_at is None else alarms.c.ended_at == alarm.ended_at
+    return and_(alarms.c.name == alarm.name, alarms.c.since == alarm.since, same_end)
+
+
+def _read(row: Row[Any]) -> StoredAlarm:
+    return StoredAlarm(row.name, row.detail, row.since, row.told_at, row.attempts, row.ended_at)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy import select, update
+
+from digest.planning.alarms import REMIND_EVERY, Alarm, AlarmName
+from digest.store import Store, alarms
+from digest.store.schema import deliveries, subscriptions
+from tests.contract.store.made import NOW, SLACK, store_digest
+
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+LATE = Alarm(AlarmName.MAILING, "the mailing is not out yet", "Wait.")
+STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
+
+
+def test_an_alarm_is_told_once_and_again_after_a_day(store: Store) -> None:
+    with store.begin() as conn:
+        alarms.sync_alarms(conn, [LATE], NOW)
+        alarms.sync_alarms(conn, [LATE], NOW)
+        (claimed,) = alarms.claim_alarms(conn, NOW)
+        assert (claimed.name, claimed.detail, claimed.since) == (
+            "mailing",
+            "the mailing is not out yet. Wait.",
+            NOW,
+        )
+        alarms.mark_told(conn, claimed, NOW)
+        assert alarms.claim_alarms(conn, NOW + REMIND_EVERY - MINUTE) == []
+        (again,) = alarms.claim_alarms(conn, NOW + REMIND_EVERY)
+        assert again.told_at == NOW
+
+
+def test_what_one_process_tells_of_no_other_tells_meanwhile(store: Store) -> None:
+    with store.begin() as conn:
+        alarms.sync_alarms(conn, [LATE], NOW)
+        assert len(alarms.claim_alarms(conn, NOW)) == 1
+        assert alarms.claim_alarms(conn, NOW + MINUTE) == []
+
+
+def test_what_a_dead_process_meant_to_tell_is_told_by_the_next(store: Store) -> None:
+    with store.begin() as conn:
+        alarms.sync_alarms(conn, [LATE], NOW)
+        alarms.claim_alarms(conn, NOW)
+    with store.begin() as conn:
+        (left,) = alarms.claim_alarms(conn, NOW + alarms.CLAIM)
+        assert left.attempts == 2
+
+
+def test_the_end_of_what_was_told_is_told_and_then_forgotten(store: Store) -> None:
+    with store.begin() as conn:
+        alarms.sync_alarms(conn, [LATE, STUCK], NOW)
+        for alarm in alarms.claim_alarms(conn, NOW):
+            alarms.mark_told(conn, alarm, NOW)
+        alarms.sync_alarms(conn, [STUCK], NOW + MINUTE)
+        (over,) = alarms.claim_alarms(conn, NOW + MINUTE)
+        assert (over.name, over.ended_at) == ("mailing", NOW + MINUTE)
+        alarms.mark_told(conn, over, NOW + MINUTE)
+        assert [alarm.name for alarm in alarms.list_alarms(conn)] == ["outbox"]
+
+
+def test_what_is_over_before_anybody_was_told_is_forgotten(store: Store) -> None:
+    with store.begin() as conn:
+        alarms.sync_alarms(conn, [LATE], NOW)
+        alarms.sync_alarms(conn, [], NOW + MINUTE)
+        assert alarms.list_alarms(conn) == []
+
+
+def test_what_comes_back_before_its_end_was_told_is_a_new_alarm(store: Store) -> None:
+    with store.begin() as conn:
+        alarms.sync_alarms(conn, [LATE], NOW)
+        (told,) = alarms.claim_alarms(conn, NOW)
+        alarms.mark_told(conn, told, NOW)
+        alarms.sync_alarms(conn, [], NOW + MINUTE)
+        alarms.sync_alarms(conn, [LATE], NOW + 2 * MINUTE)
+        (again,) = alarms.claim_alarms(conn, NOW + 2 * MINUTE)
+        assert (again.since, again.told_at, again.ended_at) == (NOW + 2 * MINUTE, None, None)
+        alarms.mark_told(conn, told, NOW + 2 * MINUTE)
+        (kept,) = alarms.list_alarms(conn)
+        assert kept.told_at is None, "the answer to the earlier alarm counts for that one only"
+
+
+def test_what_nobody_could_be_told_waits_for_its_pause(store: Store) -> None:
+    with store.begin() as conn:
+        alarms.sync_alarms(conn, [LATE], NOW)
+        (claimed,) = alarms.claim_alarms(conn, NOW)
+        alarms.put_off(conn, claimed, NOW, lambda attempts: attempts * HOUR)
+        assert alarms.claim_alarms(conn, NOW + HOUR - MINUTE) == []
+        assert len(alarms.claim_alarms(conn, NOW + HOUR)) == 1
+
+
+def test_unfinished_and_given_up_deliveries_are_found_with_the_oldest_named(store: Store) -> None:
+    with store.read() as conn:
+        assert alarms.find_overdue_deliveries(conn, NOW) is None
+        assert alarms.find_dead_deliveries(conn, NOW) is None
+    store_digest(store, SLACK, parts=4)
+    with store.begin() as conn:
+        ids = conn.execute(select(deliveries.c.id).order_by(deliveries.c.id)).scalars().all()
+        for number, (id_, state) in enumerate(zip(ids, ("ready", "held", "sent", "dead"), strict=True)):
+            values = {"state": state, "created_at": NOW - number * HOUR, "last_error": f"reason {number}"}
+            ended = NOW if state in ("sent", "dead") else None
+            conn.execute(update(deliveries).where(deliveries.c.id == id_).values(values | {"ended_at": ended}))
+        overdue = alarms.find_overdue_deliveries(conn, NOW + MINUTE)
+        assert overdue is not None
+        assert (overdue.number, overdue.due_at) == (2, NOW - HOUR)
+        assert alarms.find_overdue_deliveries(conn, NOW - HOUR) is None
+        dead = alarms.find_dead_deliveries(conn, NOW - HOUR)
+        assert dead is not None
+        assert (dead.number, dead.oldest.endswith(": reason 3")) == (1, True)
+        assert alarms.find_dead_deliveries(conn, NOW + MINUTE) is None
+
+
+def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: Store) -> None:
+    store_digest(store)
+    with store.begin() as conn:
+        due = {"next_due_at": NOW, "cadence": "daily at 09:00 UTC"}
+        conn.execute(update(subscriptions).values(due))
+        overdue = alarms.find_overdue_digests(conn, NOW + MINUTE)
+        assert overdue is not None
+        assert overdue.due_at == NOW
+        assert alarms.find_overdue_digests(conn, NOW) is None
+        for change in ({"cadence": "on announcement"}, due | {"state": "paused"}):
+            conn.execute(update(subscriptions).values(change))
+            assert alarms.find_overdue_digests(conn, NOW + MINUTE) is None

@@ -1,0 +1,70 @@
+"""What is amiss by the clock, who was told, and whether telling works."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+DEAD = (
+    "a delivery was given up since Fri 20 Nov 08:05 UTC, the last one to mailto:old@digest.example: "
+    "the mail server answered 550 at RCPT TO: 5.1.1 no such user"
+)
+
+
+def tell(world: World, *to: str) -> None:
+    path = world.folder / "digest.toml"
+    places = ", ".join(f'"{place}"' for place in to)
+    path.write_text(f"{path.read_text(encoding='utf-8')}\n[alarms]\nto = [{places}]\n", encoding="utf-8")
+
+
+@pytest.mark.usefixtures("world")
+def test_what_is_amiss_is_listed_and_so_is_that_nobody_is_told(digest: Shell) -> None:
+    header, line, _, ways = digest("alarm", "list").lines
+    assert header.split() == ["ALARM", "SINCE", "TOLD", "WHAT"]
+    assert line.startswith("dead   ")
+    assert DEAD in line
+    assert ways == "Nobody is told: write to = … under [alarms] in digest.toml."
+
+
+def test_whoever_is_told_is_told_by_the_next_run_and_the_list_says_when(world: World, digest: Shell) -> None:
+    tell(world, "mailto:ops@digest.example")
+    mails = len(world.mail.mails)
+    assert "mailto:ops@digest.example was told of it." in digest("run").lines
+    assert world.mail.mails[mails].message["Subject"].startswith(f"Digest: {DEAD}")
+    facts = digest("alarm", "list", "--json").json
+    assert facts["to"] == ["mailto:ops@digest.example"]
+    assert [(alarm["name"], alarm["told_at"]) for alarm in facts["alarms"]] == [
+        ("dead", "2026-11-20T08:20:00+00:00")
+    ]
+    assert "Fri 20 Nov 09:20" in digest("alarm", "list").out
+
+
+def test_a_test_reaches_every_place_and_says_so(world: World, digest: Shell) -> None:
+    tell(world, "mailto:ops@digest.example", "slack:#papers")
+    mails, posts = len(world.mail.mails), len(world.slack.messages)
+    said = digest("alarm", "test").lines
+    assert [line.partition(": ")[0] for line in said] == [
+        "sent to mailto:ops@digest.example",
+        "sent to slack:#papers",
+    ]
+    assert "This is a test. Nothing is wrong." in world.mail.mails[mails].message.get_content()
+    assert len(world.slack.messages) == posts + 1
+
+
+def test_a_test_that_does_not_arrive_says_where_and_why(world: World, digest: Shell) -> None:
+    tell(world, "slack:#nowhere", "mailto:ops@digest.example")
+    said = digest("alarm", "test", expect=4)
+    assert "slack:#nowhere: there is no channel #nowhere that the app can see" in said.err
+    assert said.lines[0].startswith("sent to mailto:ops@digest.example")
+
+
+@pytest.mark.usefixtures("world")
+def test_without_a_place_a_test_says_how_to_name_one(digest: Shell) -> None:
+    assert digest("alarm", "test").out == "Nobody is told: write to = … under [alarms] in digest.toml.\n"
+
+
+def test_a_feed_is_no_place_for_an_alarm(world: World, digest: Shell) -> None:
+    tell(world, "feed")
+    assert "feed is read when somebody looks, which is too late for an alarm" in digest("status", expect=3).err

@@ -1,0 +1,155 @@
+"""What should have happened and has not: the operator hears of it, over real mail, Slack and HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from digest.pipeline import PassReport, run_pass
+from digest.planning.alarms import AlarmName
+from tests.integration.web.world import LATER, World, live_in
+
+READER = ("mailto:reader@example.org",)
+MONDAY = datetime(2026, 11, 23, 11, 5, tzinfo=UTC)
+"""06:05 Eastern time: the mailing of Sunday evening should be there."""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with live_in(tmp_path) as world:
+        yield world
+
+
+def pass_at(world: World, moment: datetime | None = None) -> PassReport:
+    """Make a pass, at a later moment where one is given."""
+    if moment is not None:
+        world.clock.sleep((moment - world.clock.now()).total_seconds())
+    site = world.open()
+    try:
+        return run_pass(site)
+    finally:
+        site.close()
+
+
+def write_alarms(world: World, *to: str, ping: str = "") -> None:
+    world.write_config(to=READER, extra=f'\n[alarms]\nto = {json.dumps(to)}\nping_url = "{ping}"\n')
+
+
+def operator_mails(world: World) -> list[str]:
+    """Return subject and text of every mail to the operator."""
+    mails = [mail.message for mail in world.mail.mails]
+    return [f"{mail['Subject']}\n{mail.get_content()}" for mail in mails if mail["To"] == "ops@example.org"]
+
+
+@contextmanager
+def watcher(status: int = 200) -> Iterator[tuple[str, list[str]]]:
+    """Give an address that counts who asks, as a watching service does."""
+    asked: list[str] = []
+
+    class Count(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Count)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/ping/some-secret?rid=1", asked
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: World) -> None:
+    write_alarms(world, "mailto:ops@example.org", "slack:#papers")
+    assert pass_at(world).watch.alarms == ()
+    report = pass_at(world, MONDAY)
+    assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.MAILING]
+    assert [str(place) for place in report.watch.told] == ["mailto:ops@example.org", "slack:#papers"]
+    assert pass_at(world, MONDAY + timedelta(minutes=40)).watch.told == ()
+    (mail,) = operator_mails(world)
+    assert mail.splitlines()[0] == "Digest: the mailing of Sun 22 Nov is not out yet"
+    assert "Mailing, since Mon 23 Nov 11:05 UTC" in mail
+    (post,) = world.slack.messages
+    assert post.text == "Digest: the mailing of Sun 22 Nov is not out yet"
+
+    world.arxiv.add(LATER)
+    for minutes in (300, 500):
+        report = pass_at(world, MONDAY + timedelta(minutes=minutes))
+    assert report.watch.alarms == ()
+    first, over = operator_mails(world)
+    assert first == mail
+    assert over.splitlines()[0] == "Digest: all is well again"
+    assert "It lasted from Mon 23 Nov 11:05 UTC to Mon 23 Nov 19:25 UTC" in over
+
+
+def test_an_alarm_that_lasts_is_told_again_after_a_day(world: World) -> None:
+    write_alarms(world, "mailto:ops@example.org")
+    pass_at(world)
+    for hours in (0, 23, 25):
+        pass_at(world, MONDAY + timedelta(hours=hours))
+    assert len(operator_mails(world)) == 2
+
+
+def test_where_the_operator_cannot_be_told_that_is_said_and_tried_again(world: World) -> None:
+    write_alarms(world, "slack:#nowhere")
+    pass_at(world)
+    report = pass_at(world, MONDAY)
+    assert report.watch.told == ()
+    assert report.is_troubled
+    assert any("slack:#nowhere" in trouble for trouble in report.troubles)
+    write_alarms(world, "mailto:ops@example.org")
+    assert [str(place) for place in pass_at(world, MONDAY + timedelta(minutes=5)).watch.told] == [
+        "mailto:ops@example.org"
+    ]
+
+
+def test_a_sign_of_life_is_given_while_all_is_well_and_stops_when_it_is_not(world: World) -> None:
+    with watcher() as (url, asked):
+        write_alarms(world, ping=url)
+        assert pass_at(world).watch.failures == ()
+        assert asked == ["/ping/some-secret?rid=1"]
+        assert pass_at(world, MONDAY).watch.alarms
+        assert len(asked) == 1
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_a_watcher_that_refuses_is_named_without_its_address(world: World, status: int) -> None:
+    with watcher(status) as (url, _):
+        write_alarms(world, ping=url)
+        failures = pass_at(world).watch.failures
+    assert [str(status) in failure for failure in failures] == ([] if status == 302 else [True])
+    assert "some-secret" not in "".join(failures)
+
+
+def test_a_watcher_that_is_gone_is_no_reason_to_fail_silently(world: World) -> None:
+    with watcher() as (url, _):
+        pass
+    write_alarms(world, ping=url)
+    report = pass_at(world)
+    assert report.watch.failures == ("the ping address can't be reached (ConnectError)",)
+    assert report.deliver.total == 0 or report.is_troubled
+
+
+def test_what_waits_too_long_in_the_outbox_is_told_by_another_way(world: World) -> None:
+    write_alarms(world, "slack:#papers")
+    pass_at(world)
+    world.arxiv.add(LATER)
+    world.mail.script.reply("RCPT", "451 4.7.1 greylisted", times=1_000)
+    moment = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
+    assert pass_at(world, moment).deliver.retries
+    report = pass_at(world, moment + timedelta(minutes=61))
+    assert AlarmName.OUTBOX in [alarm.name for alarm in report.watch.alarms]
+    (post,) = world.slack.messages
+    assert "the oldest to mailto:reader@example.org" in post.text
