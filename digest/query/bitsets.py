@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from digest.query.arrays import take_runs
+from digest.query.arrays import sort_distinct, take_runs
 from digest.query.graph import Kind
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _PLACES = np.argsort(1 - _BITS, axis=1, kind="stable").astype(np.uint16).T.copy(
 
 
 class Unions(NamedTuple):
-    """Leaves that are met where any of several nodes is, which only this batch has.
+    """Leaves that are met also where any of several nodes is, which only this batch has.
 
     Attributes:
         leaves: leaves, as often as they have such nodes.
@@ -188,11 +188,13 @@ def _make_stage(
 
 
 def _join_unions(unions: Unions) -> _Stage:
-    order = np.argsort(unions.leaves, kind="stable")
-    nodes, counts = np.unique(unions.leaves, return_counts=True)
+    own = sort_distinct(unions.leaves)  # papers may be listed under the leaves themselves
+    leaves, joined = np.concatenate((unions.leaves, own)), np.concatenate((unions.nodes, own))
+    order = np.argsort(leaves, kind="stable")
+    nodes, counts = np.unique(leaves, return_counts=True)
     starts = np.cumsum(counts) - counts
     by_count = np.argsort(-counts, kind="stable")
-    operands = unions.nodes[order].astype(np.uint32) * np.uint32(2)
+    operands = joined[order].astype(np.uint32) * np.uint32(2)
     return _make_stage(nodes[by_count], starts[by_count], counts[by_count], operands, is_and=False)
 
 
