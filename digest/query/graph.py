@@ -55,7 +55,7 @@ class Graph:
         self.levels = array("H")
         self.starts = array("I", (0,))
         self.operands = array("I")
-        self._nodes: dict[bytes, int] = {}
+        self._nodes: dict[int | bytes, int] = {}
         self.add_leaf()  # ALWAYS
 
     def __len__(self) -> int:
@@ -80,8 +80,12 @@ class Graph:
             distinct.discard(ALWAYS)
         if len(distinct) < 2:  # noqa: PLR2004  # there is nothing to join
             return distinct.pop() if distinct else ALWAYS if kind is _AND else negate(ALWAYS)
-        ordered = array("I", sorted(distinct))
-        key = _KEYS[kind] + ordered.tobytes()
+        ordered = sorted(distinct)
+        key: int | bytes
+        if len(ordered) == 2:  # noqa: PLR2004  # as most are: one number is found sooner, and takes less
+            key = (ordered[0] << 32 | ordered[1]) << 2 | kind
+        else:
+            key = _KEYS[kind] + array("I", ordered).tobytes()
         node = self._nodes.get(key)
         if node is None:
             levels = self.levels
