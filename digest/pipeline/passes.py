@@ -18,18 +18,19 @@ from digest.pipeline.looking_back import look_back
 from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.planning_step import PlanReport, plan
 from digest.pipeline.polling import poll
+from digest.pipeline.recording import PollReport
 from digest.pipeline.resuming import load_quarantine, recognise_copy
 from digest.pipeline.roster import RosterReport, sync_roster
 from digest.pipeline.settling import settling_times
 from digest.pipeline.watching import WatchReport, watch
 from digest.pipeline.witnessing import witness
+from digest.pipeline.working import at_work, polling_alone
 from digest.store import deliveries as outbox
-from digest.store import hold_worker, overview
+from digest.store import hold_worker, overview, workers
 from digest.store import runs as run_store
 from digest.store.gate import adopt_gate
 
 if TYPE_CHECKING:
-    from digest.pipeline.recording import PollReport
     from digest.pipeline.site import Site
 
 
@@ -88,12 +89,10 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         StoreBusy: another process is at work on this database.
     """
     tell = site.progress.begin
-    with hold_worker(site.store):
+    with hold_worker(site.store), at_work(site):
         recover(site)
         roster = sync_roster(site)
-        polled = poll(site, even_if_not_due=poll_anyway)
-        check_gaps(site, polled)
-        look_back(site, polled)
+        polled = _look(site, poll_anyway=poll_anyway)
         if polled.was_due:
             tell("compare", "")
             site.progress.end("compare", polled.describe_changes())
@@ -105,7 +104,9 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         delivered = deliver(site)
         feeds = publish_feeds(site)
         site.progress.end("deliver", delivered.describe(feeds.written))
-        witness(site, polled)  # last: nobody waits for a second opinion
+        with polling_alone(site) as other:  # last: nobody waits for a second opinion
+            if not other:
+                witness(site, polled)
         with site.store.read() as conn:
             waiting = overview.load_outbox(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
             late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
@@ -113,6 +114,17 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         watched = watch(site)
     held_back = quarantine.describe() if quarantine else ""
     return PassReport(roster, polled, matched, planned, delivered, feeds, watched, waiting, late, held_back)
+
+
+def _look(site: Site, *, poll_anyway: bool) -> PollReport:
+    """Ask arXiv for what is due, unless another process is at it."""
+    with polling_alone(site) as other:
+        if other:
+            return PollReport(why_not=f"another process, {other}, is asking arXiv right now")
+        polled = poll(site, even_if_not_due=poll_anyway)
+        check_gaps(site, polled)
+        look_back(site, polled)
+    return polled
 
 
 def recover(site: Site) -> None:
@@ -123,4 +135,5 @@ def recover(site: Site) -> None:
             waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}
             outbox.adopt_orphans(conn, site.clock.now(), settle=waits)
             adopt_gate(conn, site.clock)
+            workers.strike_off_others(conn, site.owner)
     recognise_copy(site.store, site.clock.now())

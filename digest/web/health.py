@@ -77,9 +77,13 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
         f"the job {name} failed last time ({error}); the log says why"
         for name, error in (sorted(pulse.troubles.items()) if pulse else ())
     )
+    stuck = tuple(
+        f"the job {name} has been at the same turn for {seconds / 60:.0f} min"
+        for name, seconds in (sorted(pulse.board.stuck.items()) if pulse else ())
+    )
     urgent = tuple(alarm.detail for alarm in alarms if alarm.name in STUCK)
     others = tuple(alarm.detail for alarm in alarms if alarm.name not in STUCK)
-    return Health((*health.failures, *troubles, *urgent), (*health.warnings, *others))
+    return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *others))
 
 
 def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) -> HealthFacts:

@@ -71,7 +71,7 @@ def test_a_digest_waits_ninety_minutes_for_its_mailing_and_then_says_what_is_wro
     due = SUNDAY.replace(hour=2, minute=0)
     world.clock.sleep((due + timedelta(minutes=70) - world.clock.now()).total_seconds())
     with scheduled(world, OFTEN) as (schedule, _):
-        wait_until(lambda: schedule._told.get("waiting") == ["perf-team"])
+        wait_until(lambda: schedule.steps.told.get("waiting") == ["perf-team"])
         assert len(world.mail.mails) == 1
         world.clock.sleep(timedelta(minutes=25).total_seconds())
         mails = world.mail.wait_for(2)
@@ -173,7 +173,7 @@ def test_feed_files_are_written_when_something_was_matched_and_not_again(world: 
     path = world.folder / "feed.atom"
     with scheduled(world, SELDOM | {"publish": 0.05, "poll": 0.05}) as (schedule, _):
         wait_until(path.exists)
-        wait_until(lambda: schedule._published_run is not None)
+        wait_until(lambda: schedule.steps._published_run is not None)
         path.unlink()
         threading.Event().wait(0.5)
         assert not path.exists()

@@ -1,0 +1,24 @@
+"""What `digest serve` does all day: a handful of static jobs that call the pipeline, and their signs of life.
+
+APScheduler says only when; what is due is decided by the store and the installation's clock, so a job
+that runs late, twice or not at all changes nothing. On SQLite the jobs that work take turns: one
+process, one step at a time. On PostgreSQL they run side by side, as those of other replicas do.
+"""
+
+from digest.scheduling.board import LONGEST_TURNS, Board
+from digest.scheduling.pulse import STORE_DOUBT, TICK, Pulse
+from digest.scheduling.schedule import EVERY, Job, Schedule
+from digest.scheduling.steps import LONGEST_DELIVERY, Steps
+
+__all__ = [
+    "EVERY",
+    "LONGEST_DELIVERY",
+    "LONGEST_TURNS",
+    "STORE_DOUBT",
+    "TICK",
+    "Board",
+    "Job",
+    "Pulse",
+    "Schedule",
+    "Steps",
+]

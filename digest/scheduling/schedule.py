@@ -1,0 +1,219 @@
+"""When each job has its turn, and what becomes of it: APScheduler's part, and nothing of the pipeline's."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import UTC
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from apscheduler.events import (
+    EVENT_JOB_ERROR,
+    EVENT_JOB_EXECUTED,
+    EVENT_JOB_MAX_INSTANCES,
+    EVENT_JOB_MISSED,
+    JobEvent,
+    JobExecutionEvent,
+)
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from digest.clock import SystemClock, monotonic
+from digest.errors import StoreError
+from digest.pipeline.working import SignsOfLife
+from digest.scheduling.pulse import Pulse
+from digest.scheduling.steps import Steps
+from digest.store.workers import BEAT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from digest.config import Config
+    from digest.pipeline import Site
+    from digest.telemetry import Metrics
+
+_log = logging.getLogger("digest.schedule")
+
+EVERY: Mapping[str, float] = MappingProxyType(
+    {"poll": 60.0, "plan": 30.0, "deliver": 5.0, "publish": 60.0, "watch": 60.0, "heartbeat": BEAT}
+)
+"""Seconds of real time between two turns of each job."""
+
+_AT_ONCE = ("poll", "deliver")
+"""Jobs that begin with the schedule; the others wait for a first look at arXiv to wake them."""
+
+_BREAK_AGAIN = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One thing done again and again.
+
+    Attributes:
+        name: what it is called in logs and health.
+        step: does it once.
+        wakes: jobs that have something to do afterwards, and need not wait for their time.
+    """
+
+    name: str
+    step: Callable[[], None]
+    wakes: tuple[str, ...] = ()
+
+
+class Schedule:
+    """The jobs of one installation. Start it once, stop it once.
+
+    Args:
+        site: the installation; its worker lock is held by the caller for as long as this lives.
+        every: seconds between two turns, by job.
+    """
+
+    def __init__(self, site: Site, *, every: Mapping[str, float] = EVERY) -> None:
+        self.pulse = Pulse()
+        self._stopping = threading.Event()
+        self.steps = Steps(site, self._stopping.is_set)
+        self._site = site
+        self._signs = SignsOfLife(site)
+        self._every = every
+        self._turn: AbstractContextManager[Any] = (
+            threading.Lock() if site.store.dialect == "sqlite" else nullcontext()
+        )
+        self._idle = threading.Condition()
+        self._working = 0
+        self._jobs = {
+            job.name: job
+            for job in (
+                Job("poll", self.steps.poll, wakes=("plan", "publish")),
+                Job("plan", self.steps.plan, wakes=("deliver",)),
+                Job("deliver", self.steps.deliver),
+                Job("publish", self.steps.publish),
+                Job("watch", self.steps.watch),
+            )
+        }
+        # A job that is late is run all the same, once; one still at it, and one that failed, is told by the
+        # events, not by warnings of APScheduler's own.
+        logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
+        logging.getLogger("apscheduler.executors.default").setLevel(logging.CRITICAL)
+        self._scheduler = BackgroundScheduler(
+            timezone=UTC,
+            executors={"default": ThreadPoolExecutor(len(self._jobs) + 2)},
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        )
+        self._scheduler.add_listener(
+            self._note_event,
+            EVENT_JOB_EXECUTED | EVENT_JOB_ERROR | EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES,
+        )
+
+    @property
+    def metrics(self) -> Metrics:
+        """What was counted."""
+        return self.steps.metrics
+
+    def start(self) -> None:
+        """Begin. Nothing is planned before arXiv has been looked at, or the look has failed."""
+        self._beat()
+        now = SystemClock().now()
+        self._add("heartbeat", self._beat, now)
+        for job in self._jobs.values():
+            first = now if job.name in _AT_ONCE else None
+            self._add(job.name, partial(self._take_turn, job), first)
+        self._scheduler.start()
+
+    def reload(self, load: Callable[[], Config]) -> None:
+        """Take over the saved queries and subscriptions of a file that was edited, at the next free moment."""
+        job = Job("reload", lambda: self.steps.reload(load), wakes=("poll",))
+        self._scheduler.add_job(self._take_turn, args=[job], id="reload", replace_existing=True)
+
+    def stop(self, *, grace: float, force: float) -> bool:
+        """Begin nothing new, and let what is under way end.
+
+        Args:
+            grace: seconds it may take by itself; then connections are broken off.
+            force: seconds it may take after that.
+
+        Returns:
+            Whether everything has ended. What has not leaves nothing behind that the next start cannot mend.
+        """
+        self._stopping.set()
+        self._scheduler.pause()
+        if isinstance(self._site.clock, SystemClock):
+            self._site.clock.wake()
+        has_ended = self._await_idle(grace)
+        until = monotonic() + force
+        while not has_ended and monotonic() < until:
+            self._site.interrupt()
+            has_ended = self._await_idle(_BREAK_AGAIN)
+        self._scheduler.shutdown(wait=False)
+        if has_ended:
+            self._signs.sign_off()
+        return has_ended
+
+    def _add(self, name: str, run: Callable[[], None], first: datetime | None) -> None:
+        self._scheduler.add_job(run, "interval", seconds=self._every[name], id=name, next_run_time=first)
+
+    def _await_idle(self, seconds: float) -> bool:
+        with self._idle:
+            return self._idle.wait_for(lambda: not self._working, seconds)
+
+    def _take_turn(self, job: Job) -> None:
+        with self._turn:
+            if self._stopping.is_set():
+                return
+            self.pulse.board.begin(job.name, SystemClock().now())
+            self._count(1)
+            try:
+                job.step()
+            finally:
+                self._count(-1)
+                for name in job.wakes:
+                    self._wake(name)
+
+    def _count(self, change: int) -> None:
+        with self._idle:
+            self._working += change
+            self._idle.notify_all()
+
+    def _note_event(self, event: JobEvent) -> None:
+        """Note what APScheduler says of a job; it calls this from the thread the job ran in."""
+        board, name = self.pulse.board, event.job_id
+        if event.code == EVENT_JOB_MAX_INSTANCES:
+            board.overrun(name)
+        elif event.code == EVENT_JOB_MISSED:
+            board.miss(name)
+        elif isinstance(event, JobExecutionEvent) and event.exception is not None:
+            board.end(name, SystemClock().now(), type(event.exception).__name__)
+            self._note_trouble(name, event.exception)
+        else:
+            board.end(name, SystemClock().now())
+            self.pulse.troubles.pop(name, None)
+
+    def _note_trouble(self, name: str, error: BaseException) -> None:
+        if self._stopping.is_set():
+            _log.info("%s was broken off: %s", name, error)
+            return
+        self.pulse.troubles[name] = type(error).__name__
+        if isinstance(error, StoreError):
+            _log.error("%s failed: %s %s", name, error.message, error.hint)
+        else:
+            _log.error("%s failed", name, exc_info=error)
+
+    def _wake(self, name: str) -> None:
+        if not self._stopping.is_set():
+            self._scheduler.modify_job(name, next_run_time=SystemClock().now())
+
+    def _beat(self) -> None:
+        self.pulse.beat()
+        self.pulse.board.begin("heartbeat", SystemClock().now())
+        next_at = {job.id: job.next_run_time for job in self._scheduler.get_jobs()}
+        try:
+            self._signs.sign(self.pulse.board.list_turns(next_at))
+        except StoreError as error:
+            _log.warning("the database takes no sign of life: %s", error.message)
+        else:
+            self.pulse.note_write()

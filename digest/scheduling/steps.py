@@ -1,0 +1,181 @@
+"""What each job does in a turn: one verb of the pipeline, and what is told of it in log and metrics."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from digest.clock import monotonic
+from digest.errors import DigestError
+from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_roster
+from digest.pipeline.attention import describe_late_mailing
+from digest.pipeline.gap_check import check_gaps
+from digest.pipeline.looking_back import look_back
+from digest.pipeline.watching import watch
+from digest.pipeline.witnessing import witness
+from digest.pipeline.working import polling_alone
+from digest.store import feeds as feed_store
+from digest.store import runs as run_store
+from digest.telemetry import Metrics, Verb, log_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from digest.config import Config
+    from digest.pipeline import Site
+
+_log = logging.getLogger("digest.schedule")
+
+LONGEST_DELIVERY = 60.0
+"""Seconds after which delivering lets the other jobs have a turn; it goes on with its next one."""
+
+_NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "web", "templates")
+
+
+class Steps:
+    """The steps of one installation.
+
+    Args:
+        site: the installation.
+        is_stopping: whether nothing new is to be begun.
+
+    Attributes:
+        metrics: what was counted.
+        told: what the log was told last, by outcome: what stays the same is told once.
+    """
+
+    def __init__(self, site: Site, is_stopping: Callable[[], bool]) -> None:
+        self.metrics = Metrics()
+        self.told: dict[str, object] = {}
+        self._site = site
+        self._is_stopping = is_stopping
+        self._published_run: int | None = None
+
+    def poll(self) -> None:
+        """Ask arXiv for what is due, unless another worker is at it, and match what came."""
+        with polling_alone(self._site) as other:
+            if other:
+                _log.debug("%s is asking arXiv", other)
+            else:
+                self._poll()
+
+    def _poll(self) -> None:
+        if self._site.store.path is None:
+            with self._site.store.begin() as conn:
+                run_store.abandon_running(conn, self._site.clock.now())
+        with self.metrics.time_verb(Verb.POLL):
+            polled = poll(self._site)
+            check_gaps(self._site, polled)
+            look_back(self._site, polled)
+        if polled.was_due and not polled.failures:
+            log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)
+        for failure in polled.failures:
+            log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
+        if polled.caught_up:
+            first, last = polled.caught_up[0].isoformat(), polled.caught_up[-1].isoformat()
+            log_event(Verb.POLL, "caught up", first=first, last=last, mailings=len(polled.caught_up))
+        self._tell_late()
+        for kind, papers in polled.kinds.items():
+            self.metrics.count_papers(str(kind), papers)
+        self._match(first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
+        witness(self._site, polled)
+
+    def _tell_late(self) -> None:
+        with self._site.store.read() as conn:
+            late = describe_late_mailing(conn, self._site.config.arxiv.source, self._site.clock.now())
+        self.metrics.set_late(is_late=bool(late))
+        if self.told.get("late") != late:
+            self.told["late"] = late
+            if late:
+                log_event(Verb.POLL, "late", level=logging.WARNING, why=late)
+
+    def _match(self, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> None:
+        with self.metrics.time_verb(Verb.MATCH):
+            matched = match(self._site, first_looks=first_looks, awaiting=awaiting)
+        if matched.changes or matched.first_looks:
+            papers, looks = len(matched.papers), matched.first_looks
+            log_event(Verb.MATCH, "complete", changes=matched.changes, papers=papers, first_looks=looks)
+            self.metrics.count_matches(papers)
+
+    def plan(self) -> None:
+        """Freeze the digests that are due."""
+        with self.metrics.time_verb(Verb.PLAN):
+            planned = plan(self._site, patience=None)
+        for digest in planned.digests:
+            name, papers = digest.subscription, len(digest.entries)
+            log_event(Verb.PLAN, "frozen", subscription=name, slot=digest.slot, papers=papers)
+        self._tell_once("waiting", logging.INFO, planned.waiting)
+        self._tell_once("failed", logging.WARNING, planned.failures)
+
+    def _tell_once(self, outcome: str, level: int, subscriptions: list[str]) -> None:
+        """Log what stays the same from turn to turn only when it changes."""
+        if subscriptions != self.told.get(outcome, []):
+            log_event(Verb.PLAN, outcome, level=level, subscriptions=subscriptions)
+        self.told[outcome] = subscriptions
+
+    def deliver(self) -> None:
+        """Send what is due."""
+        until = monotonic() + LONGEST_DELIVERY
+        with self.metrics.time_verb(Verb.DELIVER):
+            report = deliver(self._site, should_stop=lambda: self._is_stopping() or monotonic() > until)
+        for transport, messages in sorted(report.sent.items()):
+            log_event(Verb.DELIVER, "sent", transport=transport, messages=messages)
+            self.metrics.count_deliveries(transport, "sent", messages)
+        for outcome, lines in (
+            ("retried", report.retries),
+            ("unknown", report.unknown),
+            ("held", report.held),
+            ("dead", report.dead),
+        ):
+            for line in lines:  # each begins with its destination, and that with the transport
+                log_event(Verb.DELIVER, outcome, level=logging.WARNING, why=line)
+                self.metrics.count_deliveries(line.partition(":")[0], outcome)
+
+    def publish(self) -> None:
+        """Write the feeds that are files, where something was matched since."""
+        with self._site.store.read() as conn:
+            newest = feed_store.newest_match_run(conn)
+        if newest != self._published_run:
+            feeds = publish_feeds(self._site)
+            for failure in feeds.failures:
+                log_event(Verb.RENDER, "failed", level=logging.WARNING, why=failure)
+            if not feeds.failures:
+                self._published_run = newest
+            if feeds.written:
+                log_event(Verb.RENDER, "published", files=feeds.written)
+
+    def watch(self) -> None:
+        """Tell the operator what should have happened and has not."""
+        watched = watch(self._site)
+        alarms = [f"{alarm.what}. {alarm.remedy}" for alarm in watched.alarms]
+        if alarms != self.told.get("alarms", []):
+            for alarm in alarms:
+                _log.error("alarm: %s", alarm)
+        self.told["alarms"] = alarms
+
+    def reload(self, load: Callable[[], Config]) -> None:
+        """Take over the saved queries and subscriptions of a file that was edited."""
+        site = self._site
+        try:
+            config = load()
+        except DigestError as error:
+            _log.error("digest.toml was not taken over: %s %s", error.message, error.hint)
+            return
+        restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
+        site.config = replace(
+            site.config,
+            queries=config.queries,
+            subscriptions=config.subscriptions,
+            defaults=config.defaults,
+        )
+        report = sync_roster(site)
+        self._published_run = None
+        fields = {"added": report.added, "edited": report.edited, "ended": report.ended}
+        _log.info("digest.toml was taken over", extra={"fields": fields})
+        for name, problem in report.unreadable:
+            _log.warning("saved query %s can't be read: %s", name, problem)
+        for name, problem in report.not_excluding:
+            _log.warning("what %s excludes can't be read: %s", name, problem)
+        if restart:
+            _log.warning("what changed in %s counts after a restart", ", ".join(restart))
