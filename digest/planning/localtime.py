@@ -1,7 +1,8 @@
 """Wall-clock times in a zone as moments, each local date's time exactly once.
 
-A time that does not exist (clocks go forward) moves to the end of the gap; a repeated one (clocks go
-back) counts once, at its first occurrence; a date that does not exist at all has no moment.
+A time that does not exist (clocks go forward) moves to the end of the gap, even where that is the next
+midnight, as in Nuuk; a repeated one (clocks go back) counts once, at its first occurrence; a date that
+does not exist at all has no moment.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def resolve_local(day: date, at: time, zone: str) -> datetime | None:
     if moment.astimezone(place).replace(tzinfo=None) == local:
         return moment
     end_of_gap = _find_transition(local.replace(tzinfo=place, fold=1).astimezone(UTC), moment, place)
-    return end_of_gap if end_of_gap.astimezone(place).date() == day else None
+    last_before = end_of_gap - timedelta(seconds=1)
+    exists = day in {last_before.astimezone(place).date(), end_of_gap.astimezone(place).date()}
+    return end_of_gap if exists else None
 
 
 def _find_transition(low: datetime, high: datetime, place: ZoneInfo) -> datetime:

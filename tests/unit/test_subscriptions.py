@@ -1,6 +1,3 @@
-from datetime import time
-from zoneinfo import available_timezones
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,101 +13,6 @@ from digest.subscriptions import (
     Subscription,
     normalise_address,
 )
-
-ZONES = sorted(zone for zone in available_timezones() if "/" in zone or zone == "UTC")
-CLOCK_CADENCES = st.builds(
-    Cadence,
-    kind=st.just(CadenceKind.CLOCK),
-    days=st.frozensets(st.integers(0, 6), min_size=1),
-    at=st.builds(time, st.integers(0, 23), st.integers(0, 59)),
-    zone=st.sampled_from(ZONES),
-)
-CADENCES = st.one_of(
-    CLOCK_CADENCES, st.sampled_from([Cadence(CadenceKind.ANNOUNCEMENT), Cadence(CadenceKind.AT_ONCE)])
-)
-WORDS = [
-    "every",
-    "on",
-    "and",
-    "daily",
-    "weekdays",
-    "mondays",
-    "day",
-    "at",
-    "at once",
-    "09:00",
-    "25:61",
-    "UTC",
-    ",",
-    "x",
-]
-
-
-@given(CADENCES)
-def test_a_cadence_reads_back_from_what_it_prints(cadence: Cadence) -> None:
-    assert Cadence.parse(str(cadence)) == cadence
-
-
-@given(CADENCES)
-def test_case_and_white_space_do_not_change_a_cadence(cadence: Cadence) -> None:
-    phrase = str(cadence)
-    if cadence.kind is CadenceKind.CLOCK:
-        days, _, rest = phrase.partition(" at ")
-        phrase = f"  {days.upper()}\n AT  {rest} "
-    assert Cadence.parse(phrase) == cadence
-
-
-@pytest.mark.parametrize(
-    ("phrase", "days", "at", "zone"),
-    [
-        ("weekdays at 09:00 Europe/Berlin", {0, 1, 2, 3, 4}, time(9), "Europe/Berlin"),
-        ("every weekday at 9:00 Europe/Berlin", {0, 1, 2, 3, 4}, time(9), "Europe/Berlin"),
-        ("daily at 07:30", {0, 1, 2, 3, 4, 5, 6}, time(7, 30), "UTC"),
-        ("every day at 7.30", {0, 1, 2, 3, 4, 5, 6}, time(7, 30), "UTC"),
-        ("mondays at 08:00 America/New_York", {0}, time(8), "America/New_York"),
-        ("on Mondays and Thursdays at 08:00", {0, 3}, time(8), "UTC"),
-        ("monday, wednesday, and friday at 23:59 Etc/GMT+5", {0, 2, 4}, time(23, 59), "Etc/GMT+5"),
-        ("Saturdays at 00:00 UTC", {5}, time(0), "UTC"),
-    ],
-)
-def test_a_phrase_people_write_names_days_a_time_and_a_zone(
-    phrase: str, days: set[int], at: time, zone: str
-) -> None:
-    assert Cadence.parse(phrase) == Cadence(CadenceKind.CLOCK, frozenset(days), at, zone)
-
-
-@pytest.mark.parametrize(
-    ("phrase", "words"),
-    [
-        ("", "is not a time a digest can be due"),
-        ("sometimes", "is not a time a digest can be due"),
-        ("daily at noon", "is not a time a digest can be due"),
-        ("at 09:00", "is not a time a digest can be due"),
-        ("daily at 24:00", "there is no 24:00 o'clock"),
-        ("daily at 09:60", "there is no 9:60 o'clock"),
-        ("daily at 09:00 Europe/Berlni", "no time zone called Europe/Berlni"),
-        ("daily at 09:00 Europe", "no time zone called Europe"),
-        ("daily at 09:00 /etc/passwd", "no time zone called /etc/passwd"),
-        ("moondays at 09:00", "'moondays' is no day"),
-        ("every at 09:00", "names no day"),
-        ("on and at 09:00", "names no day"),
-        (", at 09:00", "names no day"),
-    ],
-)
-def test_a_phrase_that_says_no_time_is_refused_with_a_way_out(phrase: str, words: str) -> None:
-    with pytest.raises(ConfigurationError, match=words) as caught:
-        Cadence.parse(phrase)
-    assert caught.value.hint or "o'clock" in words
-
-
-@given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
-def test_any_phrase_gives_a_cadence_with_days_or_a_configuration_error(phrase: str) -> None:
-    try:
-        cadence = Cadence.parse(phrase)
-    except ConfigurationError:
-        return
-    assert cadence.days
-    assert Cadence.parse(str(cadence)) == cadence
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ ZONES = [
     "Australia/Lord_Howe",
     "Pacific/Apia",
     "America/Santiago",
+    "America/Nuuk",
     "UTC",
 ]
 
@@ -41,6 +42,14 @@ def test_a_midnight_that_does_not_exist_still_belongs_to_its_day() -> None:
     moment = resolve_local(date(2024, 4, 26), time(0, 0), "Africa/Cairo")
     assert moment is not None
     assert moment.astimezone(ZoneInfo("Africa/Cairo")).isoformat() == "2024-04-26T01:00:00+03:00"
+
+
+def test_an_hour_that_is_missing_before_midnight_still_belongs_to_its_day() -> None:
+    moment = resolve_local(date(2026, 3, 28), time(23, 30), "America/Nuuk")
+    assert moment is not None
+    assert moment.astimezone(ZoneInfo("America/Nuuk")).isoformat() == "2026-03-29T00:00:00-01:00"
+    slot = latest_slot(Cadence.parse("daily at 23:30 America/Nuuk"), None, moment)
+    assert (slot.name, slot.due_at) == ("2026-03-28", moment)
 
 
 def test_a_repeated_time_counts_at_its_first_occurrence() -> None:
@@ -162,8 +171,7 @@ def test_the_last_name_of_each_kind_is_remembered() -> None:
 )
 def test_the_turn_taken_last_is_found_again_by_its_name(phrase: str, taken: str, due: str) -> None:
     slot = find_taken(Cadence.parse(phrase), None, taken)
-    assert slot == (None if not due else slot)
-    assert slot is None or slot.due_at == utc(due)
+    assert (slot and slot.due_at) == (utc(due) if due else None)
 
 
 def test_a_due_time_of_old_zone_data_stays_the_same_turn_whichever_way_it_moves() -> None:

@@ -1,0 +1,220 @@
+"""How people say when digests are due, and when nothing goes out."""
+
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from zoneinfo import available_timezones
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.cadences import Cadence, CadenceKind, QuietHours, choose_zone, read_pause_end
+from digest.errors import ConfigurationError
+
+ZONES = sorted(zone for zone in available_timezones() if "/" in zone or zone == "UTC")
+CLOCK_CADENCES = st.builds(
+    Cadence,
+    kind=st.just(CadenceKind.CLOCK),
+    days=st.frozensets(st.integers(0, 6), min_size=1),
+    at=st.builds(time, st.integers(0, 23), st.integers(0, 59)),
+    zone=st.sampled_from(ZONES),
+    wait=st.integers(0, 12 * 60).map(lambda minutes: timedelta(minutes=minutes)),
+)
+CADENCES = st.one_of(
+    CLOCK_CADENCES, st.sampled_from([Cadence(CadenceKind.ANNOUNCEMENT), Cadence(CadenceKind.AT_ONCE)])
+)
+WORDS = [
+    "weekly",
+    "not before",
+    "at the latest",
+    "Europe/Berlin",
+    "every",
+    "on",
+    "and",
+    "daily",
+    "weekdays",
+    "mondays",
+    "day",
+    "at",
+    "at once",
+    "09:00",
+    "25:61",
+    "UTC",
+    ",",
+    "x",
+]
+
+
+@given(CADENCES)
+def test_a_cadence_reads_back_from_what_it_prints(cadence: Cadence) -> None:
+    assert Cadence.parse(str(cadence)) == cadence
+
+
+@given(CADENCES)
+def test_case_and_white_space_do_not_change_a_cadence(cadence: Cadence) -> None:
+    phrase = str(cadence)
+    if cadence.kind is CadenceKind.CLOCK:
+        days, _, rest = phrase.partition(" at ")
+        phrase = f"  {days.upper()}\n AT  {rest} "
+    assert Cadence.parse(phrase) == cadence
+
+
+@pytest.mark.parametrize(
+    ("phrase", "days", "at", "zone"),
+    [
+        ("weekdays at 09:00 Europe/Berlin", {0, 1, 2, 3, 4}, time(9), "Europe/Berlin"),
+        ("every weekday at 9:00 Europe/Berlin", {0, 1, 2, 3, 4}, time(9), "Europe/Berlin"),
+        ("daily at 07:30", {0, 1, 2, 3, 4, 5, 6}, time(7, 30), "UTC"),
+        ("every day at 7.30", {0, 1, 2, 3, 4, 5, 6}, time(7, 30), "UTC"),
+        ("mondays at 08:00 America/New_York", {0}, time(8), "America/New_York"),
+        ("on Mondays and Thursdays at 08:00", {0, 3}, time(8), "UTC"),
+        ("monday, wednesday, and friday at 23:59 Etc/GMT+5", {0, 2, 4}, time(23, 59), "Etc/GMT+5"),
+        ("Saturdays at 00:00 UTC", {5}, time(0), "UTC"),
+        ("weekly on monday at 09:00 Europe/Berlin", {0}, time(9), "Europe/Berlin"),
+        ("weekly on fridays at 9:00", {4}, time(9), "UTC"),
+        ("weekdays not before 09:00 Europe/Berlin", {0, 1, 2, 3, 4}, time(9), "Europe/Berlin"),
+    ],
+)
+def test_a_phrase_people_write_names_days_a_time_and_a_zone(
+    phrase: str, days: set[int], at: time, zone: str
+) -> None:
+    assert Cadence.parse(phrase) == Cadence(CadenceKind.CLOCK, frozenset(days), at, zone)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "words"),
+    [
+        ("", "is not a time a digest can be due"),
+        ("sometimes", "is not a time a digest can be due"),
+        ("daily at noon", "is not a time a digest can be due"),
+        ("at 09:00", "is not a time a digest can be due"),
+        ("daily at 24:00", "there is no 24:00 o'clock"),
+        ("daily at 09:60", "there is no 9:60 o'clock"),
+        ("daily at 09:00 Europe/Berlni", "no time zone called Europe/Berlni"),
+        ("daily at 09:00 Europe", "no time zone called Europe"),
+        ("daily at 09:00 /etc/passwd", "no time zone called /etc/passwd"),
+        ("moondays at 09:00", "'moondays' is no day"),
+        ("every at 09:00", "names no day"),
+        ("on and at 09:00", "names no day"),
+        (", at 09:00", "names no day"),
+        ("weekly at 09:00", "names no day"),
+        ("daily at 09:00 localtime", "localtime names no place"),
+        ("daily at 09:00 right/Europe/Berlin", "right/Europe/Berlin names no place"),
+        ("daily at 09:00 UTC, at the latest 08:59", "08:59 is not at most 12 hours after 09:00"),
+        ("daily at 09:00 UTC, at the latest 24:00", "there is no 24:00 o'clock"),
+        ("daily at 09:00 UTC, at the latest noon", "is not a time a digest can be due"),
+        ("daily at 09:00 UTC, at the latest 10:00 Europe/Berlin", "names two time zones, UTC and Europe/Berlin"),
+        ("on announcement, at the latest 10:00", "is not a time a digest can be due"),
+    ],
+)
+def test_a_phrase_that_says_no_time_is_refused_with_a_way_out(phrase: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words) as caught:
+        Cadence.parse(phrase)
+    assert caught.value.hint or "o'clock" in words
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
+def test_any_phrase_gives_a_cadence_with_days_or_a_configuration_error(phrase: str) -> None:
+    try:
+        cadence = Cadence.parse(phrase)
+    except ConfigurationError:
+        return
+    assert cadence.days
+    assert Cadence.parse(str(cadence)) == cadence
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "weekdays at 09:00 Europe/Berlin, at the latest 12:00",
+        "weekdays at 09:00, at the latest 12:00 Europe/Berlin",
+        "weekdays not before 09:00, at the latest 12:00 Europe/Berlin",
+        "weekdays, not before 09:00 Europe/Berlin at the latest at 12:00 Europe/Berlin",
+    ],
+)
+def test_the_latest_moment_may_be_said_and_the_zone_at_either_time(phrase: str) -> None:
+    cadence = Cadence.parse(phrase)
+    assert cadence.wait == timedelta(hours=3)
+    assert cadence.latest == time(12)
+    assert str(cadence) == "weekdays at 09:00 Europe/Berlin, at the latest 12:00"
+
+
+def test_a_digest_waits_ninety_minutes_for_its_mailing_where_nothing_else_is_said() -> None:
+    assert Cadence.parse("weekdays at 09:00 UTC").wait == timedelta(minutes=90)
+    assert str(Cadence.parse("weekdays at 09:00 UTC, at the latest 10:30")) == "weekdays at 09:00 UTC"
+
+
+def test_the_latest_moment_may_lie_behind_midnight() -> None:
+    cadence = Cadence.parse("daily at 23:00 UTC, at the latest 01:00")
+    assert (cadence.wait, cadence.latest) == (timedelta(hours=2), time(1))
+
+
+QUIET_HOURS = st.tuples(st.times(), st.times(), st.sampled_from(["", *ZONES])).map(
+    lambda parts: QuietHours(
+        parts[0].replace(second=0, microsecond=0), parts[1].replace(second=0, microsecond=0), parts[2]
+    )
+)
+
+
+@given(QUIET_HOURS.filter(lambda quiet: quiet.begin != quiet.end))
+def test_quiet_hours_read_back_from_what_they_print(quiet: QuietHours) -> None:
+    assert QuietHours.parse(str(quiet)) == quiet
+
+
+@pytest.mark.parametrize("phrase", ["22:00-07:00", " 22:00 – 7:00 ", "22.00 to 07.00"])
+def test_quiet_hours_are_two_times_of_day(phrase: str) -> None:
+    assert QuietHours.parse(phrase) == QuietHours(time(22), time(7))
+
+
+def test_quiet_hours_may_name_their_own_zone() -> None:
+    assert QuietHours.parse("22:00-07:00 Europe/Berlin") == QuietHours(time(22), time(7), "Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "words"),
+    [
+        ("", "are no hours of a day"),
+        ("nights", "are no hours of a day"),
+        ("22:00", "are no hours of a day"),
+        ("22:00-24:00", "there is no 24:00 o'clock"),
+        ("22:00-22:00", "ends when it begins"),
+        ("22:00-07:00 Europe/Berlni", "no time zone called Europe/Berlni"),
+    ],
+)
+def test_hours_that_cannot_be_are_refused_with_a_way_out(phrase: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words) as caught:
+        QuietHours.parse(phrase)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        (date(2026, 12, 1), "2026-11-30T23:00"),
+        ("2026-12-01", "2026-11-30T23:00"),
+        ("2026-12-01T09:30", "2026-12-01T08:30"),
+        (datetime(2026, 12, 1, 9, tzinfo=timezone(timedelta(hours=-5))), "2026-12-01T14:00"),
+        ("2026-12-01T09:00Z", "2026-12-01T09:00"),
+    ],
+)
+def test_a_pause_ends_when_a_day_begins_or_at_a_moment(value: object, moment: str) -> None:
+    assert read_pause_end(value, "Europe/Berlin") == datetime.fromisoformat(moment).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize("value", ["soon", "", "2026-13-01", "0001-01-01T00:00+14:00"])
+def test_a_pause_ends_at_no_other_words(value: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no date"):
+        read_pause_end(value, "UTC")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "quiet", "zone"),
+    [
+        ("daily at 09:00 Asia/Tokyo", "22:00-07:00 Europe/Berlin", "Asia/Tokyo"),
+        ("at once", "22:00-07:00 Europe/Berlin", "Europe/Berlin"),
+        ("on announcement", "", "America/New_York"),
+    ],
+)
+def test_a_day_begins_where_the_cadence_or_the_quiet_hours_lie_or_at_arxiv(
+    phrase: str, quiet: str, zone: str
+) -> None:
+    assert choose_zone(Cadence.parse(phrase), QuietHours.parse(quiet) if quiet else None) == zone
