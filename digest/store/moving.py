@@ -71,8 +71,7 @@ def _move(source: Store, target: Store, tell: Callable[[str, int], None]) -> Cop
                 provenance.unmark_moved(out)
         raise
     stamp = stamps.load_stamp(source)
-    if target.path is not None:
-        stamps.begin_counting(target)
-        if stamp is not None:
-            stamps.keep_stamp(target, stamp)
+    if stamp is not None:
+        stamps.write_stamp(target, stamp)
+    stamps.begin_counting(target)
     return report

@@ -55,8 +55,14 @@ class Provenance:
 
 
 def load_provenance(conn: Connection) -> Provenance:
-    """Return what a database knows of itself."""
-    row = conn.execute(select(installation)).one()
+    """Return what a database knows of itself.
+
+    Raises:
+        StoreError: it has forgotten.
+    """
+    row = conn.execute(select(installation).order_by(installation.c.id).limit(1)).first()
+    if row is None:
+        raise StoreError("the database does not know whose it is", hint="Restore the latest backup.")
     generation, _, moved_to = row.generation.partition(_MOVED)
     return Provenance(generation, moved_to, row.quarantined_at, row.restored_at)
 

@@ -132,8 +132,11 @@ def _prepare(
 
 
 def _keep_whole(path: Path, kept: Path) -> bool:
-    """Copy a database aside; False where it is too damaged to be read."""
+    """Copy a database aside; False where it is too damaged to be read, and its log is aside already."""
+    log = kept.with_name(kept.name + "-wal")
     with unfinished(kept) as aside:
+        if path.with_name(path.name + "-wal").exists():
+            shutil.copyfile(path.with_name(path.name + "-wal"), log)  # SQLite removes one that it can't use
         try:
             with opened_file(path) as source, opened_file(aside) as place:
                 source.execute("SELECT count(*) FROM installation").fetchone()
@@ -143,13 +146,12 @@ def _keep_whole(path: Path, kept: Path) -> bool:
             return False
         make_lasting(aside)
         os.link(aside, kept)
+    log.unlink(missing_ok=True)
     return True
 
 
 def _keep_damaged(path: Path, kept: Path) -> None:
-    """Set the files of a damaged database aside as they are; it keeps its own name until it is replaced."""
+    """Set a damaged database aside as it is; it keeps its own name until it is replaced."""
     for suffix in _SIDES:
-        side = path.with_name(path.name + suffix)
-        if side.exists():
-            side.rename(kept.with_name(kept.name + suffix))
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
     os.link(path, kept)

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+
+from digest.errors import AnotherWorker, StoreError
+from digest.store import Store, hold_worker, migrating, open_store, provenance
+from digest.store.backing_up import back_up, default_backup, prove_backup, prune_backups
+from digest.store.restoring import restore_backup
+from digest.store.schema import marks, papers
+from tests.contract.store.filled import all_rows, fill
+from tests.contract.store.made import MORNING, make_paper, store_papers
+
+LATER = MORNING + timedelta(days=3)
+
+
+def quiet(_what: str, _through: int) -> None:
+    """Tell nobody."""
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A database that holds something in every table."""
+    path = tmp_path_factory.mktemp("filled") / "digest.db"
+    store = open_store(f"sqlite:///{path}", create=True)
+    fill(store)
+    store.close()
+    return path.read_bytes()
+
+
+@pytest.fixture
+def here(filled: bytes, tmp_path: Path) -> Path:
+    """Where an installation's database is."""
+    path = tmp_path / "digest.db"
+    path.write_bytes(filled)
+    return path
+
+
+@pytest.fixture
+def backup(here: Path) -> Path:
+    """A backup of it."""
+    store = open_store(f"sqlite:///{here}")
+    path = here.parent / "backup.db"
+    back_up(store, path, MORNING, quiet)
+    store.close()
+    return path
+
+
+def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    store = open_store(f"sqlite:///{path}")
+    try:
+        with store.read() as conn:
+            return all_rows(conn)
+    finally:
+        store.close()
+
+
+def known(path: Path) -> provenance.Provenance:
+    store = open_store(f"sqlite:///{path}")
+    try:
+        with store.read() as conn:
+            return provenance.load_provenance(conn)
+    finally:
+        store.close()
+
+
+def test_a_backup_holds_every_row_is_its_owners_alone_and_knows_what_it_is(store: Store, tmp_path: Path) -> None:
+    fill(store)
+    path = tmp_path / "backups" / "backup.db"
+    report = back_up(store, path, MORNING, quiet)
+    assert (report.path, report.size) == (path, path.stat().st_size)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [*path.parent.iterdir()] == [path], "one file, and nothing unfinished beside it"
+    with store.read() as conn:
+        expected = all_rows(conn)
+    assert known(path).is_unmet
+    assert known(path).quarantined_at == MORNING
+    found = rows(path)
+    assert len(found.pop("installation")) == len(expected.pop("installation")) == 1
+    assert found == expected
+
+
+def test_a_backup_is_one_state_while_others_go_on_writing_and_none_of_them_fails(here: Path) -> None:
+    store, stop = open_store(f"sqlite:///{here}"), threading.Event()
+    written: list[int] = []
+    failures: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            while not stop.is_set():
+                batch = [make_paper(100 + len(written) * 5 + number) for number in range(5)]
+                store_papers(store, batch)
+                written.append(len(batch))
+        except BaseException as error:  # noqa: BLE001 - whatever a thread raises must fail the test
+            failures.append(error)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        counts = []
+        for number in range(3):
+            before = len(written)
+            report = back_up(store, here.parent / f"{number}.db", MORNING, quiet)
+            assert len(written) > before, "the writer went on"
+            counts.append(report.rows["papers"])
+            assert report.rows["papers"] % 5 == 2, "never half of what was written together"
+    finally:
+        stop.set()
+        writer.join(20)
+        store.close()
+    assert failures == []
+    assert counts == sorted(set(counts))
+
+
+def test_a_file_that_is_there_is_written_over_on_demand_only(here: Path, backup: Path) -> None:
+    store = open_store(f"sqlite:///{here}")
+    before = backup.read_bytes()
+    with pytest.raises(StoreError, match="is there already") as caught:
+        back_up(store, backup, LATER, quiet)
+    assert "--force" in caught.value.hint
+    assert backup.read_bytes() == before
+    back_up(store, backup, LATER, quiet, replace=True)
+    store.close()
+    assert known(backup).quarantined_at == LATER
+
+
+def test_what_is_not_sound_is_no_backup(here: Path) -> None:
+    store = open_store(f"sqlite:///{here}")
+    with store.begin() as conn:
+        conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
+    with pytest.raises(StoreError, match="not sound: nothing is matched that is not stored"):
+        back_up(store, here.parent / "new" / "backup.db", MORNING, quiet)
+    store.close()
+    assert not [*(here.parent / "new").iterdir()]
+
+
+def test_only_the_newest_backups_are_kept_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    made = [default_backup(tmp_path, MORNING + timedelta(days=number)) for number in range(4)]
+    for path in (*made, tmp_path / "mine.db"):
+        path.touch()
+    assert prune_backups(tmp_path, 2) == tuple(made[:2])
+    assert sorted(tmp_path.iterdir()) == [*made[2:], tmp_path / "mine.db"]
+    assert prune_backups(tmp_path, 2) == ()
+
+
+def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(here: Path, backup: Path) -> None:
+    store = open_store(f"sqlite:///{here}")
+    store_papers(store, [make_paper(50)])
+    with store.read() as conn:
+        before = all_rows(conn)
+    report = restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    assert report.taken_at == MORNING
+    assert report.kept == here.with_name("digest.db.before-restore-20261123T080000Z")
+    assert rows(report.kept) == before
+    with store.read() as conn:
+        assert all_rows(conn) == rows(backup), "also for who has had it open all the time"
+        assert provenance.load_provenance(conn).is_unmet
+    store.close()
+    assert report.rows == prove_backup(here)
+
+
+def test_a_backup_comes_into_the_place_of_a_damaged_database_or_of_none(here: Path, backup: Path) -> None:
+    here.write_bytes(b"SQLite format 3\x00" + bytes(4080) + b"?" * 9000)
+    here.with_name("digest.db-wal").write_bytes(b"left over")
+    report = restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    assert report.kept is not None
+    assert report.kept.read_bytes().endswith(b"???")
+    assert report.kept.with_name(report.kept.name + "-wal").read_bytes() == b"left over"
+    assert rows(here) == rows(backup)
+    for suffix in ("", "-wal", "-shm"):
+        here.with_name(here.name + suffix).unlink(missing_ok=True)
+    assert restore_backup(f"sqlite:///{here}", backup, LATER, quiet).kept is None
+    assert rows(here) == rows(backup)
+
+
+def test_a_damaged_backup_is_refused_and_nothing_has_changed(here: Path, backup: Path) -> None:
+    before, content = here.read_bytes(), bytearray(backup.read_bytes())
+    with closing(sqlite3.connect(backup)) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'ix_papers_mailing'"
+        ).fetchone()
+    content[(root - 1) * 4096 + 3 : (root - 1) * 4096 + 5] = b"\x00\x00"
+    backup.write_bytes(content)
+    with pytest.raises(StoreError, match="is not sound: the file is whole"):
+        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    assert here.read_bytes() == before
+    assert not list(here.parent.glob(".*"))
+    assert not list(here.parent.glob("*before*"))
+
+
+def test_a_backup_of_an_older_release_is_brought_up_to_this_one(here: Path) -> None:
+    backup = here.with_name("old.db")
+    store = open_store(f"sqlite:///{backup}", create=True)
+    migrating.downgrade(store, "0003")
+    store.close()
+    restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    assert known(here).is_unmet
+    with closing(sqlite3.connect(backup)) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0003",)
+
+
+def test_nothing_is_restored_while_a_process_works_nor_from_the_database_itself(here: Path, backup: Path) -> None:
+    store = open_store(f"sqlite:///{here}")
+    with hold_worker(store), pytest.raises(AnotherWorker):
+        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    store.close()
+    with pytest.raises(StoreError, match="is the database itself"):
+        restore_backup(f"sqlite:///{here}", here, LATER, quiet)
+    with pytest.raises(StoreError, match="there is no backup at"):
+        restore_backup(f"sqlite:///{here}", here.with_name("none.db"), LATER, quiet)
+
+
+def test_into_postgresql_a_backup_goes_where_nothing_is(
+    emptied_postgresql: Callable[[], Store], backup: Path
+) -> None:
+    store = emptied_postgresql()
+    url = store.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    report = restore_backup(url, backup, LATER, quiet)
+    with store.read() as conn:
+        assert all_rows(conn) == rows(backup)
+        assert provenance.load_provenance(conn).is_unmet
+    assert report.kept is None
+    with pytest.raises(StoreError, match="is not empty"):
+        restore_backup(url, backup, LATER, quiet)
+
+
+def test_a_file_that_is_open_elsewhere_is_a_backup_too(here: Path, tmp_path: Path) -> None:
+    """Somebody's own copy has its write-ahead log beside it."""
+    store = open_store(f"sqlite:///{here}")
+    store_papers(store, [make_paper(60)])
+    assert here.with_name("digest.db-wal").stat().st_size
+    place = tmp_path / "elsewhere" / "digest.db"
+    place.parent.mkdir()
+    restore_backup(f"sqlite:///{place}", here, LATER, quiet)
+    store.close()
+    there = open_store(f"sqlite:///{place}")
+    with there.read() as conn:
+        assert 60 in conn.execute(select(papers.c.number)).scalars().all()
+    there.close()
+    assert known(place).quarantined_at == LATER
+
+
+def test_a_database_that_was_moved_away_comes_back_as_a_copy(here: Path) -> None:
+    backup = here.with_name("moved.db")
+    store = open_store(f"sqlite:///{here}")
+    with store.begin() as conn:
+        provenance.mark_moved(conn, "postgresql://elsewhere/digest")
+    back_up(store, backup, MORNING, quiet)
+    store.close()
+    restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    assert known(here).moved_to == ""
+    assert known(here).is_unmet
+
+
+def test_what_can_not_be_written_says_so(here: Path) -> None:
+    store = open_store(f"sqlite:///{here}")
+    folder = here.parent / "file"
+    folder.touch()
+    with pytest.raises(StoreError, match="can't be written") as caught:
+        back_up(store, folder / "backup.db", MORNING, quiet)
+    assert "on a disk with room" in caught.value.hint
+    store.close()

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert, text, update
+
+from digest.errors import AnotherWorker, StoreError
+from digest.store import Store, hold_worker, migrating, open_store, provenance
+from digest.store.engine import connect
+from digest.store.invariants import find_violations
+from digest.store.moving import move_store
+from digest.store.runs import start_run
+from digest.store.schema import deliveries, marks, workers
+from digest.store.stamps import Stamp, load_stamp, write_stamp
+from tests.contract.store.filled import all_rows, fill
+from tests.contract.store.made import MORNING, NOW, make_paper, store_papers
+
+OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
+
+
+def quiet(_what: str, _through: int) -> None:
+    """Tell nobody."""
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    fill(store)
+    return store
+
+
+@pytest.fixture
+def target_url(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database of the other kind."""
+    if OTHER[database] == "sqlite":
+        return f"sqlite:///{tmp_path / 'target.db'}"
+    empty: Callable[[], Store] = request.getfixturevalue("emptied_postgresql")
+    return empty().engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def test_every_row_of_every_table_moves_to_the_other_kind_of_database(filled: Store, target_url: str) -> None:
+    with filled.read() as conn:
+        before = all_rows(conn)
+    assert min(map(len, before.values())) > 0, "every table takes part"
+    report = move_store(filled, target_url, quiet)
+    assert report.rows == {name: len(rows) for name, rows in before.items()}
+    target = open_store(target_url)
+    with target.read() as conn:
+        after = all_rows(conn)
+        assert after.pop("marks")[:2] == before.pop("marks")
+        assert after == before, "the secret and the generation among them"
+        assert find_violations(conn) == []
+    target.close()
+
+
+def test_the_new_database_numbers_its_rows_on_from_the_old_ones(filled: Store, target_url: str) -> None:
+    move_store(filled, target_url, quiet)
+    target = open_store(target_url)
+    store_papers(target, [make_paper(77)])
+    with target.begin() as conn:
+        run = start_run(conn, source="harvest", at=MORNING)
+    target.close()
+    assert run == 2
+
+
+def test_the_old_database_works_no_more_and_says_where_everything_is(own_url: str, target_url: str) -> None:
+    source = open_store(own_url)
+    move_store(source, target_url, quiet)
+    source.close()
+    place = "target.db" if target_url.startswith("sqlite") else "postgresql://"
+    with pytest.raises(StoreError, match=f"was moved to .*{place}.* and works no more") as caught:
+        open_store(own_url)
+    assert "digest db take-back" in caught.value.hint
+
+
+def test_what_is_taken_back_works_as_a_copy_alone(own_url: str, target_url: str) -> None:
+    source = open_store(own_url)
+    move_store(source, target_url, quiet)
+    with source.begin() as conn:
+        moved = provenance.load_provenance(conn)
+        assert provenance.take_back(conn, "another", MORNING)
+        assert not provenance.take_back(conn, "another", MORNING)
+    source.close()
+    opened = open_store(own_url)
+    with opened.read() as conn:
+        known = provenance.load_provenance(conn)
+    opened.close()
+    assert known == provenance.Provenance("another", "", MORNING, None)
+    assert known.generation != moved.generation
+
+
+def test_a_database_that_holds_anything_is_refused_and_nothing_has_changed(filled: Store, target_url: str) -> None:
+    target = open_store(target_url, create=True)
+    store_papers(target, [make_paper(1)])
+    with filled.read() as source, target.read() as conn:
+        before = all_rows(source), all_rows(conn)
+    with pytest.raises(StoreError, match="not empty: it holds papers, versions, changes"):
+        move_store(filled, target_url, quiet)
+    with filled.read() as source, target.read() as conn:
+        assert (all_rows(source), all_rows(conn)) == before
+    target.close()
+
+
+def test_a_source_that_is_not_sound_is_refused_and_works_on(filled: Store, target_url: str) -> None:
+    with filled.begin() as conn:
+        conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
+        before = all_rows(conn)
+    with pytest.raises(StoreError, match="the source is not sound: nothing is matched that is not stored: 1"):
+        move_store(filled, target_url, quiet)
+    with filled.read() as conn:
+        assert all_rows(conn) == before
+    target = open_store(target_url)
+    with target.read() as conn:
+        assert all_rows(conn)["papers"] == []
+    target.close()
+
+
+_FAIL_AT_COMMIT = """
+CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no room''; END';
+CREATE CONSTRAINT TRIGGER late AFTER INSERT ON installation DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION fail();"""
+
+
+def test_where_the_new_database_fails_at_the_very_end_the_old_one_works_on(
+    emptied_sqlite: Callable[[], Store], emptied_postgresql: Callable[[], Store]
+) -> None:
+    source, target = emptied_sqlite(), emptied_postgresql()
+    fill(source)
+    with source.read() as conn:
+        before = all_rows(conn)
+    with target.begin() as conn:
+        conn.execute(text(_FAIL_AT_COMMIT))
+    url = target.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    try:
+        with pytest.raises(Exception, match="no room"):
+            move_store(source, url, quiet)
+    finally:
+        with target.begin() as conn:
+            conn.execute(text("DROP FUNCTION fail CASCADE"))
+    with source.read() as conn:
+        assert all_rows(conn) == before
+    with target.read() as conn:
+        assert all_rows(conn)["papers"] == []
+
+
+def test_a_database_is_not_moved_while_a_process_works_on_it(own_url: str, target_url: str) -> None:
+    source = open_store(own_url)
+    if source.dialect == "postgresql":
+        with source.begin() as conn:
+            row = {"owner": "w", "release": "1", "host": "big", "pid": 77, "started_at": NOW}
+            conn.execute(insert(workers).values(**row, seen_at=text("extract(epoch FROM clock_timestamp())")))
+        with pytest.raises(AnotherWorker, match="process 77 on big"):
+            move_store(source, target_url, quiet)
+    else:
+        beside = open_store(own_url)
+        with hold_worker(beside), pytest.raises(AnotherWorker):
+            move_store(source, target_url, quiet)
+        beside.close()
+    with source.read() as conn:
+        assert provenance.load_provenance(conn).moved_to == ""
+    source.close()
+
+
+def test_a_message_on_its_way_from_a_process_that_signs_no_more_keeps_it_where_it_is(
+    emptied_postgresql: Callable[[], Store], tmp_path: Path
+) -> None:
+    source = emptied_postgresql()
+    fill(source)
+    with source.begin() as conn:
+        claimed = {"state": "claimed", "lease_until": text("extract(epoch FROM clock_timestamp()) + 30")}
+        conn.execute(update(deliveries).where(deliveries.c.id == 5).values(claimed))
+    with pytest.raises(StoreError, match="1 messages are being sent"):
+        move_store(source, f"sqlite:///{tmp_path / 'target.db'}", quiet)
+
+
+def test_a_new_file_knows_how_far_the_old_one_had_come(tmp_path: Path) -> None:
+    source = open_store(f"sqlite:///{tmp_path / 'old.db'}", create=True)
+    fill(source)
+    with source.begin() as conn:
+        generation = provenance.load_provenance(conn).generation
+        conn.execute(insert(marks).values(name="sendings", value=7))
+    write_stamp(source, Stamp(generation, 7, MORNING))
+    url = f"sqlite:///{tmp_path / 'new.db'}"
+    move_store(source, url, quiet)
+    with pytest.raises(StoreError, match="was moved"):
+        move_store(source, f"sqlite:///{tmp_path / 'third.db'}", quiet)
+    source.close()
+    target = connect(url)
+    assert load_stamp(target) == Stamp(generation, 7, MORNING)
+    target.close()
+
+
+def test_a_file_is_not_copied_onto_itself(tmp_path: Path) -> None:
+    source = open_store(f"sqlite:///{tmp_path / 'old.db'}", create=True)
+    with pytest.raises(StoreError, match="can't be copied onto itself"):
+        move_store(source, f"sqlite:///{tmp_path}/../{tmp_path.name}/old.db", quiet)
+    source.close()
+
+
+def test_a_database_of_another_release_is_no_target(filled: Store, target_url: str) -> None:
+    made = open_store(target_url, create=True)
+    migrating.downgrade(made, migrating.known_revisions()[0])
+    made.close()
+    with pytest.raises(StoreError, match="this release needs"):
+        move_store(filled, target_url, quiet)
+    migrating_back = open_store(target_url, upgrade=True)
+    migrating_back.close()

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from digest.messages import DeliveryState
+from digest.store import Store, open_store, provenance, stamps
+from digest.store import deliveries as outbox
+from digest.store.invariants import find_violations
+from digest.store.schema import deliveries
+from digest.store.stamps import Stamp, judge_copy
+from tests.contract.store.filled import fill
+from tests.contract.store.made import MORNING
+
+LATER = MORNING + timedelta(days=3)
+
+
+def states(store: Store) -> list[str]:
+    with store.read() as conn:
+        return list(conn.execute(select(deliveries.c.state).order_by(deliveries.c.id)).scalars())
+
+
+@pytest.fixture
+def copy(store: Store) -> Store:
+    """A store found to be a copy: one mail sent, one message in doubt, the rest waiting or gone."""
+    fill(store)
+    with store.begin() as conn:
+        outbox.retry(conn, 5, MORNING)  # the file left its subscription out; here it is wanted all the same
+        before = {row.id: row.state for row in conn.execute(select(deliveries))}
+        assert provenance.enter_quarantine(conn, "another", LATER) == sum(
+            state in ("ready", "claimed") for state in before.values()
+        )
+    return store
+
+
+def test_nothing_is_taken_out_of_a_copy(copy: Store) -> None:
+    with copy.begin() as conn:
+        assert provenance.is_in_quarantine(conn)
+        assert outbox.claim(conn, owner="worker", limit=9, now=LATER) == []
+        assert outbox.take_unknown(conn, LATER) == []
+        assert outbox.next_claimable_at(conn, LATER) is None
+    assert DeliveryState.READY not in states(copy)
+    assert DeliveryState.HELD in states(copy)
+    assert DeliveryState.UNKNOWN in states(copy)
+
+
+def test_also_what_somebody_makes_ready_meanwhile_waits(copy: Store) -> None:
+    held = 1 + states(copy).index(DeliveryState.HELD)
+    with copy.begin() as conn:
+        assert outbox.retry(conn, held, LATER)
+        assert outbox.claim(conn, owner="worker", limit=9, now=LATER) == []
+        assert outbox.next_claimable_at(conn, LATER) is None
+
+
+def test_what_a_copy_held_is_ready_once_it_is_released(copy: Store) -> None:
+    with copy.begin() as conn:
+        waiting = provenance.count_held_back(conn)
+        released = provenance.release(conn)
+        claimed = outbox.claim(conn, owner="worker", limit=9, now=LATER)
+        doubtful = outbox.take_unknown(conn, LATER)
+        assert not provenance.is_in_quarantine(conn)
+        assert find_violations(conn) == []
+    assert released == waiting - 1 > 0
+    assert claimed
+    assert len(doubtful) == 1
+
+
+def test_what_was_due_by_the_moment_counts_as_sent(copy: Store) -> None:
+    before = states(copy)
+    with copy.begin() as conn:
+        waiting = provenance.count_held_back(conn)
+        assert provenance.take_as_sent(conn, MORNING - timedelta(seconds=1), LATER) == 0
+        assert provenance.take_as_sent(conn, MORNING, LATER) == waiting
+        assert provenance.release(conn) == 0
+        assert outbox.claim(conn, owner="worker", limit=9, now=LATER) == []
+        assert outbox.take_unknown(conn, LATER) == []
+        assert find_violations(conn) == []
+    assert states(copy).count("suppressed") == before.count("suppressed") + waiting
+
+
+def test_what_was_held_for_other_reasons_stays_held(store: Store) -> None:
+    fill(store)
+    with store.begin() as conn:
+        (unknown,) = outbox.take_unknown(conn, MORNING)
+        assert outbox.settle_held(conn, unknown.delivery, MORNING, "nobody knows")
+        provenance.enter_quarantine(conn, "another", LATER)
+        provenance.take_as_sent(conn, LATER, LATER)
+        provenance.release(conn)
+    assert states(store)[unknown.delivery.id - 1] == "held"
+
+
+def test_a_copy_that_is_copied_before_anybody_started_on_it_has_been_met_by_nobody(store: Store) -> None:
+    with store.begin() as conn:
+        provenance.enter_quarantine(conn, "another", MORNING)
+        assert not provenance.load_provenance(conn).is_unmet
+        provenance.mark_copy(conn, LATER)
+        assert provenance.load_provenance(conn).is_unmet
+
+
+def test_the_keys_of_a_copy_are_not_those_of_the_database_before(store: Store) -> None:
+    with store.begin() as conn:
+        assert provenance.name_line(conn) == ""
+        provenance.enter_quarantine(conn, "another", MORNING)
+        provenance.release(conn)
+        assert provenance.name_line(conn) == "another"
+
+
+@pytest.mark.parametrize(
+    ("sendings", "digests", "stamp", "said"),
+    [
+        (7, 5, Stamp("a", 7), ""),
+        (8, 5, Stamp("a", 7), ""),
+        (None, 5, None, ""),
+        (0, 0, Stamp("b", 7), ""),
+        (6, 5, Stamp("a", 7), "1 message more had been begun here than it knows of"),
+        (None, 5, Stamp("a", 3), "3 messages more had been begun here than it knows of"),
+        (9, 5, Stamp("b", 7), "it is not the database that last worked here"),
+        (1, 0, Stamp("b", 7), "it is not the database that last worked here"),
+        (0, 0, None, "the file that says how far it had come is not beside it"),
+    ],
+)
+def test_a_copy_is_known_by_the_file_beside_it(
+    sendings: int | None, digests: int, stamp: Stamp | None, said: str
+) -> None:
+    assert judge_copy("a", sendings, stamp, has_told=digests > 0) == said
+
+
+def test_the_file_says_what_was_counted_and_never_less(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
+    stamps.begin_counting(store)
+    with store.begin() as conn:
+        first = stamps.count_sending(conn, MORNING)
+        second = stamps.count_sending(conn, LATER)
+    stamps.keep_stamp(store, second)
+    stamps.keep_stamp(store, first)  # a slower thread comes later
+    assert stamps.load_stamp(store) == second
+    assert second is not None
+    assert (second.sendings, second.sent_at) == (2, LATER)
+    assert stamps.stamp_path(tmp_path / "digest.db").stat().st_size == 512
+    with store.read() as conn:
+        assert stamps.find_copy(conn, store) == ""
+    stamps.stamp_path(tmp_path / "digest.db").write_text("{")
+    with store.read() as conn:
+        assert "not beside it" in stamps.find_copy(conn, store)
+    store.close()

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.announcements import Kind, mailing_moment
+from digest.comparing import StoredChange
+from digest.planning.restored import find_announced, was_due_by
+from digest.subscriptions import Cadence, Destination, DestinationKind, Subscription
+from tests.contract.store.made import make_paper
+
+FOUND = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+TUESDAY = date(2026, 11, 17)
+EVENING = mailing_moment(TUESDAY)  # 01:00 UTC of Wednesday
+CADENCES = ("on announcement", "at once", "daily at 09:00 Europe/Berlin", "mondays at 07:00 America/New_York")
+
+
+def change(kind: Kind = Kind.NEW, submitted: datetime = EVENING - timedelta(hours=8)) -> StoredChange:
+    paper = replace(make_paper(), updated=submitted)
+    return StoredChange(1, kind, paper, None, (), 1, FOUND, 1)
+
+
+def subscription(when: str) -> Subscription:
+    mail = Destination(DestinationKind.MAIL, "reader@example.org")
+    return Subscription(name="team", queries=("perf",), destinations=(mail,), cadence=Cadence.parse(when))
+
+
+def test_a_new_paper_was_announced_with_its_mailing() -> None:
+    assert find_announced(change(), TUESDAY, date(2026, 11, 19)) == EVENING
+
+
+def test_a_replacement_was_announced_with_the_next_mailing_or_as_late_as_arxiv_dates_its_record() -> None:
+    replacement = change(Kind.REPLACEMENT)
+    assert find_announced(replacement, date(2024, 1, 8), None) == EVENING
+    assert find_announced(replacement, None, date(2026, 11, 18)) == EVENING
+    assert find_announced(replacement, None, date(2026, 11, 20)) == datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def test_what_nothing_is_known_of_was_announced_when_it_was_found() -> None:
+    assert find_announced(change(Kind.CROSS_LIST), None, None) == FOUND
+    assert find_announced(change(), None, None) == FOUND
+
+
+@given(
+    kind=st.sampled_from(Kind),
+    mailing=st.none() | st.dates(date(2026, 10, 1), date(2026, 12, 30)),
+    datestamp=st.none() | st.dates(date(2026, 10, 1), date(2026, 12, 30)),
+)
+def test_nothing_was_announced_after_it_was_found(
+    kind: Kind, mailing: date | None, datestamp: date | None
+) -> None:
+    assert find_announced(change(kind), mailing, datestamp) <= FOUND
+
+
+@pytest.mark.parametrize(
+    ("when", "due"),
+    [
+        ("on announcement", EVENING),
+        ("at once", EVENING),
+        ("daily at 09:00 Europe/Berlin", datetime(2026, 11, 18, 8, 0, tzinfo=UTC)),
+        ("daily at 02:00 Europe/Berlin", datetime(2026, 11, 19, 1, 0, tzinfo=UTC)),
+        ("mondays at 07:00 America/New_York", datetime(2026, 11, 23, 12, 0, tzinfo=UTC)),
+    ],
+)
+def test_a_paper_was_told_by_the_first_turn_after_its_announcement_and_not_before(
+    when: str, due: datetime
+) -> None:
+    assert was_due_by(subscription(when), EVENING, due)
+    assert not was_due_by(subscription(when), EVENING, due - timedelta(seconds=1))
+
+
+def test_a_first_look_waits_for_no_turn() -> None:
+    weekly = subscription("mondays at 07:00 America/New_York")
+    assert was_due_by(weekly, EVENING, EVENING, is_first_look=True)
+
+
+@given(
+    when=st.sampled_from(CADENCES),
+    announced=st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - given as UTC
+    hours=st.integers(-200, 400),
+    more=st.integers(0, 400),
+)
+def test_what_was_told_by_a_moment_was_told_by_any_later_one_and_nothing_before_it_was_announced(
+    when: str, announced: datetime, hours: int, more: int
+) -> None:
+    moment = announced + timedelta(hours=hours)
+    was_told = was_due_by(subscription(when), announced, moment)
+    assert not was_told or was_due_by(subscription(when), announced, moment + timedelta(hours=more))
+    assert not was_told or announced <= moment
