@@ -1,0 +1,216 @@
+"""Backups, what becomes of a restored database, and how it goes on: real mails, a real Slack, no double."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from digest.demo.archive import DemoPaper
+from tests.conftest import IS_NIGHTLY
+from tests.integration.cli.conftest import Shell
+from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
+
+TUESDAY = datetime(2026, 11, 24, 3, 47, tzinfo=UTC)
+"""22:47 Eastern time of Mon 23 Nov: another mailing is out."""
+
+LATER = make_paper(15_003, "A later paper about stopwatches", datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
+LATEST = make_paper(15_004, "The latest paper about hourglasses", datetime(2026, 11, 23, 12, 0, tzinfo=UTC))
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """A world whose first three papers were told: two mails and a post."""
+    with live_in(tmp_path) as world:
+        monkeypatch.chdir(tmp_path)
+        for name, text in {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}.items():
+            monkeypatch.setenv(name, text)
+        yield world
+
+
+def announce(world: World, paper: DemoPaper, moment: datetime) -> None:
+    world.arxiv.add(paper)
+    world.clock.sleep((moment - world.clock.now()).total_seconds())
+
+
+def told(world: World, paper: DemoPaper) -> tuple[int, int]:
+    """Return how many mails and posts told of a paper."""
+    return (
+        sum(paper.title in str(mail.message) for mail in world.mail.mails),
+        sum(paper.title in json.dumps(message.blocks) for message in world.slack.messages),
+    )
+
+
+def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world: World, digest: Shell) -> None:
+    digest("run")
+    backup = digest("backup", "--json").json["file"]
+    announce(world, LATER, SUNDAY)
+    digest("run")
+    assert told(world, LATER) == (2, 1)
+
+    assert "looked all through and sound" in digest("restore", backup).out
+    for _ in range(2):
+        said = digest("run", "--now", expect=3)
+        assert "restored from a copy: nothing is planned or sent" in said.err
+    status = digest("restore", "--status", "--json").json
+    assert (status["papers"], status["subscriptions"], status["has_looked"]) == (1, 1, True)
+    assert "restored from a copy" in digest("status").out
+    assert (len(world.mail.mails), len(world.slack.messages)) == (4, 2)
+
+    announce(world, LATEST, TUESDAY)
+    digest("run", expect=3)
+    said = digest("resume", "--since", status["last_sent_at"])
+    assert "Taken as sent: 0 deliveries, and 1 paper that had come due." in said.out
+    for _ in range(2):
+        digest("run", "--now")
+    assert told(world, LATER) == (2, 1)
+    assert told(world, LATEST) == (2, 1)
+    assert (len(world.mail.mails), len(world.slack.messages)) == (6, 3)
+    assert digest("db", "check").out.startswith("Sound: ")
+    assert digest("restore", "--status").out.startswith("Nothing is held back")
+
+
+def test_without_a_moment_all_that_waits_is_told_once(world: World, digest: Shell) -> None:
+    digest("run")
+    digest("backup", "backup.db")
+    announce(world, LATER, SUNDAY)
+    digest("run")
+    digest("restore", "backup.db")
+    digest("run", "--now", expect=3)
+    digest("resume")
+    for _ in range(2):
+        digest("run", "--now")
+    assert told(world, LATER) == (4, 2)
+    keys = [mail.message["Message-ID"] for mail in world.mail.mails]
+    assert len(set(keys)) == 6, "no mailbox takes the one for a duplicate of the other"
+
+
+def test_a_file_copied_back_by_hand_is_noticed_and_what_waited_in_it_is_held(world: World, digest: Shell) -> None:
+    digest("run")
+    announce(world, LATER, SUNDAY)
+    world.mail.script.reply("RCPT", "451 4.7.1 greylisted", times=2)
+    digest("run", expect=4)
+    assert told(world, LATER) == (0, 1)
+    shutil.copy("digest.db", "by-hand.db")
+    world.clock.sleep(timedelta(hours=1).total_seconds())
+    digest("run")
+    assert told(world, LATER) == (2, 1)
+
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"digest.db{suffix}").unlink(missing_ok=True)
+    shutil.copy("by-hand.db", "digest.db")
+    for _ in range(2):
+        digest("run", "--now", expect=3)
+    assert [one["state"] for one in digest("delivery", "list", "--json").json].count("held") == 2
+    status = digest("restore", "--status")
+    assert "held      2 deliveries; 0 papers for 0 subscriptions not planned" in status.out
+    (advice,) = [line for line in status.lines if line.startswith("digest resume --since ")]
+    said = digest(*advice.partition("   ")[0].split()[1:])
+    assert "Taken as sent: 2 deliveries" in said.out
+    digest("run", "--now")
+    assert told(world, LATER) == (2, 1)
+
+
+@pytest.mark.usefixtures("world")
+def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(digest: Shell) -> None:
+    digest("run")
+    digest("backup", "backup.db")
+    digest("restore", "backup.db")
+    assert "digest run --now" in digest("restore", "--status").out
+    said = digest("resume", "--since", "2026-11-20T03:00Z", expect=2)
+    assert "not been looked at since the restore" in said.err
+    assert "lies ahead" in digest("resume", "--since", "2027-01-01", expect=2).err
+    assert "is no moment" in digest("resume", "--since", "tea time", expect=2).err
+
+
+def test_the_operators_word_that_it_was_restored_holds_everything(world: World, digest: Shell) -> None:
+    world.mail.script.reply("RCPT", "451 4.7.1 greylisted", times=2)
+    digest("run", expect=4)
+    assert digest("restore", "--mark", "--json").json == {"held": 2}
+    world.clock.sleep(timedelta(hours=1).total_seconds())
+    digest("run", expect=3)
+    assert world.mail.mails == ()
+    assert digest("resume", "--json").json == {"released": 2, "dropped": 0, "told": 0}
+    assert "nothing is held back" in digest("resume", expect=2).err
+    digest("run")
+    assert len(world.mail.mails) == 2
+
+
+@pytest.mark.skipif(not IS_NIGHTLY, reason="waits for the real pace of the jobs, most of a minute")
+def test_serving_a_restored_database_sends_nothing_says_so_and_goes_on_when_told(
+    world: World, digest: Shell
+) -> None:
+    digest("run")
+    digest("backup", "backup.db")
+    announce(world, LATER, SUNDAY)
+    digest("run")
+    digest("restore", "backup.db")
+    with world.serve() as served:
+        refused = digest("restore", "backup.db", expect=3)
+        assert f"process {served.process.pid} works on this database already" in refused.err
+        wait_until(lambda: digest("restore", "--status", "--json").json["has_looked"])
+        report = digest("backup", "--json", "beside.db").json
+        assert report["rows"]["papers"] == 4
+        warnings = httpx.get(f"{served.url}/readyz").json()["warnings"]
+        assert "the database was restored and nothing is sent: digest restore --status" in warnings
+        assert told(world, LATER) == (2, 1)
+        digest("resume")
+        world.mail.wait_for(6, 45)
+        wait_until(lambda: told(world, LATER) == (4, 2))
+        assert served.stop()[0] == 0
+    assert any(
+        "nothing is sent, 0 deliveries are held: it was restored from a backup" in line for line in served.log
+    )
+
+
+def test_a_database_moves_and_can_be_taken_back(world: World, digest: Shell) -> None:
+    digest("run")
+    said = digest("db", "copy", "--to", "sqlite:///elsewhere.db", "--json").json
+    assert said["rows"]["deliveries"] == 3
+    assert set(said["violations"].values()) == {0}
+    for words in (("run",), ("status",), ("db", "copy", "--to", "sqlite:///third.db")):
+        assert "was moved to sqlite:///" in digest(*words, expect=3).err
+    assert digest("db", "check").out.startswith("Sound: ")
+
+    file = world.folder / "digest.toml"
+    file.write_text(file.read_text() + '\n[store]\nurl = "sqlite:///elsewhere.db"\n', encoding="utf-8")
+    announce(world, LATER, SUNDAY)
+    digest("run")
+    assert told(world, LATER) == (2, 1)
+
+    file.write_text(file.read_text().replace("elsewhere", "digest"), encoding="utf-8")
+    assert "holds everything back" in digest("db", "take-back").out
+    assert "was not moved" in digest("db", "take-back", expect=2).err
+    digest("run", "--now", expect=3)
+    assert told(world, LATER) == (2, 1)
+
+
+def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> None:
+    digest("run")
+    with closing(sqlite3.connect(world.folder / "digest.db")) as connection:
+        connection.execute("UPDATE deliveries SET ended_at = NULL WHERE id = 1")
+        connection.commit()
+    said = digest("db", "check", expect=1)
+    assert "1     what has ended says when, and nothing else does" in said.out
+    found = digest("db", "check", "--json", expect=1).json
+    assert found["violations"] == {"what has ended says when, and nothing else does": 1}
+    assert "is not sound" in digest("backup", expect=3).err
+    assert "is not sound" in digest("db", "copy", "--to", "sqlite:///other.db", expect=3).err
+
+
+def test_backups_are_pruned_where_nobody_named_their_file(world: World, digest: Shell) -> None:
+    digest("run")
+    for _ in range(3):
+        world.clock.sleep(60)
+        said = digest("backup", "--keep", "2")
+    assert "1 older backup removed." in said.out
+    assert len(list((world.folder / "backups").iterdir())) == 2
+    assert "--keep is for backups without FILE" in digest("backup", "a.db", "--keep", "2", expect=2).err
+    assert "name one of FILE, --status and --mark" in digest("restore", expect=2).err
