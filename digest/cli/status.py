@@ -9,6 +9,7 @@ import click
 from digest.cli.alarm import describe_ways
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json
+from digest.cli.working import describe_workers, show_jobs, worker_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +33,17 @@ _MEGABYTE = 1_000_000
 
 
 @click.command()
+@click.option("--jobs", is_flag=True, help="Say instead how each job of each process at work stands.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, as_json: bool) -> None:
+def command(ctx: click.Context, *, jobs: bool, as_json: bool) -> None:
     """Say in one screen what works, what does not, and what comes next.
 
     What needs somebody comes first, each with what to do. Times are in the zone of your `when`.
     """
+    if jobs:
+        show_jobs(ctx, as_json=as_json)
+        return
     from digest.cli.drift import describe_drift  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.pipeline.status import load_status  # noqa: PLC0415 - the same
 
@@ -56,6 +61,7 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     click.echo()
     _print_lines("Outbox", [_describe_outbox(here, status)])
     _print_lines("Alarms", [describe_ways(here.config)])
+    _print_lines("Workers", describe_workers(here, status.workers))
     _print_lines("System", [_describe_system(here, status)])
 
 
@@ -190,13 +196,10 @@ def _describe_outbox(here: Installation, status: Status) -> str:
 
 def _describe_system(here: Installation, status: Status) -> str:
     from digest.announcements import EASTERN  # noqa: PLC0415 - the same
-    from digest.cli.wording import name_zone, write_moment  # noqa: PLC0415 - the same
+    from digest.cli.wording import name_zone  # noqa: PLC0415 - the same
 
     size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
     parts = [f"{status.dialect}, {size}, {status.papers:,} papers"]
-    if status.worker is not None:
-        since = write_moment(status.worker.since, here.zone)
-        parts.insert(0, f"process {status.worker.pid} at work since {since}")
     parts.append(f"next look at arXiv from {status.next_poll_at.astimezone(EASTERN):%a %H:%M} ET")
     parts.append(f"times: {name_zone(here.zone, status.now)}")
     return " · ".join(parts)
@@ -223,7 +226,7 @@ def _as_json(status: Status) -> dict[str, object]:
         "oldest_due": status.outbox.oldest_due,
         "papers": status.papers,
         "store": {"dialect": status.dialect, "bytes": status.size},
-        "worker": asdict(status.worker) if status.worker else None,
+        "workers": [worker_as_json(worker) for worker in status.workers],
     }
 
 

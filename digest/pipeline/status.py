@@ -14,7 +14,7 @@ from digest.planning.alarms import AlarmName
 from digest.store import overview
 from digest.store import runs as run_store
 from digest.store.gate import load_breaker
-from digest.store.presence import find_worker
+from digest.store.presence import list_present
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.store import Store
     from digest.store.overview import Breaker, Outbox, SubscriptionLine
-    from digest.store.presence import Worker
+    from digest.store.workers import Worker
 
 SPAN = timedelta(days=30)
 """How far back papers are counted."""
@@ -72,7 +72,7 @@ class Status:
         papers: how many are stored.
         dialect: `sqlite` or `postgresql`.
         size: bytes of the database.
-        worker: the process at work; None where none is seen.
+        workers: the processes at work, and those that fell silent lately.
     """
 
     now: datetime
@@ -88,21 +88,20 @@ class Status:
     papers: int
     dialect: str
     size: int
-    worker: Worker | None
+    workers: tuple[Worker, ...]
 
 
 def load_status(config: Config, store: Store, clock: Clock) -> Status:
     """Gather the screen's facts."""
     now = clock.now()
-    worker = find_worker(store)
+    workers = tuple(list_present(store))
+    has_worker = any(not worker.is_gone for worker in workers)
     size = overview.measure_size(store)
     with store.read() as conn:
         outbox = overview.load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
         troubles = [
-            *find_troubles(
-                conn, config.arxiv.source, now, outbox=outbox, breaker=breaker, has_worker=worker is not None
-            ),
+            *find_troubles(conn, config.arxiv.source, now, outbox=outbox, breaker=breaker, has_worker=has_worker),
             *_list_alarms(conn, config, now),
         ]
         return Status(
@@ -121,7 +120,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             papers=overview.count_papers(conn),
             dialect=store.dialect,
             size=size,
-            worker=worker,
+            workers=workers,
         )
 
 

@@ -1,4 +1,4 @@
-"""Whether some process works on a SQLite file right now: seen from outside, without touching its lock."""
+"""Who works on a database right now: by its signs of life, and on SQLite by its lock, seen without touching it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from digest.store.workers import Worker, list_workers
 
 if TYPE_CHECKING:
     from digest.store.engine import Store
@@ -17,14 +19,30 @@ worker that starts at that very moment believe that there is another."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
-    """A process at work: its number, and since when (UTC)."""
+class Holder:
+    """A process that holds a database: its number, and since when (UTC)."""
 
     pid: int
     since: datetime
 
 
-def find_worker(store: Store, locks: Path = _LOCKS) -> Worker | None:
+def list_present(store: Store, locks: Path = _LOCKS) -> list[Worker]:
+    """Return the workers that are about, those that fell silent lately among them, the longest at work first.
+
+    On SQLite the lock decides, where the kernel tells of it: whoever holds it is at work, and nobody else.
+    """
+    with store.read() as conn:
+        signed = list_workers(conn)
+    if store.path is None or not locks.exists():
+        return signed
+    holder = find_holder(store, locks)
+    if holder is None:
+        return []
+    known = [worker for worker in signed if worker.pid == holder.pid]
+    return known or [Worker("", "", "", holder.pid, holder.since)]
+
+
+def find_holder(store: Store, locks: Path = _LOCKS) -> Holder | None:
     """Return the process that holds a database as its worker (see `hold_worker`); None where none is seen.
 
     Args:
@@ -43,5 +61,5 @@ def find_worker(store: Store, locks: Path = _LOCKS) -> Worker | None:
     for line in held:
         words = line.split()
         if "FLOCK" in words and "->" not in words and place in words:
-            return Worker(int(words[words.index(place) - 1]), datetime.fromtimestamp(found.st_mtime, UTC))
+            return Holder(int(words[words.index(place) - 1]), datetime.fromtimestamp(found.st_mtime, UTC))
     return None

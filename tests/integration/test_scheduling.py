@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,8 +12,11 @@ import pytest
 
 from digest.config import load_config
 from digest.pipeline import Site, run_pass, sync_roster
-from digest.scheduling import EVERY, Job, Schedule
+from digest.scheduling import EVERY, Job, Schedule, board
 from digest.store import deliveries as outbox
+from digest.store.job_turns import JobTurn, list_turns
+from digest.store.workers import list_workers
+from digest.web.health import judge_site
 from tests.integration.web.world import LATER, SUNDAY, World, live_in, wait_until
 
 SELDOM = dict.fromkeys(EVERY, 3600.0)
@@ -94,6 +98,54 @@ def test_a_job_that_fails_shows_in_health_and_log_and_stops_nothing(
     failures = [record for record in caplog.records if record.getMessage() == "plan failed"]
     assert failures
     assert failures[0].exc_info
+
+
+def turns(site: Site) -> dict[str, JobTurn]:
+    with site.store.read() as conn:
+        return {turn.job: turn for turn in list_turns(conn) if turn.owner == site.owner}
+
+
+def test_how_each_job_stands_is_written_down_with_the_signs_of_life_and_struck_off_at_the_end(
+    world: World,
+) -> None:
+    with scheduled(world, OFTEN) as (_, site):
+        world.mail.wait_for(1)
+        wait_until(lambda: {"poll", "plan", "deliver", "publish", "watch"} <= turns(site).keys())
+        wait_until(lambda: turns(site)["deliver"].turns > 1)
+        deliver = turns(site)["deliver"]
+        assert (deliver.failures, deliver.trouble) == (0, "")
+        assert deliver.began_at is not None
+        assert deliver.next_at is not None
+        with site.store.read() as conn:
+            (worker,) = list_workers(conn)
+        assert (worker.pid, worker.owner) == (os.getpid(), site.owner)
+        with site.store.begin() as conn:
+            conn.exec_driver_sql("UPDATE subscriptions SET cadence = 'whenever', next_due_at = created_at")
+        wait_until(lambda: turns(site)["plan"].failures > 1)
+        assert turns(site)["plan"].trouble
+    again = world.open()
+    with again.store.read() as conn:
+        assert list_workers(conn) == []
+    again.close()
+
+
+def test_a_job_that_outlasts_its_next_time_is_counted_and_one_that_hangs_makes_the_process_unready(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.mail.script.delay("END", 60.0)
+    site = world.open()
+    schedule = Schedule(site, every=OFTEN)
+    sync_roster(site)
+    schedule.start()
+    wait_until(lambda: not world.mail.script._cues)
+    wait_until(lambda: turns(site)["deliver"].overruns > 1)
+    assert turns(site)["deliver"].is_under_way
+    assert not schedule.pulse.board.stuck
+    monkeypatch.setattr(board, "LONGEST_TURNS", {"deliver": 0.2})
+    wait_until(lambda: "deliver" in schedule.pulse.board.stuck)
+    assert "the job deliver has been at the same turn for 0 min" in judge_site(site, schedule.pulse).failures
+    assert schedule.stop(grace=0.1, force=5)
+    site.close()
 
 
 def test_jobs_take_turns_on_sqlite(world: World) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from digest.store import hold_worker, overview
 from digest.store.pages import quarantine_entries
 from digest.store.places import load_places
-from digest.store.presence import find_worker
+from digest.store.presence import find_holder
 from digest.store.runs import start_run
 from digest.store.subscribers import DestinationState, leave
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
@@ -50,14 +50,14 @@ def test_entries_set_aside_can_be_counted_from_a_moment_on(store: Store) -> None
 
 
 def test_no_worker_is_seen_where_none_works_or_the_kernel_does_not_tell(store: Store, tmp_path: Path) -> None:
-    assert find_worker(store) is None
+    assert find_holder(store) is None
     with hold_worker(store):
-        assert find_worker(store, tmp_path / "no such list") is None
+        assert find_holder(store, tmp_path / "no such list") is None
 
 
 def test_a_worker_is_told_from_other_locks_and_from_those_who_wait(store: Store, tmp_path: Path) -> None:
     if store.path is None:
-        assert find_worker(store) is None  # any number may work
+        assert find_holder(store) is None  # any number may work
         return
     lock = store.path.with_name(store.path.name + ".lock")
     lock.touch()
@@ -67,8 +67,8 @@ def test_a_worker_is_told_from_other_locks_and_from_those_who_wait(store: Store,
     others = f"1: POSIX  ADVISORY  WRITE 11 {place}:{inode} 0 EOF\n2: FLOCK  ADVISORY  WRITE 12 {place}:1 0 EOF\n"
     waiting = f"3: -> FLOCK  ADVISORY  WRITE 13 {place}:{inode} 0 EOF\n"
     locks.write_text(others + waiting, encoding="ascii")
-    assert find_worker(store, locks) is None
+    assert find_holder(store, locks) is None
     locks.write_text(f"{others}4: FLOCK  ADVISORY  WRITE 14 {place}:{inode} 0 EOF\n", encoding="ascii")
-    worker = find_worker(store, locks)
+    worker = find_holder(store, locks)
     assert worker is not None
     assert worker.pid == 14

