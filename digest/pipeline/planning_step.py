@@ -29,6 +29,7 @@ from digest.planning import (
     plan_digest,
 )
 from digest.store import digests as digest_store
+from digest.store import mailings as mailing_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import provenance
@@ -202,6 +203,9 @@ def _freeze(
         slot=slot,
         occasion=occasion,
         now=now,
+        announced=mailing_store.load_mailings(conn, {change.paper_key for change in changes})
+        if coverage.since
+        else None,
     )
     destinations, maker = due.subscription.destinations, make_links(conn, site.config)
     deliveries = plan_deliveries(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
 from digest import signing
-from digest.announcements import Kind
+from digest.announcements import Kind, latest_mailing
 from digest.messages import Digest, DigestEntry, Occasion
 from digest.papers import Field, Reason
 from digest.query import analyse, find_reasons, matches
@@ -14,13 +15,14 @@ from digest.subscriptions import Cadence, CadenceKind, Destination, Subscription
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from datetime import date
 
     from digest.comparing import StoredChange
     from digest.matching import ActiveRevision
     from digest.messages import Coverage
     from digest.query import Query
 
+_DAYS_END = time(23, 59)
 _KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
 
 
@@ -78,6 +80,7 @@ def plan_digest(
     slot: str,
     occasion: Occasion,
     now: datetime,
+    announced: Mapping[int, tuple[date | None, date | None]] | None = None,
 ) -> Digest:
     """Freeze one digest.
 
@@ -90,6 +93,8 @@ def plan_digest(
         slot: its slot's name.
         occasion: why it exists.
         now: the moment of planning (UTC).
+        announced: of papers by their keys, the mailing that brought each and the day arXiv last changed its
+            record; asked only where the digest stands for several mailings.
     """
     subscription = due.subscription
     by_paper: dict[int, list[StoredChange]] = {}
@@ -98,7 +103,13 @@ def plan_digest(
     texts = [(revision.name, revision.text) for revision in due.revisions]
     readable = {name: queries[name] for name, _ in texts if name in queries}
     entries = sorted(
-        (make_entry(found, readable, seen.get(key), occasion) for key, found in by_paper.items()),
+        (
+            replace(
+                make_entry(found, readable, seen.get(key), occasion),
+                mailing=find_mailing(found[-1], *(announced or {}).get(key, (None, None)), coverage),
+            )
+            for key, found in by_paper.items()
+        ),
         key=_reading_order,
     )
     shown = len(entries) if subscription.cap is None else min(subscription.cap, len(entries))
@@ -114,6 +125,28 @@ def plan_digest(
         queries=tuple(texts),
         coverage=replace(coverage, matched=None if occasion is Occasion.FIRST_LOOK else len(entries)),
     )
+
+
+def find_mailing(
+    change: StoredChange, mailing: date | None, datestamp: date | None, coverage: Coverage
+) -> date | None:
+    """Return the mailing under whose day a change is told; None where a digest stands for one mailing alone.
+
+    A new paper's mailing is known by its id. What changed of another became public on the day of its
+    record, which lies behind the evening of the mailing, or else was found when it was.
+
+    Args:
+        change: the paper's last change.
+        mailing: Eastern date of the mailing that brought the paper; None where it is not known.
+        datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
+        coverage: the mailings the digest stands for.
+    """
+    if coverage.since is None or coverage.mailing is None:
+        return None
+    if change.kind is Kind.NEW and mailing is not None:
+        return min(mailing, coverage.mailing)
+    public_at = datetime.combine(datestamp, _DAYS_END, tzinfo=UTC) if datestamp else change.found_at
+    return min(max(latest_mailing(min(public_at, change.found_at)), coverage.since), coverage.mailing)
 
 
 def zone_of(cadence: Cadence) -> str:
@@ -219,12 +252,13 @@ def _note_changes(change: StoredChange) -> str:
     return "; ".join(part for part in (comment, f"{changed} changed" if changed else "") if part)
 
 
-def _reading_order(entry: DigestEntry) -> tuple[int, int, int, int, tuple[int, int]]:
-    """Kinds in order; inside: an author asked for by name, words in the title, more clauses, newest id."""
+def _reading_order(entry: DigestEntry) -> tuple[int, int, int, int, int, tuple[int, int]]:
+    """The newest mailing; kinds in order; inside: an author asked for, words in the title, clauses, newest id."""
     fields = {span.field for reason in entry.reasons for span in reason.spans}
     clauses = {reason.clause for reason in entry.reasons}
     month, number = entry.paper.id.announcement_order
     return (
+        -entry.mailing.toordinal() if entry.mailing else 0,
         _KIND_ORDER.index(entry.kind),
         -int(Field.AUTHORS in fields),
         -int(Field.TITLE in fields),

@@ -17,7 +17,14 @@ from digest.render import contexts
 from digest.render.blocks import compile_blocks
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.environments import SLACK_FOLDER
-from digest.render.samples import SAMPLE_LINKS, make_digest, odd_entries, quiet_digests, sample_digest
+from digest.render.samples import (
+    SAMPLE_LINKS,
+    make_digest,
+    merged_digest,
+    odd_entries,
+    quiet_digests,
+    sample_digest,
+)
 from digest.render.slack import TOP_PAPERS, frame_payload
 from digest.render.slack_limits import validate_blocks
 
@@ -50,7 +57,8 @@ def sample_contexts(name: str) -> Iterator[DataclassInstance]:
     if name in _PLAIN_CONTEXTS:
         yield from _PLAIN_CONTEXTS[name]
         return
-    for digest in (sample_digest(), make_digest(odd_entries(), shown=3), *quiet_digests().values()):
+    ordinary = (sample_digest(), make_digest(odd_entries(), shown=3), merged_digest())
+    for digest in (*ordinary, *quiet_digests().values()):
         for links in (SAMPLE_LINKS, Links()):
             yield from _DIGEST_CONTEXTS[name](_Sample(digest, links))
 
@@ -83,6 +91,7 @@ class _Sample:
         self.papers = view_papers(digest)
         self.shown = self.papers[: digest.shown]
         self.groups = group_papers(digest, self.shown)
+        self.top = group_papers(digest, self.shown[:TOP_PAPERS])
         self.rest = view_rest(self.papers[digest.shown :], links.web_view)
 
 
@@ -110,7 +119,7 @@ def _make_mail_papers(sample: _Sample) -> Iterator[DataclassInstance]:
 
 def _make_slack_digests(sample: _Sample) -> Iterator[DataclassInstance]:
     top, more = sample.shown[:TOP_PAPERS], len(sample.shown[TOP_PAPERS:])
-    yield contexts.SlackDigestContext(sample.digest, top, more, sample.rest, sample.links)
+    yield contexts.SlackDigestContext(sample.digest, top, sample.top, more, sample.rest, sample.links)
 
 
 def _make_slack_pages(sample: _Sample) -> Iterator[DataclassInstance]:

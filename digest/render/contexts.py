@@ -96,6 +96,7 @@ class SlackDigestContext:
     Attributes:
         digest: the digest as a whole.
         papers: the top papers.
+        groups: the same, by mailing and kind.
         in_thread: how many papers follow in the thread.
         rest: the papers shown nowhere in Slack.
         links: addresses; "" for each that does not exist.
@@ -103,6 +104,7 @@ class SlackDigestContext:
 
     digest: DigestView
     papers: tuple[PaperView, ...]
+    groups: tuple[GroupView, ...]
     in_thread: int
     rest: RestView
     links: Links

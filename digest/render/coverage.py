@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from digest.announcements import EASTERN
 from digest.messages import Occasion
 from digest.render.cleaning import clean_text, shorten
-from digest.render.dates import write_day
+from digest.render.dates import write_day, write_days
 from digest.render.words import count_papers
 
 if TYPE_CHECKING:
@@ -77,6 +77,13 @@ def describe_coverage(coverage: Coverage) -> CoverageView:
     end = f"; {matched}, the rest follows" if matched else "; the rest follows"
     sentence = f"{mailing}: still incomplete{total}{_when(coverage)}{end}"
     return CoverageView(CoverageState.INCOMPLETE, sentence, f"{brief} incomplete{figures}; the rest follows")
+
+
+def write_span(coverage: Coverage) -> str:
+    """Say for which mailings a digest stands: `covers 3 mailings, 17–19 November`; "" where for one alone."""
+    if coverage.since is None or coverage.mailing is None or coverage.mailings < 2:  # noqa: PLR2004 - one is no span
+        return ""
+    return f"covers {coverage.mailings} mailings, {write_days(coverage.since, coverage.mailing)}"
 
 
 def write_headline(digest: Digest) -> str:

@@ -37,6 +37,14 @@ def write_day_of_month(day: date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1][:_ABBREVIATED]}"
 
 
+def write_days(first: date, last: date) -> str:
+    """Write two dates and what lies between as `17–19 November`, with what differs."""
+    month, year = f" {_MONTHS[last.month - 1]}", f" {last.year}" * (first.year != last.year)
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}–{last.day}{month}"
+    return f"{first.day} {_MONTHS[first.month - 1]}{f' {first.year}' * bool(year)} – {last.day}{month}{year}"
+
+
 def write_moment(moment: datetime) -> str:
     """Write a moment as RFC 3339 in UTC to the second, `2026-11-19T20:00:00Z`."""
     return f"{moment.astimezone(ZoneInfo('UTC')):%Y-%m-%dT%H:%M:%SZ}"

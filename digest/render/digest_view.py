@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 
 from digest.messages import Occasion
 from digest.render.cleaning import clean_text, shorten
-from digest.render.coverage import CoverageView, describe_coverage, write_headline, write_introduction
-from digest.render.dates import name_slot
+from digest.render.coverage import (
+    CoverageView,
+    describe_coverage,
+    write_headline,
+    write_introduction,
+    write_span,
+)
+from digest.render.dates import name_slot, write_long_day
 from digest.render.presentation import KIND_TITLES, PaperView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from digest.announcements import Kind
     from digest.messages import Digest
@@ -45,6 +52,7 @@ class DigestView:
         count: how many papers it holds, shown or not.
         headline: `9 papers`, or in few words why there is none.
         kinds: `8 new · 1 replaced`; "" where all are of one kind, or there is none.
+        span: `covers 3 mailings, 17–19 November`; "" where it stands for one alone.
         introduction: what a reader should know first (a first look, a quiet day, a failure); "" mostly.
         is_first_look: it looks back with a saved query that is new.
         coverage: what was looked at: `coverage.state` and `coverage.sentence`.
@@ -58,6 +66,7 @@ class DigestView:
     count: int
     headline: str
     kinds: str
+    span: str
     introduction: str
     is_first_look: bool
     coverage: CoverageView
@@ -66,19 +75,24 @@ class DigestView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """Papers of one kind.
+    """Papers of one kind, and of one mailing where a digest stands for several.
 
     Attributes:
         kind: what was announced.
         title: its heading, `New`.
-        count: how many of this kind the digest holds, shown or not.
+        count: how many of this kind the digest holds, shown or not; of this mailing.
         papers: those shown.
+        day: the mailing's day, `Thursday 19 November 2026`, on the first group of each; "" on others, and where
+            a digest stands for one mailing alone.
+        day_count: how many papers of that mailing the digest holds, shown or not.
     """
 
     kind: Kind
     title: str
     count: int
     papers: tuple[PaperView, ...]
+    day: str = ""
+    day_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +123,7 @@ def view_digest(digest: Digest) -> DigestView:
         count=len(digest.entries),
         headline=write_headline(digest),
         kinds=_count_kinds(digest),
+        span=write_span(digest.coverage),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
         is_first_look=digest.occasion is Occasion.FIRST_LOOK,
         coverage=describe_coverage(digest.coverage),
@@ -132,12 +147,17 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
 
 
 def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView, ...]:
-    """Put neighbours of one kind under one heading; the order stays as it is."""
-    totals = Counter(entry.kind for entry in digest.entries)
-    return tuple(
-        GroupView(kind, KIND_TITLES[kind], totals[kind], tuple(members))
-        for kind, members in groupby(papers, key=lambda paper: paper.kind)
-    )
+    """Put neighbours of one mailing and kind under one heading; the order stays as it is."""
+    totals = Counter((entry.mailing, entry.kind) for entry in digest.entries)
+    days = Counter(entry.mailing for entry in digest.entries)
+    groups: list[GroupView] = []
+    before: date | None = None
+    for (day, kind), members in groupby(papers, key=lambda paper: (paper.entry.mailing, paper.kind)):
+        title = "" if day is None or day == before else write_long_day(day)
+        papers_of_day = days[day] if title else 0
+        groups.append(GroupView(kind, KIND_TITLES[kind], totals[day, kind], tuple(members), title, papers_of_day))
+        before = day
+    return tuple(groups)
 
 
 def view_rest(papers: Sequence[PaperView], url: str) -> RestView:

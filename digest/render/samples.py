@@ -163,6 +163,18 @@ def sample_digest() -> Digest:
     )
 
 
+def merged_digest() -> Digest:
+    """Return three mailings in one after a pause: grouped by day, the newest first, and not all of it shown."""
+    days = {date(2026, 11, 19): (31, 32), date(2026, 11, 18): (21,), date(2026, 11, 17): (11, 12)}
+    entries = [
+        replace(make_entry(number, abstract="Short."), mailing=day) for day, ids in days.items() for number in ids
+    ]
+    replaced = make_entry(7, kind=Kind.REPLACEMENT, version=2, label="v1 → v2", abstract="Short.")
+    entries.insert(3, replace(replaced, mailing=date(2026, 11, 18)))
+    coverage = make_coverage(len(entries), since=date(2026, 11, 17), mailings=3, new=4_012)
+    return make_digest(entries, slot="2026-11-20", shown=5, coverage=coverage)
+
+
 def odd_entries() -> tuple[DigestEntry, ...]:
     """Return papers at the edges of what arXiv takes, and beyond."""
     crowd = tuple(Author(f"Given{number} Family{number}") for number in range(3_303))

@@ -145,6 +145,7 @@ class SlackParts:
         context = SlackDigestContext(
             digest=self._view,
             papers=tuple(self._papers[:count]),
+            groups=group_papers(self._digest, self._papers[:count]),
             in_thread=shown - count,
             rest=view_rest(self._papers[shown:], links.web_view),
             links=links,

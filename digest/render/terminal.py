@@ -8,10 +8,11 @@ own beginning, as wide as a terminal shows them (CJK letters take two columns).
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from digest.render.contexts import TerminalContext
-from digest.render.digest_view import GroupView, group_papers, view_digest, view_papers
+from digest.render.digest_view import group_papers, view_digest, view_papers
 from digest.render.terminal_styles import END, STARTS, apply_styles, strip_styles
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
         TemplateError: the template cannot be rendered.
     """
     groups = group_papers(digest, view_papers(digest))
-    shown = tuple(GroupView(group.kind, group.title, group.count, group.papers[:limit]) for group in groups)
+    shown = tuple(replace(group, papers=group.papers[:limit]) for group in groups)
     rendered = templates.render("terminal/digest.txt", TerminalContext(view_digest(digest), shown))
     lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, max(width, NARROWEST))]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)

@@ -72,6 +72,17 @@ def find_first(conn: Connection, keys: Iterable[int]) -> date | None:
     return min(filter(None, found), default=None)
 
 
+def load_mailings(conn: Connection, keys: Iterable[int]) -> dict[int, tuple[date | None, date | None]]:
+    """Return of papers, by their keys, the mailing that brought each and the day arXiv last changed its record."""
+    return {
+        row.id: (row.mailing, row.datestamp)
+        for chunk in in_chunks(keys)
+        for row in conn.execute(
+            select(papers.c.id, papers.c.mailing, papers.c.datestamp).where(papers.c.id.in_(chunk))
+        )
+    }
+
+
 def find_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
     """Return the paper announced last of all that are stored, with its datestamp; None where none is.
 

@@ -23,6 +23,7 @@ from digest.render.samples import (
     SAMPLE_LINKS,
     make_digest,
     make_entry,
+    merged_digest,
     odd_entries,
     quiet_digests,
     sample_digest,
@@ -35,6 +36,7 @@ DIGESTS: dict[str, Digest] = {
     "ordinary": sample_digest(),
     "odd": make_digest(odd_entries()),
     "capped": make_digest([make_entry(number, abstract="Short.") for number in range(1, 31)], shown=8),
+    "merged": merged_digest(),
     **quiet_digests(),
 }
 

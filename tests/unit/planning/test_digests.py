@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
+from digest.announcements import Kind, latest_mailing
 from digest.comparing import StoredChange
 from digest.matching import ActiveRevision
 from digest.messages import Coverage, Digest, Occasion
@@ -26,6 +28,8 @@ def plan(
     cap: int | None = 40,
     occasion: Occasion = Occasion.SCHEDULED,
     queries: tuple[str, ...] = ("perf", "gpu"),
+    coverage: Coverage = COVERAGE,
+    announced: Mapping[int, tuple[date | None, date | None]] | None = None,
 ) -> Digest:
     subscription = Subscription(
         name="team",
@@ -42,10 +46,11 @@ def plan(
         changes,
         {name: parse_query(TEXTS[name]) for name in queries},
         seen or {},
-        COVERAGE,
+        coverage,
         slot="2026-11-20",
         occasion=occasion,
         now=FOUND,
+        announced=announced,
     )
 
 
@@ -175,3 +180,39 @@ def test_a_first_look_shows_the_last_days_or_the_newest_fifteen() -> None:
 
 def test_no_first_look_is_taken_where_none_is_wanted() -> None:
     assert choose_first_look([make_change(1, make_paper())], 0, FOUND) == ()
+
+
+MERGED = replace(COVERAGE, mailing=date(2026, 11, 19), since=date(2026, 11, 17), mailings=3)
+
+
+def test_where_a_digest_stands_for_several_mailings_the_newest_comes_first_and_kinds_within_it() -> None:
+    changes = [
+        make_change(1, make_paper("2611.00001"), Kind.NEW),
+        make_change(2, make_paper("2611.00002"), Kind.NEW),
+        make_change(3, make_paper("2611.00003", version=2), Kind.REPLACEMENT, make_paper("2611.00003")),
+    ]
+    announced = {
+        1: (date(2026, 11, 17), date(2026, 11, 18)),
+        2: (date(2026, 11, 18), date(2026, 11, 19)),
+        3: (date(2026, 10, 1), date(2026, 11, 19)),
+    }
+    keys = {change.paper_key: announced[change.paper.id.number] for change in changes}
+    entries = plan(*changes, coverage=MERGED, announced=keys).entries
+    assert [(str(entry.mailing), entry.kind) for entry in entries] == [
+        ("2026-11-18", Kind.NEW),
+        ("2026-11-18", Kind.REPLACEMENT),
+        ("2026-11-17", Kind.NEW),
+    ]
+
+
+def test_a_digest_for_one_mailing_alone_tells_no_days() -> None:
+    (entry,) = plan(
+        make_change(1, make_paper("2611.00001"), Kind.NEW), announced={1: (date(2026, 11, 17), None)}
+    ).entries
+    assert entry.mailing is None
+
+
+def test_a_change_whose_day_is_not_known_is_told_under_the_mailing_it_was_found_after() -> None:
+    change = make_change(3, make_paper("2611.00003", version=2), Kind.REPLACEMENT, make_paper("2611.00003"))
+    (entry,) = plan(change, coverage=replace(MERGED, mailing=date(2026, 11, 22))).entries
+    assert entry.mailing == latest_mailing(FOUND)

@@ -9,6 +9,7 @@ from digest.render.coverage import (
     join_words,
     write_headline,
     write_introduction,
+    write_span,
 )
 from digest.render.samples import make_coverage, make_digest, make_entry, quiet_digests
 
@@ -56,6 +57,13 @@ def test_papers_of_several_mailings_are_told_as_such() -> None:
         "mailings of Sun 15 Nov to Thu 19 Nov: complete, 5,612 new, checked 22:47 ET; 40 matched"
     )
     assert view.brief == "mailings complete: 5,612 new, 40 matched"
+
+
+def test_a_digest_for_several_mailings_says_how_many_and_of_which_days() -> None:
+    several = make_coverage(40, since=date(2026, 11, 17), mailings=3)
+    assert write_span(several) == "covers 3 mailings, 17–19 November"
+    assert write_span(make_coverage(40)) == ""
+    assert write_span(make_coverage(40, since=date(2026, 11, 17))) == ""  # frozen before they were counted
 
 
 def test_figures_that_do_not_belong_together_are_left_out() -> None:
