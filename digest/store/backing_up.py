@@ -20,6 +20,7 @@ from digest.errors import SchemaMismatch, StoreError
 from digest.store import migrating, provenance
 from digest.store.copying import copy_rows, refuse_violations
 from digest.store.engine import connect, open_store
+from digest.store.failures import explain_file
 from digest.store.invariants import count_rows, find_violations
 from digest.store.schema import changes, papers
 
@@ -137,10 +138,7 @@ def unfinished(path: Path) -> Iterator[Path]:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except OSError as error:
-        raise StoreError(
-            f"{copy} can't be written: {error.strerror}",
-            hint="Name a file in a folder that this account may write to, on a disk with room.",
-        ) from error
+        raise explain_file(str(copy), error) from error
     try:
         yield copy
     finally:
@@ -239,5 +237,5 @@ def _give_name(copy: Path, path: Path, *, replace: bool) -> None:
     except PermissionError:
         copy.rename(path)  # a file system that knows no second names
     except OSError as error:
-        raise StoreError(f"{path} can't be written: {error.strerror}", hint="Name a file elsewhere.") from error
+        raise explain_file(str(path), error) from error
     make_lasting(path)

@@ -48,7 +48,7 @@ class Store:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.dialect = engine.dialect.name
-        self.url_masked = engine.url.render_as_string(hide_password=True)
+        self.url_masked = engine.url.set(drivername=self.dialect).render_as_string(hide_password=True)
         self.path = Path(engine.url.database or "") if self.dialect == "sqlite" else None
 
     @contextmanager
@@ -59,7 +59,7 @@ class Store:
             StoreBusy: another process writes for too long.
             StoreError: the database is away, full, or can't be written.
         """
-        with explaining(self.url_masked), self.engine.begin() as conn:
+        with explaining(self.url_masked, self.path), self.engine.begin() as conn:
             yield conn
 
     @contextmanager
@@ -71,7 +71,7 @@ class Store:
         """
         options: dict[str, Any] = _READING if self.dialect == "sqlite" else _READING_SNAPSHOT
         with (
-            explaining(self.url_masked),
+            explaining(self.url_masked, self.path),
             self.engine.connect().execution_options(**options) as conn,
             conn.begin(),
         ):

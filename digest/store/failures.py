@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,11 +14,23 @@ from digest.errors import StoreBusy, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _OURS = (IntegrityError, ProgrammingError)
 """A broken constraint or statement is a mistake of the code, never of the database: it is not explained away."""
 
 _BUSY = ("database is locked", "deadlock detected", "could not serialize", "lock timeout", "not obtain lock")
+
+_ROOM = 65_536
+"""Bytes without which SQLite can't so much as open a database: what its connections share takes half of it."""
+
+_FULL = ("its disk is full", "Make room on it; nothing that was stored is lost, and work resumes by itself.")
+_LOCKED = (
+    "its disk is mounted read-only",
+    "See dmesg for the error behind it, and mount it for writing; nothing that was stored is lost.",
+)
+_DISK_SIGNS = ("is full", "disk i/o", "unable to open", "readonly")
+"""What SQLite says where the disk may be to blame; which of them, it often does not know."""
 
 _HINTS = {
     "is full": "Make room on its disk; nothing that was stored is lost, and work resumes by itself.",
@@ -34,11 +48,12 @@ _HINTS = {
 
 
 @contextmanager
-def explaining(where: str) -> Iterator[None]:
+def explaining(where: str, path: Path | None = None) -> Iterator[None]:
     """Turn errors of the database, inside the block, into errors that say what to do.
 
     Args:
         where: the database's address without its password.
+        path: its file; None on PostgreSQL.
 
     Raises:
         StoreBusy: somebody else holds what is needed; the same may pass later.
@@ -51,10 +66,23 @@ def explaining(where: str) -> Iterator[None]:
     except _OURS:
         raise
     except (OperationalError, InterfaceError, DatabaseError) as error:
-        raise _explain(error, where) from error
+        raise _explain(error, where, path) from error
 
 
-def _explain(error: DatabaseError | InterfaceError, where: str) -> StoreError:
+def explain_file(what: str, error: OSError) -> StoreError:
+    """Return the error that says what to do about a file which can't be written.
+
+    Args:
+        what: names it, with its path.
+        error: what the system said.
+    """
+    hint = {errno.ENOSPC: _FULL[1], errno.EDQUOT: _FULL[1], errno.EROFS: _LOCKED[1]}.get(
+        error.errno or 0, "Make its folder writable for this account."
+    )
+    return StoreError(f"{what} can't be written: {error.strerror}", hint=hint)
+
+
+def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | None) -> StoreError:
     said = " ".join(str(error.orig).split())
     lowered = said.lower()
     if any(sign in lowered for sign in _BUSY):
@@ -62,5 +90,20 @@ def _explain(error: DatabaseError | InterfaceError, where: str) -> StoreError:
             f"the database {where} is held by another process: {said}",
             hint="Try again; if it lasts, see which process holds it.",
         )
+    if path is not None and any(sign in lowered for sign in _DISK_SIGNS):
+        state, hint = _look_at_disk(path)
+        if state:
+            return StoreError(f"the database {where} can't be used, {state}: {said}", hint=hint)
     hint = next((hint for sign, hint in _HINTS.items() if sign in lowered), "")
     return StoreError(f"the database {where} can't be used: {said}", hint=hint)
+
+
+def _look_at_disk(path: Path) -> tuple[str, str]:
+    """Say what ails the disk of a file, and what helps; "" for both where nothing is seen."""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return "", ""
+    if disk.f_flag & os.ST_RDONLY:
+        return _LOCKED
+    return _FULL if disk.f_bavail * disk.f_frsize < _ROOM else ("", "")

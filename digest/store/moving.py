@@ -48,10 +48,8 @@ def move_store(source: Store, url: str, tell: Callable[[str, int], None]) -> Cop
 
 
 def _name_place(store: Store) -> str:
-    """Return where a database is, as it is written in digest.toml, without the password."""
-    if store.path is not None:
-        return f"sqlite:///{store.path.absolute()}"
-    return store.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
+    """Return where a database is, wherever that is asked, without the password."""
+    return store.url_masked if store.path is None else f"sqlite:///{store.path.absolute()}"
 
 
 def _move(source: Store, target: Store, tell: Callable[[str, int], None]) -> CopyReport:

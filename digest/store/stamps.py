@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import exists, select
 
-from digest.errors import StoreError
 from digest.store.dialect import insert
+from digest.store.failures import explain_file
 from digest.store.provenance import load_provenance
 from digest.store.schema import digests, marks
 
@@ -183,7 +183,4 @@ def _write(store: Store, stamp: Stamp, *, is_lasting: bool) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        raise StoreError(
-            f"the file {path} beside the database can't be written: {error.strerror}",
-            hint="Make the database's folder writable for this account, and see that its disk has room.",
-        ) from error
+        raise explain_file(f"the file {path} beside the database", error) from error

@@ -6,7 +6,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from digest.errors import AnotherWorker, StoreError
+from digest.errors import AnotherWorker
+from digest.store.failures import explain_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,21 +60,14 @@ def _write_holder(handle: int, lock: Path) -> None:
         os.pwrite(handle, f"{os.getpid()}\n".ljust(_HOLDER).encode(), 0)
         os.ftruncate(handle, _HOLDER)
     except OSError as error:
-        raise _explain(lock, error) from error
+        raise explain_file(f"the lock {lock}", error) from error
 
 
 def _open_lock(lock: Path) -> int:
     try:
         return os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
-        raise _explain(lock, error) from error
-
-
-def _explain(lock: Path, error: OSError) -> StoreError:
-    return StoreError(
-        f"the lock {lock} can't be written: {error.strerror}",
-        hint="Make the database's folder writable for this account, and see that its disk has room.",
-    )
+        raise explain_file(f"the lock {lock}", error) from error
 
 
 def _take_lock(handle: int, lock: Path) -> None:

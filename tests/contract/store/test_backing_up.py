@@ -266,5 +266,5 @@ def test_what_can_not_be_written_says_so(here: Path) -> None:
     folder.touch()
     with pytest.raises(StoreError, match="can't be written") as caught:
         back_up(store, folder / "backup.db", MORNING, quiet)
-    assert "on a disk with room" in caught.value.hint
+    assert "folder writable" in caught.value.hint
     store.close()
