@@ -31,12 +31,13 @@ class PostgresServer:
 
     Args:
         folder: an empty folder, all of it the server's.
+        port: where it listens; a free one for 0.
         settings: its own, by name.
     """
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, port: int = 0, **settings: str) -> None:
         self.folder = folder
-        self.port = find_port()
+        self.port = port or find_port()
         self._settings = {
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
@@ -66,9 +67,9 @@ class PostgresServer:
         """End it at once, as a kill does."""
         self._control("stop", "-m", "immediate", "-w", "-t", _WAIT)
 
-    def make_standby(self, folder: Path, **settings: str) -> PostgresServer:
+    def make_standby(self, folder: Path, port: int = 0) -> PostgresServer:
         """Copy it to a standby that follows it, and start that; commits wait for it from now on."""
-        standby = PostgresServer(folder, **settings)
+        standby = PostgresServer(folder, port)
         source = f"host=127.0.0.1 port={self.port} user={USER} application_name=standby"
         self._call("pg_basebackup", "-D", str(standby._data), "-R", "-X", "stream", "-c", "fast", "-d", source)
         standby.start()

@@ -52,8 +52,8 @@ class Pace:
     between: tuple[float, float]
 
 
-SCALED = Pace("a tenth of the time", 0.3, 1.8, 0.9, 0.15, 0.05, (0.2, 4.0), (0.5, 4.0), (0.1, 0.6))
-REAL = Pace("the real three seconds", 3.0, 18.0, 9.0, 0.3, 0.3, (1.0, 25.0), (1.0, 12.0), (1.0, 4.0))
+SCALED = Pace("a tenth of the time", 0.3, 1.8, 0.9, 0.15, 0.2, (0.2, 4.0), (0.5, 4.0), (0.1, 0.6))
+REAL = Pace("the real three seconds", 3.0, 18.0, 9.0, 0.3, 1.0, (1.0, 25.0), (1.0, 12.0), (1.0, 4.0))
 
 
 @dataclass

@@ -1,0 +1,313 @@
+"""What the battery of database faults is lived in: replicas of `digest serve` over a PostgreSQL that may be lost.
+
+Each replica reaches each server over a line of its own. Time is real: leases, time-outs and the waits between
+tries are part of what is tried.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from digest.clock import SystemClock
+from digest.demo.archive import DemoPaper, plan_mailing
+from digest.demo.arxiv import DemoArxiv
+from digest.demo.mail import MailSink
+from digest.demo.slack import SlackReceiver
+from digest.papers import Author
+from tests.links import Link
+from tests.postgres_servers import PostgresServer, find_port
+
+ROOT = Path(__file__).parents[2]
+DATABASE = "digest"
+REPLICAS = 3
+MAILS, POSTS = 90, 9
+"""Messages of a wave: to a person each, and to a channel each."""
+
+SLOW_DOT = 0.15
+"""Seconds the mail server takes over each message, so that faults fall into the middle of some."""
+
+_LOOK = 0.05
+_HEAD = """
+[arxiv]
+contact = "ops@example.org"
+api_url = "{arxiv.api_url}"
+oai_url = "{arxiv.oai_url}"
+rss_url = "{arxiv.rss_url}"
+
+[mail]
+from = "digest@example.org"
+smtp = "{mail.url}"
+ambiguous_wait = 20
+
+[slack]
+url = "{slack.url}"
+ambiguous_wait = 5
+
+[defaults]
+when = "at once"
+
+[queries]
+perf = "cat:cs.PF"
+"""
+_SUBSCRIPTION = """
+[[subscriptions]]
+name = "{name}"
+queries = ["perf"]
+to = "{to}"
+"""
+
+
+def make_papers() -> list[DemoPaper]:
+    """Return a few papers of the last days."""
+    now = SystemClock().now()
+    papers = []
+    for number in range(4):
+        submitted = now - timedelta(days=5, hours=number)
+        papers.append(
+            DemoPaper(
+                id=f"{submitted:%y%m}.{15_000 + number:05d}",
+                announced=plan_mailing(submitted),
+                submitted=(submitted,),
+                title=f"Queues that never drain, part {number}",
+                abstract="We measure, and report what we found.",
+                authors=(Author("Ada Example"), Author("Bo Sample")),
+                categories=("cs.PF",),
+            )
+        )
+    return papers
+
+
+class Replica:
+    """`digest serve` as a process, and its lines to the servers.
+
+    Args:
+        folder: of the installation.
+        number: its own.
+        links: by server.
+        environ: what it runs in besides.
+    """
+
+    def __init__(self, folder: Path, number: int, links: list[Link], environ: dict[str, str]) -> None:
+        self.links = links
+        self.port = find_port()
+        self._folder, self._number = folder, number
+        hosts = ",".join(f"127.0.0.1:{link.port}" for link in links)
+        self._environ = {
+            **os.environ,
+            **environ,
+            "PYTHONPATH": environ.get("PYTHONPATH", str(ROOT)),
+            "DIGEST_STORE_URL": f"postgresql://postgres@{hosts}/{DATABASE}",
+            "DIGEST_WEB_BIND": f"127.0.0.1:{self.port}",
+        }
+        self.process = self._start()
+
+    @property
+    def log(self) -> str:
+        """What it said."""
+        return (self._folder / f"replica{self._number}.log").read_text(encoding="utf-8", errors="replace")
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with (self._folder / f"replica{self._number}.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "digest", "serve"],
+                cwd=self._folder,
+                env=self._environ,
+                stdout=log,
+                stderr=log,
+            )
+
+    def restart(self, environ: dict[str, str] | None = None) -> int:
+        """End it in an orderly way and start it anew, until it serves again; return its exit code."""
+        served, code = self._greetings, self.stop()
+        self._environ |= environ or {}
+        self.process = self._start()
+        self.await_serving(served + 1)
+        return code
+
+    def await_serving(self, times: int = 1) -> None:
+        """Wait until it has begun to serve so often.
+
+        Raises:
+            RuntimeError: it ended instead.
+        """
+        wait_until(lambda: self._greetings >= times or self.process.poll() is not None, 90)
+        if self.process.poll() is not None:
+            raise RuntimeError(self.log[-3000:])
+
+    @property
+    def _greetings(self) -> int:
+        return self.log.count("Ctrl-C stops")
+
+    def stop(self) -> int:
+        """End it in an orderly way; return its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(40)
+
+    def kill(self) -> None:
+        """End it, whatever it does."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@dataclass
+class Arrived:
+    """What came of a wave: how often each place was written to, and how its deliveries stand."""
+
+    seen: Counter[str]
+    expected: list[str]
+    states: Counter[str]
+    seconds: float
+
+    @property
+    def lost(self) -> list[str]:
+        """Places nothing came to."""
+        return [place for place in self.expected if not self.seen[place]]
+
+    def doubled(self, kind: str) -> list[str]:
+        """Places of a kind that were written to more than once."""
+        return [place for place in self.expected if place.startswith(kind) and self.seen[place] > 1]
+
+
+@dataclass
+class DatabaseWorld:
+    """Servers, replicas, a mailbox and a Slack."""
+
+    folder: Path
+    stack: ExitStack
+    mail: MailSink
+    slack: SlackReceiver
+    arxiv: DemoArxiv
+    servers: list[PostgresServer]
+    replicas: list[Replica] = field(default_factory=list)
+    waves: int = 0
+    leading: int = 0
+
+    @property
+    def primary(self) -> PostgresServer:
+        """The server that takes writes."""
+        return self.servers[self.leading]
+
+    def fail_over(self) -> None:
+        """Lose the primary for good; its standby takes over, and what was the primary becomes its standby."""
+        lost, self.leading = self.primary, 1 - self.leading
+        lost.crash()
+        self.primary.promote()
+
+    def follow_again(self) -> None:
+        """Give the primary a standby once more, at the address of the server that was lost."""
+        place = 1 - self.leading
+        folder = self.folder / f"server{place}.{self.waves}"
+        self.servers[place] = self.primary.make_standby(folder, self.servers[place].port)
+
+    def add_replica(self, environ: dict[str, str] | None = None) -> Replica:
+        """Start one more replica; wait until it serves."""
+        links = [self.stack.enter_context(Link(("127.0.0.1", server.port))) for server in self.servers]
+        environ = {"DIGEST_SLACK_TOKEN": self.slack.token, **(environ or {})}
+        replica = Replica(self.folder, len(self.replicas), links, environ)
+        self.stack.callback(replica.kill)
+        self.replicas.append(replica)
+        replica.await_serving()
+        return replica
+
+    def begin_wave(self) -> list[str]:
+        """Let the file name new subscriptions, and the first replica take it over; return their places."""
+        self.waves += 1
+        wave = self.waves
+        places = [f"mailto:w{wave}n{number}@example.org" for number in range(MAILS)]
+        places += [f"slack:#w{wave}n{number}" for number in range(POSTS)]
+        with (self.folder / "digest.toml").open("a", encoding="utf-8") as file:
+            for number, place in enumerate(places):
+                file.write(_SUBSCRIPTION.format(name=f"w{wave}-{number}", to=place))
+        for replica in self.replicas[:1]:
+            replica.process.send_signal(signal.SIGHUP)
+        return places
+
+    def await_first(self, places: list[str], share: float) -> None:
+        """Wait until a share of a wave has arrived."""
+        wait_until(lambda: len(+self.count(places)) >= share * len(places), 120)
+
+    def end_wave(self, places: list[str], seconds: float = 300.0) -> Arrived:
+        """Wait until all of a wave has arrived and is known to have, or for so long."""
+        begun = time.monotonic()
+        states: Counter[str] = Counter()
+        while time.monotonic() - begun < seconds:
+            states = self.load_states()
+            if all(self.count(places)[place] for place in places) and set(states) == {"sent"}:
+                break
+            time.sleep(0.5)
+        return Arrived(self.count(places), places, states, time.monotonic() - begun)
+
+    def load_states(self) -> Counter[str]:
+        """Return how the deliveries of the present wave stand."""
+        pattern = rf":#?w{self.waves}n"
+        found = self.primary.do(
+            f"SELECT state, count(*) FROM deliveries WHERE destination ~ '{pattern}' GROUP BY state", DATABASE
+        )
+        return Counter({str(state): int(str(count)) for state, count in found})
+
+    def count(self, places: list[str]) -> Counter[str]:
+        """Return how often each place was written to."""
+        seen: Counter[str] = Counter(f"mailto:{mail.recipients[0]}" for mail in self.mail.mails)
+        channels = {id_: channel.name for id_, channel in self.slack.workspace.channels.items()}
+        seen.update(f"slack:#{channels[message.channel]}" for message in self.slack.messages)
+        return Counter({place: seen[place] for place in places})
+
+    def find_exits(self) -> list[str]:
+        """Return what the replicas said that ended by themselves."""
+        return [replica.log[-1500:] for replica in self.replicas if replica.process.poll() is not None]
+
+    def count_tracebacks(self) -> int:
+        """Return how many errors the replicas did not understand."""
+        return sum(len(re.findall(r"^Traceback", replica.log, re.MULTILINE)) for replica in self.replicas)
+
+
+@contextmanager
+def open_world(folder: Path, waves: int, *, standby: bool = True) -> Iterator[DatabaseWorld]:
+    """Open a world for so many waves, without replicas as yet."""
+    names = [f"w{wave}n{number}" for wave in range(1, waves + 1) for number in range(POSTS)]
+    with ExitStack() as stack:
+        servers = [PostgresServer(folder / "server0")]
+        servers[0].create()
+        stack.callback(_crash_all, servers)
+        servers[0].do(f"CREATE DATABASE {DATABASE}")
+        if standby:
+            servers.append(servers[0].make_standby(folder / "server1"))
+        arxiv = stack.enter_context(DemoArxiv(make_papers(), SystemClock()))
+        mail = stack.enter_context(MailSink())
+        mail.script.delay("END", SLOW_DOT, times=10**9)
+        slack = stack.enter_context(SlackReceiver(SystemClock(), channels=names))
+        head = _HEAD.format(arxiv=arxiv, mail=mail, slack=slack)
+        (folder / "digest.toml").write_text(head, encoding="utf-8")
+        yield DatabaseWorld(folder, stack, mail, slack, arxiv, servers)
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float) -> None:
+    """Wait until something is so.
+
+    Raises:
+        TimeoutError: it is not for so long.
+    """
+    until = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > until:
+            raise TimeoutError(f"not so within {seconds:g} s")
+        time.sleep(_LOOK)
+
+
+def _crash_all(servers: list[PostgresServer]) -> None:
+    for server in servers:
+        with contextlib.suppress(RuntimeError):  # it was lost, and nothing took its place
+            server.crash()

@@ -1,0 +1,342 @@
+"""Several replicas over one PostgreSQL: side by side, each at the same thing at the same moment."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select, text
+
+from digest.config import load_config
+from digest.pipeline import Site, match, open_site, plan, poll, publish_feeds, run_pass, sync_roster
+from digest.pipeline.working import at_work, polling_alone
+from digest.store import migrating, open_store, runs
+from digest.store.packing import unpack
+from digest.store.schema import deliveries, digests, match_runs, matches, papers, poll_runs, subscription_queries
+from tests.battery.database_world import open_world
+from tests.conftest import IS_NIGHTLY
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in
+from tests.postgres_servers import PostgresServer
+
+REPLICAS = 3
+SUBSCRIPTIONS = 8
+MORE = "".join(
+    f'\n[[subscriptions]]\nname = "team-{number}"\nqueries = ["perf", "queues"]\n'
+    f'to = "mailto:team{number}@example.org"\n'
+    for number in range(SUBSCRIPTIONS)
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """A PostgreSQL that need not outlive the tests."""
+    with tempfile.TemporaryDirectory(prefix="digest-replicas-") as name:
+        Path(name).chmod(0o711)
+        server = PostgresServer(Path(name) / "server", fsync="off")
+        server.create()
+        yield server
+        server.crash()
+
+
+@pytest.fixture
+def world(tmp_path: Path, server: PostgresServer) -> Iterator[World]:
+    """An installation on a database of its own."""
+    server.do("DROP DATABASE IF EXISTS replicas WITH (FORCE)")
+    server.do("CREATE DATABASE replicas")
+    open_store(server.url("replicas"), create=True).close()
+    with live_in(tmp_path) as world:
+        store = f'\n[store]\nurl = "{server.url("replicas")}"\n'
+        world.write_config(to=("mailto:reader@example.org", "file:feeds/perf.atom"), extra=MORE + store)
+        file = tmp_path / "digest.toml"
+        file.write_text(file.read_text().replace("[queries]\n", '[queries]\nqueues = "ti:queues OR ti:tail"\n'))
+        yield world
+
+
+@contextmanager
+def side_by_side(world: World) -> Iterator[list[Site]]:
+    """Open the installation once for each replica."""
+    config = load_config(world.folder / "digest.toml", world.environ)
+    with ExitStack() as stack:
+        sites = [
+            open_site(config, world.clock, owner=f"replica {number}", jitter=lambda: 0.5)
+            for number in range(REPLICAS)
+        ]
+        for site in sites:
+            stack.callback(site.close)
+        sync_roster(sites[0])
+        yield sites
+
+
+def do_together(sites: list[Site], step: Callable[[Site], object]) -> list[object]:
+    """Let every replica take a step at the same moment; return what came of it, or raise what went wrong."""
+    together, done, failures = threading.Barrier(len(sites)), [], []
+
+    def act(site: Site) -> None:
+        together.wait()
+        try:
+            done.append(step(site))
+        except BaseException as error:  # noqa: BLE001 - whatever a thread raises must fail the test
+            failures.append(error)
+
+    threads = [threading.Thread(target=act, args=[site]) for site in sites]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return done
+
+
+def told_papers(site: Site) -> dict[int, Counter[int]]:
+    """Return by subscription how often each change was matched for it."""
+    with site.store.read() as conn:
+        rows = conn.execute(select(matches.c.subscription_id, matches.c.changes)).all()
+    told: dict[int, Counter[int]] = {}
+    for row in rows:
+        told.setdefault(row.subscription_id, Counter()).update(unpack(row.changes))
+    return told
+
+
+def test_the_same_pages_stored_by_several_at_once_make_each_paper_once(world: World) -> None:
+    with side_by_side(world) as sites:
+        do_together(sites, poll)
+        with sites[0].store.read() as conn:
+            stored = conn.execute(select(papers.c.arxiv_id)).scalars().all()
+            assert sorted(stored) == sorted(paper.id for paper in PAPERS)
+            assert {run.outcome for run in runs.last_runs(conn, "harvest")} == {"complete"}
+        assert len(world.arxiv.requests) == REPLICAS
+
+
+def test_of_several_passes_at_once_one_asks_arxiv_and_each_subscription_gets_one_digest(world: World) -> None:
+    with side_by_side(world) as sites:
+        do_together(sites, run_pass)
+        asked = [visit.params for visit in world.arxiv.requests]
+        assert len(asked) == len(set(asked)) == 3, "a harvest, and a look back for each saved query"
+        run_pass(sites[0])  # what a pass left to the others, that had not come so far
+        with sites[0].store.read() as conn:
+            slots = conn.execute(select(digests.c.subscription_id, digests.c.slot)).all()
+            states = Counter(conn.execute(select(deliveries.c.state)).scalars())
+        assert len({row.subscription_id for row in slots}) == len(slots) == SUBSCRIPTIONS + 1
+        assert states == {"sent": SUBSCRIPTIONS + 1}
+        assert len(world.mail.mails) == SUBSCRIPTIONS + 1
+        assert len((world.folder / "feeds/perf.atom").read_text().split("<entry")) == len(PAPERS) + 1
+
+
+def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(world: World) -> None:
+    with side_by_side(world) as sites, at_work(sites[0]), polling_alone(sites[0]) as other:
+        assert other == ""
+        report = run_pass(sites[1])
+        assert report.poll.why_not == "another process, replica 0, is asking arXiv right now"
+        assert not world.arxiv.requests
+        with sites[1].store.begin() as conn:
+            conn.execute(text("UPDATE workers SET seen_at = 0 WHERE owner = 'replica 0'"))
+        assert run_pass(sites[1]).poll.runs
+
+
+def test_changes_are_matched_once_and_first_looks_given_once_however_many_match_at_once(world: World) -> None:
+    with side_by_side(world) as sites:
+        poll(sites[0])
+        do_together(sites, match)
+        world.arxiv.add(LATER)
+        world.clock.sleep((SUNDAY - world.clock.now()).total_seconds())
+        poll(sites[0])
+        do_together(sites, match)
+        with sites[0].store.read() as conn:
+            batches = conn.execute(select(func.count()).where(match_runs.c.occasion == "poll")).scalar()
+            owed = select(func.count()).where(subscription_queries.c.first_look_run_id.is_(None))
+            assert conn.execute(owed).scalar() == 0
+        told = told_papers(sites[0])
+        assert len(told) == SUBSCRIPTIONS + 1
+        assert all(set(counts.values()) == {1} for counts in told.values()), "two saved queries bring a paper once"
+        assert batches == 2
+
+
+def test_a_digest_is_frozen_once_however_many_plan_it_at_once(world: World) -> None:
+    with side_by_side(world) as sites:
+        run_pass(sites[0])
+        before = len(world.mail.mails)
+        world.arxiv.add(LATER)
+        world.clock.sleep((SUNDAY - world.clock.now()).total_seconds())
+        poll(sites[0])
+        match(sites[0])
+        reports = do_together(sites, plan)
+        assert not [failure for report in reports for failure in report.failures]  # type: ignore[attr-defined]  # PlanReport
+        do_together(sites, run_pass)
+        with sites[0].store.read() as conn:
+            slots = conn.execute(select(digests.c.subscription_id, digests.c.slot)).all()
+            left = conn.execute(select(func.count()).where(matches.c.digest_id.is_(None))).scalar()
+        assert len(set(slots)) == len(slots) == 2 * (SUBSCRIPTIONS + 1)
+        assert left == 0
+        assert len(world.mail.mails) - before == SUBSCRIPTIONS + 1
+
+
+def test_files_are_written_whole_by_several_at_once(world: World) -> None:
+    with side_by_side(world) as sites:
+        run_pass(sites[0])
+        (world.folder / "feeds/perf.atom").unlink()
+        do_together(sites, publish_feeds)
+        assert (world.folder / "feeds/perf.atom").read_text().endswith("</feed>\n")
+        assert [path.name for path in (world.folder / "feeds").iterdir()] == ["perf.atom"]
+
+
+LATER_REVISION = '''
+"""A later release's: one more column, and one more table."""
+
+import time
+
+from alembic import op
+
+from digest.store.schema import columns as col
+
+revision, down_revision, branch_labels, depends_on = "9001", "{head}", None, None
+
+
+def upgrade():
+    op.add_column("digests", col.text("mood", server_default="calm"))
+    op.add_column("deliveries", col.number("weight", server_default="0"))
+    op.create_table("moods", col.name_key("mood"))
+    print("half", flush=True)
+    time.sleep({seconds})
+'''
+MIGRATE = (
+    "import sys, pathlib\n"
+    "from digest.store import migrate, migrating\n"
+    "migrating.MIGRATIONS = pathlib.Path(sys.argv[2])\n"
+    "print(migrate(sys.argv[1]).after, flush=True)\n"
+)
+
+
+def begin_later_migration(url: str, folder: Path, seconds: float) -> subprocess.Popen[str]:
+    """Start the migration of a made-up later release, as a process that can be killed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(migrating.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    later = LATER_REVISION.format(head=migrating.head_revision(), seconds=seconds)
+    (folder / "versions" / "9001_later.py").write_text(later)
+    return subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
+        [sys.executable, "-c", MIGRATE, url, str(folder)], stdout=subprocess.PIPE, text=True
+    )
+
+
+def find_revision(url: str) -> str:
+    store = open_store(url)
+    with store.read() as conn:
+        revision = migrating.current_revision(conn)
+    store.close()
+    return revision
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def own_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of each kind with every table."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'digest.db'}"
+    else:
+        server: PostgresServer = request.getfixturevalue("server")
+        server.do("DROP DATABASE IF EXISTS later WITH (FORCE)")
+        server.do("CREATE DATABASE later")
+        url = server.url("later")
+    open_store(url, create=True).close()
+    return url
+
+
+def test_a_migration_that_is_killed_leaves_the_tables_as_they_were_and_the_next_one_makes_them(
+    own_url: str, tmp_path: Path
+) -> None:
+    killed = begin_later_migration(own_url, tmp_path / "later", 60)
+    assert killed.stdout is not None
+    assert killed.stdout.readline() == "half\n"
+    killed.kill()
+    killed.communicate()
+    assert find_revision(own_url) == migrating.head_revision()
+    again = begin_later_migration(own_url, tmp_path / "later", 0)
+    assert again.communicate(timeout=60)[0] == "half\n9001\n"
+    assert find_revision(own_url) == "9001"
+
+
+def test_a_release_polls_plans_and_sends_on_tables_that_a_later_one_expanded(own_url: str, tmp_path: Path) -> None:
+    later = begin_later_migration(own_url, tmp_path / "later", 0)
+    assert later.communicate(timeout=60)[0] == "half\n9001\n"
+    store = open_store(own_url)
+    assert migrating.upgrade(store) == migrating.MigrationReport("9001", "9001")
+    store.close()
+    with live_in(tmp_path) as world:
+        world.write_config(to=("mailto:reader@example.org",), extra=f'\n[store]\nurl = "{own_url}"\n')
+        site = world.open()
+        assert not run_pass(site).is_troubled
+        site.close()
+        assert len(world.mail.mails) == 1
+
+
+def test_what_was_sent_before_an_upgrade_is_not_sent_again_and_what_waited_is_sent_once(world: World) -> None:
+    world.mail.script.reply("RCPT", "451 4.3.0 try later", times=2)
+    with side_by_side(world) as sites:
+        run_pass(sites[0])
+        sent = Counter(mail.recipients[0] for mail in world.mail.mails)
+        with sites[0].store.read() as conn:
+            states = Counter(conn.execute(select(deliveries.c.state)).scalars())
+        assert states == {"sent": SUBSCRIPTIONS - 1, "ready": 2}
+        migrating.downgrade(sites[0].store, "0004")
+    url = load_config(world.folder / "digest.toml", world.environ).store.url
+    writing = threading.Event()
+    counts: list[int] = []
+
+    def write_on() -> None:
+        """Go on as the release before does, on what the upgrade leaves alone, while it goes on."""
+        store = open_store(url, upgrade=True)
+        while not writing.is_set():
+            with store.begin() as conn:
+                counts.append(conn.execute(deliveries.update().values(priority=deliveries.c.priority)).rowcount)
+        store.close()
+
+    other = threading.Thread(target=write_on)
+    other.start()
+    assert open_and_close(url) == migrating.head_revision()
+    world.clock.sleep(3600)
+    with side_by_side(world) as sites:
+        do_together(sites, run_pass)
+        writing.set()
+        other.join()
+        run_pass(sites[0])
+        with sites[0].store.read() as conn:
+            assert set(conn.execute(select(deliveries.c.state)).scalars()) == {"sent"}
+            assert conn.execute(
+                select(func.count()).select_from(poll_runs).where(poll_runs.c.owner == "")
+            ).scalar()
+    again = Counter(mail.recipients[0] for mail in world.mail.mails)
+    assert set(again.values()) == {1}
+    assert len(again - sent) == 2
+    assert counts
+
+
+def open_and_close(url: str) -> str:
+    store = open_store(url, upgrade=True)
+    with store.read() as conn:
+        revision = migrating.current_revision(conn)
+    store.close()
+    return revision
+
+
+@pytest.mark.skipif(not IS_NIGHTLY, reason="takes a minute: .ci/nightly sets DIGEST_NIGHTLY")
+def test_rolling_restarts_lose_and_double_nothing() -> None:
+    with tempfile.TemporaryDirectory(prefix="digest-rolling-") as name:
+        Path(name).chmod(0o711)
+        with open_world(Path(name), 2, standby=False) as world:
+            for _ in range(REPLICAS):
+                world.add_replica()
+            for _ in range(2):
+                places = world.begin_wave()
+                world.await_first(places, 0.1)
+                assert [replica.restart() for replica in world.replicas] == [0] * REPLICAS
+                arrived = world.end_wave(places)
+                assert set(arrived.seen.values()) == {1}
+                assert set(arrived.states) == {"sent"}
+            assert not world.find_exits()
