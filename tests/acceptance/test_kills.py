@@ -1,0 +1,46 @@
+"""Processes of `digest serve` that are killed at work: what readers get in the end, as the battery judges it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.battery.kill import run_battery
+from tests.battery.kill_plan import KillPlan
+from tests.battery.kill_planted import run_fault
+from tests.conftest import IS_NIGHTLY
+
+by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes minutes: set DIGEST_NIGHTLY")
+
+
+def small_plan(mode: str, **figures: float) -> KillPlan:
+    """Return a plan of a minute or two, whose claims lapse after ten seconds."""
+    few = {"deliveries": 16, "kills": 2, "pauses": 0, "long_pauses": 0, "restarts": 0, "lease": 10.0, "lossy": 0.1}
+    return KillPlan(seed=3, mode=mode, **{**few, **figures})  # type: ignore[arg-type]  # counts stay whole
+
+
+def test_a_process_killed_at_work_loses_nothing_and_tells_nothing_twice(tmp_path: Path) -> None:
+    outcome = run_battery(small_plan("sqlite"), tmp_path)
+    assert dict(outcome.verdict.findings) == {}
+    assert outcome.tally.kills == 2
+    assert outcome.verdict.figures["states at the end"] == {"sent": outcome.verdict.figures["deliveries"]}
+
+
+@by_night
+@pytest.mark.timeout(900)
+def test_replicas_killed_paused_and_restarted_lose_nothing_and_tell_nothing_twice(tmp_path: Path) -> None:
+    plan = small_plan("postgresql", deliveries=200, kills=15, pauses=4, long_pauses=2, restarts=9)
+    outcome = run_battery(plan, tmp_path)
+    assert dict(outcome.verdict.findings) == {}
+    assert (outcome.tally.kills, outcome.tally.pauses, outcome.tally.restarts) == (15, 4, 9)
+
+
+@by_night
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("fault", "check"),
+    [("cursor-first", "never told"), ("mark-first", "lost"), ("resend-sent", "doubled in Slack")],
+)
+def test_the_judge_finds_a_fault_that_was_planted(fault: str, check: str) -> None:
+    assert check in run_fault(fault, seed=1).verdict.findings

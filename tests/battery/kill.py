@@ -1,0 +1,176 @@
+"""Kills the product while it works, and judges what came of it: `python -m tests.battery.kill --seed 1`.
+
+Real processes of `digest serve` over a real database, beside a small arXiv, a mail server and a Slack that
+loses answers. They are killed, paused and in the end restarted in good order; nothing may be lost, nothing
+may come twice in Slack or in a feed, and few mails may. With `--planted` faults are built in on purpose, and
+the same judge must find each.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from digest.config import load_config
+from digest.demo.arxiv import DemoArxiv
+from digest.demo.slack import TOKEN
+from digest.pipeline.links import make_links
+from digest.store import open_store
+from tests.battery.kill_book import Book
+from tests.battery.kill_life import Life, Tally, World
+from tests.battery.kill_plan import KillPlan, write_config
+from tests.battery.kill_replicas import Replica, count_complaints
+from tests.battery.kill_verdict import Evidence, Verdict, judge, judge_feeds
+from tests.battery.kill_world import BEGIN, CountingMail, LossySlack, PacedClock, Press, open_database
+
+_AMBIGUOUS_WAIT = 5
+_PACE = 3.0
+_LEASE = 60.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A battery lived through and judged."""
+
+    tally: Tally
+    verdict: Verdict
+    lines: tuple[str, ...]
+
+
+def run_battery(
+    plan: KillPlan, folder: Path, tell: Callable[[str], object] = lambda _: None, *, fault: str = ""
+) -> Outcome:
+    """Live through one battery in an empty folder; `fault` is the name of one that is planted."""
+    readers = plan.list_readers()
+    channels = tuple(channel for reader in readers for channel in reader.channels)
+    clock, press, marker = PacedClock(BEGIN), Press(plan.seed), folder / "now"
+    with ExitStack() as stack:
+        arxiv = stack.enter_context(DemoArxiv((), clock, pace=_PACE, is_strict=False))
+        mail = stack.enter_context(CountingMail())
+        slack = stack.enter_context(LossySlack(clock, channels, seed=plan.seed, lossy=plan.lossy))
+        database = stack.enter_context(open_database(plan.mode, folder))
+        file = folder / "digest.toml"
+        places = {"arxiv": arxiv.url, "mail": mail.url, "slack": slack.url, "database": database}
+        file.write_text(write_config(readers, **places, ambiguous_wait=_AMBIGUOUS_WAIT), encoding="utf-8")
+        environment = {"DIGEST_SLACK_TOKEN": TOKEN, "DIGEST_TEST_CLOCK": arxiv.clock_url}
+        store = open_store(database, create=True)
+        stack.callback(store.close)
+        with store.read() as conn:
+            links = make_links(conn, load_config(file, environment))
+        book = Book(store, links, [reader.name for reader in readers])
+        replicas = [
+            Replica(number, folder, environment, _command(plan, fault, marker)) for number in range(plan.replicas)
+        ]
+        for replica in replicas:
+            stack.callback(replica.kill)
+        life = Life(plan, World(clock, arxiv, mail, slack, press, book, marker), replicas, tell)
+        tally = life.live()
+        verdict = judge(Evidence(plan, readers, tally, book, press.categories, mail.arrivals, slack.arrivals))
+        feeds = {reader.name: [life.read_feed(replica, reader.name) for replica in replicas] for reader in readers}
+        judge_feeds(verdict, readers, press.categories, feeds)
+        for replica in replicas:
+            replica.ask_to_stop()
+        for replica in replicas:
+            replica.await_stop()
+            for strange in replica.strange_exits:
+                verdict.accuse("ended by itself", strange)
+        for visit in arxiv.violations:
+            verdict.accuse("pace", f"{visit.at:%H:%M:%S} {visit.path} came {visit.gap or 0:.2f} s after the last")
+        verdict.figures |= {
+            "requests to arXiv": len(arxiv.requests),
+            "answers lost": slack.lost,
+            "posts too soon": slack.limited,
+        }
+        lines = _write_table(plan, tally, verdict, replicas)
+    return Outcome(tally, verdict, tuple(lines))
+
+
+def _command(plan: KillPlan, fault: str, marker: Path) -> list[str]:
+    if not fault and plan.lease == _LEASE:
+        return ["digest", "serve"]
+    options = ["--lease", f"{plan.lease:g}", *(["--fault", fault, "--marker", str(marker)] if fault else [])]
+    return ["tests.battery.kill_launcher", *options]
+
+
+def _write_table(plan: KillPlan, tally: Tally, verdict: Verdict, replicas: list[Replica]) -> list[str]:
+    done = {
+        "seed": plan.seed,
+        "kills": tally.kills,
+        "pauses": f"{tally.pauses} ({tally.long_pauses} longer than a lease of {plan.lease:g} s)",
+        "restarts": tally.restarts,
+        "steps": tally.steps,
+        "processes": sum(replica.starts for replica in replicas),
+        "feeds read on the way": tally.feeds_read,
+        "held mails sent again by the operator": len(tally.helped),
+        "seconds": {name: round(seconds) for name, seconds in tally.seconds.items()},
+    }
+    complaints = count_complaints(replicas).most_common(6)
+    return [
+        *(f"{name:>40}: {value}" for name, value in {**done, **verdict.figures}.items()),
+        *(f"{'log':>40}: {count} × {line}" for line, count in complaints),
+        *verdict.list_lines(),
+    ]
+
+
+@click.command(help=__doc__)
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--mode", type=click.Choice(["postgresql", "sqlite"]), default="postgresql", show_default=True)
+@click.option("--kills", type=int, help="500 on PostgreSQL, 400 on SQLite.")
+@click.option("--deliveries", type=int, default=20_000, show_default=True)
+@click.option("--pauses", type=int, default=60, show_default=True)
+@click.option("--long-pauses", type=int, default=5, show_default=True, help="Of these, longer than a lease.")
+@click.option("--restarts", type=int, default=134, show_default=True)
+@click.option(
+    "--lease", type=float, default=_LEASE, show_default=True, help="Seconds; shorter ones only for a try."
+)
+@click.option(
+    "--folder", type=click.Path(path_type=Path), help="Where the installation lives and stays afterwards."
+)
+@click.option("--planted", is_flag=True, help="Build faults in, one after the other, and see each found.")
+def main(
+    *,
+    seed: int,
+    mode: str,
+    kills: int | None,
+    deliveries: int,
+    pauses: int,
+    long_pauses: int,
+    restarts: int,
+    lease: float,
+    folder: Path | None,
+    planted: bool,
+) -> None:
+    """Live one battery, print its figures, and exit with 1 where anything is wrong."""
+    begun = time.monotonic()
+    if planted:
+        from tests.battery.kill_planted import run_planted  # noqa: PLC0415 - it runs batteries itself
+
+        raise SystemExit(not run_planted(seed, click.echo))
+    plan = KillPlan(
+        seed=seed,
+        mode=mode,
+        deliveries=deliveries,
+        kills=kills if kills is not None else 500 if mode == "postgresql" else 400,
+        pauses=pauses,
+        long_pauses=min(long_pauses, pauses),
+        restarts=restarts,
+        lease=lease,
+    )
+    with tempfile.TemporaryDirectory(prefix="kill-") as scratch:
+        home = folder or Path(scratch)
+        home.mkdir(parents=True, exist_ok=True)
+        outcome = run_battery(plan, home, click.echo)
+    click.echo("\n".join(outcome.lines))
+    findings = outcome.verdict.findings
+    click.echo(f"{'BREACHED' if findings else 'held'}: seed {seed}, {mode}, {time.monotonic() - begun:.0f} s")
+    raise SystemExit(bool(findings))
+
+
+if __name__ == "__main__":
+    main()

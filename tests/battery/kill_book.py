@@ -1,0 +1,130 @@
+"""What the database of a kill battery says, read beside the processes that write it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+
+from digest.messages import DeliveryState
+from digest.pipeline.links import LinkMaker
+from digest.store import Store
+from digest.store import cursors as cursor_store
+from digest.store import deliveries as outbox
+from digest.store import matches as match_store
+from digest.store import subscriptions as subscription_store
+from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
+from tests.battery.kill_world import Arrival
+
+_OPEN = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.SENDING, DeliveryState.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One delivery: its digest's subscription and slot, where it went, and how it ended."""
+
+    id: int
+    key: str
+    subscription: str
+    slot: str
+    place: str
+    state: str
+    attempts: int
+    error: str
+
+
+class Book:
+    """Reads an installation's store; writes only what an operator would."""
+
+    def __init__(self, store: Store, links: LinkMaker, names: list[str]) -> None:
+        self._store, self.names = store, names
+        self.feed_tokens = {name: links.feed_token(name, 0) for name in names}
+
+    @property
+    def planned(self) -> int:
+        """How many deliveries there are."""
+        with self._store.read() as conn:
+            return int(conn.execute(select(func.count()).select_from(deliveries)).scalar_one())
+
+    def has_begun(self) -> bool:
+        """Whether the first look at arXiv is complete, and matched."""
+        with self._store.read() as conn:
+            is_known = cursor_store.load_cursor(conn, "harvest").is_bootstrapped
+            return is_known and match_store.matched_mark(conn) == match_store.stored_mark(conn)
+
+    def has_found(self, paper_ids: Iterable[str]) -> bool:
+        """Whether papers are stored and everything stored is matched."""
+        wanted = set(paper_ids)
+        with self._store.read() as conn:
+            stored = conn.execute(select(func.count()).where(papers.c.arxiv_id.in_(wanted))).scalar_one()
+            return stored == len(wanted) and match_store.matched_mark(conn) == match_store.stored_mark(conn)
+
+    def has_due(self, now: datetime) -> bool:
+        """Whether a digest is due, or matches wait for a turn that nobody gave them."""
+        with self._store.read() as conn:
+            due = subscription_store.due_subscriptions(conn, now, 1)
+            return bool(due or match_store.undue_subscriptions(conn))
+
+    def count_open(self) -> int:
+        """Return how many deliveries have not come to an end."""
+        with self._store.read() as conn:
+            return int(conn.execute(select(func.count()).where(deliveries.c.state.in_(_OPEN))).scalar_one())
+
+    def last_delivery(self) -> int:
+        """Return the newest delivery's number."""
+        with self._store.read() as conn:
+            return int(conn.execute(select(func.max(deliveries.c.id))).scalar() or 0)
+
+    def list_rows(self) -> list[Row]:
+        """Return all deliveries in order."""
+        found = (
+            select(deliveries, digests.c.slot, subscriptions.c.name.label("subscription"))
+            .join(digests, digests.c.id == deliveries.c.digest_id)
+            .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
+            .order_by(deliveries.c.id)
+        )
+        with self._store.read() as conn:
+            return [
+                Row(
+                    row.id,
+                    row.idempotency_key,
+                    row.subscription,
+                    row.slot,
+                    row.destination,
+                    row.state,
+                    row.attempts,
+                    row.last_error,
+                )
+                for row in conn.execute(found)
+            ]
+
+    def count_outcomes(self, *, after: int = 0) -> Counter[str]:
+        """Return how the attempts ended at deliveries above a number; a post found in the history is `found`."""
+        found = select(attempts.c.outcome, attempts.c.detail).where(attempts.c.delivery_id > after)
+        with self._store.read() as conn:
+            return Counter(
+                "found" if row.detail.startswith("found") else str(row.outcome) for row in conn.execute(found)
+            )
+
+    def count_copies(self, *arrived: Iterable[Arrival]) -> Counter[str]:
+        """Return how many messages came again, by way out."""
+        copies: Counter[str] = Counter()
+        for arrivals in arrived:
+            met = Counter((arrival.key, arrival.place) for arrival in arrivals)
+            for (_, place), count in met.items():
+                copies[place.partition(":")[0]] += count - 1
+        return copies
+
+    def help_held(self, arrived: set[str], now: datetime) -> list[int]:
+        """Be the operator: what is held and never arrived, as the other side's book says, is sent again."""
+        held = select(deliveries.c.id, deliveries.c.idempotency_key).where(
+            deliveries.c.state == DeliveryState.HELD
+        )
+        with self._store.begin() as conn:
+            lost = [row.id for row in conn.execute(held).all() if row.idempotency_key not in arrived]
+            for id_ in lost:
+                outbox.retry(conn, id_, now)
+        return lost

@@ -1,0 +1,233 @@
+"""Faults as they are made in earnest, built into the running product on purpose, to see that the judge finds them.
+
+Each is a change of a few statements' order. Where only a death at the wrong moment shows it, the process
+says when that moment is (see `Weakness`), so that the battery need not hit it by chance.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from sqlalchemy import select, update
+
+import digest.pipeline
+from digest.announcements import Kind
+from digest.messages import Delivery, DeliveryState, Message, Receipt
+from digest.pipeline import delivering, matching_step, planning_step, recording
+from digest.pipeline.matching_step import BATCH, MatchReport
+from digest.pipeline.site import Site
+from digest.planning import next_due
+from digest.store import deliveries as outbox
+from digest.store import matches as match_store
+from digest.store import papers as paper_store
+from digest.store import subscriptions as subscription_store
+from digest.store.schema import deliveries
+from digest.store.schema import papers as papers_table
+from digest.subscriptions import CadenceKind
+from digest.transports.slack import SlackTransport
+from digest.transports.smtp import SmtpTransport
+from tests.battery.kill_plan import wanted
+
+_WINDOW = 30.0
+_RESENT = 4
+
+
+class Weakness:
+    """The moment at which a fault shows: said through a file and waited in, as long as the battery asks for it."""
+
+    def __init__(self, marker: Path) -> None:
+        self._marker = marker
+
+    def expose(self) -> None:
+        if wanted(self._marker).exists():
+            self._marker.touch()
+            time.sleep(_WINDOW)
+            self._marker.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A planted fault.
+
+    Attributes:
+        what: in words.
+        found_by: the checks of which at least one must find it.
+        plant: changes this process.
+        needs_death: it shows where a process dies at the wrong moment, and nowhere else.
+    """
+
+    what: str
+    found_by: tuple[str, ...]
+    plant: Callable[[Weakness], None]
+    needs_death: bool = False
+
+
+def _move_mark_first(weakness: Weakness) -> None:
+    original = matching_step._match_batch
+
+    def match_batch(site: Site, report: MatchReport) -> bool:
+        with site.store.begin() as conn:
+            mark = match_store.matched_mark(conn)
+            found = paper_store.changes_after(conn, mark, BATCH)
+            if not found:
+                return False
+            match_store.set_matched_mark(conn, found[-1].id, expected=mark)
+        weakness.expose()
+        with (
+            patch.object(match_store, "matched_mark", lambda _: mark),
+            patch.object(match_store, "set_matched_mark", lambda *_, **__: None),
+        ):
+            return original(site, report)
+
+    matching_step._match_batch = match_batch
+
+
+def _move_mark_last(weakness: Weakness) -> None:
+    original = matching_step._match_batch
+
+    def match_batch(site: Site, report: MatchReport) -> bool:
+        moves: list[tuple[int, int]] = []
+        with patch.object(
+            match_store, "set_matched_mark", lambda _, to, *, expected: moves.append((to, expected))
+        ):
+            has_more = original(site, report)
+        for to, expected in moves:
+            weakness.expose()
+            with site.store.begin() as conn:
+                match_store.set_matched_mark(conn, to, expected=expected)
+        return has_more
+
+    matching_step._match_batch = match_batch
+
+
+def _miss_late_papers(_: Weakness) -> None:
+    original = recording.store_changes
+
+    def store_changes(conn: Any, papers: Any, judge: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+        order = select(papers_table.c.month, papers_table.c.number).where(papers_table.c.archive == "")
+        highest = max(((row.month, row.number) for row in conn.execute(order)), default=(0, 0))
+        compare = recording._compare_by_horizon
+
+        def compare_by_high_water(*given: Any) -> Any:  # noqa: ANN401 - passed on
+            return tuple(
+                replace(change, kind=Kind.KNOWN)
+                if change.known is None and change.paper.id.announcement_order < highest
+                else change
+                for change in compare(*given)
+            )
+
+        with patch.object(recording, "_compare_by_horizon", compare_by_high_water):
+            return original(conn, papers, judge, **options)
+
+    recording.store_changes = store_changes
+
+
+def _mark_before_sending(weakness: Weakness) -> None:
+    begin = outbox.begin_sending
+
+    def begin_sending(conn: Any, delivery: Delivery, message: Message, now: Any, **options: Any) -> DeliveryState:  # noqa: ANN401 - passed on
+        state = begin(conn, delivery, message, now, **options)
+        if state is DeliveryState.SENDING:
+            outbox.mark_sent(conn, delivery, Receipt("planted"), now)
+        return state
+
+    outbox.begin_sending = begin_sending
+    for transport in (SmtpTransport, SlackTransport):
+        transport.send = _exposed(transport.send, weakness)  # type: ignore[method-assign]  # that is the point
+
+
+def _exposed(send: Callable[..., Receipt], weakness: Weakness) -> Any:  # noqa: ANN401 - a method
+    def send_exposed(*given: Any) -> Receipt:  # noqa: ANN401 - passed on
+        weakness.expose()
+        return send(*given)
+
+    return send_exposed
+
+
+def _number_keys(_: Weakness) -> None:
+    render, take = delivering._render, outbox.take_unknown
+
+    def rewrite(message: Message, delivery: Delivery) -> Message:
+        keys = [_key_of(delivery, attempt) for attempt in range(delivery.attempts + 1)]
+        body = message.body
+        for key in keys:
+            body = body.replace(key, keys[-1])
+        return replace(message, body=body)
+
+    delivering._render = lambda site, delivery: rewrite(render(site, delivery), delivery)
+
+    def take_unknown(conn: Any, now: Any) -> Any:  # noqa: ANN401 - passed on
+        return [
+            replace(unknown, message=rewrite(unknown.message, unknown.delivery)) for unknown in take(conn, now)
+        ]
+
+    outbox.take_unknown = take_unknown  # type: ignore[assignment]  # without its limit
+
+
+def _key_of(delivery: Delivery, attempt: int) -> bytes:
+    numbered = str(uuid.uuid5(uuid.UUID(delivery.idempotency_key), str(attempt)))
+    return (numbered if attempt else delivery.idempotency_key).encode("ascii")
+
+
+def _resend_sent(_: Weakness) -> None:
+    original = digest.pipeline.recover
+
+    def recover(site: Site) -> None:
+        original(site)
+        with site.store.begin() as conn:
+            sent = select(deliveries.c.id).where(deliveries.c.state == DeliveryState.SENT)
+            latest = conn.execute(sent.order_by(deliveries.c.id.desc()).limit(_RESENT)).scalars().all()
+            again = update(deliveries).where(deliveries.c.id.in_(latest))
+            conn.execute(again.values(state=DeliveryState.READY, ended_at=None))
+
+    digest.pipeline.recover = recover
+
+
+def _advance_first(weakness: Weakness) -> None:
+    original = planning_step._plan_turn
+
+    def plan_turn(site: Site, report: Any, due: Any, patience: Any) -> None:  # noqa: ANN401 - passed on
+        if due.subscription.cadence.kind is CadenceKind.CLOCK and _load_waiting(site, due.id):
+            with site.store.begin() as conn:
+                subscription_store.set_next_due(conn, due.id, next_due(due.subscription.cadence, site.clock.now()))
+            weakness.expose()
+        original(site, report, due, patience)
+
+    planning_step._plan_turn = plan_turn
+
+
+def _load_waiting(site: Site, subscription_id: int) -> bool:
+    with site.store.read() as conn:
+        return bool(match_store.pending_matches(conn, subscription_id))
+
+
+FAULTS = {
+    "cursor-first": Fault(
+        "the mark “matched up to change N” moves before the matches are kept",
+        ("never told",),
+        _move_mark_first,
+        needs_death=True,
+    ),
+    "rematch": Fault(
+        "that mark moves in a transaction behind the matches'", ("told twice",), _move_mark_last, needs_death=True
+    ),
+    "late-items": Fault(
+        "a paper with a lower id than the highest known is taken for known", ("never told",), _miss_late_papers
+    ),
+    "mark-first": Fault(
+        "a delivery is marked as sent before it is", ("lost",), _mark_before_sending, needs_death=True
+    ),
+    "key-with-attempt": Fault(
+        "the key of a repeated attempt bears its number", ("told twice", "stranger"), _number_keys
+    ),
+    "resend-sent": Fault("the last deliveries are sent again at each start", ("doubled in Slack",), _resend_sent),
+    "advance-first": Fault(
+        "a turn is taken before its digest is planned", ("late",), _advance_first, needs_death=True
+    ),
+}

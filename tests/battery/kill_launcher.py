@@ -1,0 +1,41 @@
+"""Starts `digest serve` with something changed on purpose: shorter leases for a try, or a planted fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from digest.cli import run_cli
+from digest.pipeline import leasing
+from digest.store import claiming, deliveries
+from tests.battery.kill_faults import FAULTS, Weakness
+
+
+def shorten_leases(seconds: float) -> None:
+    """Let claims lapse sooner, everything else in proportion, so that a try does not wait for minutes."""
+    part = seconds / claiming.CLAIM_LEASE
+    for function in (claiming.claim, deliveries.begin_sending):
+        function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "lease_seconds": seconds}
+    claiming.renew.__defaults__ = (seconds,)
+    leasing.Leases.__init__.__kwdefaults__ = {
+        "lease": seconds,
+        "beat": leasing.BEAT * part,
+        "margin": leasing.MARGIN * part,
+    }
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--lease", type=float, required=True)
+@click.option("--fault", type=click.Choice(sorted(FAULTS)))
+@click.option("--marker", type=click.Path(path_type=Path))
+def launch(*, lease: float, fault: str | None, marker: Path | None) -> None:
+    """Change what is asked for, and serve."""
+    shorten_leases(lease)
+    if fault is not None and marker is not None:
+        FAULTS[fault].plant(Weakness(marker))
+    raise SystemExit(run_cli(["serve"]))
+
+
+if __name__ == "__main__":
+    launch()

