@@ -7,7 +7,14 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sqlalchemy.exc import DatabaseError, IntegrityError, InterfaceError, OperationalError, ProgrammingError
+from sqlalchemy.exc import (
+    DatabaseError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from digest.errors import StoreBusy, StoreError
@@ -41,6 +48,7 @@ _HINTS = {
     "not a database": "The file holds something else; change url under [store] in digest.toml.",
     "malformed": "Restore the latest backup: the file is damaged.",
     "disk i/o": "Check the disk; if it is well, the file may be damaged: restore the latest backup.",
+    "statement timeout": "The database is slow or overloaded; the same is tried again later.",
     "password": "Check the name and the password in url under [store].",
     "does not exist": "Create the database, or change url under [store].",
     "connection": "Check that the server is up and can be reached from here.",
@@ -82,10 +90,16 @@ def explain_file(what: str, error: OSError) -> StoreError:
     return StoreError(f"{what} can't be written: {error.strerror}", hint=hint)
 
 
+def is_busy(error: DBAPIError) -> bool:
+    """Whether somebody else held what was needed: the same may pass later."""
+    said = str(error.orig).lower()
+    return any(sign in said for sign in _BUSY)
+
+
 def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | None) -> StoreError:
     said = " ".join(str(error.orig).split())
     lowered = said.lower()
-    if any(sign in lowered for sign in _BUSY):
+    if is_busy(error):
         return StoreBusy(
             f"the database {where} is held by another process: {said}",
             hint="Try again; if it lasts, see which process holds it.",

@@ -11,15 +11,18 @@ number to `installation.works_from`: the oldest revision whose code may work on 
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Text, column, inspect, select, table
+from sqlalchemy import Text, column, inspect, select, table, text
 from sqlalchemy.exc import DBAPIError
 
-from digest.errors import SchemaMismatch, StoreError
+from digest.clock import SystemClock
+from digest.errors import SchemaMismatch, StoreBusy, StoreError
 from digest.store.dialect import take_turn
+from digest.store.failures import is_busy
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -31,6 +34,12 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 _LOCK_KEY = 0x64696765
 """PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
+
+_ATTEMPTS = 20
+_PAUSE = 1.0
+_TABLE_PATIENCE = "3s"
+"""How often, after how many seconds, and how long a table is asked for that others use: those who work on the
+tables of the release before may hold one of them and want another, and the database then lets one of both go."""
 
 _revision_table = table("alembic_version", column("version_num", Text))
 _installation = table("installation", column("works_from", Text))
@@ -124,10 +133,22 @@ def upgrade(store: Store) -> MigrationReport:
 
     Raises:
         SchemaMismatch: a newer release wrote it, and this one can't work on it.
+        StoreBusy: others use its tables so much that they can't be changed.
         StoreError: the tables can't be built.
     """
+    for _ in range(_ATTEMPTS if store.dialect == "postgresql" else 0):
+        with contextlib.suppress(StoreBusy):
+            return _upgrade_once(store)
+        SystemClock().sleep(_PAUSE)
+    return _upgrade_once(store)
+
+
+def _upgrade_once(store: Store) -> MigrationReport:
     with store.begin() as conn:
         take_turn(conn, _LOCK_KEY)
+        if store.dialect == "postgresql":
+            # Whoever works meanwhile queues up behind a table that is asked for: better to let go and ask anew.
+            conn.execute(text(f"SET LOCAL lock_timeout = '{_TABLE_PATIENCE}'"))
         schema = load_schema(conn)
         before = schema.revision
         if before and before not in known_revisions():
@@ -136,6 +157,8 @@ def upgrade(store: Store) -> MigrationReport:
         try:
             _run(conn, "upgrade", head_revision())
         except DBAPIError as error:
+            if is_busy(error):
+                raise
             raise StoreError(
                 f"the tables of {store.url_masked} can't be brought up to date: {error.orig}",
                 hint="Nothing was changed. Does another application keep tables of the same names there?",

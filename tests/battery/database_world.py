@@ -49,11 +49,11 @@ rss_url = "{arxiv.rss_url}"
 [mail]
 from = "digest@example.org"
 smtp = "{mail.url}"
-ambiguous_wait = 20
+{mail_wait}
 
 [slack]
 url = "{slack.url}"
-ambiguous_wait = 5
+{slack_wait}
 
 [defaults]
 when = "at once"
@@ -275,8 +275,17 @@ class DatabaseWorld:
 
 
 @contextmanager
-def open_world(folder: Path, waves: int, *, standby: bool = True) -> Iterator[DatabaseWorld]:
-    """Open a world for so many waves, without replicas as yet."""
+def open_world(
+    folder: Path, waves: int, *, standby: bool = True, of_before: bool = False
+) -> Iterator[DatabaseWorld]:
+    """Open a world without replicas as yet.
+
+    Args:
+        folder: where everything is kept.
+        waves: how many there will be at most.
+        standby: whether the server has one.
+        of_before: the file is to be read by the release before, too.
+    """
     names = [f"w{wave}n{number}" for wave in range(1, waves + 1) for number in range(POSTS)]
     with ExitStack() as stack:
         servers = [PostgresServer(folder / "server0")]
@@ -289,7 +298,10 @@ def open_world(folder: Path, waves: int, *, standby: bool = True) -> Iterator[Da
         mail = stack.enter_context(MailSink())
         mail.script.delay("END", SLOW_DOT, times=10**9)
         slack = stack.enter_context(SlackReceiver(SystemClock(), channels=names))
-        head = _HEAD.format(arxiv=arxiv, mail=mail, slack=slack)
+        waits = {"mail_wait": "ambiguous_wait = 20", "slack_wait": "ambiguous_wait = 5"}
+        if of_before:
+            waits = dict.fromkeys(waits, "")
+        head = _HEAD.format(arxiv=arxiv, mail=mail, slack=slack, **waits)
         (folder / "digest.toml").write_text(head, encoding="utf-8")
         yield DatabaseWorld(folder, stack, mail, slack, arxiv, servers)
 

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import importlib.util
 import threading
+import time
 from datetime import date
 from typing import TYPE_CHECKING
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from digest.announcements import Kind
 from digest.comparing import Change
@@ -95,6 +97,22 @@ def test_two_first_starts_at_once_build_the_tables_once(make_empty: Callable[[],
         thread.join()
     assert failures == []
     open_store(url).close()
+
+
+@pytest.mark.parametrize("database", ["postgresql"])
+def test_a_migration_gives_way_to_who_works_meanwhile_and_is_made_once_that_has_ended(own_url: str) -> None:
+    store = open_store(own_url)
+    migrating.downgrade(store, "0004")
+    upgrading = threading.Thread(target=migrating.upgrade, args=[store])
+    with store.begin() as conn:
+        conn.execute(text("LOCK TABLE installation IN ACCESS SHARE MODE"))
+        upgrading.start()  # it takes other tables first, and wants this one last
+        time.sleep(0.6)
+        conn.execute(text("LOCK TABLE subscriptions IN ACCESS SHARE MODE"))
+    upgrading.join(60)
+    with store.read() as conn:
+        assert migrating.current_revision(conn) == migrating.head_revision()
+    store.close()
 
 
 def test_revisions_are_numbered_like_their_files_in_one_line() -> None:
