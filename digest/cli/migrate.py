@@ -14,8 +14,9 @@ from digest.cli.telling import json_option, print_json
 def command(ctx: click.Context, *, as_json: bool) -> None:
     """Bring the database up to this release, or make it; harmless when there is nothing to do.
 
-    Stop every Digest that uses the database, and make a backup first. All of it is one transaction: where
-    it fails, nothing has changed. A database of a newer release is refused, exit code 3.
+    Make a backup first. All of it is one transaction: where it fails, nothing has changed. On PostgreSQL
+    processes of the release before may go on meanwhile, and be replaced one by one; on SQLite stop what
+    runs. A database that this release is too old for is refused, exit code 3.
     """
     from digest.config.addresses import mask_password  # noqa: PLC0415 - loaded by the command that needs it
     from digest.store import migrate  # noqa: PLC0415 - the same

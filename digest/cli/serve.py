@@ -49,6 +49,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     from digest.pipeline import recover, sync_roster  # noqa: PLC0415 - the same
     from digest.scheduling import Schedule  # noqa: PLC0415 - the same
     from digest.store import hold_worker  # noqa: PLC0415 - the same
+    from digest.store.postgresql import find_weakness  # noqa: PLC0415 - the same
     from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
     stop, reload = threading.Event(), threading.Event()
@@ -60,6 +61,10 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         if web is not None:
             stack.callback(web.stop)
         recover(site)
+        with site.store.read() as conn:
+            weakness = find_weakness(conn)
+        if weakness:
+            click.echo(f"warning: {weakness}", err=True)
         roster = sync_roster(site)
         for name, problem in roster.unreadable:
             click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)

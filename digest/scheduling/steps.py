@@ -68,6 +68,7 @@ class Steps:
             polled = poll(self._site)
             check_gaps(self._site, polled)
             look_back(self._site, polled)
+        self.metrics.set_late_requests(self._site.client.late_requests)
         if polled.was_due and not polled.failures:
             log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)
         for failure in polled.failures:

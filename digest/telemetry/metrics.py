@@ -52,6 +52,11 @@ class Metrics:
             "1 while a mailing of arXiv's that was expected is not there by the next morning.",
             registry=registry,
         )
+        self._late_requests = prometheus.Gauge(
+            "digest_arxiv_late_requests",
+            "Requests to arXiv that left after their leave had lapsed: this process was paused just then.",
+            registry=registry,
+        )
         self._ready = prometheus.Gauge("digest_ready", "1 while this process is ready.", registry=registry)
 
     @contextmanager
@@ -66,6 +71,10 @@ class Metrics:
     def count_request(self, outcome: str) -> None:
         """Count one request to arXiv by its outcome: `ok`, `throttled`, `refused` or `failed`."""
         self._requests.labels(outcome).inc()
+
+    def set_late_requests(self, requests: int) -> None:
+        """Set how many requests to arXiv left too late so far."""
+        self._late_requests.set(requests)
 
     def count_papers(self, kind: str, papers: int) -> None:
         """Count changes of one kind of announcement."""

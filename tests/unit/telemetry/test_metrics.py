@@ -35,6 +35,8 @@ def test_gauges_say_how_things_stand_now() -> None:
     metrics.set_outbox({"ready": 0, "held": 1}, 0)
     metrics.set_last_poll(datetime(2026, 11, 20, tzinfo=UTC))
     metrics.set_ready(is_ready=True)
+    metrics.set_late_requests(1)
+    assert sample(metrics, "digest_arxiv_late_requests") == 1
     assert sample(metrics, 'digest_outbox{state="ready"}') == 0
     assert sample(metrics, 'digest_outbox{state="held"}') == 1
     assert sample(metrics, "digest_outbox_oldest_due_seconds") == 0
