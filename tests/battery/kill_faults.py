@@ -23,6 +23,7 @@ from digest.pipeline import delivering, matching_step, planning_step, recording
 from digest.pipeline.matching_step import BATCH, MatchReport
 from digest.pipeline.site import Site
 from digest.planning import next_due
+from digest.scheduling.steps import Steps
 from digest.store import deliveries as outbox
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
@@ -80,7 +81,7 @@ def _move_mark_first(weakness: Weakness) -> None:
             match_store.set_matched_mark(conn, found[-1].id, expected=mark)
         weakness.expose()
         with (
-            patch.object(match_store, "matched_mark", lambda _: mark),
+            patch.object(match_store, "matched_mark", lambda *_, **__: mark),
             patch.object(match_store, "set_matched_mark", lambda *_, **__: None),
         ):
             return original(site, report)
@@ -89,21 +90,28 @@ def _move_mark_first(weakness: Weakness) -> None:
 
 
 def _move_mark_last(weakness: Weakness) -> None:
-    original = matching_step._match_batch
+    match_batch, deliver = matching_step._match_batch, Steps.deliver
+    moves: list[tuple[int, int]] = []
 
-    def match_batch(site: Site, report: MatchReport) -> bool:
-        moves: list[tuple[int, int]] = []
-        with patch.object(
-            match_store, "set_matched_mark", lambda _, to, *, expected: moves.append((to, expected))
-        ):
-            has_more = original(site, report)
-        for to, expected in moves:
+    def match_once(site: Site, report: MatchReport) -> bool:
+        def note(_: object, to: int, *, expected: int) -> None:
+            moves.append((to, expected))
+
+        if not moves:
+            with patch.object(match_store, "set_matched_mark", note):
+                match_batch(site, report)
+        return False
+
+    def deliver_and_move(steps: Steps) -> None:
+        deliver(steps)
+        if moves:
             weakness.expose()
-            with site.store.begin() as conn:
-                match_store.set_matched_mark(conn, to, expected=expected)
-        return has_more
+            with steps._site.store.begin() as conn:
+                match_store.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
+            moves.clear()
 
-    matching_step._match_batch = match_batch
+    matching_step._match_batch = match_once
+    Steps.deliver = deliver_and_move  # type: ignore[method-assign, assignment]  # that is the point
 
 
 def _miss_late_papers(_: Weakness) -> None:
@@ -195,8 +203,10 @@ def _advance_first(weakness: Weakness) -> None:
     def plan_turn(site: Site, report: Any, due: Any, patience: Any) -> None:  # noqa: ANN401 - passed on
         if due.subscription.cadence.kind is CadenceKind.CLOCK and _load_waiting(site, due.id):
             with site.store.begin() as conn:
-                subscription_store.set_next_due(conn, due.id, next_due(due.subscription.cadence, site.clock.now()))
+                subscription_store.set_next_due(conn, due.id, next_due(due.subscription, site.clock.now()))
             weakness.expose()
+            with site.store.begin() as conn:
+                subscription_store.set_next_due(conn, due.id, due.next_due_at)
         original(site, report, due, patience)
 
     planning_step._plan_turn = plan_turn
@@ -215,7 +225,10 @@ FAULTS = {
         needs_death=True,
     ),
     "rematch": Fault(
-        "that mark moves in a transaction behind the matches'", ("told twice",), _move_mark_last, needs_death=True
+        "that mark moves in a turn behind the one that kept the matches",
+        ("told twice",),
+        _move_mark_last,
+        needs_death=True,
     ),
     "late-items": Fault(
         "a paper with a lower id than the highest known is taken for known", ("never told",), _miss_late_papers

@@ -16,6 +16,7 @@ import httpx
 
 from digest.demo.arxiv import DemoArxiv
 from digest.planning.polls import next_poll_time
+from digest.web.feed_desk import LOOK_AGAIN
 from tests.battery.kill_book import Book
 from tests.battery.kill_plan import TURN_HOUR, KillPlan, wanted
 from tests.battery.kill_replicas import Replica, await_ready
@@ -24,15 +25,20 @@ from tests.battery.kill_world import CountingMail, LossySlack, PacedClock, Press
 SHORTEST_LIFE = 3.0
 """Seconds a replica lives at least between two of its deaths."""
 
-_LONGEST_LIFE = 8.0
-"""Seconds of work after which it dies at the latest."""
+_USUAL_LIFE, _LONG_LIFE, _LONG_LIVES = 8.0, 40.0, 0.25
+"""Seconds of work after which it dies at the latest, and how many are given longer: a look at arXiv keeps
+its pace, and one that dies over it is waited for as long as a worker may be silent."""
 
 _EARLY = 0.1
 """How often it dies a little after it was started, ready or not."""
 
 _LOOK = 0.05
 _ASK_EVERY = 0.5
+_HASTEN_EVERY = 4.0
 _FEED_EVERY = 4.0
+_FEED_LAG = LOOK_AGAIN + 1.5
+"""Seconds for which a replica may go on showing a feed as it was."""
+
 _BACKLOG = 1.5
 """Steps' worth of deliveries that may wait before the next papers come out."""
 _STUCK = 40.0
@@ -106,10 +112,10 @@ class Life:
         self._dooms: dict[int, tuple[bool, float]] = {}
         self._ready_at: dict[int, tuple[int, float]] = {}
         self._wakes_at: dict[int, float] = {}
-        self._asked_at = self._watched_at = self._told_at = 0.0
+        self._asked_at = self._watched_at = self._told_at = self._hastened_at = 0.0
         self._stepped_at = self._moved_at = time.monotonic()
         self._fresh: list[str] = []
-        self._seen: dict[str, set[str]] = {}
+        self._seen: dict[str, list[tuple[float, set[str]]]] = {}
         self._per_step = 0
         self._pauses_left = plan.pauses
         self.tally = Tally()
@@ -185,7 +191,7 @@ class Life:
 
     def _finish(self) -> None:
         await_ready(self._replicas)
-        time.sleep(1.0)  # feeds are kept for a moment: a replica may show what was true a second ago
+        time.sleep(_FEED_LAG)
 
     def _strike(self) -> None:
         """Kill, pause and wake whose time has come; start what was killed at once."""
@@ -240,7 +246,8 @@ class Life:
     def _doom(self, replica: Replica) -> None:
         """Choose how long it lives: mostly for some seconds of work, now and then not until it works."""
         is_early = self._draw.random() < _EARLY and not self._plan.at_marks
-        seconds = math.inf if self._plan.at_marks else self._draw.uniform(0.2, _LONGEST_LIFE)
+        longest = _LONG_LIFE if self._draw.random() < _LONG_LIVES else _USUAL_LIFE
+        seconds = math.inf if self._plan.at_marks else self._draw.uniform(0.2, longest)
         self._dooms[replica.number] = (is_early, seconds)
 
     def _is_doomed(self, replica: Replica, now: float) -> bool:
@@ -265,6 +272,8 @@ class Life:
         if now - self._asked_at < _ASK_EVERY:
             return
         self._asked_at = now
+        if self._fresh and now - self._hastened_at > _HASTEN_EVERY:
+            self._hasten()
         if self._is_told() and self._world.book.count_open() < max(_BACKLOG * self._per_step, 8):
             self._step()
         elif now - self._stepped_at > _STUCK:
@@ -302,6 +311,7 @@ class Life:
         self._per_step = max(self._per_step, (world.book.planned - before), world.book.planned // self.tally.steps)
 
     def _hasten(self) -> None:
+        self._hastened_at = time.monotonic()
         awake = [replica for replica in self._replicas if replica.number not in self._wakes_at]
         if awake:
             self._draw.choice(awake).hasten()
@@ -359,9 +369,11 @@ class Life:
         self.tally.feeds_read += 1
         if len(entries) != len(set(entries)):
             self.tally.feed_troubles.append(f"{name}: an entry stands twice")
-        if gone := self._seen.get(name, set()) - set(entries):
+        seen = self._seen.setdefault(name, [])
+        if gone := {entry for at, shown in seen if at < now - _FEED_LAG for entry in shown} - set(entries):
             self.tally.feed_troubles.append(f"{name}: {len(gone)} entries are gone")
-        self._seen[name] = set(entries)
+        seen.append((now, set(entries)))
+        del seen[:-20]
 
     def read_feed(self, replica: Replica, name: str) -> list[str]:
         """Return the ids of a feed's entries, as a reader gets them from a replica.
