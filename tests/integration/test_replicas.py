@@ -18,7 +18,7 @@ from sqlalchemy import func, select, text
 from digest.config import load_config
 from digest.pipeline import Site, match, open_site, plan, poll, publish_feeds, run_pass, sync_roster
 from digest.pipeline.working import at_work, polling_alone
-from digest.store import migrating, open_store, runs
+from digest.store import migrate, migrating, open_store, runs
 from digest.store.packing import unpack
 from digest.store.schema import deliveries, digests, match_runs, matches, papers, poll_runs, subscription_queries
 from tests.battery.database_world import open_world
@@ -27,7 +27,8 @@ from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in
 from tests.postgres_servers import PostgresServer
 
 REPLICAS = 3
-SUBSCRIPTIONS = 8
+SUBSCRIPTIONS = 4
+for_the_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
 MORE = "".join(
     f'\n[[subscriptions]]\nname = "team-{number}"\nqueries = ["perf", "queues"]\n'
     f'to = "mailto:team{number}@example.org"\n'
@@ -42,18 +43,24 @@ def server() -> Iterator[PostgresServer]:
         Path(name).chmod(0o711)
         server = PostgresServer(Path(name) / "server", fsync="off")
         server.create()
+        server.do("CREATE DATABASE made")
+        open_store(server.url("made"), create=True).close()
         yield server
         server.crash()
+
+
+def make_database(server: PostgresServer) -> str:
+    """Make a database with every table, in place of the one before; return its URL."""
+    server.do("DROP DATABASE IF EXISTS replicas WITH (FORCE)")
+    server.do("CREATE DATABASE replicas TEMPLATE made STRATEGY file_copy")
+    return server.url("replicas")
 
 
 @pytest.fixture
 def world(tmp_path: Path, server: PostgresServer) -> Iterator[World]:
     """An installation on a database of its own."""
-    server.do("DROP DATABASE IF EXISTS replicas WITH (FORCE)")
-    server.do("CREATE DATABASE replicas")
-    open_store(server.url("replicas"), create=True).close()
     with live_in(tmp_path) as world:
-        store = f'\n[store]\nurl = "{server.url("replicas")}"\n'
+        store = f'\n[store]\nurl = "{make_database(server)}"\n'
         world.write_config(to=("mailto:reader@example.org", "file:feeds/perf.atom"), extra=MORE + store)
         file = tmp_path / "digest.toml"
         file.write_text(file.read_text().replace("[queries]\n", '[queries]\nqueues = "ti:queues OR ti:tail"\n'))
@@ -116,6 +123,7 @@ def test_the_same_pages_stored_by_several_at_once_make_each_paper_once(world: Wo
         assert len(world.arxiv.requests) == REPLICAS
 
 
+@for_the_night
 def test_of_several_passes_at_once_one_asks_arxiv_and_each_subscription_gets_one_digest(world: World) -> None:
     with side_by_side(world) as sites:
         do_together(sites, run_pass)
@@ -179,6 +187,7 @@ def test_a_digest_is_frozen_once_however_many_plan_it_at_once(world: World) -> N
         assert len(world.mail.mails) - before == SUBSCRIPTIONS + 1
 
 
+@for_the_night
 def test_files_are_written_whole_by_several_at_once(world: World) -> None:
     with side_by_side(world) as sites:
         run_pass(sites[0])
@@ -211,19 +220,24 @@ MIGRATE = (
     "import sys, pathlib\n"
     "from digest.store import migrate, migrating\n"
     "migrating.MIGRATIONS = pathlib.Path(sys.argv[2])\n"
-    "print(migrate(sys.argv[1]).after, flush=True)\n"
+    "migrate(sys.argv[1])\n"
 )
 
 
-def begin_later_migration(url: str, folder: Path, seconds: float) -> subprocess.Popen[str]:
-    """Start the migration of a made-up later release, as a process that can be killed."""
+def write_later_release(folder: Path, seconds: float = 0) -> Path:
+    """Write down the migrations of a made-up later release, which stops in the middle for so long."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(migrating.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
     later = LATER_REVISION.format(head=migrating.head_revision(), seconds=seconds)
     (folder / "versions" / "9001_later.py").write_text(later)
-    return subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
-        [sys.executable, "-c", MIGRATE, url, str(folder)], stdout=subprocess.PIPE, text=True
-    )
+    return folder
+
+
+def migrate_to_later(url: str, folder: Path) -> str:
+    """Bring a database to that release's tables; return their revision."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrating, "MIGRATIONS", write_later_release(folder))
+        return migrate(url).after
 
 
 def find_revision(url: str) -> str:
@@ -234,37 +248,34 @@ def find_revision(url: str) -> str:
     return revision
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=[pytest.param("sqlite", marks=for_the_night), "postgresql"])
 def own_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database of each kind with every table."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path / 'digest.db'}"
-    else:
-        server: PostgresServer = request.getfixturevalue("server")
-        server.do("DROP DATABASE IF EXISTS later WITH (FORCE)")
-        server.do("CREATE DATABASE later")
-        url = server.url("later")
-    open_store(url, create=True).close()
-    return url
+        open_store(url, create=True).close()
+        return url
+    return make_database(request.getfixturevalue("server"))
 
 
 def test_a_migration_that_is_killed_leaves_the_tables_as_they_were_and_the_next_one_makes_them(
     own_url: str, tmp_path: Path
 ) -> None:
-    killed = begin_later_migration(own_url, tmp_path / "later", 60)
+    later = write_later_release(tmp_path / "later", 60)
+    killed = subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
+        [sys.executable, "-c", MIGRATE, own_url, str(later)], stdout=subprocess.PIPE, text=True
+    )
     assert killed.stdout is not None
     assert killed.stdout.readline() == "half\n"
     killed.kill()
     killed.communicate()
     assert find_revision(own_url) == migrating.head_revision()
-    again = begin_later_migration(own_url, tmp_path / "later", 0)
-    assert again.communicate(timeout=60)[0] == "half\n9001\n"
+    assert migrate_to_later(own_url, tmp_path / "later") == "9001"
     assert find_revision(own_url) == "9001"
 
 
 def test_a_release_polls_plans_and_sends_on_tables_that_a_later_one_expanded(own_url: str, tmp_path: Path) -> None:
-    later = begin_later_migration(own_url, tmp_path / "later", 0)
-    assert later.communicate(timeout=60)[0] == "half\n9001\n"
+    assert migrate_to_later(own_url, tmp_path / "later") == "9001"
     store = open_store(own_url)
     assert migrating.upgrade(store) == migrating.MigrationReport("9001", "9001")
     store.close()
@@ -325,7 +336,7 @@ def open_and_close(url: str) -> str:
     return revision
 
 
-@pytest.mark.skipif(not IS_NIGHTLY, reason="takes a minute: .ci/nightly sets DIGEST_NIGHTLY")
+@for_the_night
 def test_rolling_restarts_lose_and_double_nothing() -> None:
     with tempfile.TemporaryDirectory(prefix="digest-rolling-") as name:
         Path(name).chmod(0o711)
