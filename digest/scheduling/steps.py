@@ -53,7 +53,11 @@ class Steps:
         self._published_run: int | None = None
 
     def poll(self) -> None:
-        """Ask arXiv for what is due, unless another worker is at it, and match what came."""
+        """Ask arXiv for what is due, unless another worker is at it, and match what came.
+
+        What a worker stored that died before it matched waits for no other look, nor for the end of that one's.
+        """
+        self._match(first_looks=False)
         with polling_alone(self._site) as other:
             if other:
                 _log.debug("%s is asking arXiv", other)

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from digest.config import load_config
-from digest.pipeline import Site, run_pass, sync_roster
+from digest.pipeline import Site, poll, run_pass, sync_roster
 from digest.scheduling import EVERY, Job, Schedule, board
 from digest.store import deliveries as outbox
+from digest.store import matches as match_store
 from digest.store.job_turns import JobTurn, list_turns
 from digest.store.workers import list_workers
 from digest.web.health import judge_site
-from tests.integration.web.world import LATER, SUNDAY, World, live_in, wait_until
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in, wait_until
 
 SELDOM = dict.fromkeys(EVERY, 3600.0)
 OFTEN = dict.fromkeys(EVERY, 0.1)
@@ -50,6 +51,11 @@ def states(site: Site) -> list[str]:
         return [str(stored.delivery.state) for stored in outbox.list_deliveries(conn)]
 
 
+def is_all_matched(site: Site) -> bool:
+    with site.store.read() as conn:
+        return match_store.matched_mark(conn) == match_store.stored_mark(conn) > len(PAPERS)
+
+
 def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_their_time(world: World) -> None:
     with scheduled(world, SELDOM):
         assert len(world.mail.wait_for(1)) == 1
@@ -64,6 +70,22 @@ def test_after_a_weekend_off_arxiv_is_looked_at_before_an_overdue_digest_is_plan
     with scheduled(world, SELDOM):
         mails = world.mail.wait_for(2)
     assert LATER.title in str(mails[1].message)
+
+
+def test_what_was_stored_and_not_matched_does_not_wait_for_the_next_look(world: World) -> None:
+    site = world.open()
+    run_pass(site)
+    world.arxiv.add(LATER)
+    world.clock.sleep((SUNDAY - world.clock.now()).total_seconds())
+    poll(site)  # and here the process dies
+    site.close()
+    world.clock.sleep(12 * 3600.0)
+    looks = len(world.arxiv.requests)
+    world.arxiv.faults.add("hang", times=10, seconds=60.0)
+    with scheduled(world, SELDOM) as (_, site):
+        wait_until(lambda: is_all_matched(site))
+        wait_until(lambda: world.arxiv.faults.waiting < 10)
+        assert len(world.arxiv.requests) <= looks + 1
 
 
 def test_a_digest_waits_ninety_minutes_for_its_mailing_and_then_says_what_is_wrong(world: World) -> None:
