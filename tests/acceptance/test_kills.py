@@ -17,7 +17,7 @@ by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes minutes: set DIGEST_
 def small_plan(mode: str, **figures: float) -> KillPlan:
     """Return a plan of a minute or two, whose claims lapse after ten seconds."""
     few = {"deliveries": 16, "kills": 2, "pauses": 0, "long_pauses": 0, "restarts": 0, "lease": 10.0, "lossy": 0.1}
-    return KillPlan(seed=3, mode=mode, **{**few, **figures})  # type: ignore[arg-type]  # counts stay whole
+    return KillPlan(seed=3, mode=mode, daily=mode == "postgresql", **{**few, **figures})  # type: ignore[arg-type]  # counts stay whole
 
 
 def test_a_process_killed_at_work_loses_nothing_and_tells_nothing_twice(tmp_path: Path) -> None:

@@ -325,6 +325,8 @@ class Life:
         """Bring out nothing more, and let the daily readers' next turn come and go."""
         clock = self._world.clock
         self._wait_until(self._is_told, "the last papers are found")
+        if not self._plan.daily:
+            return
         last = max(self.tally.known_by.values(), default=clock.now())
         ends = next_turn(last) + _PATIENCE
         while clock.now() < ends:

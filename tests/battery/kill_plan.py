@@ -60,6 +60,7 @@ class KillPlan:
         long_pauses: how many of the pauses last longer than a lease.
         lease: seconds a claim lasts; the product's own for anything that counts.
         lossy: the part of Slack's answers that is lost behind a message that was stored.
+        daily: whether one reader in ten is told once a day only.
         at_marks: kill where a planted fault says that it is weakest, and nowhere else.
     """
 
@@ -72,6 +73,7 @@ class KillPlan:
     long_pauses: int = 5
     lease: float = 60.0
     lossy: float = 0.03
+    daily: bool = True
     at_marks: bool = False
 
     @property
@@ -83,10 +85,10 @@ class KillPlan:
         """Return the subscriptions: as many as bring all deliveries within so many steps."""
         mails, channels = (5, 4) if self.deliveries >= _LARGE else (2, 2)
         count = max(5, round(self.deliveries / _STEPS / (mails + channels)))
-        return tuple(_make_reader(number, mails, channels) for number in range(count))
+        return tuple(_make_reader(number, mails, channels, is_daily=self.daily) for number in range(count))
 
 
-def _make_reader(number: int, mails: int, channels: int) -> Reader:
+def _make_reader(number: int, mails: int, channels: int, *, is_daily: bool) -> Reader:
     first = CATEGORIES[number % len(CATEGORIES)]
     second = CATEGORIES[(number + 1) % len(CATEGORIES)]
     return Reader(
@@ -94,7 +96,7 @@ def _make_reader(number: int, mails: int, channels: int) -> Reader:
         categories=(first, second) if number % _EVERY_DOUBLE == _EVERY_DOUBLE - 1 else (first,),
         addresses=tuple(f"s{number:03d}m{place}@example.org" for place in range(mails)),
         channels=tuple(f"s{number:03d}k{place}" for place in range(channels)),
-        is_daily=number % _EVERY_DAILY == 4,
+        is_daily=is_daily and number % _EVERY_DAILY == 4,
     )
 
 
