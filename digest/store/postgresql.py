@@ -58,6 +58,8 @@ longer than `statement_timeout`, which a server that can be reached keeps to."""
 PATIENT = 3600.0
 """The same for what may take long: schema changes, and waiting for others who make them."""
 
+_HOSTS = "several-hosts"
+
 _READ_ONLY = "25006"
 """The error of a server that takes no writes: a primary that became a standby."""
 
@@ -119,6 +121,17 @@ def _split_port(host: str) -> tuple[str, str]:
     if not colon or host.endswith("]"):
         name, port = host, "5432"
     return name.strip("[]"), port
+
+
+def show_url(url: URL) -> str:
+    """Return an address for messages: without its password, several hosts as `spread_hosts` found them."""
+    shown = url.render_as_string(hide_password=True)
+    hosts, ports = url.query.get("host"), url.query.get("port")
+    if not (isinstance(hosts, str) and isinstance(ports, str) and "," in hosts):
+        return shown
+    several = ",".join(map(":".join, zip(hosts.split(","), ports.split(","), strict=False)))
+    plain = url.difference_update_query(["host", "port", "target_session_attrs"]).set(host=_HOSTS)
+    return plain.render_as_string(hide_password=True).replace(_HOSTS, several)
 
 
 def be_patient(conn: Connection) -> None:

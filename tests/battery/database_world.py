@@ -270,8 +270,9 @@ class DatabaseWorld:
         return [replica.log[-1500:] for replica in self.replicas if replica.process.poll() is not None]
 
     def count_tracebacks(self) -> int:
-        """Return how many errors the replicas did not understand."""
-        return sum(len(re.findall(r"^Traceback", replica.log, re.MULTILINE)) for replica in self.replicas)
+        """Return how many errors the replicas did not understand: such are logged with where they came from."""
+        unknown = re.compile(r"^Traceback|level=error .*exception=", re.MULTILINE)
+        return sum(len(unknown.findall(replica.log)) for replica in self.replicas)
 
 
 @contextmanager

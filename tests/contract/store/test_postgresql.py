@@ -110,6 +110,11 @@ def test_several_hosts_are_written_as_libpq_does(written: str, read: str) -> Non
     assert make_url(read)
 
 
+def test_several_hosts_are_shown_as_they_were_written_and_the_password_is_not() -> None:
+    url = make_url(postgresql.spread_hosts("postgresql://u:hush@h1:5433,h2/n?connect_timeout=2"))
+    assert postgresql.show_url(url) == "postgresql://u:***@h1:5433,h2:5432/n?connect_timeout=2"
+
+
 def test_cut_links_are_noticed_and_made_anew(url: str, link: Link) -> None:
     store = open_store(over(link, url))
     with store.read() as conn:
