@@ -2,16 +2,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import math
 import socket
 import zlib
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.arxiv import exchange
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog, ShortPage
 from digest.arxiv.exchange import Asked, Line
 from digest.arxiv.oai import TokenExpired, UnknownPaper
@@ -48,7 +45,6 @@ from tests.unit.arxiv.pages import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MORNING = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OK = GateOutcome(Outcome.OK)
 FAILED = GateOutcome(Outcome.FAILED)
 PAGE = atom_feed(atom_entry())
@@ -351,56 +347,6 @@ def test_without_leave_nothing_is_asked(arxiv: ScriptedArxiv) -> None:
     client.close()
     assert arxiv.seen == []
     assert gate.outcomes == []
-
-
-class LapsingGate(WatchedGate):
-    """Gives leave that has lapsed when the request could be begun, so many times."""
-
-    def __init__(self, lapsing: int) -> None:
-        super().__init__()
-        self.lapsing = lapsing
-
-    def acquire(self) -> Grant:
-        grant = super().acquire()
-        self.open = replace(grant, good_until=-math.inf) if self.granted <= self.lapsing else grant
-        return self.open
-
-
-@pytest.mark.parametrize("lapsing", [0, 1, 2])
-def test_what_could_not_be_begun_in_time_is_not_asked_and_leave_is_asked_for_again(
-    arxiv: ScriptedArxiv, requests: list[RequestLog], lapsing: int
-) -> None:
-    gate = LapsingGate(lapsing)
-    client = ArxivClient(
-        ArxivAddresses(f"{arxiv.url}/api/query"), AGENT, gate, ManualClock(MORNING), on_request=requests.append
-    )
-    arxiv.script(GOOD)
-    assert client.search("a", size=1).grant == Grant(lapsing + 1)
-    assert len(arxiv.seen) == len(requests) == client.requests == 1
-    assert gate.outcomes == [FAILED] * lapsing + [OK]
-    assert client.late_requests == 0
-    client.close()
-
-
-def test_a_machine_that_is_late_again_and_again_gives_up_without_a_request(arxiv: ScriptedArxiv) -> None:
-    client = ArxivClient(ArxivAddresses(f"{arxiv.url}/api/query"), AGENT, LapsingGate(100), ManualClock(MORNING))
-    with pytest.raises(ArxivUnreachable, match="in time") as caught:
-        client.search("a", size=1)
-    assert_says_what_was_asked(caught.value, "papers 0-0 of 'a'")
-    client.close()
-    assert arxiv.seen == []
-
-
-def test_a_request_that_left_late_all_the_same_is_counted(
-    arxiv: ScriptedArxiv, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    line = Line(AGENT, deadline=20)
-    moments = iter([0.0, 99.0])  # as if paused between the look at the clock and the last byte
-    monkeypatch.setattr(exchange, "monotonic", lambda: next(moments))
-    arxiv.script(GOOD)
-    line.ask(Asked(f"{arxiv.url}/api/query?a", "a", 5.0), not_after=50.0)
-    line.close()
-    assert line.late == len(arxiv.seen) == 1
 
 
 def test_a_request_arxiv_cannot_answer_is_not_made(client: ArxivClient, gate: WatchedGate) -> None:
