@@ -117,4 +117,4 @@ def _end_polling(site: Site) -> None:
         with site.store.begin() as conn:
             job_turns.end_alone(conn, site.owner, POLLING, SystemClock().now())
     except StoreError as error:
-        _log.warning("the end of a look at arXiv is noted with the next sign of life: %s", error.message)
+        _log.warning("other workers leave arXiv alone until this one looks again: %s", error.message)

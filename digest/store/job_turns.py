@@ -1,7 +1,8 @@
 """What each worker's jobs do: when they last had a turn and when they have the next, and what went wrong.
 
-A job that only one worker may be at (asking arXiv) takes its turn here as well: a turn that was begun and
-has not ended keeps the others from it, for as long as its worker gives signs of life.
+A job that only one worker may be at (asking arXiv) takes its turn here as well, under a name of its own: such
+a turn that was begun and has not ended keeps the others from it, for as long as its worker gives signs of life.
+That a worker's job had its time does not: it may have left the turn to somebody else.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import not_, or_, select, update
 
 from digest.store.dialect import insert, take_turn
 from digest.store.schema import job_turns
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
+
+_ALONE = " alone"
+"""Behind a job's name: the turn that one worker has alone."""
 
 _BEGINNING = 0x7475726E
 """PostgreSQL's advisory lock under which turns that one worker has alone begin."""
@@ -75,7 +79,11 @@ def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
 
 def list_turns(conn: Connection) -> list[JobTurn]:
     """Return every job of every worker, by worker and name."""
-    found = select(job_turns).order_by(job_turns.c.owner, job_turns.c.job)
+    found = (
+        select(job_turns)
+        .where(not_(job_turns.c.job.endswith(_ALONE)))
+        .order_by(job_turns.c.owner, job_turns.c.job)
+    )
     return [JobTurn(**row) for row in conn.execute(found).mappings()]
 
 
@@ -94,12 +102,12 @@ def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
     """
     take_turn(conn, _BEGINNING)
     busy = select(job_turns.c.owner).where(
-        job_turns.c.job == job, job_turns.c.owner != owner, _is_under_way(), is_living(job_turns.c.owner)
+        job_turns.c.job == job + _ALONE, job_turns.c.owner != owner, _is_under_way(), is_living(job_turns.c.owner)
     )
     other = conn.execute(busy.limit(1)).scalar()
     if other is None:
         begun = insert(conn, job_turns).values(
-            owner=owner, job=job, turns=0, failures=0, overruns=0, began_at=at, trouble=""
+            owner=owner, job=job + _ALONE, turns=0, failures=0, overruns=0, began_at=at, trouble=""
         )
         changed = {"began_at": at, "ended_at": None}
         conn.execute(begun.on_conflict_do_update(index_elements=["owner", "job"], set_=changed))
@@ -108,7 +116,7 @@ def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
 
 def end_alone(conn: Connection, owner: str, job: str, at: datetime) -> None:
     """Give back a turn that `begin_alone` gave; harmless where it was lost."""
-    mine = (job_turns.c.owner == owner, job_turns.c.job == job)
+    mine = (job_turns.c.owner == owner, job_turns.c.job == job + _ALONE)
     conn.execute(update(job_turns).where(*mine).values(ended_at=at))
 
 

@@ -104,6 +104,17 @@ def test_a_turn_is_had_by_one_worker_until_it_ends(store: Store) -> None:
     assert begin(store, "one") == "other"
 
 
+def test_a_job_that_had_its_time_and_left_the_turn_to_another_keeps_nobody_from_it(store: Store) -> None:
+    sign(store, ONE, OTHER)
+    with store.begin() as conn:
+        job_turns.save_turns(conn, "one", [JobTurn("poll", began_at=NOW)])
+    assert begin(store, "other") == ""
+    with store.begin() as conn:
+        job_turns.save_turns(conn, "other", [JobTurn("poll", began_at=NOW, ended_at=NOW)])
+        assert [turn.job for turn in job_turns.list_turns(conn)] == ["poll", "poll"]
+    assert begin(store, "one") == "other"
+
+
 def test_a_turn_of_a_worker_that_is_gone_keeps_nobody_from_it(store: Store) -> None:
     sign(store, ONE, OTHER)
     assert begin(store, "one") == ""
