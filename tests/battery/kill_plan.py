@@ -13,7 +13,8 @@ TURN_HOUR = 12
 
 _EVERY_DAILY = 10
 _EVERY_DOUBLE = 7
-_STEPS = 48
+_STEPS = 24
+"""With a look at arXiv that may be waited for a minute because a process died over it."""
 _LARGE = 2_000
 
 
