@@ -8,6 +8,7 @@ the same judge must find each.
 
 from __future__ import annotations
 
+import signal
 import tempfile
 import time
 from collections.abc import Callable
@@ -148,6 +149,7 @@ def main(
 ) -> None:
     """Live one battery, print its figures, and exit with 1 where anything is wrong."""
     begun = time.monotonic()
+    signal.signal(signal.SIGTERM, _leave)
     if planted:
         from tests.battery.kill_planted import run_planted  # noqa: PLC0415 - it runs batteries itself
 
@@ -170,6 +172,11 @@ def main(
     findings = outcome.verdict.findings
     click.echo(f"{'BREACHED' if findings else 'held'}: seed {seed}, {mode}, {time.monotonic() - begun:.0f} s")
     raise SystemExit(bool(findings))
+
+
+def _leave(number: int, _frame: object) -> None:
+    """End as an error would, so that no process stays behind."""
+    raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":
