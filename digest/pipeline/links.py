@@ -12,12 +12,13 @@ from digest.store import tokens as token_store
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from sqlalchemy import Connection
 
     from digest.config import Config
-    from digest.subscriptions import Destination
+    from digest.subscriptions import Destination, Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +87,27 @@ def make_links(conn: Connection, config: Config) -> LinkMaker:
 
 
 def remember_tokens(
-    conn: Connection,
-    maker: LinkMaker,
-    *,
-    destinations: tuple[Destination, ...],
-    subscription: str,
-    slot: str,
-    digest_id: int,
-    at: datetime,
+    conn: Connection, maker: LinkMaker, told: Iterable[tuple[Subscription, str, int]], *, at: datetime
 ) -> None:
-    """Make a digest's addresses answer: its page, and leaving for each mail destination."""
-    web = signing.token_hash(maker.web_token(subscription, slot))
-    token_store.remember_token(conn, web, "web", subscription=subscription, digest_id=digest_id, at=at)
-    for destination in destinations:
-        if destination.kind is DestinationKind.MAIL:
-            leave = signing.token_hash(maker.leave_token(destination, subscription))
-            token_store.remember_token(
-                conn, leave, "leave", destination=str(destination), subscription=subscription, at=at
-            )
+    """Make digests' addresses answer: their pages, and leaving for each mail destination.
+
+    Args:
+        conn: the transaction that stores the digests.
+        maker: makes the addresses.
+        told: each digest's subscription, slot and number.
+        at: the moment (UTC).
+    """
+    rows = []
+    for subscription, slot, digest_id in told:
+        name = subscription.name
+        web = signing.token_hash(maker.web_token(name, slot))
+        rows.append(token_store.make_token_row(web, "web", subscription=name, digest_id=digest_id, at=at))
+        for destination in subscription.destinations:
+            if destination.kind is DestinationKind.MAIL:
+                leave = signing.token_hash(maker.leave_token(destination, name))
+                rows.append(
+                    token_store.make_token_row(
+                        leave, "leave", destination=str(destination), subscription=name, at=at
+                    )
+                )
+    token_store.remember_tokens(conn, rows)

@@ -11,25 +11,14 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.announcements import Kind
-from digest.errors import DigestError
+from digest.errors import DigestError, StoreBusy, StoreError
 from digest.excluding import read_exclusion
 from digest.messages import Occasion
-from digest.pipeline.covering import load_coverage, reach_back
-from digest.pipeline.links import make_links, remember_tokens
-from digest.pipeline.matching_step import readable
+from digest.pipeline.drafting import Drafts
+from digest.pipeline.links import remember_tokens
 from digest.pipeline.roster import make_due_what_waits
-from digest.planning import (
-    Outcome,
-    TurnFacts,
-    covered_since,
-    decide_turn,
-    leave_quiet,
-    plan_deliveries,
-    plan_digest,
-)
+from digest.planning import Outcome, TurnFacts, decide_turn, leave_quiet
 from digest.store import digests as digest_store
-from digest.store import mailings as mailing_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import provenance
@@ -41,13 +30,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.messages import Coverage, Digest
+    from digest.messages import Digest
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
     from digest.subscriptions import Subscription
 
 BATCH = 500
-"""Due subscriptions read at once."""
+"""Due subscriptions planned at once, in one transaction: what a death costs, and what others wait for."""
 
 
 @dataclass
@@ -70,6 +59,15 @@ class PlanReport:
     resting: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
+    def add(self, other: PlanReport) -> None:
+        """Take in what was planned beside it."""
+        self.digests += other.digests
+        self.deliveries += other.deliveries
+        self.quiet += other.quiet
+        self.waiting += other.waiting
+        self.resting += other.resting
+        self.failures += other.failures
+
 
 def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport:
     """Plan every digest that is due.
@@ -79,39 +77,58 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
         patience: how long a digest may wait past its time for a mailing that is still incomplete; None for
             as long as each cadence says.
     """
-    report = PlanReport()
-    now = site.clock.now()
+    report, now = PlanReport(), site.clock.now()
     with site.store.begin() as conn:
         if provenance.is_in_quarantine(conn):
             return report  # what this copy takes for news may have been told
         make_due_what_waits(conn, now)
+    drafts = Drafts(site)
     with site.store.read() as conn:
         first_looks = subscription_store.load_subscriptions(conn, ids=match_store.unplanned_first_looks(conn))
     for due in first_looks:
-        if _rests(due.subscription, now):
-            continue
-        _attempt(site, report, due, partial(_plan_first_look, site, report, due))
-    done: set[int] = set()
+        if not _rests(due.subscription, now):
+            _attempt(site, report, due, partial(_plan_first_look, drafts, due))
+    after: tuple[datetime, int] | None = None
     while True:
-        with site.store.read() as conn:
-            batch = [
-                due
-                for due in subscription_store.due_subscriptions(conn, now, BATCH + len(done))
-                if due.id not in done
-            ]
+        batch: list[DueSubscription] = []
+        try:
+            with site.store.begin() as conn:
+                batch = subscription_store.due_subscriptions(conn, now, BATCH, after=after, lock=True)
+                part = _plan_turns(conn, drafts, batch, patience)
+        except DigestError as error:
+            is_away = isinstance(error, StoreError) and not isinstance(error, StoreBusy)
+            if is_away or not batch:
+                raise
+            # Somebody's digest cannot be planned, or another process was at the same: each by itself, then.
+            for due in batch:
+                _attempt(site, report, due, partial(_plan_turn, drafts, due, patience))
+        else:
+            report.add(part)
         if not batch:
             return report
-        for due in batch:
-            done.add(due.id)
-            _attempt(site, report, due, partial(_plan_turn, site, report, due, patience))
+        after = _end_of(batch)
+        drafts.forget()
+        site.progress.update(f"{len(report.digests):,} digests")
 
 
-def _attempt(site: Site, report: PlanReport, due: DueSubscription, step: Callable[[], None]) -> None:
+def _attempt(
+    site: Site, report: PlanReport, due: DueSubscription, step: Callable[[Connection], PlanReport]
+) -> None:
     try:
-        step()
+        with site.store.begin() as conn:
+            part = step(conn)
     except DigestError as error:
         report.failures.append(f"{due.subscription.name}: {error.message}")
         site.progress.update(f"{due.subscription.name} could not be planned: {error.message}")
+    else:
+        report.add(part)
+
+
+def _end_of(batch: Sequence[DueSubscription]) -> tuple[datetime, int]:
+    """Return where a batch ended, so that the next begins behind it: those that wait stay due."""
+    last = batch[-1]
+    assert last.next_due_at is not None  # noqa: S101 - what is due has a due time
+    return last.next_due_at, last.id
 
 
 def _rests(subscription: Subscription, now: datetime) -> bool:
@@ -121,118 +138,91 @@ def _rests(subscription: Subscription, now: datetime) -> bool:
     return may_go_at > now or (until is not None and until > now)
 
 
-def _plan_first_look(site: Site, report: PlanReport, due: DueSubscription) -> None:
-    with site.store.begin() as conn:
-        pending = _load_pending(conn, due)
-        looks = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]
-        if looks:
-            # A reader's very first digest has the news too, unless its own turn has come: it may be days away, and
-            # news waits for it only where there were digests before.
-            has_turn = due.next_due_at is not None and due.next_due_at <= site.clock.now()
-            rows = looks if has_turn or due.last_slot or not _is_first(conn, due) else pending
-            slot = f"run:{looks[-1].match_run_id}"
-            _freeze(conn, site, report, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
+def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
+    drafts.load_coverage(conn, due)
+    pending = _load_pending(conn, [due]).get(due.id, [])
+    looks = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]
+    if not looks:
+        return PlanReport()
+    # A reader's very first digest has the news too, unless its own turn has come: it may be days away, and
+    # news waits for it only where there were digests before.
+    has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
+    rows = looks if has_turn or due.last_slot or not _is_first(conn, due) else pending
+    slot = f"run:{looks[-1].match_run_id}"
+    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
+    return _save(conn, drafts, [(due, draft)])
 
 
-def _plan_turn(site: Site, report: PlanReport, due: DueSubscription, patience: timedelta | None) -> None:
-    now, name = site.clock.now(), due.subscription.name
-    assert due.next_due_at is not None  # noqa: S101 - due_subscriptions returns nothing else
-    with site.store.begin() as conn:
-        rows = _load_pending(conn, due)
+def _plan_turn(drafts: Drafts, due: DueSubscription, patience: timedelta | None, conn: Connection) -> PlanReport:
+    """Plan the turn of one subscription, unless somebody took it meanwhile."""
+    found = subscription_store.due_subscriptions(conn, drafts.now, 1, lock=True, only=due.id)
+    return _plan_turns(conn, drafts, found, patience)
+
+
+def _plan_turns(
+    conn: Connection, drafts: Drafts, batch: Sequence[DueSubscription], patience: timedelta | None
+) -> PlanReport:
+    """Plan the turns of subscriptions that this transaction has locked."""
+    report, chosen = PlanReport(), []
+    turns: dict[int, tuple[datetime | None, str]] = {}
+    told = [due for due in batch if due.subscription.has_digests]
+    coverages = {due.id: drafts.load_coverage(conn, due) for due in told}
+    pending = _load_pending(conn, told)
+    drafts.read_ahead(conn, (row for rows in pending.values() for row in rows))
+    for due in told:
+        assert due.next_due_at is not None  # noqa: S101 - due_subscriptions returns nothing else
+        rows, name = pending.get(due.id, []), due.subscription.name
         newest_run = rows[-1].match_run_id if rows else 0
-        coverage = _load_coverage(conn, site, due)
-        facts = TurnFacts(due.next_due_at, due.last_slot, now, coverage, newest_run, patience)
+        facts = TurnFacts(due.next_due_at, due.last_slot, drafts.now, coverages[due.id], newest_run, patience)
         turn = decide_turn(due.subscription, facts)
         if turn.next_due_at != due.next_due_at or turn.taken != due.last_slot:
-            mine = subscription_store.take_turn(
-                conn, due.id, turn.next_due_at, due_at=due.next_due_at, last_slot=turn.taken
-            )
-            if not mine:
-                return  # another process has taken this turn, or the file was edited meanwhile
+            turns[due.id] = turn.next_due_at, turn.taken
         match turn.outcome:
             case Outcome.TELL:
-                _freeze(conn, site, report, due, rows, slot=turn.slot, occasion=Occasion.SCHEDULED)
+                draft = drafts.draft(conn, due, rows, slot=turn.slot, occasion=Occasion.SCHEDULED)
+                chosen.append((due, draft))
             case Outcome.PASS:
                 report.quiet.append(name)
             case Outcome.WAIT:
                 report.waiting.append(name)
             case Outcome.REST:
                 report.resting.append(name)
+    subscription_store.take_turns(conn, turns)
+    report.add(_save(conn, drafts, chosen))
+    return report
 
 
 def _is_first(conn: Connection, due: DueSubscription) -> bool:
     return not digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
 
 
-def _load_pending(conn: Connection, due: DueSubscription) -> list[match_store.MatchRow]:
+def _load_pending(conn: Connection, batch: Sequence[DueSubscription]) -> dict[int, list[match_store.MatchRow]]:
     """Return what waits to be planned, after what was excluded since it matched has been let go."""
-    rows = match_store.pending_matches(conn, due.id, due.plan_after)
-    exclusion = read_exclusion(due.subscription)
-    if not (rows and exclusion):
-        return rows
-    changes = paper_store.load_changes(conn, {id_ for row in rows for id_ in row.changes})
-    excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
-    if not excluded:
-        return rows
-    match_store.let_go(conn, due.id, excluded, rows)
-    return match_store.pending_matches(conn, due.id, due.plan_after)
+    plan_after = {due.id: due.plan_after for due in batch}
+    pending = match_store.pending_of_many(conn, plan_after)
+    for due in batch:
+        exclusion = read_exclusion(due.subscription)
+        rows = pending.get(due.id, [])
+        if not (rows and exclusion):
+            continue
+        changes = paper_store.load_changes(conn, {id_ for row in rows for id_ in row.changes})
+        excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
+        if excluded:
+            match_store.let_go(conn, due.id, excluded, rows)
+            pending[due.id] = match_store.pending_matches(conn, due.id, due.plan_after)
+    return pending
 
 
-def _freeze(
-    conn: Connection,
-    site: Site,
-    report: PlanReport,
-    due: DueSubscription,
-    rows: Sequence[match_store.MatchRow],
-    *,
-    slot: str,
-    occasion: Occasion,
-) -> None:
-    now = site.clock.now()
-    changes = paper_store.load_changes(conn, sorted({id_ for row in rows for id_ in row.changes})).values()
-    coverage = _load_coverage(conn, site, due)
-    if occasion is Occasion.SCHEDULED:
-        new = [change.paper_key for change in changes if change.kind is Kind.NEW]
-        coverage = reach_back(conn, coverage, new, covered_since(due.subscription, due.last_slot))
-    digest = plan_digest(
-        due,
-        list(changes),
-        {revision.name: query for revision, query in readable(due.revisions)},
-        match_store.seen_versions(conn, due.id, [change.paper_key for change in changes]),
-        coverage,
-        slot=slot,
-        occasion=occasion,
-        now=now,
-        announced=mailing_store.load_mailings(conn, {change.paper_key for change in changes})
-        if coverage.since
-        else None,
-    )
-    destinations, maker = due.subscription.destinations, make_links(conn, site.config)
-    deliveries = plan_deliveries(
-        digest,
-        destinations,
-        lambda destination: site.renderer.count_parts(digest, destination),
-        scope=f"{maker.installation}{provenance.name_line(conn)}:{due.id}",
-    )
-    digest_id = digest_store.save_digest(
-        conn, due.id, digest, deliveries, consumed=[row.match_run_id for row in rows], at=now
-    )
-    if digest_id is None:
-        return  # this slot has its digest already
+def _save(
+    conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, digest_store.Draft]]
+) -> PlanReport:
+    """Store digests that were drafted, with their deliveries and addresses."""
+    ids = digest_store.save_digests(conn, [draft for _, draft in chosen], at=drafts.now)
+    saved = [(due, draft) for due, draft in chosen if due.id in ids]  # the others' slots have their digests
+    maker = drafts.maker(conn)
     remember_tokens(
-        conn,
-        maker,
-        destinations=destinations,
-        subscription=due.subscription.name,
-        slot=slot,
-        digest_id=digest_id,
-        at=now,
+        conn, maker, [(due.subscription, draft.digest.slot, ids[due.id]) for due, draft in saved], at=drafts.now
     )
-    report.digests.append(digest)
-    report.deliveries += len(deliveries)
-
-
-def _load_coverage(conn: Connection, site: Site, due: DueSubscription) -> Coverage:
-    """Say what has been looked at on behalf of one subscription."""
-    queries = [revision.canonical for revision in due.revisions if revision.canonical]
-    return load_coverage(conn, site.config.arxiv.source, queries, site.clock.now())
+    return PlanReport(
+        digests=[draft.digest for _, draft in saved], deliveries=sum(len(draft.plans) for _, draft in saved)
+    )

@@ -1,7 +1,15 @@
 """The decisions that make digests: when one is due, what is in it, and where its parts go. All pure."""
 
 from digest.planning.coverage import PollSummary, assess_coverage, join_coverages
-from digest.planning.digests import DeliveryPlan, DueSubscription, Seen, plan_deliveries, plan_digest, zone_of
+from digest.planning.digests import (
+    DeliveryPlan,
+    DueSubscription,
+    Seen,
+    make_entry,
+    plan_deliveries,
+    plan_digest,
+    zone_of,
+)
 from digest.planning.firstlook import choose_first_look
 from digest.planning.localtime import resolve_local
 from digest.planning.quiet import leave_quiet
@@ -34,6 +42,7 @@ __all__ = [
     "join_coverages",
     "latest_slot",
     "leave_quiet",
+    "make_entry",
     "nearest_slot",
     "next_due",
     "next_slot",

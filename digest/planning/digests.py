@@ -16,11 +16,16 @@ from digest.subscriptions import Cadence, CadenceKind, Destination, Subscription
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
+    from typing import TypeAlias
 
     from digest.comparing import StoredChange
     from digest.matching import ActiveRevision
     from digest.messages import Coverage
-    from digest.query import Query
+    from digest.query import AnalysedPaper, Query
+
+    EntryMaker: TypeAlias = Callable[
+        [Sequence[StoredChange], Mapping[str, Query], "Seen | None", Occasion, "date | None"], DigestEntry
+    ]
 
 _DAYS_END = time(23, 59)
 _KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
@@ -81,6 +86,7 @@ def plan_digest(
     occasion: Occasion,
     now: datetime,
     announced: Mapping[int, tuple[date | None, date | None]] | None = None,
+    make: EntryMaker | None = None,
 ) -> Digest:
     """Freeze one digest.
 
@@ -95,6 +101,7 @@ def plan_digest(
         now: the moment of planning (UTC).
         announced: of papers by their keys, the mailing that brought each and the day arXiv last changed its
             record; asked only where the digest stands for several mailings.
+        make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
     """
     subscription = due.subscription
     by_paper: dict[int, list[StoredChange]] = {}
@@ -104,9 +111,12 @@ def plan_digest(
     readable = {name: queries[name] for name, _ in texts if name in queries}
     entries = sorted(
         (
-            replace(
-                make_entry(found, readable, seen.get(key), occasion),
-                mailing=find_mailing(found[-1], *(announced or {}).get(key, (None, None)), coverage),
+            (make or make_entry)(
+                found,
+                readable,
+                seen.get(key),
+                occasion,
+                find_mailing(found[-1], *(announced or {}).get(key, (None, None)), coverage),
             )
             for key, found in by_paper.items()
         ),
@@ -186,12 +196,27 @@ def plan_deliveries(
 
 
 def make_entry(
-    changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None, occasion: Occasion
+    changes: Sequence[StoredChange],
+    queries: Mapping[str, Query],
+    seen: Seen | None,
+    occasion: Occasion,
+    mailing: date | None = None,
+    *,
+    ready: AnalysedPaper | None = None,
 ) -> DigestEntry:
-    """Make the entry of one paper from all its changes, oldest first."""
+    """Make the entry of one paper.
+
+    Args:
+        changes: all its changes that are told, oldest first.
+        queries: the subscription's saved queries by name.
+        seen: what its reader saw before; None for nothing.
+        occasion: why the digest exists.
+        mailing: under whose day it is told; None where the digest stands for one mailing alone.
+        ready: the paper as its last change found it, analysed already.
+    """
     last = changes[-1]
     kind = Kind.KNOWN if occasion is Occasion.FIRST_LOOK else _merge_kinds([change.kind for change in changes])
-    analysed = analyse(last.paper)
+    analysed = ready or analyse(last.paper)
     matched = [name for name, query in queries.items() if matches(query, analysed)]
     reasons = [
         Reason(reason.clause, reason.spans, name)
@@ -207,6 +232,7 @@ def make_entry(
         reasons=tuple(reasons),
         found_at=last.found_at,
         change_id=last.id,
+        mailing=mailing,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from digest import taxonomy
@@ -21,6 +22,18 @@ if TYPE_CHECKING:
     from digest.query.analysis import AnalysedPaper
 
 
+_compile = lru_cache(maxsize=2**13)(compile_tree)
+"""A query's parts are asked about paper after paper: each is compiled once."""
+
+_read_name = lru_cache(maxsize=2**13)(read_name)
+_spread = lru_cache(maxsize=2**13)(spread_condition)
+
+
+@lru_cache(maxsize=2**13)
+def _read_words(condition: Condition, prefix: Prefix) -> WordPattern:
+    return WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
+
+
 def find_reasons(query: Query | Node, paper: Paper | AnalysedPaper) -> tuple[Reason, ...]:
     """Return the clauses through which a paper matches, in the order written; () where it doesn't.
 
@@ -29,7 +42,7 @@ def find_reasons(query: Query | Node, paper: Paper | AnalysedPaper) -> tuple[Rea
     """
     tree = query.tree if isinstance(query, Query) else query
     ready = analyse(paper)
-    if not compile_tree(tree)(ready):
+    if not _compile(tree)(ready):
         return ()
     reasons: dict[str, Reason] = {}
     for reason in _explain(tree, ready, is_wanted=True):
@@ -48,13 +61,13 @@ def _explain(node: Node, paper: AnalysedPaper, *, is_wanted: bool) -> Iterator[R
             yield from _explain(operand, paper, is_wanted=not is_wanted)
         case And(operands) | Or(operands):
             for operand in operands:
-                if compile_tree(operand)(paper) is is_wanted:
+                if _compile(operand)(paper) is is_wanted:
                     yield from _explain(operand, paper, is_wanted=is_wanted)
 
 
 def find_spans(condition: Condition, paper: AnalysedPaper) -> tuple[Span, ...]:
     """Return every place of a paper that meets a condition, in order; dates have none."""
-    spans = {span for part in spread_condition(condition) for span in _find_in_field(part, paper)}
+    spans = {span for part in _spread(condition) for span in _find_in_field(part, paper)}
     order = list(Field)
     return tuple(sorted(spans, key=lambda span: (order.index(span.field), span.index, span.start, span.end)))
 
@@ -78,14 +91,14 @@ def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]
 
 
 def _find_words(condition: Condition, prefix: Prefix, paper: AnalysedPaper) -> Iterator[Span]:
-    pattern = WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
+    pattern = _read_words(condition, prefix)
     text = getattr(paper, TEXTS[prefix])
     for first, last in pattern.find(text):
         yield Span(Field(TEXTS[prefix]), *text.find_words(first, last))
 
 
 def _find_authors(condition: Condition, paper: AnalysedPaper) -> Iterator[Span]:
-    pattern = read_name(condition)
+    pattern = _read_name(condition)
     for index, name in enumerate(paper.names):
         for first, last in _join_neighbours(pattern.find_parts(name.parts)):
             yield Span(Field.AUTHORS, *name.find_parts(first, last), index)

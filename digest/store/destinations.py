@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, literal, select
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
+_SETTLED = re.compile(r"[a-z0-9._+-]+@[a-z0-9.-]+", re.ASCII)
+"""Addresses that are in their one spelling already, sound or not; most are, and judging one takes a while."""
+
+
 def destination_key(destination: Destination | str) -> str:
     """Return a destination as it is stored and compared: a mail address in its one spelling."""
     given = Destination.parse(destination) if isinstance(destination, str) else destination
-    if given.kind is not DestinationKind.MAIL:
+    if given.kind is not DestinationKind.MAIL or _SETTLED.fullmatch(given.address):
         return str(given)
     try:
         return str(Destination(given.kind, normalise_address(given.address)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from digest.errors import StoreBusy, UnknownName
 from digest.messages import DeliveryState, Occasion
@@ -16,7 +16,7 @@ from digest.store.papers import load_versions
 from digest.store.schema import changes, deliveries, digests, matches, subscriptions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -53,6 +53,25 @@ class DigestSummary:
     shown: int
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A digest ready to be stored.
+
+    Attributes:
+        subscription_id: whose.
+        digest: what is told.
+        content: the same as frozen text, see `digest.store.freezing`.
+        plans: its parts on their ways.
+        consumed: the match runs whose rows it tells.
+    """
+
+    subscription_id: int
+    digest: Digest
+    content: str
+    plans: Sequence[DeliveryPlan]
+    consumed: Collection[int]
+
+
 def save_digest(
     conn: Connection,
     subscription_id: int,
@@ -63,45 +82,55 @@ def save_digest(
     at: datetime,
     priority: int = PRIORITY,
 ) -> int | None:
-    """Freeze a digest, in the transaction that also moves the subscription's next due time.
+    """Freeze a digest and store it; see `save_digests`. Returns its number, None where its slot was taken."""
+    texts = load_text_keys(conn, [entry.change_id for entry in digest.entries])
+    draft = Draft(subscription_id, digest, freeze(digest, texts), plans, consumed)
+    return save_digests(conn, [draft], at=at, priority=priority).get(subscription_id)
+
+
+def save_digests(
+    conn: Connection, drafts: Sequence[Draft], *, at: datetime, priority: int = PRIORITY
+) -> dict[int, int]:
+    """Store digests with their deliveries and what they consume, in a few statements for all.
 
     Args:
-        conn: a writing transaction.
-        subscription_id: whose.
-        digest: what is told.
-        plans: its parts on their ways.
-        consumed: the match runs whose rows it tells.
+        conn: the transaction that also moves the subscriptions' next due times.
+        drafts: at most one for each subscription.
         at: the moment (UTC).
         priority: see `PRIORITY`.
 
     Returns:
-        Its number. None where the subscription had a digest for this slot already: nothing is stored,
-        and the matches wait for the next one.
+        Each digest's number by subscription. Missing is one whose subscription had a digest for this slot
+        already: nothing of it is stored, and its matches wait for the next one.
 
     Raises:
         StoreBusy: another process planned one of these matches meanwhile: roll back and plan anew.
     """
-    texts = _load_text_keys(conn, [entry.change_id for entry in digest.entries])
-    row = {
-        "subscription_id": subscription_id,
+    if not drafts:
+        return {}
+    once = dialect.insert(conn, digests).on_conflict_do_nothing(index_elements=["subscription_id", "slot"])
+    added = conn.execute(once.returning(digests.c.id, digests.c.subscription_id), list(map(_write_row, drafts)))
+    ids = {row.subscription_id: int(row.id) for row in added}
+    stored = [draft for draft in drafts if draft.subscription_id in ids]
+    _consume(conn, stored, ids)
+    _save_deliveries(conn, stored, ids, at, priority)
+    _note_planned(conn, ids, at)
+    return ids
+
+
+def _write_row(draft: Draft) -> dict[str, Any]:
+    digest = draft.digest
+    return {
+        "subscription_id": draft.subscription_id,
         "slot": digest.slot,
         "occasion": digest.occasion,
         "planned_at": digest.planned_at,
         "zone": digest.zone,
         "title": digest.title,
-        "content": freeze(digest, texts),
+        "content": draft.content,
         "papers": len(digest.entries),
         "shown": digest.shown,
     }
-    once = dialect.insert(conn, digests).on_conflict_do_nothing(index_elements=["subscription_id", "slot"])
-    digest_id = conn.execute(once.returning(digests.c.id), row).scalar()
-    if digest_id is None:
-        return None
-    _consume(conn, subscription_id, consumed, digest_id)
-    _save_deliveries(conn, digest_id, plans, at, priority)
-    planned = update(subscriptions).where(subscriptions.c.id == subscription_id)
-    conn.execute(planned.values(last_planned_at=at))
-    return int(digest_id)
 
 
 def load_digest(conn: Connection, digest_id: int) -> Digest:
@@ -143,7 +172,8 @@ def list_digests(
     ]
 
 
-def _load_text_keys(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
+def load_text_keys(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
+    """Return the key of the stored text each change is about, by change id."""
     keys: dict[int, int] = {}
     for chunk in dialect.in_chunks(change_ids):
         found = select(changes.c.id, changes.c.version_id).where(changes.c.id.in_(chunk))
@@ -151,28 +181,36 @@ def _load_text_keys(conn: Connection, change_ids: Iterable[int]) -> dict[int, in
     return keys
 
 
-def _consume(conn: Connection, subscription_id: int, match_run_ids: Collection[int], digest_id: int) -> None:
-    taken = 0
-    for chunk in dialect.in_chunks(match_run_ids):
-        take = update(matches).where(
-            matches.c.match_run_id.in_(chunk),
-            matches.c.subscription_id == subscription_id,
-            matches.c.digest_id.is_(None),
-        )
-        taken += conn.execute(take.values(digest_id=digest_id)).rowcount
-    if taken != len(set(match_run_ids)):
+def _consume(conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int]) -> None:
+    take = update(matches).where(
+        matches.c.match_run_id == bindparam("run"),
+        matches.c.subscription_id == bindparam("subscriber"),
+        matches.c.digest_id.is_(None),
+    )
+    rows = [
+        {"run": run_id, "subscriber": draft.subscription_id, "digest": ids[draft.subscription_id]}
+        for draft in drafts
+        for run_id in set(draft.consumed)
+    ]
+    if rows and conn.execute(take.values(digest_id=bindparam("digest")), rows).rowcount != len(rows):
         raise StoreBusy(
             "another process has planned some of these matches meanwhile",
             hint="Nothing is lost; this pass plans what is left.",
         )
 
 
+def _note_planned(conn: Connection, ids: Collection[int], at: datetime) -> None:
+    for chunk in dialect.in_chunks(ids):
+        planned = update(subscriptions).where(subscriptions.c.id.in_(chunk))
+        conn.execute(planned.values(last_planned_at=at))
+
+
 def _save_deliveries(
-    conn: Connection, digest_id: int, plans: Sequence[DeliveryPlan], at: datetime, priority: int
+    conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int], at: datetime, priority: int
 ) -> None:
     rows = [
         {
-            "digest_id": digest_id,
+            "digest_id": ids[draft.subscription_id],
             "destination": destination_key(plan.destination),
             "part": plan.part,
             "parts": plan.parts,
@@ -189,7 +227,8 @@ def _save_deliveries(
             "created_at": at,
             "priority": priority,
         }
-        for plan in plans
+        for draft in drafts
+        for plan in draft.plans
     ]
     if rows:
         conn.execute(insert(deliveries), rows)

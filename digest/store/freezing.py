@@ -12,7 +12,7 @@ from digest.messages import Coverage, Digest, DigestEntry, Occasion
 from digest.papers import Field, Reason, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from digest.papers import Paper
 
@@ -27,6 +27,11 @@ def freeze(digest: Digest, versions: Mapping[int, int]) -> str:
         digest: the digest.
         versions: the key of the stored text each of its changes is about, by change id.
     """
+    return join_frozen(digest, [freeze_entry(entry, versions[entry.change_id]) for entry in digest.entries])
+
+
+def join_frozen(digest: Digest, entries: Iterable[str]) -> str:
+    """Return a digest as JSON text, its entries frozen already: many digests of one mailing share theirs."""
     content = {
         "format": FORMAT,
         "subscription": digest.subscription,
@@ -35,11 +40,19 @@ def freeze(digest: Digest, versions: Mapping[int, int]) -> str:
         "occasion": digest.occasion,
         "planned_at": digest.planned_at.isoformat(),
         "zone": digest.zone,
-        "entries": [_freeze_entry(entry, versions[entry.change_id]) for entry in digest.entries],
         "shown": digest.shown,
         "queries": digest.queries,
         "coverage": _freeze_coverage(digest.coverage),
     }
+    return f'{_write(content)[:-1]},"entries":[{",".join(entries)}]}}'
+
+
+def freeze_entry(entry: DigestEntry, version: int) -> str:
+    """Return an entry as JSON text, `version` being the key of the stored text it is about."""
+    return _write(_freeze_entry(entry, version))
+
+
+def _write(content: dict[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 

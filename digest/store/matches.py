@@ -167,6 +167,22 @@ def pending_matches(conn: Connection, subscription_id: int, plan_after: int = 0)
     return [_read_row(row) for row in conn.execute(found.order_by(matches.c.match_run_id))]
 
 
+def pending_of_many(conn: Connection, plan_after: Mapping[int, int]) -> dict[int, list[MatchRow]]:
+    """Return the same of several subscriptions, by subscription; those without any are missing.
+
+    Args:
+        conn: any transaction.
+        plan_after: subscription -> only match runs after this one.
+    """
+    pending: dict[int, list[MatchRow]] = {}
+    for chunk in in_chunks(plan_after):
+        found = select(matches).where(matches.c.subscription_id.in_(chunk), matches.c.digest_id.is_(None))
+        for row in conn.execute(found.order_by(matches.c.match_run_id)):
+            if row.match_run_id > plan_after[row.subscription_id]:
+                pending.setdefault(row.subscription_id, []).append(_read_row(row))
+    return pending
+
+
 def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]) -> None:
     """Take changes out of matches that wait for a digest; a match left without any is no match any more.
 

@@ -13,7 +13,13 @@ from digest.papers import ArxivId
 from digest.planning import DueSubscription
 from digest.store.dialect import in_chunks
 from digest.store.queries import ACTIVE, current_revision, read_revision
-from digest.store.schema import subscription_destinations, subscription_queries, subscriptions
+from digest.store.schema import (
+    PAUSED_SUBSCRIPTION,
+    Moment,
+    subscription_destinations,
+    subscription_queries,
+    subscriptions,
+)
 from digest.store.subscribers import DestinationState
 from digest.store.waiting import of_subscriptions, suppress_waiting
 from digest.subscriptions import (
@@ -27,7 +33,7 @@ from digest.subscriptions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row
@@ -81,20 +87,40 @@ def load_excluding(conn: Connection) -> list[DueSubscription]:
     return sorted(found, key=lambda due: due.subscription.name)
 
 
-def due_subscriptions(conn: Connection, now: datetime, limit: int) -> list[DueSubscription]:
-    """Return subscriptions whose digest is due and has somewhere to go, the longest waiting first.
+def due_subscriptions(
+    conn: Connection,
+    now: datetime,
+    limit: int,
+    *,
+    after: tuple[datetime, int] | None = None,
+    only: int | None = None,
+    lock: bool = False,
+) -> list[DueSubscription]:
+    """Return subscriptions whose digest is due, the longest waiting first.
 
     One that is paused counts again once its pause is over.
+
+    Args:
+        conn: any transaction; with `lock` a writing one.
+        now: the moment (UTC).
+        limit: how many at most.
+        after: only those behind this due time (UTC) and id: where the last batch ended.
+        only: this one alone, by its id.
+        lock: keep other processes from them until the transaction ends, and leave out what others keep.
     """
     is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
     is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)
-    found = (
-        select(subscriptions)
-        .where(subscriptions.c.next_due_at <= now, is_live, _is_let_go_by_file(now))
-        .order_by(subscriptions.c.next_due_at, subscriptions.c.id)
-        .limit(limit)
-    )
-    return [due for due in _read_all(conn, conn.execute(found).all()) if due.subscription.has_digests]
+    order = (subscriptions.c.next_due_at, subscriptions.c.id)
+    found = select(subscriptions).where(subscriptions.c.next_due_at <= now, is_live, _is_let_go_by_file(now))
+    if after is not None:
+        due_at, id_ = after
+        behind = and_(subscriptions.c.next_due_at == due_at, subscriptions.c.id > id_)
+        found = found.where(or_(subscriptions.c.next_due_at > due_at, behind))
+    if only is not None:
+        found = found.where(subscriptions.c.id == only)
+    if lock:
+        found = found.with_for_update(skip_locked=True)
+    return _read_all(conn, conn.execute(found.order_by(*order).limit(limit)).all())
 
 
 def set_next_due(
@@ -114,21 +140,22 @@ def set_next_due(
     conn.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(values))
 
 
-def take_turn(
-    conn: Connection, subscription_id: int, next_due_at: datetime | None, *, due_at: datetime, last_slot: str
-) -> bool:
-    """Take the turn a subscription has, first of all in the transaction that plans it; False where somebody did.
+def take_turns(conn: Connection, turns: Mapping[int, tuple[datetime | None, str]]) -> None:
+    """Move subscriptions on, in the transaction that locked them (see `due_subscriptions`).
 
     Args:
         conn: a writing transaction.
-        subscription_id: whose.
-        next_due_at: the next turn (UTC); None where only an event makes it due.
-        due_at: the turn taken (UTC), as it was read; another process that took it has moved it on.
-        last_slot: the slots taken last, this one among them.
+        turns: subscription -> its next turn (UTC; None where only an event makes it due), and the slots taken.
     """
-    is_mine = (subscriptions.c.id == subscription_id, subscriptions.c.next_due_at == due_at)
-    take = update(subscriptions).where(*is_mine).values(next_due_at=next_due_at, last_slot=last_slot)
-    return conn.execute(take).rowcount == 1
+    rows = [
+        {"taker": id_, "following": next_due_at, "taken": last_slot}
+        for id_, (next_due_at, last_slot) in turns.items()
+    ]
+    if rows:
+        take = update(subscriptions).where(subscriptions.c.id == bindparam("taker"))
+        conn.execute(
+            take.values(next_due_at=bindparam("following", type_=Moment), last_slot=bindparam("taken")), rows
+        )
 
 
 def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
@@ -156,7 +183,7 @@ def pause(conn: Connection, subscription_id: int, until: datetime | None) -> boo
 
 def end_pauses(conn: Connection, now: datetime) -> int:
     """Let subscriptions go on whose pause is over; return how many."""
-    is_over = (subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
+    is_over = (PAUSED_SUBSCRIPTION, subscriptions.c.paused_until <= now)
     wake = update(subscriptions).where(*is_over)
     return conn.execute(wake.values(state=SubscriptionState.ACTIVE, paused_until=None)).rowcount
 

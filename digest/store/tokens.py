@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, update
 
@@ -12,6 +12,7 @@ from digest.store.dialect import insert
 from digest.store.schema import installation, tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -62,7 +63,36 @@ def remember_token(
     expires_at: datetime | None = None,
 ) -> None:
     """Keep what a token stands for, by its hash (`digest.signing.token_hash`); one kept already stays as it is."""
-    row = {
+    row = make_token_row(
+        token_hash,
+        purpose,
+        at=at,
+        destination=destination,
+        subscription=subscription,
+        digest_id=digest_id,
+        expires_at=expires_at,
+    )
+    remember_tokens(conn, [row])
+
+
+def remember_tokens(conn: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Keep what tokens stand for, in one statement; each as `make_token_row` wrote it."""
+    if rows:
+        conn.execute(insert(conn, tokens).on_conflict_do_nothing(index_elements=["hash"]), rows)
+
+
+def make_token_row(
+    token_hash: str,
+    purpose: str,
+    *,
+    at: datetime,
+    destination: str = "",
+    subscription: str = "",
+    digest_id: int | None = None,
+    expires_at: datetime | None = None,
+) -> dict[str, Any]:
+    """Return what is kept of a token; see `remember_token`."""
+    return {
         "hash": token_hash,
         "purpose": TokenPurpose(purpose),
         "destination": destination,
@@ -71,7 +101,6 @@ def remember_token(
         "created_at": at,
         "expires_at": expires_at,
     }
-    conn.execute(insert(conn, tokens).on_conflict_do_nothing(index_elements=["hash"]), row)
 
 
 def find_token(conn: Connection, token_hash: str) -> StoredToken | None:

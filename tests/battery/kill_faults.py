@@ -20,6 +20,7 @@ import digest.pipeline
 from digest.announcements import Kind
 from digest.messages import Delivery, DeliveryState, Message, Receipt
 from digest.pipeline import delivering, matching_step, planning_step, recording
+from digest.pipeline.drafting import Drafts
 from digest.pipeline.matching_step import BATCH, MatchReport
 from digest.pipeline.site import Site
 from digest.planning import next_due
@@ -36,6 +37,7 @@ from digest.transports.smtp import SmtpTransport
 from tests.battery.kill_plan import wanted
 
 _WINDOW = 30.0
+_ADVANCED = 10_000
 _RESENT = 4
 
 
@@ -198,18 +200,26 @@ def _resend_sent(_: Weakness) -> None:
 
 
 def _advance_first(weakness: Weakness) -> None:
-    original = planning_step._plan_turn
-
-    def plan_turn(site: Site, report: Any, due: Any, patience: Any) -> None:  # noqa: ANN401 - passed on
-        if due.subscription.cadence.kind is CadenceKind.CLOCK and _load_waiting(site, due.id):
+    def begin_drafts(site: Site) -> Drafts:
+        now = site.clock.now()
+        with site.store.read() as conn:
+            dues = subscription_store.due_subscriptions(conn, now, _ADVANCED)
+        waiting = [
+            due
+            for due in dues
+            if due.subscription.cadence.kind is CadenceKind.CLOCK and _load_waiting(site, due.id)
+        ]
+        if waiting:
             with site.store.begin() as conn:
-                subscription_store.set_next_due(conn, due.id, next_due(due.subscription, site.clock.now()))
+                for due in waiting:
+                    subscription_store.set_next_due(conn, due.id, next_due(due.subscription, now))
             weakness.expose()
             with site.store.begin() as conn:
-                subscription_store.set_next_due(conn, due.id, due.next_due_at)
-        original(site, report, due, patience)
+                for due in waiting:
+                    subscription_store.set_next_due(conn, due.id, due.next_due_at)
+        return Drafts(site)
 
-    planning_step._plan_turn = plan_turn
+    setattr(planning_step, "Drafts", begin_drafts)  # noqa: B010 - a function stands for the class
 
 
 def _load_waiting(site: Site, subscription_id: int) -> bool:

@@ -21,6 +21,7 @@ from digest.store.schema.told import (
 )
 from digest.store.schema.wanted import (
     FIRST_LOOK_TO_COME,
+    PAUSED_SUBSCRIPTION,
     consents,
     installation,
     query_revisions,
@@ -36,6 +37,7 @@ from digest.store.schema.wanted import (
 __all__ = [
     "ACTIVE_DELIVERY",
     "FIRST_LOOK_TO_COME",
+    "PAUSED_SUBSCRIPTION",
     "STUCK_DELIVERY",
     "UNPLANNED_FIRST_LOOK",
     "Moment",

@@ -45,6 +45,8 @@ subscribers = Table(
     col.moment("since"),
 )
 
+PAUSED_SUBSCRIPTION = text("state = 'paused'")
+
 subscriptions = Table(
     "subscriptions",
     col.metadata,
@@ -72,6 +74,12 @@ subscriptions = Table(
     col.reference("subscriber_id", "subscribers.id", nullable=True, index=True),
     col.moment("created_at"),
     col.moment("ended_at", nullable=True),
+    Index(
+        "ix_subscriptions_paused",
+        "paused_until",
+        sqlite_where=PAUSED_SUBSCRIPTION,
+        postgresql_where=PAUSED_SUBSCRIPTION,
+    ),
 )
 
 subscription_queries = Table(

@@ -17,6 +17,7 @@ branch_labels = None
 depends_on = None
 
 _STUCK = text("state IN ('held', 'dead')")
+_PAUSED = text("state = 'paused'")
 
 
 def upgrade() -> None:
@@ -66,10 +67,18 @@ def upgrade() -> None:
         sqlite_where=_STUCK,
         postgresql_where=_STUCK,
     )
+    op.create_index(
+        "ix_subscriptions_paused",
+        "subscriptions",
+        ["paused_until"],
+        sqlite_where=_PAUSED,
+        postgresql_where=_PAUSED,
+    )
 
 
 def downgrade() -> None:
     """Forget who works, what alarms, quiet hours, and where a copy came from."""
+    op.drop_index("ix_subscriptions_paused", "subscriptions")
     op.drop_index("ix_deliveries_stuck", "deliveries")
     for table in ("alarms", "job_turns", "workers"):
         op.drop_table(table)

@@ -1,0 +1,208 @@
+"""What a pass of planning has read already: a hundred thousand digests of one mailing read its papers once.
+
+Everything here holds for one pass at one moment. Papers and changes never change once they are stored; what
+was looked at is asked anew by the next pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from digest.announcements import Kind
+from digest.messages import Occasion
+from digest.pipeline.covering import load_coverage, reach_back
+from digest.pipeline.links import make_links
+from digest.pipeline.matching_step import readable
+from digest.planning import covered_since, make_entry, plan_deliveries, plan_digest
+from digest.query import analyse
+from digest.store import digests as digest_store
+from digest.store import mailings as mailing_store
+from digest.store import matches as match_store
+from digest.store import papers as paper_store
+from digest.store import provenance
+from digest.store.freezing import freeze_entry, join_frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from datetime import date
+    from typing import TypeAlias
+
+    from sqlalchemy import Connection
+
+    from digest.comparing import StoredChange
+    from digest.messages import Coverage, DigestEntry
+    from digest.pipeline.links import LinkMaker
+    from digest.pipeline.site import Site
+    from digest.planning import DueSubscription, Seen
+    from digest.query import AnalysedPaper, Query
+    from digest.store.digests import Draft
+    from digest.store.matches import MatchRow
+
+    _Maker: TypeAlias = Callable[..., DigestEntry]
+    _Made: TypeAlias = tuple[DigestEntry, str]
+
+_KEPT_CHANGES = 20_000
+"""Changes kept at once: a week's worth."""
+
+_KEPT_ENTRIES, _KEPT_QUERIES = 50_000, 10_000
+"""Entries and saved queries kept at once; where each subscription has its own, keeping them gains nothing."""
+
+
+class Drafts:
+    """Makes drafts of digests, and remembers what they share.
+
+    Attributes:
+        now: the moment everything is planned at (UTC).
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.now = site.clock.now()
+        self._changes: dict[int, StoredChange] = {}
+        self._texts: dict[int, int] = {}
+        self._ready: dict[int, AnalysedPaper] = {}
+        self._entries: dict[tuple[object, ...], tuple[DigestEntry, str]] = {}
+        self._coverages: dict[tuple[str, ...], Coverage] = {}
+        self._queries: dict[int, Query] = {}
+        self._maker: LinkMaker | None = None
+        self._scope = ""
+
+    def maker(self, conn: Connection) -> LinkMaker:
+        """Return what makes this installation's addresses."""
+        if self._maker is None:
+            self._maker = make_links(conn, self._site.config)
+            self._scope = f"{self._maker.installation}{provenance.name_line(conn)}"
+        return self._maker
+
+    def load_coverage(self, conn: Connection, due: DueSubscription) -> Coverage:
+        """Say what has been looked at on behalf of one subscription.
+
+        Ask before the matches that wait are read: then it never promises more than these hold. What was
+        stored and not yet matched, as by another process at this moment, is not looked at.
+        """
+        source = self._site.config.arxiv.source
+        queries = tuple(sorted(revision.canonical for revision in due.revisions if revision.canonical))
+        # One harvest looks for everybody; a search looks for the queries it is given.
+        key = () if source == "harvest" else queries
+        if key not in self._coverages:
+            coverage = load_coverage(conn, source, queries, self.now)
+            if match_store.matched_mark(conn) < match_store.stored_mark(conn):
+                coverage = replace(coverage, is_complete=False, is_settled=False)
+            self._coverages[key] = coverage
+        return self._coverages[key]
+
+    def read_ahead(self, conn: Connection, rows: Iterable[MatchRow]) -> None:
+        """Read the changes that some matches are about, in a few statements for all."""
+        missing = {id_ for row in rows for id_ in row.changes if id_ not in self._changes}
+        if not missing:
+            return
+        self._changes.update(paper_store.load_changes(conn, missing))
+        self._texts.update(digest_store.load_text_keys(conn, missing))
+
+    def forget(self) -> None:
+        """Let go of what was read where it has become much; call it between two batches."""
+        if len(self._changes) > _KEPT_CHANGES:
+            for kept in (self._changes, self._texts, self._ready):
+                kept.clear()
+        if len(self._entries) > _KEPT_ENTRIES:
+            self._entries.clear()
+        if len(self._queries) > _KEPT_QUERIES:
+            self._queries.clear()
+
+    def draft(
+        self,
+        conn: Connection,
+        due: DueSubscription,
+        rows: Sequence[MatchRow],
+        *,
+        slot: str,
+        occasion: Occasion,
+    ) -> Draft:
+        """Make the digest of one subscription.
+
+        Args:
+            conn: the transaction that stores it.
+            due: the subscription.
+            rows: the matches it tells.
+            slot: its slot's name.
+            occasion: why it exists.
+
+        Raises:
+            DigestError: it cannot be planned, such as for a template that fails.
+        """
+        self.read_ahead(conn, rows)
+        changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
+        coverage = self.load_coverage(conn, due)
+        if occasion is Occasion.SCHEDULED:
+            new = [change.paper_key for change in changes if change.kind is Kind.NEW]
+            coverage = reach_back(conn, coverage, new, covered_since(due.subscription, due.last_slot))
+        written: dict[int, str] = {}
+        asked = tuple(revision.id for revision in due.revisions)
+
+        def make(
+            found: Sequence[StoredChange],
+            queries: Mapping[str, Query],
+            seen: Seen | None,
+            occasion: Occasion,
+            mailing: date | None,
+        ) -> DigestEntry:
+            key = (*(change.id for change in found), asked, seen, occasion, mailing)
+            entry, text = self._make_entry(
+                key, found, partial(make_entry, found, queries, seen, occasion, mailing)
+            )
+            written[entry.change_id] = text
+            return entry
+
+        digest = plan_digest(
+            due,
+            changes,
+            self._read_queries(due),
+            self._load_seen(conn, due, changes),
+            coverage,
+            slot=slot,
+            occasion=occasion,
+            now=self.now,
+            announced=mailing_store.load_mailings(conn, {change.paper_key for change in changes})
+            if coverage.since
+            else None,
+            make=make,
+        )
+        content = join_frozen(digest, [written[entry.change_id] for entry in digest.entries])
+        self.maker(conn)
+        plans = plan_deliveries(
+            digest,
+            due.subscription.destinations,
+            lambda destination: self._site.renderer.count_parts(digest, destination),
+            scope=f"{self._scope}:{due.id}",
+        )
+        consumed = [row.match_run_id for row in rows]
+        return digest_store.Draft(due.id, digest, content, plans, consumed)
+
+    def _make_entry(self, key: tuple[object, ...], changes: Sequence[StoredChange], make: _Maker) -> _Made:
+        """Make the entry of a paper, or return that of another digest with the same saved queries."""
+        known = self._entries.get(key)
+        if known is None:
+            last = changes[-1]
+            if last.id not in self._ready:
+                self._ready[last.id] = analyse(last.paper)
+            entry = make(ready=self._ready[last.id])
+            known = self._entries[key] = entry, freeze_entry(entry, self._texts[entry.change_id])
+        return known
+
+    def _read_queries(self, due: DueSubscription) -> dict[str, Query]:
+        missing = [revision for revision in due.revisions if revision.id not in self._queries]
+        self._queries.update({revision.id: query for revision, query in readable(missing)})
+        return {
+            revision.name: self._queries[revision.id] for revision in due.revisions if revision.id in self._queries
+        }
+
+    def _load_seen(
+        self, conn: Connection, due: DueSubscription, changes: Collection[StoredChange]
+    ) -> dict[int, Seen]:
+        """Return what the reader saw before; of papers that were never stored before, that is nothing."""
+        known = [
+            change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN
+        ]
+        return match_store.seen_versions(conn, due.id, known) if known else {}
