@@ -12,7 +12,8 @@ from digest.announcements import Kind
 from digest.clock import ManualClock
 from digest.demo.arxiv import DemoArxiv
 from digest.messages import Coverage
-from digest.pipeline import PassReport
+from digest.pipeline import PassReport, match, plan, poll
+from digest.pipeline.gap_check import check_gaps
 from digest.planning.polls import REQUESTS_A_DAY
 from digest.store import gaps, open_store
 from digest.store.schema import requests
@@ -277,3 +278,17 @@ def test_a_weekly_digest_covers_the_mailings_since_the_one_before_and_shows_them
         "2026-03-15",
         5,
     )
+
+
+def test_what_another_process_has_stored_and_not_yet_matched_is_waited_for(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, *range(21, 31))
+    clock.set(TUESDAY + LOOKS[1])
+    site = here.open()
+    check_gaps(site, poll(site))
+    early = plan(site, patience=None)
+    assert (early.digests, early.waiting) == ([], ["perf-team"])
+    match(site)
+    (digest,) = plan(site, patience=None).digests
+    assert (len(digest.entries), digest.coverage.is_complete) == (10, True)

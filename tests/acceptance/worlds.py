@@ -16,7 +16,7 @@ from pathlib import Path
 from digest.clock import Clock
 from digest.demo.mail import MailSink
 from digest.demo.slack import SlackReceiver
-from digest.pipeline import PassReport, run_pass
+from digest.pipeline import PassReport, Site, run_pass
 from tests.kept_sites import KeptSite
 
 ROOT = Path(__file__).parents[2]
@@ -91,8 +91,12 @@ class Installation:
     def __post_init__(self) -> None:
         self._kept = KeptSite(self.environ)
 
+    def open(self) -> Site:
+        """Open it for work, or return it as it was opened."""
+        return self._kept.open(self.folder, self.clock)
+
     def run(self) -> PassReport:
-        self.reports.append(run_pass(self._kept.open(self.folder, self.clock)))
+        self.reports.append(run_pass(self.open()))
         return self.reports[-1]
 
     def close(self) -> None:

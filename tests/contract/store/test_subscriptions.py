@@ -144,3 +144,34 @@ def test_what_a_subscription_excludes_can_be_kept_without_the_file(store: Store)
         subscriptions.set_exclusion(conn, key, wanted)
         (due,) = subscriptions.load_subscriptions(conn, [key])
     assert due.subscription == wanted
+
+
+def test_what_the_file_lets_rest_is_not_due_and_not_brought_forward_until_then(store: Store) -> None:
+    ids = subscribe(store, make_subscription("a", paused_until=NOW + 3 * DAY), make_subscription("b"))
+    assert due(store, NOW + 2 * DAY) == ["b"]
+    with store.begin() as conn:
+        subscriptions.set_next_due(conn, ids["a"], None)
+        subscriptions.set_next_due(conn, ids["b"], None)
+        assert subscriptions.make_due(conn, ids.values(), NOW + 2 * DAY) == 1
+        assert subscriptions.make_due(conn, ids.values(), NOW + 3 * DAY) == 1
+    assert sorted(due(store, NOW + 3 * DAY)) == ["a", "b"]
+
+
+def test_the_files_pause_and_a_commands_are_apart_and_it_rests_while_either_holds(store: Store) -> None:
+    ids = subscribe(store, make_subscription("a", paused_until=NOW + 3 * DAY))
+    with store.begin() as conn:
+        assert subscriptions.pause(conn, ids["a"], NOW + 5 * DAY)
+    assert due(store, NOW + 4 * DAY) == []
+    with store.begin() as conn:
+        assert subscriptions.resume(conn, ids["a"], NOW)
+    assert due(store, NOW + 2 * DAY) == []
+    assert due(store, NOW + 3 * DAY) == ["a"]
+
+
+def test_a_turn_is_taken_once(store: Store) -> None:
+    key = subscribe(store, make_subscription("a"))["a"]
+    with store.begin() as conn:
+        assert subscriptions.take_turn(conn, key, NOW + 2 * DAY, due_at=NOW + DAY, last_slot="2026-11-20")
+        assert not subscriptions.take_turn(conn, key, NOW + 2 * DAY, due_at=NOW + DAY, last_slot="2026-11-20")
+        (found,) = subscriptions.load_subscriptions(conn)
+    assert (found.next_due_at, found.last_slot) == (NOW + 2 * DAY, "2026-11-20")

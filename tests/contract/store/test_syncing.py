@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,7 @@ from digest.store import matches, subscribers, syncing, tokens
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import deliveries, subscription_queries
 from digest.store.subscriptions import load_excluding, load_subscriptions
-from digest.subscriptions import Cadence, Destination, DestinationKind, Origin, QuietDays
+from digest.subscriptions import Cadence, Destination, DestinationKind, Origin, QuietDays, QuietHours
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -70,6 +71,8 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
         title="The team's papers",
         exclude=("cat:math.CO", 'author:"Keiko Lindquell"'),
         exclude_papers=(ArxivId.parse("2611.14886"), ArxivId.parse("hep-th/9901001")),
+        quiet_hours=QuietHours.parse("22:00-07:00 Europe/Berlin"),
+        paused_until=NOW - DAY,
     )
     assert sync(store, written) == SyncReport(added=("team",))
     found = load(store)
@@ -129,6 +132,26 @@ def test_another_cadence_moves_the_next_turn(store: Store) -> None:
     sync(store, make_subscription())
     sync(store, make_subscription(cadence=Cadence.parse("daily at 09:00 UTC")), at_day=3)
     assert load(store).next_due_at == NOW + 4 * DAY
+
+
+def test_other_quiet_hours_move_the_same_turn(store: Store) -> None:
+    sync(store, make_subscription())
+    sync(store, make_subscription(quiet_hours=QuietHours.parse("22:00-09:00")), at_day=0)
+    assert load(store).next_due_at == NOW + DAY + timedelta(hours=1)
+
+
+def test_a_pause_that_the_file_names_or_takes_back_moves_the_next_turn(store: Store) -> None:
+    sync(store, make_subscription())
+    sync(store, make_subscription(paused_until=NOW + 9 * DAY), at_day=1)
+    assert load(store).next_due_at == NOW + 2 * DAY
+    sync(store, make_subscription(), at_day=5)
+    assert load(store).next_due_at == NOW + 6 * DAY
+
+
+def test_a_pause_in_the_file_that_is_over_moves_nothing(store: Store) -> None:
+    sync(store, make_subscription())
+    assert sync(store, make_subscription(paused_until=NOW - DAY), at_day=3).edited == ("team",)
+    assert load(store).next_due_at == NOW + DAY
 
 
 def test_a_feed_alone_has_no_next_turn(store: Store) -> None:

@@ -45,6 +45,16 @@ def table(**keys: str) -> str:
         ({"was": '"perf-team"'}, 10, "is its present name", "name it had before"),
         ({"was": '"Old"'}, 10, "can't be a name", ""),
         ({"title": '"a\\nb"'}, 10, "must be one line", ""),
+        ({"quiet_hours": '"nights"'}, 10, "'nights' are no hours of a day", "22:00-07:00"),
+        (
+            {"quiet_hours": '"22:00-07:00"'},
+            10,
+            "names no time zone, and 'on announcement' has none",
+            "Europe/Berlin",
+        ),
+        ({"paused_until": '"soon"'}, 10, "'soon' is no date", "2026-11-30"),
+        ({"paused_until": "7"}, 10, "must be a date or a moment, not a whole number", "2026-12-01"),
+        ({"paused_until": "09:00:00"}, 10, "must be a date or a moment, not a date or time", "2026-12-01"),
         ({"query": '"perf"'}, 10, "subscriptions.perf-team.query: there is no such setting", "'queries'"),
     ],
 )
@@ -105,3 +115,34 @@ def test_a_file_destination_is_made_absolute_and_a_name_of_slack_kept(load: Load
     assert str(out) == f"file:{config.folder}/out"
     assert str(channel) == "slack:C0123456789"
     assert str(console) == "console"
+
+
+def test_quiet_hours_are_inherited_and_can_be_given_up(load: Load) -> None:
+    defaults = '[defaults]\nwhen = "daily at 08:00 Asia/Tokyo"\nquiet_hours = "22:00-07:00"\n'
+    tables = table() + table(name='"loud"', quiet_hours='""') + table(name='"own"', quiet_hours='"12:00-13:00"')
+    found = {one.name: str(one.quiet_hours or "") for one in load(QUERIES + defaults + tables).subscriptions}
+    assert found == {"perf-team": "22:00-07:00", "loud": "", "own": "12:00-13:00"}
+
+
+def test_hours_without_a_zone_do_not_fit_what_waits_for_no_clock_even_when_inherited(refuse: Refuse) -> None:
+    defaults = '[defaults]\nwhen = "daily at 08:00 Asia/Tokyo"\nquiet_hours = "22:00-07:00"\n'
+    error = refuse(QUERIES + defaults + table(when='"at once"'))
+    assert "subscriptions.perf-team.quiet_hours: names no time zone, and 'at once' has none" in error.message
+
+
+@pytest.mark.parametrize(
+    ("written", "moment"),
+    [
+        ("2026-12-01", "2026-11-30T23:00:00+00:00"),
+        ('"2026-12-01"', "2026-11-30T23:00:00+00:00"),
+        ("2026-12-01T09:00:00", "2026-12-01T08:00:00+00:00"),
+        ("2026-12-01T09:00:00-05:00", "2026-12-01T14:00:00+00:00"),
+    ],
+)
+def test_a_pause_ends_on_a_day_or_at_a_moment_of_the_subscriptions_own_zone(
+    load: Load, written: str, moment: str
+) -> None:
+    keys = {"when": '"weekdays at 09:00 Europe/Berlin"', "paused_until": written}
+    (one,) = load(QUERIES + table(**keys)).subscriptions
+    assert one.paused_until is not None
+    assert one.paused_until.isoformat() == moment
