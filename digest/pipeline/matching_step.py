@@ -121,9 +121,10 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         kind_of = {change.id: change.kind for change in changes}
         overtaken = find_overtaken(conn, site.config.arxiv.source, changes)
         by_id = {change.id: change for change in changes}
-        live = subscription_store.load_subscriptions(conn)
+        met = [revision.query_id for revision in revisions if revision.id in outcomes]
+        askers = subscription_store.load_subscriptions(conn, subscription_store.find_askers(conn, met))
         chosen = {}
-        for stored in live:
+        for stored in askers:
             kinds, exclusion = stored.subscription.kinds, read_exclusion(stored.subscription)
             found = [outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes]
             told = [exclude_changes(outcome, exclusion, by_id) for outcome in found]
@@ -136,7 +137,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         match_store.save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
         at_once = [
             stored.id
-            for stored in live
+            for stored in askers
             if stored.subscription.cadence.kind is CadenceKind.AT_ONCE and stored.subscription.has_digests
         ]
         subscription_store.make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)

@@ -33,7 +33,7 @@ from digest.subscriptions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row
@@ -78,6 +78,15 @@ def load_subscriptions(
         return _read_all(conn, conn.execute(found).all())
     rows = [row for chunk in in_chunks(ids) for row in conn.execute(found.where(subscriptions.c.id.in_(chunk)))]
     return _read_all(conn, rows)
+
+
+def find_askers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
+    """Return the subscriptions, live or not, that ask for any of these saved queries, in order."""
+    askers: set[int] = set()
+    for chunk in in_chunks(query_ids):
+        found = select(subscription_queries.c.subscription_id).where(subscription_queries.c.query_id.in_(chunk))
+        askers.update(conn.execute(found).scalars())
+    return sorted(askers)
 
 
 def load_excluding(conn: Connection) -> list[DueSubscription]:
