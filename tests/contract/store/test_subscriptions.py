@@ -168,10 +168,14 @@ def test_the_files_pause_and_a_commands_are_apart_and_it_rests_while_either_hold
     assert due(store, NOW + 3 * DAY) == ["a"]
 
 
-def test_a_turn_is_taken_once(store: Store) -> None:
-    key = subscribe(store, make_subscription("a"))["a"]
+def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
+    ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
-        assert subscriptions.take_turn(conn, key, NOW + 2 * DAY, due_at=NOW + DAY, last_slot="2026-11-20")
-        assert not subscriptions.take_turn(conn, key, NOW + 2 * DAY, due_at=NOW + DAY, last_slot="2026-11-20")
-        (found,) = subscriptions.load_subscriptions(conn)
-    assert (found.next_due_at, found.last_slot) == (NOW + 2 * DAY, "2026-11-20")
+        locked = subscriptions.due_subscriptions(conn, NOW + DAY, 10, lock=True)
+        subscriptions.take_turns(
+            conn, {ids["a"]: (NOW + 2 * DAY, "2026-11-20"), ids["b"]: (None, "run:7 2026-11-19")}
+        )
+        found = {one.subscription.name: one for one in subscriptions.load_subscriptions(conn)}
+    assert sorted(one.subscription.name for one in locked) == ["a", "b"]
+    assert (found["a"].next_due_at, found["a"].last_slot) == (NOW + 2 * DAY, "2026-11-20")
+    assert (found["b"].next_due_at, found["b"].last_slot) == (None, "run:7 2026-11-19")
