@@ -31,12 +31,10 @@ def filled(store: Store) -> Store:
 
 
 @pytest.fixture
-def target_url(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def target_url(database: str, request: pytest.FixtureRequest) -> str:
     """The URL of an empty database of the other kind."""
-    if OTHER[database] == "sqlite":
-        return f"sqlite:///{tmp_path / 'target.db'}"
-    empty: Callable[[], Store] = request.getfixturevalue("emptied_postgresql")
-    return empty().engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    empty: Callable[[], Store] = request.getfixturevalue(f"emptied_{OTHER[database]}")
+    return empty().engine.url.set(drivername=OTHER[database]).render_as_string(hide_password=False)
 
 
 def test_every_row_of_every_table_moves_to_the_other_kind_of_database(filled: Store, target_url: str) -> None:
@@ -64,25 +62,19 @@ def test_the_new_database_numbers_its_rows_on_from_the_old_ones(filled: Store, t
     assert run == 2
 
 
-def test_the_old_database_works_no_more_and_says_where_everything_is(own_url: str, target_url: str) -> None:
-    source = open_store(own_url)
-    move_store(source, target_url, quiet)
-    source.close()
-    place = "target.db" if target_url.startswith("sqlite") else "postgresql://"
+def test_the_old_database_works_no_more_says_where_everything_is_and_comes_back_as_a_copy_alone(
+    store: Store, url: str, target_url: str
+) -> None:
+    move_store(store, target_url, quiet)
+    place = "digest.db" if target_url.startswith("sqlite") else "postgresql://"
     with pytest.raises(StoreError, match=f"was moved to .*{place}.* and works no more") as caught:
-        open_store(own_url)
+        open_store(url)
     assert "digest db take-back" in caught.value.hint
-
-
-def test_what_is_taken_back_works_as_a_copy_alone(own_url: str, target_url: str) -> None:
-    source = open_store(own_url)
-    move_store(source, target_url, quiet)
-    with source.begin() as conn:
+    with store.begin() as conn:
         moved = provenance.load_provenance(conn)
         assert provenance.take_back(conn, "another", MORNING)
         assert not provenance.take_back(conn, "another", MORNING)
-    source.close()
-    opened = open_store(own_url)
+    opened = open_store(url)
     with opened.read() as conn:
         known = provenance.load_provenance(conn)
     opened.close()
@@ -144,8 +136,8 @@ def test_where_the_new_database_fails_at_the_very_end_the_old_one_works_on(
         assert all_rows(conn)["papers"] == []
 
 
-def test_a_database_is_not_moved_while_a_process_works_on_it(own_url: str, target_url: str) -> None:
-    source = open_store(own_url)
+def test_a_database_is_not_moved_while_a_process_works_on_it(store: Store, url: str, target_url: str) -> None:
+    source = store
     if source.dialect == "postgresql":
         with source.begin() as conn:
             row = {"owner": "w", "release": "1", "host": "big", "pid": 77, "started_at": NOW}
@@ -153,17 +145,16 @@ def test_a_database_is_not_moved_while_a_process_works_on_it(own_url: str, targe
         with pytest.raises(AnotherWorker, match="process 77 on big"):
             move_store(source, target_url, quiet)
     else:
-        beside = open_store(own_url)
+        beside = open_store(url)
         with hold_worker(beside), pytest.raises(AnotherWorker):
             move_store(source, target_url, quiet)
         beside.close()
     with source.read() as conn:
         assert provenance.load_provenance(conn).moved_to == ""
-    source.close()
 
 
 def test_a_message_on_its_way_from_a_process_that_signs_no_more_keeps_it_where_it_is(
-    emptied_postgresql: Callable[[], Store], tmp_path: Path
+    emptied_postgresql: Callable[[], Store], emptied_sqlite: Callable[[], Store]
 ) -> None:
     source = emptied_postgresql()
     fill(source)
@@ -171,7 +162,7 @@ def test_a_message_on_its_way_from_a_process_that_signs_no_more_keeps_it_where_i
         claimed = {"state": "claimed", "lease_until": text("extract(epoch FROM clock_timestamp()) + 30")}
         conn.execute(update(deliveries).where(deliveries.c.id == 5).values(claimed))
     with pytest.raises(StoreError, match="1 messages are being sent"):
-        move_store(source, f"sqlite:///{tmp_path / 'target.db'}", quiet)
+        move_store(source, emptied_sqlite().url_masked, quiet)
 
 
 def test_a_new_file_knows_how_far_the_old_one_had_come(tmp_path: Path) -> None:
@@ -198,11 +189,10 @@ def test_a_file_is_not_copied_onto_itself(tmp_path: Path) -> None:
     source.close()
 
 
-def test_a_database_of_another_release_is_no_target(filled: Store, target_url: str) -> None:
-    made = open_store(target_url, create=True)
+def test_a_database_of_another_release_is_no_target(emptied_sqlite: Callable[[], Store], tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'older.db'}"
+    made = open_store(url, create=True)
     migrating.downgrade(made, migrating.known_revisions()[0])
     made.close()
     with pytest.raises(StoreError, match="this release needs"):
-        move_store(filled, target_url, quiet)
-    migrating_back = open_store(target_url, upgrade=True)
-    migrating_back.close()
+        move_store(emptied_sqlite(), url, quiet)

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from digest.messages import DeliveryState
+from digest.pipeline.resuming import recognise_copy
 from digest.store import Store, open_store, provenance, stamps
 from digest.store import deliveries as outbox
 from digest.store.invariants import find_violations
@@ -146,3 +147,24 @@ def test_the_file_says_what_was_counted_and_never_less(tmp_path: Path) -> None:
     with store.read() as conn:
         assert "not beside it" in stamps.find_copy(conn, store)
     store.close()
+
+
+def test_the_first_worker_on_a_marked_copy_holds_all_and_the_next_one_finds_it_done(store: Store) -> None:
+    fill(store)
+    if store.path is not None:
+        stamps.stamp_path(store.path).unlink(missing_ok=True)  # of a store that was here before
+    assert not recognise_copy(store, MORNING), "where nothing says that it is a copy, it is none"
+    with store.begin() as conn:
+        outbox.retry(conn, 5, MORNING)
+        provenance.mark_copy(conn, MORNING)
+    assert recognise_copy(store, LATER)
+    assert "ready" not in states(store)
+    with store.read() as conn:
+        met = provenance.load_provenance(conn)
+    assert (met.quarantined_at, met.restored_at, met.is_unmet) == (MORNING, LATER, False)
+    assert recognise_copy(store, LATER + timedelta(days=1))
+    with store.begin() as conn:
+        assert provenance.load_provenance(conn) == met
+        provenance.release(conn)
+    assert not recognise_copy(store, LATER)
+    assert "ready" in states(store)
