@@ -134,7 +134,6 @@ def _fill_outbox(site: Site, count: int) -> None:
         "shown": 1,
     }
     ready = {
-        "destination": "mailto:reader-1@example.org",
         "part": 0,
         "parts": 1,
         "state": DeliveryState.READY,
@@ -153,7 +152,15 @@ def _fill_outbox(site: Site, count: int) -> None:
         conn.execute(insert(digests), [row | {"id": n, "slot": f"run:{n}"} for n in range(1, count + 1)])
         conn.execute(
             insert(deliveries),
-            [ready | {"digest_id": n, "idempotency_key": f"key-{n}"} for n in range(1, count + 1)],
+            [
+                ready
+                | {
+                    "digest_id": n,
+                    "idempotency_key": f"key-{n}",
+                    "destination": f"mailto:reader-{n}@example.org",
+                }
+                for n in range(1, count + 1)
+            ],
         )
 
 
