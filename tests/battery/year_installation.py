@@ -1,0 +1,180 @@
+"""The installation that lives through the year: its file, its database, and what is done with them."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+from sqlalchemy import func, select
+
+from digest.cli import cli
+from digest.config import load_config
+from digest.pipeline import match, open_site, plan, poll, sync_roster
+from digest.pipeline.gap_check import check_gaps
+from digest.planning.localtime import resolve_local
+from digest.store.schema import subscriptions
+from digest.subscriptions import SubscriptionState
+from tests.battery.year_papers import QUERIES
+
+if TYPE_CHECKING:
+    from digest.demo.arxiv import DemoArxiv
+    from digest.pipeline import Site
+
+MOVING_ZONE = "America/Asuncion"
+"""A zone whose data the year changes under the installation's feet."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A subscription as the file has it."""
+
+    name: str
+    queries: tuple[str, ...]
+    when: str
+    kinds: tuple[str, ...] = ("new", "cross-list")
+    quiet_days: str = "skip"
+    quiet_hours: str = ""
+    paused_until: datetime | None = None
+
+    def write(self) -> str:
+        """Return its table in `digest.toml`."""
+        lines = [
+            "[[subscriptions]]",
+            f'name = "{self.name}"',
+            f"queries = {list(self.queries)!r}",
+            f'to = "mailto:{self.name}@example.org"',
+            f'when = "{self.when}"',
+            f"kinds = {list(self.kinds)!r}",
+            f'quiet_days = "{self.quiet_days}"',
+            f'quiet_hours = "{self.quiet_hours}"',
+        ]
+        if self.paused_until is not None:
+            lines.append(f"paused_until = {self.paused_until.isoformat()}")
+        return "\n".join(lines)
+
+
+class YearInstallation:
+    """An installation in a folder, worked in process with the real pipeline on a real SQLite file."""
+
+    def __init__(self, folder: Path, arxiv: DemoArxiv) -> None:
+        self.folder, self._arxiv = folder, arxiv
+        self._site: Site | None = None
+        self._zone_data = "first"
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.folder / "digest.db"
+
+    @property
+    def _environ(self) -> dict[str, str]:
+        return {"DIGEST_TEST_CLOCK": self._arxiv.clock_url}
+
+    def write(self, wanted: Iterable[Wanted]) -> None:
+        """Write the file; who works takes it over with `reload` or `start`."""
+        url = self._arxiv.url
+        head = [
+            '[arxiv]\ncontact = "ops@example.org"',
+            f'api_url = "{url}/api/query"\noai_url = "{url}/oai"\nrss_url = "{url}/rss"',
+            '[mail]\nfrom = "digest@example.org"\n[defaults]\nfirst_look = 0',
+            "[queries]",
+            *(f"{name} = '{text}'" for name, (text, _) in QUERIES.items()),
+        ]
+        text = "\n".join([*head, *(one.write() for one in wanted)])
+        (self.folder / "digest.toml").write_text(text, encoding="utf-8")
+
+    def start(self) -> None:
+        """Begin to work, as `digest serve` does: the file is read, and the time zones' data compared."""
+        config = load_config(self.folder / "digest.toml", self._environ)
+        site = open_site(config, self._arxiv.clock, owner="year", jitter=lambda: 0.5)
+        site.zone_data = self._zone_data
+        self._site = site
+        sync_roster(site)
+
+    def stop(self) -> None:
+        """Stop working; harmless when done twice."""
+        if self._site is not None:
+            self._site.close()
+        self._site = None
+
+    def reload(self) -> None:
+        """Take over the edited file while at work."""
+        config = load_config(self.folder / "digest.toml", self._environ)
+        site = self._at_work
+        site.config = replace(site.config, queries=config.queries, subscriptions=config.subscriptions)
+        sync_roster(site)
+
+    def change_zone_data(self, name: str) -> None:
+        """Let the next start find other data of the time zones."""
+        self._zone_data = name
+
+    def look(self) -> bool:
+        """Ask arXiv if it is time, and match; return whether all went well."""
+        site = self._at_work
+        polled = poll(site)
+        check_gaps(site, polled)
+        match(site, first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
+        return not polled.failures
+
+    def plan(self, patience: timedelta | None) -> bool:
+        """Plan what is due; return whether somebody waits for a mailing."""
+        report = plan(self._at_work, patience=patience)
+        assert report.failures == [], report.failures
+        return bool(report.waiting)
+
+    def find_next_due(self, after: datetime) -> datetime | None:
+        """Return the next moment at which somebody is due."""
+        earliest = select(func.min(subscriptions.c.next_due_at)).where(
+            subscriptions.c.next_due_at > after, subscriptions.c.state != SubscriptionState.ENDED
+        )
+        with self._at_work.store.read() as conn:
+            moment: datetime | None = conn.execute(earliest).scalar()
+        return moment
+
+    def command(self, *arguments: str) -> str:
+        """Call the real command line."""
+        runner = CliRunner()
+        called = ["--config", str(self.folder / "digest.toml"), *arguments]
+        done = runner.invoke(cli, called, env=self._environ, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    @property
+    def _at_work(self) -> Site:
+        assert self._site is not None, "nobody works"
+        return self._site
+
+
+@contextmanager
+def moving_zones(folder: Path, releases: Mapping[str, str]) -> Iterator[Callable[[str], None]]:
+    """Make releases of the time zones' data in which `MOVING_ZONE` follows another zone's clocks.
+
+    Args:
+        folder: an empty one.
+        releases: the name of each, and whose clocks it follows.
+
+    Yields:
+        What lets this process use one of them, as if it had been started anew after an update.
+    """
+    before = zoneinfo.TZPATH
+    for name, model in releases.items():
+        place = folder / name / MOVING_ZONE
+        place.parent.mkdir(parents=True)
+        place.write_bytes(files("tzdata.zoneinfo").joinpath(*model.split("/")).read_bytes())
+    try:
+        yield lambda name: _use_zones([str(folder / name), *before])
+    finally:
+        _use_zones(before)
+
+
+def _use_zones(folders: Sequence[str]) -> None:
+    zoneinfo.reset_tzpath(to=folders)
+    zoneinfo.ZoneInfo.clear_cache()
+    resolve_local.cache_clear()

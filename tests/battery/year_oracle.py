@@ -1,0 +1,271 @@
+"""What the year must have come to: the database, read without the product's code, held against the diary."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from tests.battery.year_installation import MOVING_ZONE, Wanted
+from tests.battery.year_papers import MadeUp
+from tests.battery.year_plan import Diary
+
+_DAY = timedelta(days=1)
+_GRACE = timedelta(hours=13)
+"""What a digest may be late besides: cron calls four times a day, a late mailing is told by the morning."""
+
+_PERIODS = (
+    ("daily", 1 * _DAY),
+    ("weekdays", 3 * _DAY),
+    ("mondays", 7 * _DAY),
+    ("weekly", 7 * _DAY),
+    ("tuesdays and", 4 * _DAY),
+    ("on announcement", 5 * _DAY),
+    ("at once", 0 * _DAY),
+)
+"""The longest time between two turns of each cadence; the mailings of holidays are deferred."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A digest as frozen: its papers as (id, version)."""
+
+    subscription: str
+    slot: str
+    planned_at: datetime
+    papers: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A state of a paper as the product stored it."""
+
+    version: int
+    kind: str
+    at: datetime
+
+
+@dataclass
+class Verdict:
+    """What was counted, what was wrong, and of each subscription the papers that were told to it."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    accusations: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    told: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def accuse(self, what: str, example: str) -> None:
+        """Note something wrong."""
+        self.accusations[what] += 1
+        if len(self.examples[what]) < 5:
+            self.examples[what].append(example)
+
+    def describe(self) -> list[str]:
+        """Say all of it in lines."""
+        lines = [f"{count:>8,}  {what}" for what, count in self.counts.items()]
+        for what, count in self.accusations.items():
+            lines += [f"WRONG {count:,} × {what}", *(f"      {example}" for example in self.examples[what])]
+        return [*lines, f"{sum(self.accusations.values()):>8,}  wrong"]
+
+
+class Year:
+    """The oracle of one year.
+
+    Args:
+        database: the SQLite file, which nobody has open any more.
+        diary: what was done to whom and when.
+        papers: all that came out, by id.
+    """
+
+    def __init__(self, database: Path, diary: Diary, papers: Mapping[str, MadeUp]) -> None:
+        self._diary, self._papers = diary, papers
+        self.verdict = Verdict()
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as conn:
+            self._found, self._digests, self._waiting = _read(conn)
+        self._of: dict[str, list[Told]] = defaultdict(list)
+        for digest in self._digests:
+            self._of[digest.subscription].append(digest)
+
+    def judge(self) -> Verdict:
+        """Judge everything, and return the verdict."""
+        self._judge_stored()
+        for name in self._diary.wanted:
+            self._judge_papers(name)
+            self._judge_slots(name)
+            for digest in self._of[name]:
+                self._judge_moment(digest)
+        for name, paper in self._waiting:
+            if name not in self._diary.ended:
+                self.verdict.accuse("a match is in no digest", f"{paper} of {name}")
+        self.verdict.counts |= Counter(
+            {
+                "papers": len(self._papers),
+                "subscriptions": len(self._diary.wanted),
+                "digests": len(self._digests),
+                "papers told, each to one subscription": sum(len(told) for told in self.verdict.told.values()),
+            }
+        )
+        return self.verdict
+
+    def _judge_stored(self) -> None:
+        for paper in self._papers.keys() - self._found.keys():
+            self.verdict.accuse("a paper was never stored", paper)
+
+    def _judge_papers(self, name: str) -> None:
+        """Hold what was told against what was found while the subscription lasted."""
+        told: dict[str, list[tuple[Told, int]]] = defaultdict(list)
+        for digest in self._of[name]:
+            for paper, version in digest.papers:
+                told[paper].append((digest, version))
+        self.verdict.told[name] = set(told)
+        for paper, states in self._found.items():
+            expected = self._expect(name, paper, states)
+            if not expected and told[paper]:
+                self.verdict.accuse("a paper was told to somebody who did not ask", f"{paper} to {name}")
+            elif expected:
+                self._judge_paper(name, paper, expected, told[paper])
+
+    def _expect(self, name: str, paper: str, states: Sequence[Found]) -> list[Found]:
+        """Return the states of a paper that a subscription is to be told of."""
+        if paper not in self._papers:
+            return []
+        wanted = self._diary.wanted[name]
+        begin, end = wanted[0][0], self._diary.ended.get(name)
+        if not self._papers[paper].queries & set(wanted[0][1].queries):
+            return []
+        kinds = {*wanted[0][1].kinds}
+        news = [
+            state for number, state in enumerate(states) if state.kind in kinds or _is_overtaken(number, state)
+        ]
+        return [state for state in news if state.at >= begin and (end is None or state.at < end)]
+
+    def _judge_paper(
+        self, name: str, paper: str, expected: Sequence[Found], told: Sequence[tuple[Told, int]]
+    ) -> None:
+        what = f"{paper} to {name}: {', '.join(f'v{version} in {one.slot}' for one, version in told) or 'never'}"
+        versions = [version for _, version in told]
+        if any(later <= earlier for earlier, later in pairwise(versions)):
+            self.verdict.accuse("a paper was told twice", what)
+        if len(told) > len(expected):
+            self.verdict.accuse("a paper was told more often than it had news", what)
+        for state in expected:
+            digest = next((one for one, version in told if version >= state.version), None)
+            if digest is not None:
+                self._judge_promptness(digest, state, what)
+            elif self._was_to_be_told(name, state.at):
+                self.verdict.accuse("a paper was never told", f"{what}, found {state.at:%Y-%m-%d %H:%M}")
+            else:
+                self.verdict.counts["papers left untold by subscriptions that ended"] += 1
+
+    def _was_to_be_told(self, name: str, found_at: datetime) -> bool:
+        """Whether what was found then was due before the subscription ended."""
+        ended = self._diary.ended.get(name)
+        return ended is None or ended > self._find_limit(name, found_at, ended)
+
+    def _judge_promptness(self, digest: Told, state: Found, what: str) -> None:
+        limit = self._find_limit(digest.subscription, state.at, digest.planned_at)
+        if digest.planned_at > limit:
+            when = self._diary.wanted_at(digest.subscription, digest.planned_at).when
+            late = digest.planned_at - limit
+            self.verdict.accuse("a paper was told late", f"{what}: {late} after {limit:%Y-%m-%d %H:%M} ({when})")
+
+    def _find_limit(self, name: str, found_at: datetime, planned_at: datetime) -> datetime:
+        """Return by when what was found was to be told, if nothing has shaken the subscription since."""
+        shaken = [at for at, whose in self._diary.shaken if whose in ("", name) and found_at <= at <= planned_at]
+        wanted = self._diary.wanted_at(name, planned_at)
+        period = next(span for words, span in _PERIODS if wanted.when.startswith(words))
+        night = _DAY if wanted.quiet_hours else timedelta(0)
+        return max([found_at, *shaken]) + period + night + _GRACE
+
+    def _judge_slots(self, name: str) -> None:
+        """A name is used once, and within a kind they sort as time goes."""
+        kinds: dict[str, list[str]] = defaultdict(list)
+        for digest in self._of[name]:
+            slot = digest.slot
+            kind = slot.partition(":")[0] if ":" in slot else ("week" if "-W" in slot else "day")
+            kinds[kind].append(f"run:{int(slot[4:]):09d}" if kind == "run" else slot)
+        for slots in kinds.values():
+            for earlier, later in pairwise(slots):
+                if later <= earlier:
+                    self.verdict.accuse("slots do not grow", f"{name}: {later} behind {earlier}")
+
+    def _judge_moment(self, digest: Told) -> None:
+        """Nothing goes out in quiet hours or in a pause, nor before its time of day."""
+        name, at = digest.subscription, digest.planned_at
+        wanted = self._diary.wanted_at(name, at)
+        what = f"{name} {digest.slot} at {at:%Y-%m-%d %H:%M}Z ({wanted.when}; quiet {wanted.quiet_hours})"
+        if any(begin <= at < end for begin, end in self._diary.pauses.get(name, ())):
+            self.verdict.accuse("a digest was made in a pause", what)
+        if MOVING_ZONE in wanted.when:
+            return  # which clocks it followed then is not known any more
+        if _is_quiet(wanted, at):
+            self.verdict.accuse("a digest was made in quiet hours", what)
+        if _is_early(wanted, digest):
+            self.verdict.accuse("a digest was made before its time", what)
+
+
+def _is_overtaken(number: int, state: Found) -> bool:
+    """Whether a replacement is all there ever was to meet of a paper: it came out while nobody looked."""
+    return number == 0 and state.kind == "replacement"
+
+
+def _is_quiet(wanted: Wanted, at: datetime) -> bool:
+    if not wanted.quiet_hours:
+        return False
+    hours, _, zone = wanted.quiet_hours.partition(" ")
+    begin, end = (time.fromisoformat(part) for part in hours.split("-"))
+    now = at.astimezone(ZoneInfo(zone or _zone_of(wanted))).time()
+    return begin <= now < end if begin < end else now >= begin or now < end
+
+
+def _is_early(wanted: Wanted, digest: Told) -> bool:
+    """Whether a digest of a day was made before that day's time; not where clocks skip or repeat that time."""
+    if wanted.when.partition(" ")[0] not in ("daily", "weekdays", "tuesdays") or ":" in digest.slot[:8]:
+        return False
+    if "-W" in digest.slot:
+        return False
+    at = wanted.when.partition(" at ")[2][:5]
+    zone = ZoneInfo(_zone_of(wanted))
+    due = datetime.fromisoformat(f"{digest.slot}T{at}").replace(tzinfo=zone)
+    return digest.planned_at < due.astimezone(UTC) - timedelta(hours=1)
+
+
+def _zone_of(wanted: Wanted) -> str:
+    return wanted.when.partition(",")[0].rpartition(" ")[2]
+
+
+def _read(conn: sqlite3.Connection) -> tuple[dict[str, list[Found]], list[Told], list[tuple[str, str]]]:
+    versions = {
+        key: (paper, version)
+        for key, paper, version in conn.execute(
+            "SELECT versions.id, arxiv_id, version FROM versions JOIN papers ON papers.id = paper_id"
+        )
+    }
+    found: dict[str, list[Found]] = defaultdict(list)
+    papers: dict[int, str] = {}
+    for key, version_id, kind, at in conn.execute(
+        "SELECT id, version_id, kind, found_at FROM changes ORDER BY id"
+    ):
+        paper, version = versions[version_id]
+        papers[key] = paper
+        found[paper].append(Found(version, kind, datetime.fromisoformat(at).replace(tzinfo=UTC)))
+    digests = []
+    for name, slot, planned_at, content in conn.execute(
+        "SELECT name, slot, planned_at, content FROM digests"
+        " JOIN subscriptions ON subscriptions.id = subscription_id ORDER BY digests.id"
+    ):
+        entries = tuple(versions[entry["version"]] for entry in json.loads(content)["entries"])
+        digests.append(Told(name, slot, datetime.fromisoformat(planned_at).replace(tzinfo=UTC), entries))
+    rows = conn.execute(
+        "SELECT name, changes FROM matches JOIN subscriptions ON id = subscription_id WHERE digest_id IS NULL"
+    )
+    waiting = [(name, papers[key]) for name, blob in rows for (key,) in struct.iter_unpack("<q", blob)]
+    return dict(found), digests, waiting
