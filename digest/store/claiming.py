@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 from digest.messages import Delivery, DeliveryState
-from digest.store.dialect import database_clock, in_chunks, later
+from digest.store.dialect import database_clock, in_chunks, later, try_turn
 from digest.store.provenance import is_at_rest
 from digest.store.schema import ACTIVE_DELIVERY, Moment, attempts, deliveries, destination_addresses
 from digest.subscriptions import Destination, DestinationKind
@@ -90,9 +90,11 @@ def claim(
         .returning(deliveries)
     )
     rows = sorted(conn.execute(take), key=lambda row: (row.priority, row.not_before, row.id))
-    taken = _one_to_each_paced(read_deliveries(conn, rows))
-    for extra in {row.id for row in rows} - {delivery.id for delivery in taken}:
-        conn.execute(_giving_back().where(deliveries.c.id == extra))
+    picks = read_deliveries(conn, rows)
+    first = _one_to_each_paced(picks)
+    _give_back(conn, picks, first)
+    taken = [delivery for delivery in first if _has_turn(conn, delivery, now)]
+    _give_back(conn, first, taken)
     return taken
 
 
@@ -228,6 +230,33 @@ def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
         met.add(delivery.destination)
         kept.append(delivery)
     return kept
+
+
+def _has_turn(conn: Connection, delivery: Delivery, now: datetime) -> bool:
+    """Whether a delivery may go out now that nobody else can claim another to the same place.
+
+    Two processes may each pick one at the same moment, and neither sees what the other has not committed.
+    """
+    if delivery.destination.kind not in _PACED:
+        return True
+    place = str(delivery.destination)
+    if not try_turn(conn, place):
+        return False
+    others = exists().where(
+        deliveries.c.destination == place,
+        deliveries.c.id != delivery.id,
+        deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+    )
+    blocked = exists().where(
+        destination_addresses.c.destination == place, destination_addresses.c.blocked_until > now
+    )
+    return not conn.execute(select(or_(others, blocked))).scalar()
+
+
+def _give_back(conn: Connection, taken: Sequence[Delivery], kept: Sequence[Delivery]) -> None:
+    for delivery in taken:
+        if delivery not in kept:
+            conn.execute(_giving_back().where(deliveries.c.id == delivery.id))
 
 
 def _giving_back() -> Update:

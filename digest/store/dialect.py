@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_NAMED_TURNS = 0x64696765
+"""First half of the keys of PostgreSQL's advisory locks by name; any number that nobody else uses."""
+
 _LIST_LIMIT = 1000
 """Values bound in one `IN` list: well below what both drivers take."""
 
@@ -75,6 +78,17 @@ def take_turn(conn: Connection, key: int) -> None:
     if conn.dialect.name == "postgresql":
         be_patient(conn)
         conn.execute(select(func.pg_advisory_xact_lock(key)))
+
+
+def try_turn(conn: Connection, name: str) -> bool:
+    """Keep all others that name the same from this point until the transaction ends; False where somebody does.
+
+    On SQLite whoever writes has its turn already. Two names may share a turn by chance.
+    """
+    if conn.dialect.name != "postgresql":
+        return True
+    turn = select(func.pg_try_advisory_xact_lock(_NAMED_TURNS, func.hashtext(name)))
+    return bool(conn.execute(turn).scalar())
 
 
 def in_chunks(values: Iterable[T]) -> Iterator[list[T]]:

@@ -248,3 +248,17 @@ def test_no_delivery_is_claimed_twice_by_workers_at_once(store: Store) -> None:
     assert len(taken) == 40
     with store.read() as conn:
         assert conn.execute(select(func.sum(deliveries.c.token))).scalar() == 40
+
+
+def test_two_processes_never_take_messages_to_one_channel_at_the_same_moment(store: Store) -> None:
+    if store.dialect == "sqlite":
+        pytest.skip("whoever writes is alone there")
+    for slot in ("2026-11-20", "2026-11-21"):
+        store_digest(store, SLACK, slot=slot)
+    with store.begin() as conn:
+        (first,) = outbox.claim(conn, owner="me", limit=1, now=MORNING)
+        assert claim(store, owner="another") == []
+    assert claim(store, owner="another") == []
+    send(store, first)
+    (second,) = claim(store, owner="another")
+    assert second.id != first.id
