@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, not_, or_, select, update
 
+from digest.cadences import USUAL_WAIT
 from digest.messages import DeliveryState
 from digest.planning.alarms import REMIND_EVERY, Overdue
 from digest.store.dialect import insert
 from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, alarms, deliveries, subscriptions
+from digest.store.subscriptions import read_cadence
 from digest.subscriptions import SubscriptionState
 
 if TYPE_CHECKING:
@@ -106,19 +108,32 @@ def put_off(conn: Connection, alarm: StoredAlarm, now: datetime, pause: Callable
 def find_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
     """Return the active subscriptions whose turn by the clock was due before a moment (UTC); None for none.
 
-    Those that wait for an announcement or for papers have no hour to be late by.
+    Those that wait for an announcement or for papers have no hour to be late by. One that may wait longer
+    for its mailing than is usual is late by so much later.
     """
+    turns = subscriptions.c
     overdue = (
-        subscriptions.c.state == SubscriptionState.ACTIVE,
-        subscriptions.c.next_due_at < before,
-        subscriptions.c.cadence.not_in(("on announcement", "at once")),
+        turns.state == SubscriptionState.ACTIVE,
+        turns.next_due_at < before,
+        turns.cadence.not_in(("on announcement", "at once")),
     )
-    first = select(subscriptions.c.name, subscriptions.c.next_due_at).where(*overdue)
-    row = conn.execute(first.order_by(subscriptions.c.next_due_at, subscriptions.c.id).limit(1)).one_or_none()
-    if row is None:
+    waits = turns.cadence.contains("at the latest")
+    found = select(turns.name, turns.next_due_at, turns.cadence).where(*overdue)
+    found = found.order_by(turns.next_due_at, turns.id)
+    late = [
+        row for row in conn.execute(found.where(waits)) if row.next_due_at + _find_excess(row.cadence) < before
+    ]
+    late += conn.execute(found.where(not_(waits)).limit(1)).all()
+    if not late:
         return None
-    number = conn.execute(select(func.count()).select_from(subscriptions).where(*overdue)).scalar_one()
-    return Overdue(number, row.name, row.next_due_at)
+    usual = conn.execute(select(func.count()).select_from(subscriptions).where(*overdue, not_(waits))).scalar_one()
+    oldest = min(late, key=lambda row: row.next_due_at)
+    return Overdue(usual + sum("at the latest" in row.cadence for row in late), oldest.name, oldest.next_due_at)
+
+
+def _find_excess(cadence: str) -> timedelta:
+    """Return how much longer than usual a digest may wait for its mailing."""
+    return max(read_cadence(cadence).wait - USUAL_WAIT, timedelta(0))
 
 
 def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:

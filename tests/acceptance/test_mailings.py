@@ -11,7 +11,7 @@ from sqlalchemy import insert
 from digest.announcements import Kind
 from digest.clock import ManualClock
 from digest.demo.arxiv import DemoArxiv
-from digest.messages import Coverage
+from digest.messages import Coverage, Occasion
 from digest.pipeline import PassReport, match, plan, poll
 from digest.pipeline.gap_check import check_gaps
 from digest.planning.polls import REQUESTS_A_DAY
@@ -293,3 +293,13 @@ def test_what_another_process_has_stored_and_not_yet_matched_is_waited_for(
     match(site)
     (digest,) = plan(site, patience=None).digests
     assert (len(digest.entries), digest.coverage.is_complete) == (10, True)
+
+
+def test_a_first_look_waits_for_the_end_of_the_quiet_hours(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra='quiet_hours = "12:00-14:00 UTC"', when="on announcement")
+    assert here.run().plan.digests == []  # it is twenty to one
+    clock.set(START.replace(hour=14, minute=0))
+    (digest,) = here.run().plan.digests
+    assert digest.occasion is Occasion.FIRST_LOOK

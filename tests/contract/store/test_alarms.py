@@ -7,7 +7,8 @@ from sqlalchemy import select, update
 from digest.planning.alarms import REMIND_EVERY, Alarm, AlarmName
 from digest.store import Store, alarms
 from digest.store.schema import deliveries, subscriptions
-from tests.contract.store.made import NOW, SLACK, store_digest
+from digest.subscriptions import Cadence
+from tests.contract.store.made import DAY, NOW, SLACK, make_subscription, store_digest, subscribe
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 LATE = Alarm(AlarmName.MAILING, "the mailing is not out yet", "Wait.")
@@ -121,3 +122,17 @@ def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: S
         for change in ({"cadence": "on announcement"}, due | {"state": "paused"}):
             conn.execute(update(subscriptions).values(change))
             assert alarms.find_overdue_digests(conn, NOW + MINUTE) is None
+
+
+def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_later(store: Store) -> None:
+    patient = Cadence.parse("daily at 08:00 UTC, at the latest 12:00")  # two and a half hours more than usual
+    subscribe(store, make_subscription("patient", cadence=patient), make_subscription("usual"))
+    with store.read() as conn:
+        early = alarms.find_overdue_digests(conn, NOW + DAY + 2 * HOUR)
+        late = alarms.find_overdue_digests(conn, NOW + DAY + 3 * HOUR)
+    assert early is not None
+    assert late is not None
+    assert [(one.number, one.oldest, one.due_at) for one in (early, late)] == [
+        (1, "usual", NOW + DAY),
+        (2, "patient", NOW + DAY),
+    ]
