@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from digest.subscriptions import Cadence, QuietHours
+
+_KEPT = 4096
+"""Answers kept: a hundred thousand subscriptions that are due at one moment share a few."""
 
 _DAY = timedelta(days=1)
 _MAILING = "mailing:"
@@ -45,6 +49,7 @@ class Slot:
     latest_at: datetime
 
 
+@lru_cache(maxsize=_KEPT)
 def next_slot(cadence: Cadence, quiet: QuietHours | None, after: datetime, taken: str = "") -> Slot | None:
     """Return the first turn due after a moment whose name was not taken; None where only an event makes it due."""
     if cadence.kind is CadenceKind.AT_ONCE:
@@ -53,6 +58,7 @@ def next_slot(cadence: Cadence, quiet: QuietHours | None, after: datetime, taken
     return next(slot for slot in turns if slot.due_at > after and not is_taken(taken, slot.name))
 
 
+@lru_cache(maxsize=_KEPT)
 def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Slot:
     """Return the last turn that has come due by a moment; not for `at once`.
 

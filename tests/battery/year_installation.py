@@ -19,6 +19,7 @@ from digest.config import load_config
 from digest.pipeline import match, open_site, plan, poll, sync_roster
 from digest.pipeline.gap_check import check_gaps
 from digest.planning.localtime import resolve_local
+from digest.planning.slots import latest_slot, next_slot
 from digest.store.schema import subscriptions
 from digest.subscriptions import SubscriptionState
 from tests.battery.year_papers import QUERIES
@@ -177,4 +178,5 @@ def moving_zones(folder: Path, releases: Mapping[str, str]) -> Iterator[Callable
 def _use_zones(folders: Sequence[str]) -> None:
     zoneinfo.reset_tzpath(to=folders)
     zoneinfo.ZoneInfo.clear_cache()
-    resolve_local.cache_clear()
+    for kept in (resolve_local, next_slot, latest_slot):
+        kept.cache_clear()
