@@ -57,6 +57,7 @@ def live_year(plan: Plan, folder: Path, tell: Callable[[str], None], *, explaine
         for visit in arxiv.violations:
             verdict.accuse("arXiv was asked too soon", str(visit))
     if explainers:
+        tell("\n".join(("what was told:", *verdict.describe(), "", "what is explained:")))
         compare_explanations(here.database, life.diary, made, verdict, tell, workers=explainers)
     return verdict
 
