@@ -185,6 +185,8 @@ def take_step(reader: Reader, what: str, value: object) -> None:
             reader.edit(paused_until=None if hours is None else reader.now + hours * HOUR)  # type: ignore[operator]  # an int
         case "mailing", bool(is_complete):
             reader.is_complete = is_complete
+        case _:
+            raise AssertionError(f"there is no step {what} {value}")
 
 
 @given(CADENCES, NIGHTS, st.sampled_from(QuietDays), st.lists(STEPS, max_size=25))
