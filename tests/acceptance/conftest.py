@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, text
 
 from digest.clock import RemoteClock
 from digest.demo.arxiv import DemoArxiv
 from digest.demo.mail import MailSink
 from digest.demo.slack import SlackReceiver
+from tests.acceptance.dying import Nursery
+from tests.acceptance.mortals import Mortal, mortal
 from tests.acceptance.worlds import Installation, StandIn
+from tests.contract.store.conftest import postgresql_server
+
+__all__ = ["postgresql_server"]
+
+_numbers = count(1)
 
 
 @pytest.fixture
@@ -94,3 +105,49 @@ to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.ato
             installation.close()
         for slack in started:
             slack.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    with Nursery() as one:
+        yield one
+
+
+@pytest.fixture
+def quick_folder() -> Iterator[Path]:
+    """A folder in memory where there is one: who is killed leaves all it wrote to the kernel either way."""
+    memory = Path("/dev/shm")  # noqa: S108 - the folder below it has a name of its own
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def make_database(request: pytest.FixtureRequest, quick_folder: Path) -> Callable[[str], tuple[str, str]]:
+    """Return a function that makes an empty database of a kind, and tells its URL and that of its server."""
+
+    def make(kind: str) -> tuple[str, str]:
+        if kind == "sqlite":
+            return f"sqlite:///{quick_folder / 'digest.db'}", ""
+        server: Engine = request.getfixturevalue("postgresql_server")
+        name = f"mortal_{next(_numbers)}"
+        with server.connect() as conn:
+            conn.execute(text(f"CREATE DATABASE {name} STRATEGY file_copy"))
+        admin = server.url.set(drivername="postgresql")
+        urls = (admin.set(database=name), admin)
+        return urls[0].render_as_string(hide_password=False), urls[1].render_as_string(hide_password=False)
+
+    return make
+
+
+@pytest.fixture
+def live(
+    nursery: Nursery, quick_folder: Path, make_database: Callable[[str], tuple[str, str]]
+) -> Callable[[str], AbstractContextManager[Mortal]]:
+    """Return a function that sets up an installation on a kind of database, on the noon after a day with news."""
+
+    @contextmanager
+    def begin(kind: str) -> Iterator[Mortal]:
+        with mortal(quick_folder, *make_database(kind), nursery) as one:
+            yield one
+
+    return begin

@@ -1,0 +1,249 @@
+"""Real processes that die at a named point: forked from one that has loaded all there is, so each costs little.
+
+A death here is `kill -9`: nothing of ours runs afterwards, no `finally` gives anything back, the kernel
+closes what was open. That matters: an exception that is thrown through the product would let it release
+the gate to arXiv, sign off and say goodbye to the mail server. Run as `python -m tests.acceptance.dying`
+it is the process that forks; it takes orders line by line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Self
+
+from sqlalchemy import create_engine, make_url, text
+
+import digest.pipeline.leasing
+import digest.transports.slack
+import digest.transports.smtp
+from digest.clock import RemoteClock, monotonic
+from digest.config import load_config
+from digest.pipeline import Site, open_site, run_pass
+
+ROOT = Path(__file__).parents[2]
+KILLED, ENDED = -signal.SIGKILL, 0
+
+_MARKS_THAT_FAIL = 3
+_PATIENCE = timedelta(hours=2)
+"""A digest that is due waits for a mailing as `digest serve` lets it: as its cadence says."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in the product's code, and what happens to the process there.
+
+    Attributes:
+        at: `module:function` or `module:Class.method`.
+        after: when it returns rather than when it is called.
+        skip: how many calls go well before.
+        happens: `death`, `pause` (as a suspended machine), `outage` (the database goes away, and comes back
+            when three marks have failed), or `outage, death` (the process is killed before it comes back).
+    """
+
+    at: str
+    after: bool = False
+    skip: int = 0
+    happens: str = "death"
+
+
+class Nursery:
+    """The process that forks others, for as long as its context lasts."""
+
+    def __enter__(self) -> Self:
+        self._log = tempfile.TemporaryFile()
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("DIGEST_")}
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "tests.acceptance.dying"],
+            cwd=ROOT,
+            env=environ | {"PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        self._server.stdin.close()
+        self._server.wait(30)
+        self._server.stdout.close()
+        self._log.close()
+
+    def start(
+        self, folder: Path, environ: Mapping[str, str], owner: str, point: Point | None = None, admin: str = ""
+    ) -> int:
+        """Begin one `digest run` in a folder; return its process.
+
+        Args:
+            folder: where its `digest.toml` is.
+            environ: what it finds in its environment.
+            owner: its name in claims.
+            point: where something happens to it; None lets it end by itself.
+            admin: a database of the same PostgreSQL server, from which the installation's can be shut.
+        """
+        order = {"folder": str(folder), "environ": dict(environ), "owner": owner, "admin": admin}
+        return self._ask({"start": order | {"point": asdict(point) if point else None}})
+
+    def await_end(self, process: int) -> int:
+        """Return how a process ended: `KILLED`, `ENDED`, or another code."""
+        return self._ask({"await end": process})
+
+    def await_stop(self, process: int) -> None:
+        """Wait until a process is paused."""
+        assert self._ask({"await stop": process}) == 0, self.read_log()
+
+    def run(
+        self, folder: Path, environ: Mapping[str, str], owner: str, point: Point | None = None, admin: str = ""
+    ) -> int:
+        """Run once and to the end, whichever that is."""
+        return self.await_end(self.start(folder, environ, owner, point, admin))
+
+    def read_log(self) -> str:
+        """Return what the processes said last."""
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")[-3000:]
+
+    def _ask(self, order: Mapping[str, object]) -> int:
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        self._server.stdin.write(json.dumps(order).encode() + b"\n")
+        self._server.stdin.flush()
+        return int(self._server.stdout.readline())
+
+
+def _serve() -> None:
+    """Take orders until there are no more."""
+    for line in sys.stdin:
+        ((what, value),) = json.loads(line).items()
+        if what == "start":
+            answer = os.fork()
+            if answer == 0:
+                _live(value)
+        elif what == "await stop":
+            answer = 0 if os.WIFSTOPPED(os.waitpid(value, os.WUNTRACED)[1]) else 1
+        else:
+            answer = os.waitstatus_to_exitcode(os.waitpid(value, 0)[1])
+        print(answer, flush=True)  # noqa: T201 - the answer to the order
+
+
+def _live(order: Mapping[str, Any]) -> None:
+    """Be one `digest run`, and end."""
+    code = 1
+    try:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        environ = order["environ"]
+        config = load_config(Path(order["folder"]) / "digest.toml", environ)
+        clock = RemoteClock(environ["DIGEST_TEST_CLOCK"])
+        site = open_site(config, clock, owner=order["owner"], jitter=lambda: 0.5)
+        if order["point"]:
+            arm(Point(**order["point"]), site, order["admin"])
+        run_pass(site, patience=_PATIENCE)
+        site.close()
+        code = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, the parent reads it in the log
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def arm(point: Point, site: Site, admin: str) -> None:
+    """Let something happen at a point of this process."""
+    owner, name = find(point.at)
+    original, calls = getattr(owner, name), 0
+
+    def fateful(*args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - stands for any function
+        nonlocal calls
+        calls += 1
+        if calls != point.skip + 1:
+            return original(*args, **keywords)
+        if not point.after:
+            _strike(point, site, admin)
+        result = original(*args, **keywords)
+        if point.after:
+            _strike(point, site, admin)
+        return result
+
+    setattr(owner, name, fateful)
+
+
+def find(path: str) -> tuple[Any, str]:
+    """Return the owner of a function and its name there, of `module:function` or `module:Class.method`."""
+    module, _, name = path.partition(":")
+    owner: Any = importlib.import_module(module)
+    *classes, name = name.split(".")
+    for part in classes:
+        owner = getattr(owner, part)
+    assert hasattr(owner, name), path
+    return owner, name
+
+
+def _strike(point: Point, site: Site, admin: str) -> None:
+    if point.happens == "death":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif point.happens == "pause":
+        os.kill(os.getpid(), signal.SIGSTOP)
+        # A suspended process finds that time has passed; nobody waits a minute for that here.
+        digest.pipeline.leasing.monotonic = lambda: monotonic() + 90.0  # type: ignore[attr-defined]  # a function
+    else:
+        bring_back = _take_database_away(site, admin)
+        _await_failures(bring_back, is_deadly=point.happens == "outage, death")
+
+
+def _take_database_away(site: Site, admin: str) -> Callable[[], None]:
+    """Let the database take nothing any more; return what ends that.
+
+    SQLite's disk is full: the kernel lets this process write to no file. PostgreSQL ends every connection
+    and takes no other.
+    """
+    if site.store.path is not None:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+        return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    shut_database(admin, str(site.store.engine.url.database), is_open=False)
+    return lambda: shut_database(admin, str(site.store.engine.url.database), is_open=True)
+
+
+def shut_database(admin: str, name: str, *, is_open: bool) -> None:
+    """Shut a database of a PostgreSQL server to everybody, or open it again."""
+    engine = create_engine(make_url(admin).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as conn:
+        conn.execute(text(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {str(is_open).lower()}"))
+        if not is_open:
+            end = text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name")
+            conn.execute(end, {"name": name})
+    engine.dispose()
+
+
+def _await_failures(bring_back: Callable[[], None], *, is_deadly: bool) -> None:
+    """Let so many marks fail; the product sleeps after each."""
+    original, sleeps = RemoteClock.sleep, 0
+
+    def sleep(self: RemoteClock, seconds: float) -> None:
+        nonlocal sleeps
+        sleeps += 1
+        if sleeps == _MARKS_THAT_FAIL:
+            if is_deadly:
+                os.kill(os.getpid(), signal.SIGKILL)
+            bring_back()
+        original(self, seconds)
+
+    RemoteClock.sleep = sleep  # type: ignore[method-assign]  # for the rest of this process's short life
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,308 @@
+"""Where a process may die, and what each reader sees of it then: the table, without the stories.
+
+Each medium goes through five moments: at death, at the next start (ten seconds later), once every claim
+has lapsed, twenty minutes and five hours after that. A path names what stands there at each, as
+`Mortal.look_at` says it, the last for all that follow: `sending 1 > unknown 1 > sent 2` is a mail that was
+taken right before the death, so that its only reader gets it twice. Of feeds `4/0` are the papers served
+and those in the file.
+
+On SQLite whoever starts next knows itself alone and goes on at once. On PostgreSQL nobody can tell a dead
+process from a slow one before its claims have lapsed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from tests.acceptance.dying import Point
+from tests.acceptance.mortals import NEWS, OLD, Stored
+
+MOMENTS = (timedelta(seconds=10), timedelta(minutes=2), timedelta(minutes=20), timedelta(hours=5))
+"""From each moment to the next; the leases lapse before the second of them."""
+
+_RUN = "digest.pipeline.recording:RecordedRun."
+_PASS = "digest.pipeline.passes:"
+_OUTBOX = "digest.store.deliveries:"
+_SMTP = "digest.transports.smtp:SmtpTransport."
+_SLACK = "digest.transports.slack:SlackTransport."
+_FILE = "digest.transports.static_file:"
+
+ALL = OLD + NEWS
+LOOKING = Stored(papers=OLD, look="running", cursor="old", matched=0, digests=0)
+LOOKED = Stored(papers=ALL, look="complete", cursor="moved", matched=0, digests=0)
+MATCHED = Stored(papers=ALL, look="complete", cursor="moved", matched=NEWS, digests=0)
+PLANNED = Stored(papers=ALL, look="complete", cursor="moved", matched=NEWS, digests=1)
+
+NOTHING_YET = "none 0 > sent 1"
+NOT_WHILE_IT_LOOKS = "none 0 > none 0 > sent 1"
+READY = "ready 0 > sent 1"
+CLAIMED = "claimed 0 > sent 1"
+CLAIMED_LONG = "claimed 0 > claimed 0 > sent 1"
+SENT = "sent 1"
+NOT_TAKEN = "sending 0 > unknown 0 > sent 1"
+NOT_TAKEN_LONG = "sending 0 > sending 0 > unknown 0 > sent 1"
+TAKEN_TWICE = "sending 1 > unknown 1 > sent 2"
+TAKEN_TWICE_LONG = "sending 1 > sending 1 > unknown 1 > sent 2"
+FOUND = "sending 1 > unknown 1 > sent 1"
+FOUND_LONG = "sending 1 > sending 1 > unknown 1 > sent 1"
+FEED_LATER = "0/0 > 4/4"
+FEED_AFTER_THE_LOOK = "0/0 > 0/0 > 4/4"
+FEED_SERVED = "4/0 > 4/4"
+FEED_DONE = "4/4"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A crash point, and what becomes of the day's digest.
+
+    Attributes:
+        name: the point, and the medium it lies on where there are several.
+        between: what was done last, and what would have come next.
+        point: where the process dies.
+        stored: what its database holds then.
+        mail, slack, feed: the path of each medium.
+        postgresql: the paths that differ there.
+    """
+
+    name: str
+    between: str
+    point: Point
+    stored: Stored
+    mail: str
+    slack: str
+    feed: str
+    postgresql: dict[str, str] = field(default_factory=dict)
+
+    def path(self, medium: str, *, is_sqlite: bool) -> list[str]:
+        """Return what stands at each of the five moments."""
+        ordinary = {"mail": self.mail, "Slack": self.slack, "feed": self.feed}[medium]
+        steps = (ordinary if is_sqlite else self.postgresql.get(medium, ordinary)).split(" > ")
+        return steps + [steps[-1]] * (len(MOMENTS) + 1 - len(steps))
+
+
+_OTHER_LOOKS = {"mail": NOT_WHILE_IT_LOOKS, "Slack": NOT_WHILE_IT_LOOKS, "feed": FEED_AFTER_THE_LOOK}
+"""A replica leaves arXiv to another until that has been silent for a minute; the digest waits meanwhile."""
+
+TABLE = (
+    Row(
+        "C1",
+        "a grant from the gate → the request",
+        Point("digest.store.gate:Gate.acquire", after=True),
+        LOOKING,
+        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
+        _OTHER_LOOKS,
+    ),
+    Row(
+        "C2",
+        "a page fetched → stored",
+        Point(_RUN + "store_page"),
+        LOOKING,
+        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
+        _OTHER_LOOKS,
+    ),
+    Row(
+        "C3",
+        "some of a page's rows → all of them",
+        Point("digest.store.papers:save_changes", after=True, skip=1),
+        LOOKING,
+        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
+        _OTHER_LOOKS,
+    ),
+    Row(
+        "C4",
+        "one page → the next",
+        Point(_RUN + "store_page", after=True, skip=1),
+        Stored(papers=OLD + 2, look="running", cursor="old", matched=0, digests=0),
+        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
+        _OTHER_LOOKS | {"feed": "0/0 > 2/2 > 4/4"},
+    ),
+    Row(
+        "C4, last",
+        "the last page → the cursor",
+        Point(_RUN + "_finish"),
+        Stored(papers=ALL, look="running", cursor="old", matched=0, digests=0),
+        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
+        _OTHER_LOOKS | {"feed": FEED_LATER},
+    ),
+    Row(
+        "C5",
+        "all stored → matched",
+        Point(_PASS + "match"),
+        LOOKED,
+        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
+    ),
+    Row(
+        "C5, inside",
+        "matches written → the mark",
+        Point("digest.store.matches:save_matches", after=True),
+        LOOKED,
+        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
+    ),
+    Row(
+        "C6",
+        "matched → planned",
+        Point(_PASS + "match", after=True),
+        MATCHED,
+        *(NOTHING_YET, NOTHING_YET, FEED_SERVED),
+    ),
+    Row(
+        "C7",
+        "digest, deliveries and turn written → committed",
+        Point("digest.pipeline.planning_step:remember_tokens", after=True),
+        MATCHED,
+        *(NOTHING_YET, NOTHING_YET, FEED_SERVED),
+    ),
+    Row(
+        "C8",
+        "planned → claimed",
+        Point(_PASS + "plan", after=True),
+        PLANNED,
+        *(READY, READY, FEED_SERVED),
+    ),
+    Row(
+        "C9, mail",
+        "claimed → the intent",
+        Point(_OUTBOX + "begin_sending"),
+        PLANNED,
+        *(CLAIMED, CLAIMED, FEED_SERVED),
+        {"mail": CLAIMED_LONG, "Slack": CLAIMED_LONG},
+    ),
+    Row(
+        "C9, mail, inside",
+        "the intent written → committed",
+        Point("digest.store.stamps:count_sending", after=True),
+        PLANNED,
+        *(CLAIMED, CLAIMED, FEED_SERVED),
+        {"mail": CLAIMED_LONG, "Slack": CLAIMED_LONG},
+    ),
+    Row(
+        "C9, Slack",
+        "claimed → the intent",
+        Point(_OUTBOX + "begin_sending", skip=1),
+        PLANNED,
+        *(SENT, CLAIMED, FEED_SERVED),
+        {"Slack": CLAIMED_LONG},
+    ),
+    Row(
+        "C9, feed",
+        "all sent → its file begun",
+        Point(_PASS + "publish_feeds"),
+        PLANNED,
+        *(SENT, SENT, FEED_SERVED),
+    ),
+    Row(
+        "C10, mail",
+        "the intent → the first byte",
+        Point(_SMTP + "send"),
+        PLANNED,
+        *(NOT_TAKEN, CLAIMED, FEED_SERVED),
+        {"mail": NOT_TAKEN_LONG, "Slack": CLAIMED_LONG},
+    ),
+    Row(
+        "C10, mail, inside",
+        "all of its bytes → the final dot",
+        Point(_SMTP + "_look_once_more"),
+        PLANNED,
+        *(NOT_TAKEN, CLAIMED, FEED_SERVED),
+        {"mail": NOT_TAKEN_LONG, "Slack": CLAIMED_LONG},
+    ),
+    Row(
+        "C10, Slack",
+        "the intent → the first byte",
+        Point(_SLACK + "send"),
+        PLANNED,
+        *(SENT, NOT_TAKEN, FEED_SERVED),
+        {"Slack": NOT_TAKEN_LONG},
+    ),
+    Row(
+        "C10, feed",
+        "its new file is due → the first byte of it",
+        Point(_FILE + "_replace"),
+        PLANNED,
+        *(SENT, SENT, FEED_SERVED),
+    ),
+    Row(
+        "C10, feed, inside",
+        "all bytes of its new file → its name",
+        Point("shutil:copymode"),
+        PLANNED,
+        *(SENT, SENT, FEED_SERVED),
+    ),
+    Row(
+        "C11, mail",
+        "taken by the mail server → the mark",
+        Point(_SMTP + "send", after=True),
+        PLANNED,
+        *(TAKEN_TWICE, CLAIMED, FEED_SERVED),
+        {"mail": TAKEN_TWICE_LONG, "Slack": CLAIMED_LONG},
+    ),
+    Row(
+        "C11, Slack",
+        "taken by Slack → the mark",
+        Point(_SLACK + "send", after=True),
+        PLANNED,
+        *(SENT, FOUND, FEED_SERVED),
+        {"Slack": FOUND_LONG},
+    ),
+    Row(
+        "C11, feed",
+        "its new file is in place → nothing is left to mark",
+        Point(_FILE + "_sync_folder"),
+        PLANNED,
+        *(SENT, SENT, FEED_DONE),
+    ),
+    Row(
+        "C12, mail",
+        "the database goes away before the mark → it comes back",
+        Point(_SMTP + "send", after=True, happens="outage"),
+        PLANNED,
+        *(SENT, SENT, FEED_DONE),
+    ),
+    Row(
+        "C12, Slack",
+        "the database goes away before the mark → it comes back",
+        Point(_SLACK + "send", after=True, happens="outage"),
+        PLANNED,
+        *(SENT, SENT, FEED_DONE),
+    ),
+    Row(
+        "C12, mail, killed",
+        "the database goes away before the mark → killed before it comes back",
+        Point(_SMTP + "send", after=True, happens="outage, death"),
+        PLANNED,
+        *(TAKEN_TWICE, CLAIMED, FEED_SERVED),
+        {"mail": TAKEN_TWICE_LONG, "Slack": CLAIMED_LONG},
+    ),
+    Row(
+        "C12, Slack, killed",
+        "the database goes away before the mark → killed before it comes back",
+        Point(_SLACK + "send", after=True, happens="outage, death"),
+        PLANNED,
+        *(SENT, FOUND, FEED_SERVED),
+        {"Slack": FOUND_LONG},
+    ),
+    Row(
+        "C13, mail",
+        "marked → what follows",
+        Point("digest.pipeline.delivering:_mark_sent", after=True),
+        PLANNED,
+        *(SENT, CLAIMED, FEED_SERVED),
+        {"Slack": CLAIMED_LONG},
+    ),
+    Row(
+        "C13, Slack",
+        "marked → what follows",
+        Point("digest.pipeline.delivering:_mark_sent", after=True, skip=1),
+        PLANNED,
+        *(SENT, SENT, FEED_SERVED),
+    ),
+    Row(
+        "C13, feed",
+        "all is told → the pass ends",
+        Point(_PASS + "witness"),
+        PLANNED,
+        *(SENT, SENT, FEED_DONE),
+    ),
+)
+"""C14 to C17 take more than one death each and have modules of their own: test_fail_points_*.py."""

@@ -1,0 +1,390 @@
+"""What must always be true, held against a life after each step: by reading the database and what came out of it.
+
+Nothing here asks the product what ought to be: which paper matches, which turn has come, which state may
+follow which is said once more, from the wishes and the papers that the life made up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from sqlalchemy import Connection
+
+from digest.announcements import mailing_moment
+from digest.comparing import StoredChange
+from digest.store.invariants import find_violations
+from digest.store.packing import unpack
+from digest.store.papers import load_changes
+from tests.acceptance.expectations import ask, choose, compare, fail, find_turn, look_into, read_moment
+from tests.acceptance.lives import TEXTS, File, Life
+from tests.contract.store.test_outbox_invariants import ARROWS
+
+
+@dataclass
+class Watch:
+    """Holds one life to what was promised; what it saw before is kept, so that each thing is looked at once.
+
+    Attributes:
+        looks: how often all was looked at.
+    """
+
+    life: Life
+    looks: int = 0
+    _passes: int = 0
+    _steps: int = 0
+    _run: int = 0
+    _matched: int = 0
+    _mails: int = 0
+    _keys: list[str] = field(default_factory=list)
+    _digest: int = 0
+    _rows: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
+    _plan_after: dict[str, int] = field(default_factory=dict)
+    _feeds: dict[str, tuple[object, bytes]] = field(default_factory=dict)
+    _cursor: datetime | None = None
+
+    def look(self) -> None:
+        """Look at everything.
+
+        Raises:
+            Broken: something that must always be true is not.
+        """
+        self.looks += 1
+        with self.life.site.store.read() as conn:
+            for violation in find_violations(conn):
+                fail("the database's own rules", f"{violation.name} ({violation.count})")
+            self._look_at_steps(conn)
+            self._look_at_papers(conn)
+            self._look_at_matching(conn)
+            self._look_at_digests(conn)
+            self._look_at_turns(conn)
+            self._look_at_messages(conn)
+            self._look_at_feeds(conn)
+        self._passes = len(self.life.passed)
+
+    @property
+    def _is_after_a_whole_pass(self) -> bool:
+        """Whether a pass came to its end since the last look."""
+        return self.life.has_completed and self._passes < len(self.life.passed)
+
+    def look_at_the_end(self) -> None:
+        """Look once more when all has had its time: nothing is owed to anybody."""
+        self.look()
+        with self.life.site.store.read() as conn:
+            # A mail that may have come twice already waits for the operator rather than come once more.
+            busy = ask(
+                conn,
+                "SELECT id, state, last_error FROM deliveries WHERE state NOT IN ('sent', 'suppressed') AND NOT"
+                " (state = 'held' AND destination LIKE 'mailto:%' AND EXISTS (SELECT 1 FROM attempts"
+                " WHERE delivery_id = deliveries.id AND outcome = 'repeated'))",
+            )
+            for row in busy:
+                fail("every delivery comes to its end", f"{row}")
+            for row in self._load_pending(conn):
+                if self._is_heard(row.name):
+                    fail("every match is told", f"{row.name}: run {row.match_run_id} is in no digest")
+
+    def _look_at_steps(self, conn: Connection) -> None:
+        """States change along their arrows, no claim gets an older token, no attempt sends other bytes."""
+        taken = ask(conn, "SELECT * FROM steps_taken WHERE id > :last ORDER BY id", last=self._steps)
+        for row in taken:
+            self._steps = row.id
+            if row.after != row.before and row.after not in ARROWS[row.before]:
+                fail("states change along their arrows", f"delivery {row.delivery}: {row.before} to {row.after}")
+            token, newer, attempts, more = map(int, row.tokens.split())
+            if newer < token or more < attempts:
+                fail("tokens and attempts only grow", f"delivery {row.delivery}: {row.tokens}")
+            if not row.is_body_kept:
+                fail("every attempt sends the same bytes", f"delivery {row.delivery}")
+
+    def _look_at_papers(self, conn: Connection) -> None:
+        """Each paper is stored once, nothing is missing behind the cursor, and what is new is called so."""
+        rows = ask(conn, "SELECT arxiv_id, latest_version_id FROM papers")
+        if len({row.arxiv_id for row in rows}) != len(rows):
+            fail("a paper is stored once", f"{rows}")
+        cursor = ask(conn, "SELECT last_complete_at FROM cursors WHERE source = 'harvest'")
+        reached = read_moment(cursor[0].last_complete_at) if cursor else None
+        if self._cursor and (reached is None or reached < self._cursor):
+            fail("the cursor never goes back", f"{self._cursor} to {reached}")
+        self._cursor = reached
+        latest = ask(
+            conn,
+            "SELECT arxiv_id, version, categories, abstract, is_withdrawn FROM papers"
+            " JOIN versions ON versions.id = latest_version_id",
+        )
+        stored = {
+            row.arxiv_id: (row.version, frozenset(row.categories.split()), row.abstract, bool(row.is_withdrawn))
+            for row in latest
+        }
+        for id_, states in self.life.papers.items():
+            public = [n for n, state in enumerate(states) if reached and state.announced <= reached]
+            told = [
+                (state.version, frozenset(state.categories), state.abstract, state.is_withdrawn)
+                for state in states
+            ]
+            if public and stored.get(id_) not in told[public[-1] :]:
+                fail("all that was announced up to the cursor is stored", f"{id_}: {stored.get(id_)}")
+        self._look_at_kinds(conn)
+
+    def _look_at_kinds(self, conn: Connection) -> None:
+        firsts = ask(
+            conn,
+            "SELECT arxiv_id, kind, version, is_bootstrap FROM changes JOIN papers ON papers.id = changes.paper_id"
+            " JOIN versions ON versions.id = changes.version_id JOIN poll_runs ON poll_runs.id = changes.run_id"
+            " WHERE changes.id IN (SELECT min(id) FROM changes GROUP BY paper_id)",
+        )
+        for row in firsts:
+            is_news = not row.is_bootstrap and row.version == 1
+            if (row.kind == "new") != is_news:
+                fail("what is met first at version 1 is new, however late", f"{row}")
+
+    def _look_at_matching(self, conn: Connection) -> None:
+        """Each change is held once against every query in force, and each subscription gets what it asks for."""
+        runs = ask(conn, "SELECT * FROM match_runs WHERE id > :last ORDER BY id", last=self._run)
+        if not runs:
+            return
+        began, file = self.life.passed[-1]
+        revisions = ask(
+            conn,
+            "SELECT query_revisions.*, saved_queries.name FROM query_revisions"
+            " JOIN saved_queries ON saved_queries.id = query_id ORDER BY query_revisions.id",
+        )
+        self._look_at_beginnings(conn, revisions, began)
+        for run in runs:
+            self._run = run.id
+            if run.from_change != self._matched:
+                fail("every change is matched once", f"run {run.id} from {run.from_change}, not {self._matched}")
+            self._matched = run.to_change
+            changes = load_changes(conn, range(run.from_change + 1, run.to_change + 1))
+            found = ask(conn, "SELECT * FROM query_matches WHERE match_run_id = :run", run=run.id)
+            kept = {row.revision_id: tuple(map(unpack, (row.new, row.changed, row.gone))) for row in found}
+            expected = {
+                row.id: outcome
+                for row in revisions
+                if row.ended_at is None
+                if any(outcome := compare(TEXTS[row.text], changes, row.active_from_change))
+            }
+            if kept != expected:
+                fail("every change is matched against every query in force", f"run {run.id}: {kept} {expected}")
+            by_name = {row.name: expected.get(row.id, ((), (), ())) for row in revisions if row.ended_at is None}
+            self._look_at_matches(conn, run.id, file, by_name, changes)
+
+    def _look_at_beginnings(self, conn: Connection, revisions: list[Any], began: datetime) -> None:
+        """A new query starts behind what is stored, an edited one where matching stood: nothing falls between."""
+        for number, row in enumerate(revisions):
+            if read_moment(row.created_at) == began and len(self.life.passed) > 1:
+                before = [one for one in revisions[:number] if one.query_id == row.query_id]
+                is_edit = bool(before) and before[-1].ended_at == row.created_at
+                column, source = ("max(to_change)", "match_runs") if is_edit else ("max(id)", "changes")
+                moment = "matched_at" if is_edit else "found_at"
+                ((stood,),) = ask(
+                    conn,
+                    f"SELECT coalesce({column}, 0) FROM {source} WHERE {moment} < :began",
+                    began=row.created_at,
+                )
+                if row.active_from_change != stood:
+                    fail("nothing falls between two texts of a query", f"{row.name} from {stood}: {row}")
+
+    def _look_at_matches(
+        self,
+        conn: Connection,
+        run_id: int,
+        file: File,
+        outcomes: dict[str, Any],
+        changes: dict[int, StoredChange],
+    ) -> None:
+        found = ask(
+            conn,
+            "SELECT name, changes FROM matches JOIN subscriptions ON subscriptions.id = subscription_id"
+            " WHERE match_run_id = :run",
+            run=run_id,
+        )
+        kept = {row.name: set(unpack(row.changes)) for row in found}
+        wanted = {}
+        for name, wish in file.wishes.items():
+            chosen = {
+                id_ for query in wish.queries for id_ in choose(wish, outcomes.get(query, ((), (), ())), changes)
+            }
+            if chosen:
+                wanted[name] = chosen
+        if kept != wanted:
+            fail("every live subscription is matched with what it asks for", f"run {run_id}: {kept} {wanted}")
+
+    def _look_at_digests(self, conn: Connection) -> None:
+        """A match is told in one digest, for good; a digest tells what was matched for it, in its turn."""
+        rows = ask(conn, "SELECT * FROM matches ORDER BY match_run_id, subscription_id")
+        now = {(row.match_run_id, row.subscription_id): (row.changes, row.digest_id) for row in rows}
+        for key, (changes, digest_id) in self._rows.items():
+            if key not in now or now[key][0] != changes or (digest_id and now[key][1] != digest_id):
+                fail("a match is told in one digest", f"{key}: digest {digest_id}, now {now.get(key)}")
+        self._rows = now
+        told: dict[int, Counter[int]] = defaultdict(Counter)
+        of_digest: dict[int, set[int]] = defaultdict(set)
+        for row in rows:
+            told[row.subscription_id].update(unpack(row.changes))
+            if row.digest_id:
+                of_digest[row.digest_id] |= {*unpack(row.changes)}
+        for subscription, counts in told.items():
+            for id_, times in counts.items():
+                if times > 1:
+                    fail("a change is matched once for a subscription", f"{subscription}: change {id_}")
+        digests = ask(conn, "SELECT * FROM digests ORDER BY id")
+        self._look_at_slots(digests)
+        for row in digests:
+            if row.id > self._digest:
+                self._digest = row.id
+                self._look_at_digest(conn, row, of_digest[row.id])
+
+    def _look_at_digest(self, conn: Connection, row: Any, change_ids: set[int]) -> None:  # noqa: ANN401 - a row
+        content = json.loads(row.content)
+        told = Counter(entry["change"] for entry in content["entries"])
+        changes = load_changes(conn, change_ids)
+        newest = {change.paper_key: id_ for id_, change in sorted(changes.items())}
+        if told != Counter(newest.values()):
+            fail("a digest tells what was matched for it, once", f"digest {row.id}: {told}, not {newest}")
+        coverage = content["coverage"]
+        if coverage["is_complete"] and coverage["mailing"]:
+            out_by = mailing_moment(datetime.fromisoformat(coverage["mailing"]).date())
+            firsts = ask(
+                conn,
+                "SELECT arxiv_id FROM papers JOIN changes ON changes.paper_id = papers.id WHERE found_at <= :at",
+                at=row.planned_at,
+            )
+            stored = {one.arxiv_id for one in firsts}
+            missing = [
+                id_
+                for id_, states in self.life.papers.items()
+                if states[0].announced <= out_by and id_ not in stored
+            ]
+            if missing:
+                fail("a look is called complete when it was", f"digest {row.id}: {missing}")
+
+    def _look_at_slots(self, digests: list[Any]) -> None:
+        taken: dict[tuple[int, str], list[str]] = defaultdict(list)
+        for row in digests:
+            kind = re.sub(r"\d+", "0", row.slot)
+            taken[row.subscription_id, kind].append(row.slot)
+        for (subscription, kind), slots in taken.items():
+            order = [int(slot[4:]) for slot in slots] if kind == "run:0" else slots
+            if any(later <= earlier for earlier, later in pairwise(order)):  # type: ignore[operator]  # alike
+                fail("slots are unique and grow", f"subscription {subscription}: {slots}")
+
+    def _look_at_turns(self, conn: Connection) -> None:
+        """What was matched before a turn that has come is in a digest, once a pass came to its end."""
+        for row in ask(conn, "SELECT name, plan_after FROM subscriptions"):
+            before = self._plan_after.get(row.name)
+            is_back = self.life.returned.get(row.name, -1) >= self._passes
+            if before is not None and row.plan_after != before and not is_back:
+                fail("nobody's matches are passed over", f"{row.name}: behind run {row.plan_after}")
+            self._plan_after[row.name] = row.plan_after
+        if not self._is_after_a_whole_pass:
+            return
+        began, file = self.life.passed[-1]
+        for row in self._load_pending(conn):
+            wish = file.wishes.get(row.name)
+            if wish is None or not self._is_heard(row.name) or (wish.paused_until and wish.paused_until > began):
+                continue
+            turn = find_turn(wish.when, began, self.life.disturbed.get(row.name))
+            if turn and read_moment(row.matched_at) < turn:
+                words = f"{row.name} ({wish.when}): matched {row.matched_at}, turn {turn}, now {began}"
+                fail("what was matched before a turn is told with it", words)
+
+    def _load_pending(self, conn: Connection) -> list[Any]:
+        return ask(
+            conn,
+            "SELECT name, match_run_id, matched_at FROM matches"
+            " JOIN subscriptions ON subscriptions.id = subscription_id"
+            " WHERE digest_id IS NULL AND match_run_id > plan_after AND state = 'active'",
+        )
+
+    def _is_heard(self, name: str) -> bool:
+        """Whether anybody gets a subscription's digests."""
+        wish = self.life.file.wishes.get(name)
+        return wish is not None and any((place, name) not in self.life.left for place in wish.sent_to)
+
+    def _look_at_messages(self, conn: Connection) -> None:
+        """What is sent came, once, and alike where it came again; nothing to somebody who left."""
+        found = ask(
+            conn,
+            "SELECT deliveries.*, subscriptions.name AS subscription, digests.content FROM deliveries"
+            " JOIN digests ON digests.id = digest_id JOIN subscriptions ON subscriptions.id = subscription_id",
+        )
+        by_key = {row.idempotency_key: row for row in found}
+        mails = self.life.mail.mails
+        self._keys += [
+            str(mail.message["Message-ID"]).strip("<>").partition("@")[0] for mail in mails[len(self._keys) :]
+        ]
+        copies: dict[str, list[bytes]] = defaultdict(list)
+        for number, (mail, key) in enumerate(zip(mails, self._keys, strict=True)):
+            row = self._find_delivery(by_key, key, f"mailto:{mail.recipients[0]}")
+            copies[key].append(mail.raw)
+            left = self.life.left.get((row.destination, row.subscription))
+            if left and number >= left.mails:
+                fail("nothing is sent to somebody who left", f"{row.destination}, {row.subscription}")
+            if number >= self._mails:
+                look_into(mail, row.content)
+        self._mails = len(mails)
+        posts = Counter(post.client_msg_id for post in self.life.slack.messages)
+        for number, post in enumerate(self.life.slack.messages):
+            row = self._find_delivery(by_key, post.client_msg_id, "slack:")
+            left = self.life.left.get((row.destination, row.subscription))
+            if left and number >= left.posts:
+                fail("nothing is sent to somebody who left", f"{row.destination}, {row.subscription}")
+        self._count_copies(conn, found, copies, posts)
+
+    @staticmethod
+    def _find_delivery(by_key: dict[str, Any], key: str, destination: str) -> Any:  # noqa: ANN401 - a row
+        row = by_key.get(key)
+        if row is None or not row.destination.startswith(destination):
+            fail("every message is a delivery's", f"{key} to {destination}")
+        return row
+
+    @staticmethod
+    def _count_copies(
+        conn: Connection, found: list[Any], copies: dict[str, list[bytes]], posts: Counter[str]
+    ) -> None:
+        repeats = Counter(
+            row.delivery_id for row in ask(conn, "SELECT delivery_id FROM attempts WHERE outcome = 'repeated'")
+        )
+        for row in found:
+            came = posts[row.idempotency_key] + len(copies[row.idempotency_key])
+            if row.state == "sent" and not came:
+                fail("what is marked as sent has come", f"{row.destination}, {row.subscription}")
+            most = 1 if row.destination.startswith("slack:") else 1 + repeats[row.id]
+            if came > most:
+                fail("nothing comes twice that need not", f"{row.destination}: {came}, at most {most}")
+            if len({*copies[row.idempotency_key]}) > 1:
+                fail("a mail that comes again is the same", row.destination)
+
+    def _look_at_feeds(self, conn: Connection) -> None:
+        """A feed holds every paper matched for it once, and stays as it is while nothing changes."""
+        if not self._is_after_a_whole_pass:
+            return
+        file = self.life.passed[-1][1]
+        rows = ask(
+            conn,
+            "SELECT name, match_run_id, changes FROM matches"
+            " JOIN subscriptions ON subscriptions.id = subscription_id",
+        )
+        for name, wish in file.wishes.items():
+            for place in wish.to:
+                if place.startswith("file:"):
+                    path = self.life.folder / place.removeprefix("file:")
+                    mine = [row for row in rows if row.name == name]
+                    ids = {id_ for row in mine for id_ in unpack(row.changes)}
+                    wanted = {str(change.paper.id) for change in load_changes(conn, ids).values()}
+                    content = path.read_bytes()
+                    held = {*re.findall(r"/abs/(2603\.\d{5})", content.decode())}
+                    if held != wanted:
+                        fail("a feed holds what was matched", f"{place}: {held}, not {wanted}")
+                    texts = tuple(file.queries[query] for query in wish.queries)
+                    cause = (texts, [row.match_run_id for row in mine])
+                    before = self._feeds.get(place)
+                    if before is not None and before[0] == cause and before[1] != content:
+                        fail("a feed stays as it is while nothing changes", place)
+                    self._feeds[place] = (cause, content)
