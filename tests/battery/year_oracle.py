@@ -166,9 +166,12 @@ class Year:
                 self.verdict.counts["papers left untold by subscriptions that ended"] += 1
 
     def _was_to_be_told(self, name: str, found_at: datetime) -> bool:
-        """Whether what was found then was due before the subscription ended."""
+        """Whether what was found then was due before the subscription ended, and it did not rest when it did."""
         ended = self._diary.ended.get(name)
-        return ended is None or ended > self._find_limit(name, found_at, ended)
+        if ended is None:
+            return True
+        rested = any(begin <= ended <= end for begin, end in self._diary.pauses.get(name, ()))
+        return not rested and ended > self._find_limit(name, found_at, ended)
 
     def _judge_promptness(self, digest: Told, state: Found, what: str) -> None:
         limit = self._find_limit(digest.subscription, state.at, digest.planned_at)
