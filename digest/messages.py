@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 
 
 class Occasion(StrEnum):
-    """Why a digest exists: its time came, or a saved query is new and takes a first look back."""
+    """Why a digest exists.
+
+    Its time came; a saved query is new and takes a first look back; or a database that was lost had told it,
+    says the operator, and this one keeps on record that it did.
+    """
 
     SCHEDULED = "scheduled"
     FIRST_LOOK = "first look"
+    TAKEN_AS_TOLD = "taken as told"
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def _describe(
         "30 days": [count(sum(day.papers for day in line.days), "paper")],
         "digests": [
             f"{write_moment(digest.planned_at, here.zone)}  {count(digest.papers, 'paper')}, {digest.slot}"
-            + (", first look" if digest.occasion == "first look" else "")
+            + (f", {digest.occasion}" if digest.occasion != "scheduled" else "")
             + f"  (digest {digest.id})"
             for digest in digests
         ]

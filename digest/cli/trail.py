@@ -106,6 +106,8 @@ def _sum_up(here: Installation, trail: Trail) -> str:
     """Say how far the deliveries of the last digest that tells of the paper have come; "" where there is none."""
     if not trail.digests:
         return ""
+    if trail.digests[-1].digest.occasion == "taken as told":
+        return ", by the database before this one was restored"
     states: dict[str, list[str]] = {}
     for stored, _ in trail.digests[-1].deliveries:
         where = here.show(stored.delivery.destination)

@@ -17,8 +17,12 @@ from sqlalchemy import select
 from digest.errors import UsageError
 from digest.messages import Occasion
 from digest.pipeline.attention import polled_keys
+from digest.pipeline.covering import load_coverage
+from digest.pipeline.matching_step import readable
+from digest.planning import plan_digest
 from digest.planning.restored import find_announced, was_due_by
 from digest.store import cursors as cursor_store
+from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import provenance, stamps
@@ -159,7 +163,7 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
             "arXiv has not been looked at since the restore, so it is not known yet what was due by then",
             hint="Call `digest run --now` first, or let `digest serve` look: neither sends anything now.",
         )
-    told = sum(_let_go(conn, due, since) for due in _load_active(conn))
+    told = sum(_take_as_told(conn, due, source, since, now) for due in _load_active(conn))
     dropped = provenance.take_as_sent(conn, since, now)
     return Resumed(provenance.release(conn), dropped, told)
 
@@ -192,8 +196,14 @@ def _has_looked(conn: Connection, source: str, since: datetime | None) -> bool:
     return since is not None and is_matched and all(look is not None and look >= since for look in looks)
 
 
-def _let_go(conn: Connection, due: DueSubscription, since: datetime) -> int:
-    """Let go of what one subscription was told by a moment; return how many changes that are."""
+def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: datetime, now: datetime) -> int:
+    """Put what one subscription was told by a moment on record as a digest that goes nowhere.
+
+    So its feed keeps these papers, later versions of them are known as such, and their trail says who told them.
+
+    Returns:
+        How many changes that are.
+    """
     rows = _load_waiting(conn, due)
     changes = paper_store.load_changes(conn, sorted({id_ for row in rows for id_ in row.changes}))
     days = _load_days(conn, {change.paper_key for change in changes.values()})
@@ -206,7 +216,18 @@ def _let_go(conn: Connection, due: DueSubscription, since: datetime) -> int:
             if was_due_by(due.subscription, _announced(changes[id_], days), since, is_first_look=is_first_look)
         }
     if told:
-        match_store.let_go(conn, due.id, told, rows)
+        record = plan_digest(
+            due,
+            [changes[id_] for id_ in told],
+            {revision.name: query for revision, query in readable(due.revisions)},
+            match_store.seen_versions(conn, due.id, {changes[id_].paper_key for id_ in told}),
+            load_coverage(conn, source, (revision.canonical for revision in due.revisions), now),
+            slot=f"restored:{now:%Y-%m-%dT%H:%M:%SZ}",
+            occasion=Occasion.TAKEN_AS_TOLD,
+            now=now,
+        )
+        consumed = match_store.split_told(conn, due.id, told, rows)
+        digest_store.save_digest(conn, due.id, record, (), consumed=consumed, at=now)
     return len(told)
 
 

@@ -103,9 +103,7 @@ def write_introduction(digest: Digest) -> str:
     """Say what a reader should know before the papers, "" on an ordinary day."""
     names = join_words([name for name, _ in digest.queries])
     if digest.entries:
-        if digest.occasion is Occasion.FIRST_LOOK:
-            return f"A first look back with {names}: its newest papers. From now on only what is announced anew."
-        return ""
+        return _introduce_papers(digest.occasion, names)
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
             return f"A quiet day: everything was looked at, and nothing in it matched {names}."
@@ -117,6 +115,16 @@ def write_introduction(digest: Digest) -> str:
             )
         case CoverageState.INCOMPLETE | CoverageState.NONE:
             return f"Not everything has been looked at yet. What matches {names} comes with the next digest."
+
+
+def _introduce_papers(occasion: Occasion, names: str) -> str:
+    match occasion:
+        case Occasion.FIRST_LOOK:
+            return f"A first look back with {names}: its newest papers. From now on only what is announced anew."
+        case Occasion.TAKEN_AS_TOLD:
+            return "Sent before the database was restored from a backup: kept on record here, and not sent again."
+        case Occasion.SCHEDULED:
+            return ""
 
 
 def join_words(words: list[str]) -> str:

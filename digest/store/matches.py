@@ -110,7 +110,7 @@ def begin_match_run(conn: Connection, *, from_change: int, to_change: int, at: d
         from_change: the mark before.
         to_change: the last change held against the queries.
         at: the moment (UTC).
-        occasion: `poll` or `first look`.
+        occasion: `poll`, `first look` or `taken as told`.
     """
     run = {"from_change": from_change, "to_change": to_change, "matched_at": at, "occasion": occasion}
     return int(conn.execute(insert(match_runs).returning(match_runs.c.id), run).scalar_one())
@@ -205,6 +205,41 @@ def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], 
         elif len(kept) < len(row.changes):
             papers = len({paper_of[id_] for id_ in kept})
             conn.execute(update(matches).where(*mine).values(changes=pack(kept), papers=papers))
+
+
+def split_told(
+    conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]
+) -> list[int]:
+    """Part the changes that were told from those that were not, so that each match is wholly one or the other.
+
+    Args:
+        conn: the transaction that read the rows.
+        subscription_id: whose.
+        change_ids: what was told.
+        rows: its waiting matches.
+
+    Returns:
+        The match runs whose row holds only what was told.
+    """
+    paper_of = _papers_of(conn, {id_ for row in rows for id_ in row.changes})
+    runs = []
+    for row in rows:
+        told = [id_ for id_ in row.changes if id_ in change_ids]
+        kept = [id_ for id_ in row.changes if id_ not in change_ids]
+        if not told:
+            continue
+        if not kept:
+            runs.append(row.match_run_id)
+            continue
+        mine = (matches.c.subscription_id == subscription_id, matches.c.match_run_id == row.match_run_id)
+        papers = len({paper_of[id_] for id_ in kept})
+        conn.execute(update(matches).where(*mine).values(changes=pack(kept), papers=papers))
+        beside = begin_match_run(
+            conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.TAKEN_AS_TOLD
+        )
+        save_matches(conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion)
+        runs.append(beside)
+    return runs
 
 
 def undue_subscriptions(conn: Connection) -> list[int]:

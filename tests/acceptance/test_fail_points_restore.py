@@ -106,7 +106,6 @@ def test_what_the_operator_does_not_take_as_sent_goes_out_again(  # noqa: PLR091
         assert [here.look_at(medium) for medium in MEDIA] == ["sent 2", "sent 2", "4/4"]
 
 
-@pytest.mark.xfail(strict=True, reason="what resume --since takes as told leaves the feed with its matches")
 @DATABASES
 def test_a_feed_keeps_what_it_had_when_the_rest_is_taken_as_told(
     database: str, live: Live, make_database: Callable[[str], tuple[str, str]]

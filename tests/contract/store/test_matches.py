@@ -11,6 +11,7 @@ from digest.messages import Occasion
 from digest.planning import Seen
 from digest.store import matches
 from digest.store.digests import save_digest
+from digest.store.invariants import find_violations
 from digest.store.queries import sync_queries
 from digest.store.schema import ACTIVE_DELIVERY, FIRST_LOOK_TO_COME, UNPLANNED_FIRST_LOOK
 from digest.store.subscriptions import pause
@@ -200,6 +201,25 @@ def test_what_every_tick_asks_for_is_found_by_an_index(store: Store, statement: 
         steps = [row.detail for row in conn.execute(text(f"EXPLAIN QUERY PLAN {statement}"))]
     assert any(index in step for step in steps)
     assert not any("TEMP B-TREE" in step for step in steps)
+
+
+def test_what_was_told_elsewhere_is_parted_from_what_was_not(
+    store: Store, found: tuple[StoredChange, ...]
+) -> None:
+    key = subscribe(store, make_subscription())["team"]
+    mixed, wholly = store_match(store, {key: ids(found, 0, 1, 3)}), store_match(store, {key: ids(found, 0)})
+    untouched = store_match(store, {key: ids(found, 1)})
+    with store.begin() as conn:
+        matched_once = [one for one in find_violations(conn) if one.name == "every change is matched once"]
+        told = matches.split_told(conn, key, ids(found, 0, 3), matches.pending_matches(conn, key))
+        every = {row.match_run_id: row for row in matches.pending_matches(conn, key)}
+        assert sorted(told) == sorted({wholly, *every} - {mixed, untouched})
+        assert sorted(every[run].changes for run in told) == [ids(found, 0), ids(found, 0, 3)]
+        assert (every[mixed].changes, every[mixed].papers) == (ids(found, 1), 1)
+        assert every[untouched].changes == ids(found, 1)
+        assert {row.matched_at for row in every.values()} == {NOW}
+        assert matches.seen_changes(conn, key, ids(found, 0, 1, 3)) == set(ids(found, 0, 1, 3))
+        assert set(matched_once) <= set(find_violations(conn))
 
 
 def test_what_is_let_go_waits_no_longer_and_what_was_told_stays(
