@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -41,3 +43,14 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         is_ours = name.startswith("DIGEST_") and name not in _KEPT
         if is_ours or name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _no_log_left_to_the_next() -> Iterator[None]:
+    """Take back the place for log lines that a command run in this process set up: it is closed with its test."""
+    root = logging.getLogger()
+    level = root.level
+    yield
+    for handler in [one for one in root.handlers if type(one).__module__.startswith("digest.")]:
+        root.removeHandler(handler)
+    root.setLevel(level)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from copy import copy
 from datetime import UTC, datetime
 from enum import StrEnum
 from json import dumps
@@ -92,7 +93,11 @@ def configure_logging(level: str | int = "INFO", *, json: bool = False, stream: 
 
 
 class _DigestHandler(logging.StreamHandler["TextIO"]):
-    """Ours, so that it can be told from handlers of others."""
+    """Ours, so that it can be told from handlers of others, which get each record as it was logged."""
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Mask and write a copy: an error reporter beside us must still find the exception itself."""
+        return super().handle(copy(record))
 
 
 class _Formatter(logging.Formatter):

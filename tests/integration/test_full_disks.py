@@ -147,7 +147,7 @@ def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_i
         )
         assert titles(world) == 0
         filler.unlink()
-        world.mail.wait_for(2)
+        world.mail.wait_for(2, timeout=60)
         wait_until(lambda: not schedule.pulse.troubles)
         assert judge_site(site, schedule.pulse).is_ready
         assert is_sound(site)

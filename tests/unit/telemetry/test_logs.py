@@ -135,6 +135,17 @@ def test_configuring_again_replaces_the_former_place_and_keeps_the_handlers_of_o
     assert set(others) <= set(logging.getLogger().handlers)
 
 
+def test_handlers_of_others_get_the_exception_itself(caplog: pytest.LogCaptureFixture) -> None:
+    stream = io.StringIO()
+    configure_logging("INFO", stream=stream)
+    failure = OSError("https://hooks.slack.com/services/T1/B2/hush")
+    logging.getLogger("digest.deliver").error("failed", exc_info=failure)
+    assert "hush" not in stream.getvalue()
+    (record,) = caplog.records
+    assert record.exc_info
+    assert record.exc_info[1] is failure
+
+
 def test_a_level_that_does_not_exist_is_a_clear_error() -> None:
     with pytest.raises(ConfigurationError, match="no log level 'LOUD'") as caught:
         configure_logging("LOUD")
