@@ -15,6 +15,7 @@ from sqlalchemy import (
     and_,
     case,
     exists,
+    false,
     func,
     literal,
     not_,
@@ -56,7 +57,13 @@ class Reaped:
 
 
 def claim(
-    conn: Connection, *, owner: str, limit: int, now: datetime, lease_seconds: float = CLAIM_LEASE
+    conn: Connection,
+    *,
+    owner: str,
+    limit: int,
+    now: datetime,
+    lease_seconds: float = CLAIM_LEASE,
+    kinds: Collection[DestinationKind] | None = None,
 ) -> list[Delivery]:
     """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
 
@@ -69,10 +76,17 @@ def claim(
         limit: how many at most.
         now: the moment (UTC).
         lease_seconds: how long they are kept for this process without a sign of life.
+        kinds: only deliveries on these ways out; None for all.
     """
     picked = (
         select(deliveries.c.id)
-        .where(ACTIVE_DELIVERY, *_is_claimable(), deliveries.c.not_before <= now, not_(_is_blocked(now)))
+        .where(
+            ACTIVE_DELIVERY,
+            *_is_claimable(),
+            deliveries.c.not_before <= now,
+            not_(_is_blocked(now)),
+            _goes_by(kinds),
+        )
         .order_by(deliveries.c.priority, deliveries.c.not_before, deliveries.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True, of=deliveries)
@@ -127,10 +141,13 @@ def renew(
     return frozenset(conn.execute(renewal.returning(deliveries.c.id)).scalars())
 
 
-def next_claimable_at(conn: Connection, now: datetime) -> datetime | None:
+def next_claimable_at(
+    conn: Connection, now: datetime, *, kinds: Collection[DestinationKind] | None = None
+) -> datetime | None:
     """Return the earliest moment from which `claim` would find something, None where it never would.
 
-    A delivery behind an unsent part, or to a destination being written to, counts once that is over.
+    A delivery behind an unsent part, or to a destination being written to, counts once that is over. Only
+    deliveries on some ways out are looked at where `kinds` names them.
     """
     blocked_until = (
         select(destination_addresses.c.blocked_until)
@@ -139,7 +156,7 @@ def next_claimable_at(conn: Connection, now: datetime) -> datetime | None:
     )
     own = deliveries.c.not_before
     earliest = func.min(later(own, func.coalesce(blocked_until, own)))
-    found = select(type_coerce(earliest, Moment)).where(ACTIVE_DELIVERY, *_is_claimable())
+    found = select(type_coerce(earliest, Moment)).where(ACTIVE_DELIVERY, *_is_claimable(), _goes_by(kinds))
     moment = conn.execute(found).scalar()
     return None if moment is None else max(moment, now)
 
@@ -205,13 +222,19 @@ def _is_claimable() -> tuple[ColumnElement[bool], ...]:
         beside.c.destination == deliveries.c.destination,
         beside.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
     )
-    is_paced = or_(*(deliveries.c.destination.startswith(f"{kind}:") for kind in _PACED))
     return (
         deliveries.c.state == DeliveryState.READY,
         not_(is_at_rest()),
         not_(and_(deliveries.c.part > 0, is_behind)),
-        not_(and_(is_paced, is_busy)),
+        not_(and_(_goes_by(_PACED), is_busy)),
     )
+
+
+def _goes_by(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
+    """Return the condition that a delivery goes out on one of some ways; None for whichever it is."""
+    if kinds is None:
+        return true()
+    return or_(false(), *(deliveries.c.destination.startswith(f"{kind}:") for kind in sorted(kinds)))
 
 
 def _is_blocked(now: datetime) -> ColumnElement[bool]:

@@ -119,6 +119,30 @@ def test_a_destination_that_wants_a_pause_gets_one(store: Store) -> None:
     assert delivery.destination == SLACK
 
 
+def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
+    hook = Destination(DestinationKind.SLACK_WEBHOOK, "team")
+    store_digest(store, MAIL, SLACK, hook)
+    later = MORNING + 3 * MINUTE
+    with store.begin() as conn:
+        for destination, wait in ((MAIL, 3), (SLACK, 2), (hook, 1)):
+            outbox.block_destination(conn, destination, MORNING + wait * MINUTE)
+        assert outbox.next_claimable_at(conn, MORNING) == MORNING + MINUTE
+        waits = {kind: outbox.next_claimable_at(conn, MORNING, kinds=[kind]) for kind in DestinationKind}
+        assert {kind: at - MORNING for kind, at in waits.items() if at is not None} == {
+            DestinationKind.MAIL: 3 * MINUTE,
+            DestinationKind.SLACK: 2 * MINUTE,
+            DestinationKind.SLACK_WEBHOOK: MINUTE,
+        }
+        assert outbox.next_claimable_at(conn, MORNING, kinds=()) is None
+        assert outbox.claim(conn, owner="me", limit=9, now=later, kinds=()) == []
+        (post,) = outbox.claim(conn, owner="me", limit=9, now=later, kinds=[DestinationKind.SLACK])
+        rest = outbox.claim(
+            conn, owner="me", limit=9, now=later, kinds={DestinationKind.SLACK_WEBHOOK, DestinationKind.MAIL}
+        )
+    assert post.destination == SLACK
+    assert [delivery.destination for delivery in rest] == [MAIL, hook]
+
+
 def test_an_address_once_resolved_comes_with_later_claims(store: Store) -> None:
     store_digest(store, SLACK)
     with store.begin() as conn:
