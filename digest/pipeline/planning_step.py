@@ -23,6 +23,7 @@ from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import provenance
 from digest.store import subscriptions as subscription_store
+from digest.store.parting import let_go
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -208,7 +209,7 @@ def _load_pending(conn: Connection, batch: Sequence[DueSubscription]) -> dict[in
         changes = paper_store.load_changes(conn, {id_ for row in rows for id_ in row.changes})
         excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
         if excluded:
-            match_store.let_go(conn, due.id, excluded, rows)
+            let_go(conn, due.id, excluded, rows)
             pending[due.id] = match_store.pending_matches(conn, due.id, due.plan_after)
     return pending
 

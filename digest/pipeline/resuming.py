@@ -28,6 +28,7 @@ from digest.store import papers as paper_store
 from digest.store import provenance, stamps
 from digest.store import subscriptions as subscription_store
 from digest.store.dialect import in_chunks
+from digest.store.parting import split_told
 from digest.store.schema import papers
 from digest.subscriptions import SubscriptionState
 
@@ -226,7 +227,7 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
             occasion=Occasion.TAKEN_AS_TOLD,
             now=now,
         )
-        consumed = match_store.split_told(conn, due.id, told, rows)
+        consumed = split_told(conn, due.id, told, rows)
         digest_store.save_digest(conn, due.id, record, (), consumed=consumed, at=now)
     return len(told)
 

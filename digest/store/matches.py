@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, delete, exists, insert, select, update
+from sqlalchemy import Select, exists, insert, select, update
 
 from digest.errors import StoreBusy
 from digest.messages import Occasion
@@ -30,7 +30,7 @@ from digest.store.subscribers import DestinationState
 from digest.subscriptions import Destination, SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row
@@ -144,7 +144,7 @@ def save_matches(
         at: the moment (UTC).
         occasion: `Occasion` as text.
     """
-    paper_of = _papers_of(conn, {id_ for ids in chosen.values() for id_ in ids})
+    paper_of = papers_of(conn, {id_ for ids in chosen.values() for id_ in ids})
     rows = [
         {
             "match_run_id": match_run_id,
@@ -181,65 +181,6 @@ def pending_of_many(conn: Connection, plan_after: Mapping[int, int]) -> dict[int
             if row.match_run_id > plan_after[row.subscription_id]:
                 pending.setdefault(row.subscription_id, []).append(_read_row(row))
     return pending
-
-
-def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]) -> None:
-    """Take changes out of matches that wait for a digest; a match left without any is no match any more.
-
-    Args:
-        conn: the transaction that read the rows.
-        subscription_id: whose.
-        change_ids: what it is not told.
-        rows: its waiting matches.
-    """
-    paper_of = _papers_of(conn, {id_ for row in rows for id_ in row.changes})
-    for row in rows:
-        kept = [id_ for id_ in row.changes if id_ not in change_ids]
-        mine = (
-            matches.c.subscription_id == subscription_id,
-            matches.c.match_run_id == row.match_run_id,
-            matches.c.digest_id.is_(None),
-        )
-        if not kept:
-            conn.execute(delete(matches).where(*mine))
-        elif len(kept) < len(row.changes):
-            papers = len({paper_of[id_] for id_ in kept})
-            conn.execute(update(matches).where(*mine).values(changes=pack(kept), papers=papers))
-
-
-def split_told(
-    conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]
-) -> list[int]:
-    """Part the changes that were told from those that were not, so that each match is wholly one or the other.
-
-    Args:
-        conn: the transaction that read the rows.
-        subscription_id: whose.
-        change_ids: what was told.
-        rows: its waiting matches.
-
-    Returns:
-        The match runs whose row holds only what was told.
-    """
-    paper_of = _papers_of(conn, {id_ for row in rows for id_ in row.changes})
-    runs = []
-    for row in rows:
-        told = [id_ for id_ in row.changes if id_ in change_ids]
-        kept = [id_ for id_ in row.changes if id_ not in change_ids]
-        if not told:
-            continue
-        if not kept:
-            runs.append(row.match_run_id)
-            continue
-        mine = (matches.c.subscription_id == subscription_id, matches.c.match_run_id == row.match_run_id)
-        papers = len({paper_of[id_] for id_ in kept})
-        conn.execute(update(matches).where(*mine).values(changes=pack(kept), papers=papers))
-        beside = begin_match_run(
-            conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.TAKEN_AS_TOLD
-        )
-        save_matches(conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion)
-        runs.append(beside)
-    return runs
 
 
 def undue_subscriptions(conn: Connection) -> list[int]:
@@ -414,7 +355,8 @@ def _changes_of(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[
     return found
 
 
-def _papers_of(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
+def papers_of(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
+    """Return the key of the paper that each change is about."""
     paper_of: dict[int, int] = {}
     for chunk in in_chunks(change_ids):
         found = select(changes.c.id, changes.c.paper_id).where(changes.c.id.in_(chunk))

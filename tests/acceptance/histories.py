@@ -202,7 +202,7 @@ class History(RuleBasedStateMachine):
         self.life.slack.faults.clear()
         for name in self.life.file.wishes:
             self.life.edit_wish(name, paused_until=None)
-        for wait in (timedelta(hours=1), timedelta(days=8), timedelta(hours=1)):
+        for wait in (timedelta(hours=1), timedelta(days=8), timedelta(days=8)):
             self.life.clock.advance(wait)
             self.life.run()
             self.watch.look()

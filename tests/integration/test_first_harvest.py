@@ -21,6 +21,8 @@ from tests.acceptance.made import START
 from tests.conftest import IS_NIGHTLY
 from tests.integration.faulty import NOON, FaultyArxiv, World, list_past
 
+BY_NIGHT = pytest.mark.skipif(not IS_NIGHTLY, reason="one death and one expired token are tried every day")
+
 PAST = 40
 PAGES = 7
 """Pages of six papers that it takes to list them."""
@@ -124,7 +126,7 @@ def test_killed_between_two_pages_it_goes_on_from_the_next_one_the_same_day(worl
     assert_is_known_and_no_news(world)
 
 
-@pytest.mark.skipif(not IS_NIGHTLY, reason="three single deaths are tried every day, all of them by night")
+@BY_NIGHT
 def test_killed_at_every_page_it_still_comes_to_its_end(world: World) -> None:
     for _ in range(3):
         kill_at_page(world, 2)
@@ -135,6 +137,7 @@ def test_killed_at_every_page_it_still_comes_to_its_end(world: World) -> None:
     assert_is_known_and_no_news(world)
 
 
+@BY_NIGHT
 def test_killed_before_its_first_page_it_begins_again(world: World) -> None:
     kill_at_page(world, 1)
     made = len(world.arxiv.requests)
@@ -143,6 +146,7 @@ def test_killed_before_its_first_page_it_begins_again(world: World) -> None:
     assert_is_known_and_no_news(world)
 
 
+@BY_NIGHT
 def test_after_midnight_its_tokens_are_not_even_tried_and_it_begins_again(world: World) -> None:
     world.clock.set(START.replace(hour=23, minute=50))
     kill_at_page(world, 4)
@@ -169,6 +173,7 @@ def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(world:
     assert_is_known_and_no_news(world)
 
 
+@BY_NIGHT
 def test_what_was_announced_between_its_death_and_its_end_is_met_by_the_next_look(world: World) -> None:
     kill_at_page(world, 4)
     world.announce()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +12,7 @@ from digest.arxiv.search import SMALLEST_PAGE
 from digest.pipeline import searching
 from digest.planning.polls import POLL_TIMES, REQUESTS_A_DAY, REQUESTS_A_RUN, SEARCHED_ONE_BY_ONE
 from tests.acceptance.made import START, made_up, told_ids
+from tests.conftest import IS_NIGHTLY
 from tests.integration.searching_worlds import World, old_papers, surrounded
 
 FEW = {"perf": "cat:cs.PF", "tail": "cat:cs.PF AND abs:tail"}
@@ -168,7 +168,7 @@ def test_that_arxiv_has_nothing_for_a_new_query_is_asked_once_more(world: World)
     assert len(world.asked()) == 3
 
 
-@pytest.mark.parametrize("more", [{}, OTHERS])
+@pytest.mark.parametrize("more", [{}, OTHERS] if IS_NIGHTLY else [OTHERS])
 def test_a_day_of_looks_keeps_to_its_budget_of_requests(world: World, more: dict[str, str]) -> None:
     few = {f"q{number}": f"cat:cs.PF AND abs:w{number}" for number in range(SEARCHED_ONE_BY_ONE)}
     world.write(few | more)
@@ -182,7 +182,7 @@ def test_a_day_of_looks_keeps_to_its_budget_of_requests(world: World, more: dict
     assert len(world.asked()) - before == looks_a_day * (1 if more else SEARCHED_ONE_BY_ONE) <= REQUESTS_A_DAY
 
 
-VERY_MANY = 10_000 if os.environ.get("DIGEST_NIGHTLY") else 1_000
+VERY_MANY = 10_000 if IS_NIGHTLY else 1_000
 
 
 @pytest.mark.parametrize("source", ["query", "harvest"])

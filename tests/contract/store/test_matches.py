@@ -12,6 +12,7 @@ from digest.planning import Seen
 from digest.store import matches
 from digest.store.digests import save_digest
 from digest.store.invariants import find_violations
+from digest.store.parting import let_go, split_told
 from digest.store.queries import sync_queries
 from digest.store.schema import ACTIVE_DELIVERY, FIRST_LOOK_TO_COME, UNPLANNED_FIRST_LOOK
 from digest.store.subscriptions import pause
@@ -211,7 +212,7 @@ def test_what_was_told_elsewhere_is_parted_from_what_was_not(
     untouched = store_match(store, {key: ids(found, 1)})
     with store.begin() as conn:
         matched_once = [one for one in find_violations(conn) if one.name == "every change is matched once"]
-        told = matches.split_told(conn, key, ids(found, 0, 3), matches.pending_matches(conn, key))
+        told = split_told(conn, key, ids(found, 0, 3), matches.pending_matches(conn, key))
         every = {row.match_run_id: row for row in matches.pending_matches(conn, key)}
         assert sorted(told) == sorted({wholly, *every} - {mixed, untouched})
         assert sorted(every[run].changes for run in told) == [ids(found, 0), ids(found, 0, 3)]
@@ -231,7 +232,7 @@ def test_what_is_let_go_waits_no_longer_and_what_was_told_stays(
     waiting = [store_match(store, {key: ids(found, 0, 1, 3)}), store_match(store, {key: ids(found, 0)})]
     with store.begin() as conn:
         rows = matches.pending_matches(conn, key)
-        matches.let_go(conn, key, ids(found, 0, 3), rows)
+        let_go(conn, key, ids(found, 0, 3), rows)
         (kept,) = matches.pending_matches(conn, key)
         assert (kept.match_run_id, kept.changes, kept.papers) == (waiting[0], ids(found, 1), 1)
         every = matches.feed_matches(conn, key, since=NOW - DAY, at_least=1)
