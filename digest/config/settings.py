@@ -64,6 +64,7 @@ class MailSettings:
         on_ambiguous: what is done where a mail server may have taken a mail but its answer was lost.
         ambiguous_wait: how long such a mail is left alone before that.
         idempotency_header: header by which the mail server knows a repetition, "" where it doesn't.
+        connections: to the mail server at once, at most.
     """
 
     from_address: str
@@ -75,6 +76,7 @@ class MailSettings:
     on_ambiguous: Literal["resend", "hold"]
     ambiguous_wait: timedelta
     idempotency_header: str
+    connections: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,6 +258,13 @@ SETTINGS: tuple[Setting, ...] = (
         example="Resend-Idempotency-Key",
     ),
     Setting(
+        "mail.connections",
+        values.read_connections,
+        3,
+        "Connections to the mail server at once, at most: Exchange Online allows 3, your own server takes 8.",
+        from_text=values.number_text,
+    ),
+    Setting(
         "slack.token",
         values.read_line,
         "",

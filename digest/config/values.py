@@ -32,6 +32,7 @@ _MOST_HOURS = 24 * 14
 _MOST_MINUTES = 60 * 24 * 7
 _MOST_SECONDS = 86_400
 _LEAST_POOL, _MOST_POOL = 4, 100
+_MOST_CONNECTIONS = 50
 _HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}", re.ASCII)
 _OWN_HEADERS = frozenset(
     {
@@ -163,6 +164,13 @@ def read_pool(value: object) -> int:
     """Read a number of connections; with fewer than four a process would wait for itself."""
     if isinstance(value, bool) or not isinstance(value, int) or not _LEAST_POOL <= value <= _MOST_POOL:
         raise ConfigurationError(f"must be a number of connections from {_LEAST_POOL} to {_MOST_POOL}")
+    return value
+
+
+def read_connections(value: object) -> int:
+    """Read a number of connections to a mail server: fifty is the most that Postfix takes from one machine."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_CONNECTIONS:
+        raise ConfigurationError(f"must be a number of connections from 1 to {_MOST_CONNECTIONS}")
     return value
 
 

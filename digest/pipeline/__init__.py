@@ -1,7 +1,8 @@
 """The seven verbs in order, over one installation's store: see `passes` for a pass read aloud."""
 
-from digest.pipeline.delivering import DeliverReport, deliver
+from digest.pipeline.delivering import DeliverReport
 from digest.pipeline.feeds import feed_urls, load_feed, publish_feeds
+from digest.pipeline.lanes import LANES, Lane, deliver
 from digest.pipeline.links import LinkMaker
 from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.opening import open_client, open_site
@@ -13,7 +14,9 @@ from digest.pipeline.roster import RosterReport, sync_roster
 from digest.pipeline.site import Progress, Silent, Site
 
 __all__ = [
+    "LANES",
     "DeliverReport",
+    "Lane",
     "LinkMaker",
     "MatchReport",
     "PassReport",

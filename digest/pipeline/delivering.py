@@ -1,25 +1,24 @@
-"""render | deliver: take deliveries from the outbox one by one, and keep what the other side answered.
+"""render | deliver: one delivery on its way out, and what is kept of the other side's answer.
 
 A send is three short transactions: the claim; the intent, which stores the bytes and the state
 `sending` before the network is touched; the mark, fenced by the claim's token and repeated until the
 database takes it. Only a delivery found in `sending` is ambiguous, and it is asked about, not repeated.
+Several threads send at once, each a delivery of its own: see `lanes`.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from digest.clock import monotonic
 from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.messages import DeliveryState
-from digest.pipeline.leasing import Leases
 from digest.pipeline.links import make_links
-from digest.pipeline.settling import settle_unknown, settling_times
+from digest.pipeline.settling import settling_times
 from digest.planning.retries import Step, decide_failure
 from digest.render import MailIdentity
 from digest.store import deliveries as outbox
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("digest.deliver")
 
-BATCH = 16
 MARK_ATTEMPTS = 60
 """With pauses up to 5 s: about five minutes of a database that is away."""
 SLACK_SPACING = timedelta(seconds=1)
@@ -45,13 +43,10 @@ SLACK_SPACING = timedelta(seconds=1)
 
 _WAY_WORDS = {"mailto": "mail", "slack": "Slack", "slack-webhook": "Slack webhook"}
 
-SHORT_WAIT = timedelta(seconds=10)
-"""A pass waits this long for the pace of a channel rather than leaving its parts to the next pass."""
-
 
 @dataclass
 class DeliverReport:
-    """What one pass delivered.
+    """What one pass delivered, noted by several threads.
 
     Attributes:
         sent: deliveries the other side took, by transport.
@@ -68,6 +63,28 @@ class DeliverReport:
     held: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     suppressed: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def note_sent(self, kind: DestinationKind) -> None:
+        """Count a delivery the other side took."""
+        with self._lock:
+            self.sent[str(kind)] = self.sent.get(str(kind), 0) + 1
+
+    def note_failure(self, step: Step, line: str) -> None:
+        """Note a delivery that was not taken, and what comes next for it."""
+        lists = {
+            Step.RETRY: self.retries,
+            Step.ASK: self.unknown,
+            Step.HOLD: self.held,
+            Step.GIVE_UP: self.dead,
+        }
+        with self._lock:
+            lists[step].append(line)
+
+    def note_suppressed(self) -> None:
+        """Count a delivery to somebody who left."""
+        with self._lock:
+            self.suppressed += 1
 
     def describe(self, feeds: int) -> str:
         """Say how much went which way, and how many feed files were written."""
@@ -83,45 +100,23 @@ class DeliverReport:
         return sum(self.sent.values())
 
 
-def deliver(site: Site, *, should_stop: Callable[[], bool] = lambda: False) -> DeliverReport:
-    """Send what is in the outbox and due, until nothing is or `should_stop` says so."""
-    report = DeliverReport()
-    settle_unknown(site)
-    with Leases(site.store) as leases:
-        while not should_stop():
-            now, asked_at = site.clock.now(), monotonic()
-            with site.store.begin() as conn:
-                outbox.reap(conn, now, settle=settling_times(site.config))
-                claimed = outbox.claim(conn, owner=site.owner, limit=BATCH, now=now)
-            leases.take(claimed, asked_at)
-            for delivery in claimed:
-                if should_stop():
-                    with site.store.begin() as conn:
-                        outbox.release_claim(conn, delivery)
-                else:
-                    _deliver_one(site, report, delivery, partial(leases.holds, delivery))
-                    site.progress.update(f"{report.total} sent")
-                leases.drop(delivery)
-            if not claimed and not _wait_for_pace(site):
-                break
-    return report
+def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: Callable[[], bool]) -> None:
+    """Send a delivery that was claimed, and mark what came of it.
 
+    Args:
+        site: the installation.
+        report: is told what came of it.
+        delivery: as claimed.
+        is_ours: whether the claim still holds, asked right before the point of no return.
 
-def _wait_for_pace(site: Site) -> bool:
-    """Sleep until a channel's pace lets its next part go; return False if nothing is that near."""
-    now = site.clock.now()
-    with site.store.read() as conn:
-        next_at = outbox.next_claimable_at(conn, now)
-    if next_at is None or next_at - now > SHORT_WAIT:
-        return False
-    site.clock.sleep(max((next_at - now).total_seconds(), 0.01))
-    return True
-
-
-def _deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: Callable[[], bool]) -> None:
+    Raises:
+        StoreError: the database is away. Where the other side was asked nothing, the claim lapses; where it
+            answered, the answer is lost, and what became of the delivery is found out later.
+    """
     try:
         transport = site.transport(delivery.destination.kind)
-        delivery = _with_address(site, delivery, transport.resolve(delivery.destination))
+        is_new_address = delivery.remote_address != (address := transport.resolve(delivery.destination))
+        delivery = replace(delivery, remote_address=address or delivery.remote_address)
         message = _render(site, delivery)
     except DeliveryError as error:
         _mark_failure(site, report, delivery, error)
@@ -139,10 +134,13 @@ def _deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours:
         _mark_failure(site, report, delivery, failure)
         return
     with site.store.begin() as conn:
+        if address and is_new_address:
+            outbox.remember_address(conn, delivery.destination, address, site.clock.now())
         intent = outbox.begin_sending(conn, delivery, message, site.clock.now())
         stamp = stamps.count_sending(conn, site.clock.now())
     if intent is not DeliveryState.SENDING:
-        report.suppressed += intent is DeliveryState.SUPPRESSED
+        if intent is DeliveryState.SUPPRESSED:
+            report.note_suppressed()
         return
     stamps.keep_stamp(site.store, stamp)
     try:
@@ -153,17 +151,9 @@ def _deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours:
     _mark_sent(site, report, delivery, receipt)
 
 
-def _with_address(site: Site, delivery: Delivery, remote_address: str) -> Delivery:
-    if not remote_address or remote_address == delivery.remote_address:
-        return delivery
-    with site.store.begin() as conn:
-        outbox.remember_address(conn, delivery.destination, remote_address, site.clock.now())
-    return replace(delivery, remote_address=remote_address)
-
-
 def _render(site: Site, delivery: Delivery) -> Message:
     """Return the bytes of the first attempt, or make them."""
-    with site.store.begin() as conn:
+    with site.store.read() as conn:
         stored = outbox.stored_message(conn, delivery.id)
         if stored is not None:
             return stored
@@ -195,8 +185,7 @@ def _mark_sent(site: Site, report: DeliverReport, delivery: Delivery, receipt: R
             outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
 
     _mark_stubbornly(site, mark)
-    kind = str(delivery.destination.kind)
-    report.sent[kind] = report.sent.get(kind, 0) + 1
+    report.note_sent(delivery.destination.kind)
 
 
 def _mark_failure(
@@ -233,13 +222,7 @@ def _mark_failure(
                 outbox.mark_dead(conn, delivery, reason, now)
 
     _mark_stubbornly(site, mark)
-    lists = {
-        Step.RETRY: report.retries,
-        Step.ASK: report.unknown,
-        Step.HOLD: report.held,
-        Step.GIVE_UP: report.dead,
-    }
-    lists[next_step.step].append(line)
+    report.note_failure(next_step.step, line)
 
 
 def _mark_stubbornly(site: Site, mark: Callable[[Connection], None]) -> None:

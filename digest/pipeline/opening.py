@@ -97,6 +97,7 @@ def _open_transport(config: Config, kind: DestinationKind) -> Transport:
             "from_address": mail.from_address,
             "password": mail.password,
             "ca_file": mail.ca_file,
+            "connections": mail.connections,
         },
         DestinationKind.SLACK: {"token": slack.token, "url": slack.url},
         DestinationKind.SLACK_WEBHOOK: {"urls": slack.webhooks},

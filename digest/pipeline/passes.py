@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from digest.messages import DeliveryState
 from digest.pipeline.attention import describe_late_mailing
-from digest.pipeline.delivering import DeliverReport, deliver
 from digest.pipeline.feeds import FeedReport, publish_feeds
 from digest.pipeline.gap_check import check_gaps
+from digest.pipeline.lanes import deliver
 from digest.pipeline.looking_back import look_back
 from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.planning_step import PlanReport, plan
@@ -31,6 +31,7 @@ from digest.store import runs as run_store
 from digest.store.gate import adopt_gate
 
 if TYPE_CHECKING:
+    from digest.pipeline.delivering import DeliverReport
     from digest.pipeline.site import Site
 
 

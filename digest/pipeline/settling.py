@@ -15,6 +15,8 @@ CLOCK_MARGIN = timedelta(seconds=60)
 """How far the other side's clock may be behind ours."""
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from digest.config import Config
     from digest.messages import Message, Receipt
     from digest.pipeline.site import Site
@@ -34,8 +36,8 @@ def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
     }
 
 
-def settle_unknown(site: Site) -> int:
-    """Settle every ambiguous delivery whose settling time is over; return how many were settled.
+def settle_unknown(site: Site, kinds: Collection[DestinationKind] | None = None) -> int:
+    """Settle every ambiguous delivery whose settling time is over, on some ways out; return how many were settled.
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
     again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says; a mail that carries
@@ -44,7 +46,7 @@ def settle_unknown(site: Site) -> int:
     """
     now = site.clock.now()
     with site.store.begin() as conn:
-        waiting = outbox.take_unknown(conn, now)
+        waiting = outbox.take_unknown(conn, now, kinds=kinds)
     for unknown in waiting:
         _settle(site, unknown)
     return len(waiting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -78,12 +79,14 @@ class Site:
     zone_data: str = ""
     standing: StandingQueries = field(default_factory=StandingQueries)
     _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
+    _opening: threading.Lock = field(default_factory=threading.Lock)
 
     def transport(self, kind: DestinationKind) -> Transport:
         """Return the one open transport of a kind."""
-        if kind not in self._transports:
-            self._transports[kind] = self.open_transport(kind)
-        return self._transports[kind]
+        with self._opening:
+            if kind not in self._transports:
+                self._transports[kind] = self.open_transport(kind)
+            return self._transports[kind]
 
     def interrupt(self) -> None:
         """Break off whatever waits for the outside world, from another thread; harmless when done twice.

@@ -1,8 +1,9 @@
 """What `digest serve` does all day: a handful of static jobs that call the pipeline, and their signs of life.
 
 APScheduler says only when; what is due is decided by the store and the installation's clock, so a job
-that runs late, twice or not at all changes nothing. On SQLite the jobs that work take turns: one
-process, one step at a time. On PostgreSQL they run side by side, as those of other replicas do.
+that runs late, twice or not at all changes nothing. On SQLite the jobs that work on the database take
+turns; those that wait for mail servers and Slack run beside them. On PostgreSQL all run side by side, as
+those of other replicas do.
 """
 
 from digest.scheduling.board import LONGEST_TURNS, Board

@@ -18,7 +18,8 @@ LONGEST_TURNS: Mapping[str, float] = MappingProxyType(
     {
         "poll": 4 * 3600.0,  # a very first look goes through weeks of papers, at arXiv's pace
         "plan": 1800.0,
-        "deliver": 1200.0,  # a mail server may take ten minutes over the final dot
+        "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
+        "deliver-posts": 1200.0,
         "publish": 1800.0,
         "heartbeat": 120.0,
         "reload": 1800.0,

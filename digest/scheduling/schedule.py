@@ -24,6 +24,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from digest.clock import SystemClock, monotonic
 from digest.errors import StoreError
+from digest.pipeline import LANES
 from digest.pipeline.working import SignsOfLife
 from digest.scheduling.pulse import Pulse
 from digest.scheduling.steps import Steps
@@ -41,11 +42,21 @@ if TYPE_CHECKING:
 _log = logging.getLogger("digest.schedule")
 
 EVERY: Mapping[str, float] = MappingProxyType(
-    {"poll": 60.0, "plan": 30.0, "deliver": 5.0, "publish": 60.0, "watch": 60.0, "heartbeat": BEAT}
+    {
+        "poll": 60.0,
+        "plan": 30.0,
+        "deliver-mail": 5.0,
+        "deliver-posts": 5.0,
+        "publish": 60.0,
+        "watch": 60.0,
+        "heartbeat": BEAT,
+    }
 )
 """Seconds of real time between two turns of each job."""
 
-_AT_ONCE = ("poll", "deliver")
+_DELIVERING = tuple(f"deliver-{lane.name}" for lane in LANES)
+
+_AT_ONCE = ("poll", *_DELIVERING)
 """Jobs that begin with the schedule; the others wait for a first look at arXiv to wake them."""
 
 _BREAK_AGAIN = 0.25
@@ -59,11 +70,13 @@ class Job:
         name: what it is called in logs and health.
         step: does it once.
         wakes: jobs that have something to do afterwards, and need not wait for their time.
+        goes_beside: it waits for others outside, and so keeps no other job waiting, on SQLite either.
     """
 
     name: str
     step: Callable[[], None]
     wakes: tuple[str, ...] = ()
+    goes_beside: bool = False
 
 
 class Schedule:
@@ -90,10 +103,13 @@ class Schedule:
             job.name: job
             for job in (
                 Job("poll", self.steps.poll, wakes=("plan", "publish")),
-                Job("plan", self.steps.plan, wakes=("deliver",)),
-                Job("deliver", self.steps.deliver),
+                Job("plan", self.steps.plan, wakes=_DELIVERING),
+                *(
+                    Job(name, partial(self.steps.deliver, lane), goes_beside=True)
+                    for name, lane in zip(_DELIVERING, LANES, strict=True)
+                ),
                 Job("publish", self.steps.publish),
-                Job("watch", self.steps.watch),
+                Job("watch", self.steps.watch, goes_beside=True),
             )
         }
         # A job that is late is run all the same, once; one still at it, and one that failed, is told by the
@@ -162,7 +178,7 @@ class Schedule:
             return self._idle.wait_for(lambda: not self._working, seconds)
 
     def _take_turn(self, job: Job) -> None:
-        with self._turn:
+        with nullcontext() if job.goes_beside else self._turn:
             if self._stopping.is_set():
                 return
             self.pulse.board.begin(job.name, SystemClock().now())

@@ -6,7 +6,6 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from digest.clock import monotonic
 from digest.errors import DigestError
 from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_roster
 from digest.pipeline.attention import describe_late_mailing
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from digest.config import Config
-    from digest.pipeline import Site
+    from digest.pipeline import Lane, Site
 
 _log = logging.getLogger("digest.schedule")
 
 LONGEST_DELIVERY = 60.0
-"""Seconds after which delivering lets the other jobs have a turn; it goes on with its next one."""
+"""Seconds after which delivering says what it did and takes its next turn, unless a send hangs."""
 
 _NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "web", "templates")
 
@@ -119,11 +118,10 @@ class Steps:
             log_event(Verb.PLAN, outcome, level=level, subscriptions=subscriptions)
         self.told[outcome] = subscriptions
 
-    def deliver(self) -> None:
-        """Send what is due."""
-        until = monotonic() + LONGEST_DELIVERY
+    def deliver(self, lane: Lane) -> None:
+        """Send what is due on some ways out."""
         with self.metrics.time_verb(Verb.DELIVER):
-            report = deliver(self._site, should_stop=lambda: self._is_stopping() or monotonic() > until)
+            report = deliver(self._site, lanes=[lane], should_stop=self._is_stopping, turn=LONGEST_DELIVERY)
         for transport, messages in sorted(report.sent.items()):
             log_event(Verb.DELIVER, "sent", transport=transport, messages=messages)
             self.metrics.count_deliveries(transport, "sent", messages)

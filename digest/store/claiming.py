@@ -85,7 +85,7 @@ def claim(
             *_is_claimable(),
             deliveries.c.not_before <= now,
             not_(_is_blocked(now)),
-            _goes_by(kinds),
+            goes_by(kinds),
         )
         .order_by(deliveries.c.priority, deliveries.c.not_before, deliveries.c.id)
         .limit(limit)
@@ -156,7 +156,7 @@ def next_claimable_at(
     )
     own = deliveries.c.not_before
     earliest = func.min(later(own, func.coalesce(blocked_until, own)))
-    found = select(type_coerce(earliest, Moment)).where(ACTIVE_DELIVERY, *_is_claimable(), _goes_by(kinds))
+    found = select(type_coerce(earliest, Moment)).where(ACTIVE_DELIVERY, *_is_claimable(), goes_by(kinds))
     moment = conn.execute(found).scalar()
     return None if moment is None else max(moment, now)
 
@@ -226,11 +226,11 @@ def _is_claimable() -> tuple[ColumnElement[bool], ...]:
         deliveries.c.state == DeliveryState.READY,
         not_(is_at_rest()),
         not_(and_(deliveries.c.part > 0, is_behind)),
-        not_(and_(_goes_by(_PACED), is_busy)),
+        not_(and_(goes_by(_PACED), is_busy)),
     )
 
 
-def _goes_by(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
+def goes_by(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
     """Return the condition that a delivery goes out on one of some ways; None for whichever it is."""
     if kinds is None:
         return true()

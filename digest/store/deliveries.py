@@ -21,6 +21,7 @@ from digest.store.claiming import (
     Reaped,
     adopt_orphans,
     claim,
+    goes_by,
     next_claimable_at,
     read_deliveries,
     reap,
@@ -42,11 +43,13 @@ from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destinati
 from digest.store.subscribers import refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
 
     from digest.messages import Delivery, Receipt
+    from digest.subscriptions import DestinationKind
 
 __all__ = [
     "CLAIM_LEASE",
@@ -214,8 +217,13 @@ def mark_suppressed(conn: Connection, delivery: Delivery, reason: str, now: date
     return take_step(conn, is_claim(delivery, _CLAIMED), delivery.id, step)
 
 
-def take_unknown(conn: Connection, now: datetime, *, limit: int = 100) -> list[UnknownDelivery]:
-    """Take deliveries that may have arrived and have settled; nobody else gets them for a while."""
+def take_unknown(
+    conn: Connection, now: datetime, *, limit: int = 100, kinds: Collection[DestinationKind] | None = None
+) -> list[UnknownDelivery]:
+    """Take deliveries that may have arrived and have settled; nobody else gets them for a while.
+
+    Only deliveries on some ways out where `kinds` names them.
+    """
     picked = (
         select(deliveries.c.id)
         .where(
@@ -224,6 +232,7 @@ def take_unknown(conn: Connection, now: datetime, *, limit: int = 100) -> list[U
             deliveries.c.not_before <= now,
             deliveries.c.body.is_not(None),
             not_(is_at_rest()),
+            goes_by(kinds),
         )
         .order_by(deliveries.c.not_before, deliveries.c.id)
         .limit(limit)

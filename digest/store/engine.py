@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import OperationalError
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
-from digest.errors import ConfigurationError, StoreError
+from digest.errors import ConfigurationError, StoreBusy, StoreError
 from digest.store import migrating, postgresql
 from digest.store.failures import explaining
 from digest.store.provenance import refuse_moved
@@ -30,6 +31,9 @@ _READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly"
 _SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": 2}
 """What every SQLite connection must report after it was asked to: `synchronous` 2 is FULL, without which
 a power cut loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
+
+_TURN = 30.0
+"""Seconds a thread waits for another of its process that writes to the same SQLite file."""
 
 _MODE_ATTEMPTS = 5
 """So many processes may start on a new file at the same moment before one is told that it is locked."""
@@ -50,6 +54,8 @@ class Store:
         self.dialect = engine.dialect.name
         self.url_masked = engine.url.set(drivername=self.dialect).render_as_string(hide_password=True)
         self.path = Path(engine.url.database or "") if self.dialect == "sqlite" else None
+        # SQLite lets who waits look again only now and then: threads that know of each other need not guess.
+        self._turn = threading.Lock() if self.path else None
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
@@ -59,7 +65,7 @@ class Store:
             StoreBusy: another process writes for too long.
             StoreError: the database is away, full, or can't be written.
         """
-        with explaining(self.url_masked, self.path), self.engine.begin() as conn:
+        with self._taking_turns(), explaining(self.url_masked, self.path), self.engine.begin() as conn:
             yield conn
 
     @contextmanager
@@ -76,6 +82,18 @@ class Store:
             conn.begin(),
         ):
             yield conn
+
+    @contextmanager
+    def _taking_turns(self) -> Iterator[None]:
+        if self._turn is None:
+            yield
+            return
+        if not self._turn.acquire(timeout=_TURN):
+            raise StoreBusy(f"something else this process does has been writing to {self.path} for {_TURN:.0f} s")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def close(self) -> None:
         """Close every connection; harmless when done twice."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from typing import TYPE_CHECKING, TextIO
 
 from digest.errors import DeliveryError
@@ -26,6 +27,7 @@ class ConsoleTransport:
 
     def __init__(self, *, stream: TextIO | None = None) -> None:
         self._stream = stream
+        self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:  # noqa: ARG002 - a console has one address: itself
         """Return "": there is nothing to look up."""
@@ -47,8 +49,9 @@ class ConsoleTransport:
         encoding = getattr(stream, "encoding", None) or "utf-8"
         printable = text.encode(encoding, "replace").decode(encoding)
         try:
-            stream.write(printable if printable.endswith("\n") else printable + "\n")
-            stream.flush()
+            with self._lock:
+                stream.write(printable if printable.endswith("\n") else printable + "\n")
+                stream.flush()
         except (OSError, ValueError) as error:  # ValueError: the stream has been closed
             raise DeliveryError(
                 f"the console can't be written to: {error}",

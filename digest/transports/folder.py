@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ class FolderTransport:
 
     def __init__(self, *, root: Path) -> None:
         self._root = root
+        self._lock = threading.Lock()  # who finds a name free gets it
 
     def resolve(self, destination: Destination) -> str:
         """Return the folder's full path."""
@@ -55,11 +57,12 @@ class FolderTransport:
         Raises:
             DeliveryError: the message's name is no file name, or the disk does not take it (try again).
         """
-        path, is_there = self._locate(message, destination)
-        if is_there:
-            return Receipt(str(path), "was there already")
-        write_if_changed(path, message.body)
-        return Receipt(str(path), "written")
+        with self._lock:
+            path, is_there = self._locate(message, destination)
+            if is_there:
+                return Receipt(str(path), "was there already")
+            write_if_changed(path, message.body)
+            return Receipt(str(path), "written")
 
     def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
         """Tell whether the message's file is there.

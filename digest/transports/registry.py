@@ -27,7 +27,7 @@ TRANSPORTS: dict[DestinationKind, str] = {
 
 
 class Transport(Protocol):
-    """A way out. One worker uses one transport at a time; `close` may come from another thread."""
+    """A way out. Several threads use it at once, and `close` may come from any."""
 
     def resolve(self, destination: Destination) -> str:
         """Return the address as the other side knows it (a Slack channel id); "" where none is needed.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import logging
+import threading
 import urllib.request
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,7 @@ class SlackClient(WebClient):
         super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER)
         self._seconds = timeout
         self._url = url
-        self._is_ours: Callable[[], bool] = always_ours
+        self._own = threading.local()  # several threads post at once
 
     def call(
         self,
@@ -121,7 +122,7 @@ class SlackClient(WebClient):
             DeliveryError: Slack refused, did not answer, or answered unreadably.
         """
         is_post = json is not None
-        self._is_ours = is_ours
+        self._own.is_ours = is_ours
         try:
             response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
         except SlackApiError as error:
@@ -139,7 +140,7 @@ class SlackClient(WebClient):
         url: str,  # noqa: ARG002 - the request carries it
         req: urllib.request.Request,
     ) -> dict[str, Any]:
-        with build_opener(self._url, self._is_ours).open(req, timeout=self._seconds) as reply:
+        with build_opener(self._url, self._own.is_ours).open(req, timeout=self._seconds) as reply:
             charset = reply.headers.get_content_charset() or "utf-8"
             body = reply.read(_LARGEST_ANSWER).decode(charset)
             return {"status": reply.status, "headers": reply.headers, "body": body}

@@ -1,4 +1,4 @@
-"""Mail over SMTP (RFC 5321), one recipient per mail, over one connection that is kept for a while.
+"""Mail over SMTP (RFC 5321), one recipient per mail, over a few connections that are kept for a while.
 
 The steps are taken one by one rather than by `smtplib.sendmail`, because what matters is on which
 side of the final dot a failure lies: before it nothing was delivered and repeating is safe; behind it,
@@ -8,15 +8,15 @@ without an answer, nobody can tell (RFC 1047) and only the caller's policy can d
 from __future__ import annotations
 
 import re
-import threading
 from typing import TYPE_CHECKING
 
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
 from digest.transports.fence import always_ours, require_ours
 from digest.transports.mail_address import Mailbox, parse_mailbox
-from digest.transports.mail_server import parse_mail_server
+from digest.transports.mail_server import Security, parse_mail_server
 from digest.transports.smtp_connection import Patience, SmtpConnection
+from digest.transports.smtp_pool import SmtpPool
 from digest.transports.smtp_replies import (
     CLOSING,
     DONE,
@@ -53,6 +53,7 @@ class SmtpTransport:
         password: of that user.
         ca_file: PEM certificates trusted besides the system's.
         patience: time-outs, and how long a connection is kept.
+        connections: how many at once, at most; more senders wait for their turn.
 
     Raises:
         ConfigurationError: the URL, the sender, the login or the certificate file cannot be used.
@@ -67,6 +68,7 @@ class SmtpTransport:
         password: str = "",
         ca_file: Path | None = None,
         patience: Patience | None = None,
+        connections: int = 1,
     ) -> None:
         self._patience = patience or Patience()
         try:
@@ -77,8 +79,9 @@ class SmtpTransport:
                 hint="Write a bare address such as digest@example.org.",
             ) from error
         server = parse_mail_server(url, user=user, password=password, ca_file=ca_file)
-        self._connection = SmtpConnection(server, self._patience)
-        self._lock = threading.Lock()
+        # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
+        tls = None if server.security is Security.NONE else server.open_tls()
+        self._pool = SmtpPool(lambda: SmtpConnection(server, self._patience, tls), connections)
 
     def resolve(self, destination: Destination) -> str:
         """Return the address as the mail server is told it.
@@ -101,8 +104,8 @@ class SmtpTransport:
         """
         recipient = _read_recipient(destination)
         data = _LONE_LINE_END.sub(b"\r\n", message.body)
-        with self._lock:
-            return self._converse(self._connection.take(), recipient, data, is_ours)
+        with self._pool.borrow() as connection:
+            return self._converse(connection, connection.take(), recipient, data, is_ours)
 
     def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
         """Never tells: SMTP cannot be asked what it took.
@@ -118,51 +121,52 @@ class SmtpTransport:
         )
 
     def close(self) -> None:
-        """Say goodbye to the server, or break off a mail another thread is sending."""
-        if self._lock.acquire(blocking=False):
-            try:
-                self._connection.quit()
-            finally:
-                self._lock.release()
-        else:
-            self._connection.interrupt()
+        """Say goodbye to the server, and break off the mails that other threads are sending."""
+        self._pool.close()
 
     def _converse(
-        self, link: smtplib.SMTP, recipient: Mailbox, data: bytes, is_ours: Callable[[], bool]
+        self,
+        connection: SmtpConnection,
+        link: smtplib.SMTP,
+        recipient: Mailbox,
+        data: bytes,
+        is_ours: Callable[[], bool],
     ) -> Receipt:
         stage = Stage.SENDER
         try:
-            options = self._choose_options(link, recipient, data)
-            self._ask(link, stage, f"MAIL FROM:<{self._sender.address}>{options}", _TAKEN)
+            options = self._choose_options(connection, link, recipient, data)
+            self._ask(connection, link, stage, f"MAIL FROM:<{self._sender.address}>{options}", _TAKEN)
             stage = Stage.RECIPIENT
-            self._ask(link, stage, f"RCPT TO:<{recipient.address}>", _TAKEN)
+            self._ask(connection, link, stage, f"RCPT TO:<{recipient.address}>", _TAKEN)
             stage = Stage.DATA
-            self._ask(link, stage, "DATA", (GO_AHEAD,))
+            self._ask(connection, link, stage, "DATA", (GO_AHEAD,))
             link.send(_stuff_dots(data))
-            self._look_once_more(is_ours)
+            self._look_once_more(connection, is_ours)
             stage = Stage.FINAL
             link.send(b".\r\n")
             code, reply = self._await_verdict(link)
         except OSError as error:
-            self._connection.drop()
+            connection.drop()
             raise judge_break(stage, error) from error
         if code not in _TAKEN:
-            raise self._give_up(stage, code, reply)
-        self._connection.release()
+            raise self._give_up(connection, stage, code, reply)
+        connection.release()
         return Receipt(find_queue_id(reply), f"{code} {read_reply(reply)}")
 
-    def _look_once_more(self, is_ours: Callable[[], bool]) -> None:
+    def _look_once_more(self, connection: SmtpConnection, is_ours: Callable[[], bool]) -> None:
         try:
             require_ours(is_ours)
         except DeliveryError:
-            self._connection.drop()  # without its final dot the server forgets the mail
+            connection.drop()  # without its final dot the server forgets the mail
             raise
 
-    def _ask(self, link: smtplib.SMTP, stage: Stage, command: str, wanted: tuple[int, ...]) -> None:
+    def _ask(
+        self, connection: SmtpConnection, link: smtplib.SMTP, stage: Stage, command: str, wanted: tuple[int, ...]
+    ) -> None:
         link.putcmd(command)
         code, reply = link.getreply()
         if code not in wanted:
-            raise self._give_up(stage, code, reply)
+            raise self._give_up(connection, stage, code, reply)
 
     def _await_verdict(self, link: smtplib.SMTP) -> tuple[int, bytes]:
         assert link.sock is not None  # noqa: S101 - the dot has just gone over it
@@ -171,19 +175,21 @@ class SmtpTransport:
         link.sock.settimeout(self._patience.command)
         return verdict
 
-    def _give_up(self, stage: Stage, code: int, reply: bytes) -> DeliveryError:
+    def _give_up(self, connection: SmtpConnection, stage: Stage, code: int, reply: bytes) -> DeliveryError:
         failure = judge_reply(stage, code, reply)
         if code == CLOSING or failure.ambiguous:
-            self._connection.drop()
+            connection.drop()
         else:
-            self._connection.reset()
+            connection.reset()
         return failure
 
-    def _choose_options(self, link: smtplib.SMTP, recipient: Mailbox, data: bytes) -> str:
+    def _choose_options(
+        self, connection: SmtpConnection, link: smtplib.SMTP, recipient: Mailbox, data: bytes
+    ) -> str:
         head = data.partition(b"\r\n\r\n")[0]
         needs_utf8 = self._sender.needs_utf8 or recipient.needs_utf8 or not head.isascii()
         if needs_utf8 and not link.has_extn("smtputf8"):
-            raise self._refuse_utf8()
+            raise self._refuse_utf8(connection)
         # smtplib encodes commands as ASCII unless told otherwise.
         link.command_encoding = "utf-8" if needs_utf8 else "ascii"
         return "".join(
@@ -196,8 +202,8 @@ class SmtpTransport:
             if is_wanted
         )
 
-    def _refuse_utf8(self) -> DeliveryError:
-        self._connection.release()
+    def _refuse_utf8(self, connection: SmtpConnection) -> DeliveryError:
+        connection.release()
         return DeliveryError(
             "the mail server does not take addresses or headers beyond ASCII (it offers no SMTPUTF8)",
             permanent=True,

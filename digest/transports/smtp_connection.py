@@ -6,10 +6,14 @@ import contextlib
 import smtplib
 import socket
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from digest.clock import monotonic
 from digest.transports.mail_server import MailServer, Security
 from digest.transports.smtp_replies import DONE, Stage, judge_opening
+
+if TYPE_CHECKING:
+    import ssl
 
 _GOODBYE = 5.0
 """Seconds QUIT may take: nothing depends on it."""
@@ -35,14 +39,19 @@ class Patience:
 class SmtpConnection:
     """At most one open connection to a server, logged in and ready for MAIL FROM."""
 
-    def __init__(self, server: MailServer, patience: Patience) -> None:
+    def __init__(self, server: MailServer, patience: Patience, tls: ssl.SSLContext | None) -> None:
         self._server = server
         self._patience = patience
-        # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
-        self._tls = None if server.security is Security.NONE else server.open_tls()
+        self._tls = tls
         self._link: smtplib.SMTP | None = None
         self._mails = 0
         self._used_at = 0.0
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it is open, and has rested or served for so long that it is not used again."""
+        rested = monotonic() - self._used_at
+        return self._link is not None and (self._mails >= self._patience.mails or rested > self._patience.idle)
 
     def take(self) -> smtplib.SMTP:
         """Return a connection that has just answered, opening one where the last can't be used.
@@ -100,7 +109,7 @@ class SmtpConnection:
                 socket.socket.shutdown(link.sock, socket.SHUT_RDWR)
 
     def _is_usable(self, link: smtplib.SMTP) -> bool:
-        if self._mails >= self._patience.mails or monotonic() - self._used_at > self._patience.idle:
+        if self.is_old:
             return False
         try:
             return link.noop()[0] == DONE

@@ -301,7 +301,8 @@ class Life:
         if self._site is not None:
             for transport in self._site._transports.values():
                 if isinstance(transport, SmtpTransport):
-                    transport._connection.drop()
+                    for connection in (*transport._pool._resting, *transport._pool._lent):
+                        connection.drop()
             self._site.client.close()
             self._site.store.engine.dispose()
             self._site = None

@@ -19,7 +19,7 @@ from sqlalchemy import select, update
 import digest.pipeline
 from digest.announcements import Kind
 from digest.messages import Delivery, DeliveryState, Message, Receipt
-from digest.pipeline import delivering, matching_step, planning_step, recording
+from digest.pipeline import Lane, delivering, matching_step, planning_step, recording
 from digest.pipeline.drafting import Drafts
 from digest.pipeline.matching_step import BATCH, MatchReport
 from digest.pipeline.site import Site
@@ -104,8 +104,8 @@ def _move_mark_last(weakness: Weakness) -> None:
                 match_batch(site, report)
         return False
 
-    def deliver_and_move(steps: Steps) -> None:
-        deliver(steps)
+    def deliver_and_move(steps: Steps, lane: Lane) -> None:
+        deliver(steps, lane)
         if moves:
             weakness.expose()
             with steps._site.store.begin() as conn:

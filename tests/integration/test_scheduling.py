@@ -113,7 +113,7 @@ def test_a_job_that_fails_shows_in_health_and_log_and_stops_nothing(
             conn.exec_driver_sql("UPDATE subscriptions SET cadence = 'whenever', next_due_at = created_at")
         wait_until(lambda: "plan" in schedule.pulse.troubles)
         assert schedule.pulse.age is not None
-        assert "deliver" not in schedule.pulse.troubles
+        assert not {"deliver-mail", "deliver-posts"} & schedule.pulse.troubles.keys()
         with site.store.begin() as conn:
             conn.exec_driver_sql("UPDATE subscriptions SET cadence = 'daily at 02:00 UTC'")
         wait_until(lambda: not schedule.pulse.troubles)
@@ -132,9 +132,11 @@ def test_how_each_job_stands_is_written_down_with_the_signs_of_life_and_struck_o
 ) -> None:
     with scheduled(world, OFTEN) as (_, site):
         world.mail.wait_for(1)
-        wait_until(lambda: {"poll", "plan", "deliver", "publish", "watch"} <= turns(site).keys())
-        wait_until(lambda: turns(site)["deliver"].turns > 1)
-        deliver = turns(site)["deliver"]
+        wait_until(
+            lambda: {"poll", "plan", "deliver-mail", "deliver-posts", "publish", "watch"} <= turns(site).keys()
+        )
+        wait_until(lambda: turns(site)["deliver-mail"].turns > 1)
+        deliver = turns(site)["deliver-mail"]
         assert (deliver.failures, deliver.trouble) == (0, "")
         assert deliver.began_at is not None
         assert deliver.next_at is not None
@@ -160,12 +162,12 @@ def test_a_job_that_outlasts_its_next_time_is_counted_and_one_that_hangs_makes_t
     sync_roster(site)
     schedule.start()
     wait_until(lambda: not world.mail.script._cues)
-    wait_until(lambda: turns(site)["deliver"].overruns > 1)
-    assert turns(site)["deliver"].is_under_way
+    wait_until(lambda: turns(site)["deliver-mail"].overruns > 1)
+    assert turns(site)["deliver-mail"].is_under_way
     assert not schedule.pulse.board.stuck
-    monkeypatch.setattr(board, "LONGEST_TURNS", {"deliver": 0.2})
-    wait_until(lambda: "deliver" in schedule.pulse.board.stuck)
-    assert "the job deliver has been at the same turn for 0 min" in judge_site(site, schedule.pulse).failures
+    monkeypatch.setattr(board, "LONGEST_TURNS", {"deliver-mail": 0.2})
+    wait_until(lambda: "deliver-mail" in schedule.pulse.board.stuck)
+    assert "the job deliver-mail has been at the same turn for 0 min" in judge_site(site, schedule.pulse).failures
     assert schedule.stop(grace=0.1, force=5)
     site.close()
 
@@ -206,6 +208,7 @@ def test_a_mail_broken_off_before_its_final_dot_goes_out_again(world: World) -> 
 
 def test_a_mail_under_way_is_given_its_time_and_nothing_new_is_begun(world: World) -> None:
     world.write_config(to=(*MAIL, "mailto:second@example.org"))
+    world.environ["DIGEST_MAIL_CONNECTIONS"] = "1"
     world.mail.script.delay("END", 1.0)
     site = world.open()
     schedule = Schedule(site, every=SELDOM)

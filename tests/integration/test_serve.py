@@ -132,6 +132,7 @@ def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_ove
 
 def test_a_mail_whose_final_dot_was_sent_is_in_doubt_after_a_stop_and_the_other_is_not(world: World) -> None:
     world.write_config(to=("mailto:reader@example.org", "mailto:second@example.org"))
+    world.environ["DIGEST_MAIL_CONNECTIONS"] = "1"
     world.mail.script.delay("END", 60.0)
     with world.serve("--grace", "0.5") as served:
         wait_until(lambda: not world.mail.script._cues)  # the dot has arrived, and no answer goes out

@@ -1,0 +1,271 @@
+"""Lanes to the outside: ways out that do not wait for each other, and in each several deliveries at once.
+
+One thread of a lane claims, some others send. What a send leaves free is filled again at once, and only
+a little more is claimed than is on its way, since others may not touch what is claimed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+from digest.clock import SystemClock, monotonic
+from digest.errors import StoreError
+from digest.pipeline.delivering import DeliverReport, deliver_one
+from digest.pipeline.leasing import Leases
+from digest.pipeline.settling import settle_unknown, settling_times
+from digest.store import deliveries as outbox
+from digest.subscriptions import DestinationKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from digest.config import Config
+    from digest.messages import Delivery
+    from digest.pipeline.site import Site
+
+_log = logging.getLogger("digest.deliver")
+
+SHORT_WAIT = timedelta(seconds=10)
+"""A pass waits this long for the pace of a channel rather than leaving its parts to the next pass."""
+
+LAG = 5.0
+"""Seconds after which a send counts as one that hangs."""
+
+_POSTS = 4
+"""Sends at once on all ways out that are no mail; to one Slack channel they go one by one all the same."""
+
+_LEAST_AHEAD = 8
+_TIDY_EVERY = 5.0
+_LOOK_AGAIN = 0.5
+_GLANCE = 0.25
+"""Seconds between two looks at whether to stop, while nothing comes to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Ways out that share some threads.
+
+    Attributes:
+        name: what it is called.
+        kinds: the ways out.
+    """
+
+    name: str
+    kinds: frozenset[DestinationKind]
+
+    def count_slots(self, config: Config) -> int:
+        """Return how many deliveries may be on their way at once."""
+        return config.mail.connections if DestinationKind.MAIL in self.kinds else _POSTS
+
+
+_MAIL = frozenset({DestinationKind.MAIL})
+
+LANES = (Lane("mail", _MAIL), Lane("posts", frozenset(DestinationKind) - _MAIL))
+"""A mail server may take ten minutes to answer; whatever is no mail does not wait for it."""
+
+
+def deliver(
+    site: Site,
+    *,
+    lanes: Sequence[Lane] = LANES,
+    should_stop: Callable[[], bool] = lambda: False,
+    turn: float = float("inf"),
+) -> DeliverReport:
+    """Send what is in the outbox and due, until nothing is, or it is time to stop.
+
+    Args:
+        site: the installation.
+        lanes: which ways out; each goes on until it is done itself.
+        should_stop: says that nothing more may be begun; what is on its way is waited for.
+        turn: seconds after which to stop by itself; see `is_turn_over`.
+
+    Raises:
+        StoreError: the database is away. What was on its way has ended, and other lanes have gone on.
+    """
+    report, is_broken = DeliverReport(), threading.Event()
+    ends = partial(_ends, should_stop, is_broken, monotonic(), turn)
+    with ThreadPoolExecutor(len(lanes), thread_name_prefix="lane") as pool:
+        passes = [pool.submit(_Pass(site, lane, report, ends).run) for lane in lanes]
+        try:
+            wait(passes)
+        except BaseException:
+            # Whoever waits here was interrupted, and is not to be kept waiting for a mail server.
+            is_broken.set()
+            if isinstance(site.clock, SystemClock):
+                site.clock.wake()
+            while wait(passes, _GLANCE).not_done:
+                site.interrupt()
+            raise
+    errors = [error for one in passes if (error := one.exception()) is not None]
+    for error in errors[1:]:
+        _log.error("another lane failed too: %s", error)
+    if errors:
+        raise errors[0]
+    return report
+
+
+def is_turn_over(age: float, turn: float, lag: float) -> bool:
+    """Whether a pass ends although there may be more to send.
+
+    While one send hangs, its end can't be had: the others go on meanwhile, within reason.
+
+    Args:
+        age: seconds the pass has taken.
+        turn: seconds it is meant to take at most.
+        lag: seconds the longest of the sends on their way has taken.
+    """
+    return age > turn and (lag < LAG or age > 10 * turn)
+
+
+def count_claims(under_way: int, slots: int) -> int:
+    """Return how many deliveries to claim: none while there is enough in hand to go on with."""
+    ahead = max(slots, _LEAST_AHEAD)
+    return slots + ahead - under_way if under_way <= slots + ahead // 2 else 0
+
+
+def _ends(
+    should_stop: Callable[[], bool], is_broken: threading.Event, began_at: float, turn: float, lag: float
+) -> bool:
+    return is_broken.is_set() or should_stop() or is_turn_over(monotonic() - began_at, turn, lag)
+
+
+class _Pass:
+    """One pass of one lane.
+
+    Args:
+        site: the installation.
+        lane: which ways out.
+        report: is told what comes of each delivery.
+        ends: whether nothing more may be begun, given for how long the slowest send has been on its way.
+    """
+
+    def __init__(self, site: Site, lane: Lane, report: DeliverReport, ends: Callable[[float], bool]) -> None:
+        self._site, self._lane, self._report, self._ends = site, lane, report, ends
+        self._slots = lane.count_slots(site.config)
+        self._in_hand: dict[Future[None], Delivery] = {}
+        self._done: SimpleQueue[Future[None]] = SimpleQueue()
+        self._begun: dict[int, float] = {}
+        self._lock = threading.Lock()
+        self._trouble: BaseException | None = None
+        self._tidy_at = self._look_at = 0.0
+
+    def run(self) -> None:
+        """Send until nothing is left to send, or it is time to end.
+
+        Raises:
+            StoreError: the database is away; what was on its way has ended.
+        """
+        with (
+            Leases(self._site.store) as self._leases,
+            ThreadPoolExecutor(self._slots, self._lane.name) as self._pool,
+        ):
+            try:
+                self._keep_busy()
+            except BaseException as error:  # noqa: BLE001 - raised below, when all that was begun has ended
+                self._trouble = error
+            self._call_off()
+            while self._in_hand:
+                self._collect()
+        if self._trouble is not None:
+            raise self._trouble
+
+    def _keep_busy(self) -> None:
+        while not self._is_over():
+            is_dry = self._claim() == 0 if self._has_room() else False
+            if self._in_hand:
+                self._collect()
+            elif is_dry and not self._wait_for_pace():
+                return
+
+    def _is_over(self) -> bool:
+        return self._trouble is not None or self._ends(self._find_lag())
+
+    def _find_lag(self) -> float:
+        with self._lock:
+            return monotonic() - min(self._begun.values(), default=monotonic())
+
+    def _has_room(self) -> bool:
+        """Whether to look for more: not while there is enough, nor at once again where there was no more."""
+        is_time = not self._in_hand or monotonic() >= self._look_at
+        return is_time and count_claims(len(self._in_hand), self._slots) > 0
+
+    def _claim(self) -> int:
+        """Claim what can be begun soon, and hand it to those who send; return how many that were."""
+        site, asked_at = self._site, monotonic()
+        is_tidy = asked_at < self._tidy_at
+        if not is_tidy:
+            self._tidy_at = asked_at + _TIDY_EVERY
+            settle_unknown(site, self._lane.kinds)
+        wanted, now, asked_at = count_claims(len(self._in_hand), self._slots), site.clock.now(), monotonic()
+        with site.store.begin() as conn:
+            if not is_tidy:
+                outbox.reap(conn, now, settle=settling_times(site.config))
+            claimed = outbox.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
+        self._leases.take(claimed, asked_at)
+        for delivery in claimed:
+            future = self._pool.submit(self._send, delivery)
+            self._in_hand[future] = delivery
+            future.add_done_callback(self._done.put)
+        self._look_at = 0.0 if len(claimed) == wanted else monotonic() + _LOOK_AGAIN
+        return len(claimed)
+
+    def _send(self, delivery: Delivery) -> None:
+        """Send one delivery, in a thread that does nothing else meanwhile."""
+        with self._lock:
+            self._begun[delivery.id] = monotonic()
+        try:
+            if self._is_over():
+                self._give_back([delivery])
+                return
+            deliver_one(self._site, self._report, delivery, partial(self._leases.holds, delivery))
+            self._site.progress.update(f"{self._report.total} sent")
+        finally:
+            self._leases.drop(delivery)
+            with self._lock:
+                del self._begun[delivery.id]
+
+    def _collect(self) -> None:
+        """Wait a moment for sends to end, and note which have."""
+        try:
+            future = self._done.get(timeout=_GLANCE)
+            while True:
+                if self._in_hand.pop(future, None) is not None:
+                    self._trouble = self._trouble or future.exception()
+                future = self._done.get_nowait()
+        except Empty:
+            return
+
+    def _call_off(self) -> None:
+        """Give back what was claimed and not begun."""
+        not_begun = [future for future in list(self._in_hand) if future.cancel()]
+        called_off = [self._in_hand.pop(future) for future in not_begun]
+        if self._trouble is None or isinstance(self._trouble, StoreError):
+            try:
+                self._give_back(called_off)
+            except StoreError as error:
+                _log.warning("what was not begun is sent when its claims have lapsed: %s", error.message)
+        for delivery in called_off:
+            self._leases.drop(delivery)
+
+    def _give_back(self, not_begun: Sequence[Delivery]) -> None:
+        if not_begun:
+            with self._site.store.begin() as conn:
+                for delivery in not_begun:
+                    outbox.release_claim(conn, delivery)
+
+    def _wait_for_pace(self) -> bool:
+        """Sleep until a channel's pace lets its next part go; return False if nothing is that near."""
+        now = self._site.clock.now()
+        with self._site.store.read() as conn:
+            next_at = outbox.next_claimable_at(conn, now, kinds=self._lane.kinds)
+        if next_at is None or next_at - now > SHORT_WAIT:
+            return False
+        self._site.clock.sleep(max((next_at - now).total_seconds(), 0.01))
+        return True
