@@ -178,7 +178,7 @@ class _Pass:
 
     def _keep_busy(self) -> None:
         while not self._is_over():
-            is_dry = self._claim() == 0 if self._has_room() else False
+            is_dry = self._look_for_more() == 0 if self._has_room() else False
             if self._in_hand:
                 self._collect()
             elif is_dry and not self._wait_for_pace():
@@ -195,6 +195,17 @@ class _Pass:
         """Whether to look for more: not while there is enough, nor at once again where there was no more."""
         is_time = not self._in_hand or monotonic() >= self._look_at
         return is_time and count_claims(len(self._in_hand), self._slots) > 0
+
+    def _look_for_more(self) -> int:
+        """Claim more; while a mark on its way is repeated until the database is back, so is this."""
+        try:
+            return self._claim()
+        except StoreError as error:
+            if not self._in_hand:
+                raise
+            _log.warning("the database gives nothing to send; trying again: %s", error.message)
+            self._look_at = monotonic() + _LOOK_AGAIN
+            return 0
 
     def _claim(self) -> int:
         """Claim what can be begun soon, and hand it to those who send; return how many that were."""

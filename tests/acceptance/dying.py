@@ -178,6 +178,7 @@ def _keep_in_line() -> None:
 
 def arm(point: Point, site: Site, admin: str) -> None:
     """Let something happen at a point of this process."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a full disk is an error here, not the end
     owner, name = find(point.at)
     original, calls = getattr(owner, name), 0
 
@@ -227,7 +228,6 @@ def _take_database_away(site: Site, admin: str) -> Callable[[], None]:
     """
     if site.store.path is not None:
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
         return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, before)
     shut_database(admin, str(site.store.engine.url.database), is_open=False)
