@@ -30,6 +30,9 @@ _CLOCK_PHRASE = re.compile(
 )
 _QUIET_PHRASE = re.compile(rf"{_TIME}\s*(?:-|–|to)\s*{_TIME}(?:\s+{_ZONE})?", re.IGNORECASE)
 
+LAST_YEAR = 2999
+"""The last year a pause may end in: for turns behind it there must be dates."""
+
 _MACHINES_OWN = frozenset({"localtime", "posixrules", "Factory"})
 _OTHER_COUNTS = ("posix/", "right/")
 """Folders of copies, `right/` with leap seconds counted: no zones of their own."""
@@ -166,16 +169,21 @@ def read_pause_end(value: object, zone: str) -> datetime:
         zone: IANA name.
 
     Raises:
-        ConfigurationError: it is none of these.
+        ConfigurationError: it is none of these, or lies beyond `LAST_YEAR`.
     """
     try:
         moment = datetime.fromisoformat(value if isinstance(value, str) else str(value))
-        return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+        if moment.year <= LAST_YEAR:
+            return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ConfigurationError(
             f"{str(value)!r} is no date",
             hint="Write year, month and day: 2026-11-30; with a time where it matters: 2026-11-30T09:00.",
         ) from None
+    raise ConfigurationError(
+        f"{str(value)!r} lies behind the year {LAST_YEAR}, the last one a pause may end in",
+        hint=f"Write {LAST_YEAR}-12-31 for a pause without an end: it can be taken back at any time.",
+    )
 
 
 def _read_time(hour: str, minute: str, phrase: str) -> time:

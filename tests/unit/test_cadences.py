@@ -206,6 +206,13 @@ def test_a_pause_ends_at_no_other_words(value: str) -> None:
         read_pause_end(value, "UTC")
 
 
+@pytest.mark.parametrize("value", [date(9999, 12, 31), "9999-12-31T23:59:59Z", "3000-01-01"])
+def test_a_pause_that_ends_where_dates_do_is_refused_with_one_that_is_long_enough(value: object) -> None:
+    with pytest.raises(ConfigurationError, match="behind the year 2999") as caught:
+        read_pause_end(value, "UTC")
+    assert "2999-12-31" in caught.value.hint
+
+
 @pytest.mark.parametrize(
     ("phrase", "quiet", "zone"),
     [
