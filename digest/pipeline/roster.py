@@ -6,15 +6,17 @@ store and are not touched here.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.errors import QueryError
 from digest.excluding import read_exclusion
-from digest.planning import first_due, next_due, realign_due
+from digest.planning import FARTHEST, first_due, next_due, put_right, realign_due
 from digest.query import parse_query
 from digest.store import matches as match_store
+from digest.store import provenance
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
     from digest.subscriptions import Subscription
+
+_log = logging.getLogger("digest.roster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +143,19 @@ def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) ->
 
 
 def make_due_what_waits(conn: Connection, now: datetime) -> None:
-    """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns."""
+    """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns.
+
+    One whose turn was put off for years by a clock that ran ahead is due as it would have been. Of a database that
+    was restored all stays as it was found: what it says of pauses tells what was sent before.
+    """
+    if provenance.is_in_quarantine(conn):
+        return
     subscription_store.end_pauses(conn, now)
+    for due in subscription_store.find_far_due(conn, now, FARTHEST):
+        next_due_at, taken = put_right(due.subscription, now, due.last_slot)
+        subscription_store.set_next_due(conn, due.id, next_due_at, last_slot=taken)
+        name, before = due.subscription.name, due.next_due_at
+        _log.warning("%s was not due before %s: a clock ran ahead, and was put right", name, before)
     waiting = subscription_store.load_subscriptions(conn, match_store.undue_subscriptions(conn))
     for due in waiting:
         if due.subscription.has_digests:

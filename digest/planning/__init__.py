@@ -13,7 +13,7 @@ from digest.planning.digests import (
 from digest.planning.firstlook import choose_first_look
 from digest.planning.localtime import resolve_local
 from digest.planning.quiet import leave_quiet
-from digest.planning.slots import Slot, latest_slot, nearest_slot, next_slot
+from digest.planning.slots import FARTHEST, Slot, latest_slot, nearest_slot, next_slot
 from digest.planning.turns import (
     Outcome,
     Turn,
@@ -22,10 +22,12 @@ from digest.planning.turns import (
     decide_turn,
     first_due,
     next_due,
+    put_right,
     realign_due,
 )
 
 __all__ = [
+    "FARTHEST",
     "DeliveryPlan",
     "DueSubscription",
     "Outcome",
@@ -48,6 +50,7 @@ __all__ = [
     "next_slot",
     "plan_deliveries",
     "plan_digest",
+    "put_right",
     "realign_due",
     "resolve_local",
     "zone_of",

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 _KEPT = 4096
 """Answers kept: a hundred thousand subscriptions that are due at one moment share a few."""
 
+FARTHEST = timedelta(days=16)
+"""No turn lies farther ahead: a weekly one whose week was taken on another weekday, and a night behind it."""
+
 _DAY = timedelta(days=1)
+_FARTHEST_TAKEN = timedelta(days=8)
+"""Nor do turns that were taken: where the cadence, the zone or its data changed since, one may lie ahead again."""
+
 _MAILING = "mailing:"
 _RUN = "run:"
 
@@ -92,6 +98,24 @@ def is_taken(taken: str, name: str) -> bool:
     """Tell whether a turn was taken already, or passed over for a later one of its kind."""
     kind = _kind_of(name)
     return any(name <= one for one in taken.split() if _kind_of(one) == kind)
+
+
+def forget_ahead(taken: str, now: datetime) -> str:
+    """Return the names taken last without those that lie ahead: a clock that was wrong then took them."""
+    last = (now + _FARTHEST_TAKEN).date()
+    return " ".join(name for name in taken.split() if (_read_date(name) or last) <= last)
+
+
+def _read_date(name: str) -> date | None:
+    """Return the date a slot is named after, of a week its Monday; None where it has no date."""
+    match _kind_of(name):
+        case "mailing" | "day":
+            return date.fromisoformat(name.removeprefix(_MAILING))
+        case "week":
+            year, week = name.split("-W")
+            return date.fromisocalendar(int(year), int(week), 1)
+        case _:
+            return None
 
 
 def find_taken(cadence: Cadence, quiet: QuietHours | None, taken: str) -> Slot | None:

@@ -34,7 +34,7 @@ from digest.subscriptions import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from sqlalchemy import ColumnElement, Connection, Row
 
@@ -132,6 +132,14 @@ def due_subscriptions(
     return _read_all(conn, conn.execute(found.order_by(*order).limit(limit)).all())
 
 
+def find_far_due(conn: Connection, now: datetime, farthest: timedelta) -> list[DueSubscription]:
+    """Return the subscriptions that no pause holds at a moment (UTC), whose next turn is yet farther ahead."""
+    is_active = subscriptions.c.state == SubscriptionState.ACTIVE
+    is_far = subscriptions.c.next_due_at > now + farthest
+    found = select(subscriptions).where(is_far, is_active, _is_let_go_by_file(now))
+    return _read_all(conn, conn.execute(found.order_by(subscriptions.c.id)).all())
+
+
 def set_next_due(
     conn: Connection, subscription_id: int, next_due_at: datetime | None, *, last_slot: str | None = None
 ) -> None:
@@ -188,6 +196,13 @@ def pause(conn: Connection, subscription_id: int, until: datetime | None) -> boo
     either holds.
     """
     return _change(conn, subscription_id, _LIVE, {"state": SubscriptionState.PAUSED, "paused_until": until})
+
+
+def load_pauses(conn: Connection) -> dict[int, datetime]:
+    """Return when the pauses end that commands made (UTC), by subscription; without those that have no end."""
+    has_end = (PAUSED_SUBSCRIPTION, subscriptions.c.paused_until.is_not(None))
+    found = select(subscriptions.c.id, subscriptions.c.paused_until).where(*has_end)
+    return {row.id: row.paused_until for row in conn.execute(found)}
 
 
 def end_pauses(conn: Connection, now: datetime) -> int:

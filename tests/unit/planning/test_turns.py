@@ -4,9 +4,23 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from digest.cadences import read_pause_end
 from digest.messages import Coverage
-from digest.planning import Outcome, Turn, TurnFacts, covered_since, decide_turn, first_due, next_due, realign_due
+from digest.planning import (
+    FARTHEST,
+    Outcome,
+    Turn,
+    TurnFacts,
+    covered_since,
+    decide_turn,
+    first_due,
+    next_due,
+    put_right,
+    realign_due,
+)
 from digest.subscriptions import Cadence, Destination, DestinationKind, QuietDays, QuietHours, Subscription
 
 MORNING = "weekdays at 09:00 Europe/Berlin"
@@ -138,6 +152,51 @@ def test_a_new_turn_begins_where_the_longer_pause_ends() -> None:
     assert next_due(paused, now, "", utc("2026-11-26T23:00")) == utc("2026-11-27T08:00")
     assert next_due(paused, now, "", utc("2026-11-22T23:00")) == utc("2026-11-25T08:00")
     assert next_due(subscribe(paused_until=utc("2026-11-19T23:00")), now) == utc("2026-11-23T08:00")
+
+
+@pytest.mark.parametrize("phrase", [MORNING, "mondays at 23:00 UTC", "on announcement", "at once"])
+def test_there_is_a_turn_behind_the_longest_pause_there_may_be(phrase: str) -> None:
+    until = read_pause_end("2999-12-31T23:59:59", "America/New_York")
+    due_at = next_due(subscribe(phrase, quiet_hours=NIGHT, paused_until=until), utc("2026-11-20T12:00"))
+    assert due_at is not None
+    assert due_at >= until
+
+
+@pytest.mark.parametrize(
+    ("phrase", "taken", "due_at"),
+    [
+        (MORNING, "2031-01-08", "2026-11-23T08:00"),
+        (MORNING, "2026-W46 2031-01-08 mailing:2026-11-18", "2026-11-23T08:00"),
+        ("fridays at 09:00 UTC", "2031-W02", "2026-11-27T09:00"),
+        ("on announcement", "mailing:2031-01-08", "2026-11-23T01:00"),
+    ],
+)
+def test_what_a_clock_that_ran_ahead_took_is_taken_no_more(phrase: str, taken: str, due_at: str) -> None:
+    moment, believed = put_right(subscribe(phrase), utc("2026-11-20T12:00"), taken)
+    assert moment == utc(due_at)
+    assert "2031" not in believed
+    assert len(believed.split()) == len(taken.split()) - 1
+
+
+def test_what_was_taken_in_another_zone_or_on_another_weekday_stays_taken() -> None:
+    now = utc("2026-11-16T08:00")
+    for taken in ("2026-11-17", "2026-W47", "mailing:2026-11-15", "run:9"):
+        assert put_right(subscribe(), now, taken)[1] == taken
+
+
+@given(
+    phrase=st.sampled_from([MORNING, "mondays at 23:00 Asia/Tokyo", "sundays at 00:00 UTC", "on announcement"]),
+    quiet=st.sampled_from([None, NIGHT, QuietHours.parse("00:00-23:59 Pacific/Apia")]),
+    now=st.datetimes(datetime(2026, 1, 1), datetime(2027, 6, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - given as UTC
+)
+def test_no_turn_lies_farther_ahead_than_any_can(phrase: str, quiet: QuietHours | None, now: datetime) -> None:
+    calm = subscribe(phrase, quiet_hours=quiet)
+    week = now.date().isocalendar()
+    taken = f"{now.date()} {week.year}-W{week.week:02d} mailing:{now.date()}"
+    due_at, believed = put_right(calm, now, taken)
+    assert due_at is not None
+    assert now < due_at <= now + FARTHEST
+    assert believed == taken
 
 
 def test_a_turn_exactly_at_the_end_of_a_pause_is_its_first() -> None:
