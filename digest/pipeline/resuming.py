@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
@@ -153,6 +153,11 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
         raise UsageError(
             "nothing is held back: there is nothing to resume", hint="`digest status` shows how it is."
         )
+    if known.is_unmet:
+        raise UsageError(
+            "nothing has begun to work on this copy yet, so what it would send is not its own",
+            hint="Call `digest run --now` first: it sends nothing, and finds what was announced meanwhile.",
+        )
     if since is None:
         return Resumed(provenance.release(conn), 0, 0)
     if since > now:
@@ -164,7 +169,7 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
             "arXiv has not been looked at since the restore, so it is not known yet what was due by then",
             hint="Call `digest run --now` first, or let `digest serve` look: neither sends anything now.",
         )
-    told = sum(_take_as_told(conn, due, source, since, now) for due in _load_active(conn))
+    told = sum(_take_as_told(conn, due, source, since, now) for due in _load_awake(conn, since))
     dropped = provenance.take_as_sent(conn, since, now)
     return Resumed(provenance.release(conn), dropped, told)
 
@@ -183,8 +188,25 @@ def _enter(store: Store, now: datetime) -> int:
 
 
 def _load_active(conn: Connection) -> list[DueSubscription]:
-    live = subscription_store.load_subscriptions(conn)
-    return [due for due in live if due.state == SubscriptionState.ACTIVE and due.subscription.has_digests]
+    return [due for due in _load_sending(conn) if due.state == SubscriptionState.ACTIVE]
+
+
+def _load_awake(conn: Connection, moment: datetime) -> list[DueSubscription]:
+    """Return what no command let rest at a moment (UTC), each with the end of its last pause in `paused_until`."""
+    ends = subscription_store.load_pauses(conn)
+    return [
+        replace(due, subscription=replace(due.subscription, paused_until=_find_later(due, ends.get(due.id))))
+        for due in _load_sending(conn)
+        if due.state == SubscriptionState.ACTIVE or ((end := ends.get(due.id)) is not None and end <= moment)
+    ]
+
+
+def _find_later(due: DueSubscription, pause_end: datetime | None) -> datetime | None:
+    return max(filter(None, (due.subscription.paused_until, pause_end)), default=None)
+
+
+def _load_sending(conn: Connection) -> list[DueSubscription]:
+    return [due for due in subscription_store.load_subscriptions(conn) if due.subscription.has_digests]
 
 
 def _load_waiting(conn: Connection, due: DueSubscription) -> list[MatchRow]:

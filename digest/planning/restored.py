@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from digest.comparing import StoredChange
     from digest.subscriptions import Subscription
 
+_INSTANT = timedelta(microseconds=1)
+"""A turn exactly at the end of a pause is its first."""
+
 
 def find_announced(change: StoredChange, mailing: date | None, datestamp: date | None) -> datetime:
     """Return when arXiv announced a change (UTC), as near as can be told; when in doubt, later.
@@ -37,8 +40,14 @@ def find_announced(change: StoredChange, mailing: date | None, datestamp: date |
 def was_due_by(
     subscription: Subscription, announced: datetime, moment: datetime, *, is_first_look: bool = False
 ) -> bool:
-    """Whether something announced then was to be told by a moment: at the first turn after it was announced."""
+    """Whether something announced then was to be told by a moment: at the first turn after it was announced.
+
+    What was announced before a pause ended waited for its end, or came before it began; since when it was at
+    rest is not known, and what is not known to be told is told again.
+    """
     cadence, quiet = subscription.cadence, subscription.quiet_hours
+    if subscription.paused_until is not None:
+        announced = max(announced, subscription.paused_until - _INSTANT)
     if is_first_look or cadence.kind is CadenceKind.AT_ONCE:
         return leave_quiet(cadence, quiet, announced) <= moment
     own_mailing = timedelta(seconds=cadence.kind is CadenceKind.ANNOUNCEMENT)

@@ -124,6 +124,9 @@ def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(digest: Shell) -> 
     digest("run")
     digest("backup", "backup.db")
     digest("restore", "backup.db")
+    for words in (("resume",), ("resume", "--since", "2026-11-20T03:00Z")):
+        assert "nothing has begun to work on this copy yet" in digest(*words, expect=2).err
+    digest("run", expect=3)
     assert "digest run --now" in digest("restore", "--status").out
     said = digest("resume", "--since", "2026-11-20T03:00Z", expect=2)
     assert "not been looked at since the restore" in said.err
@@ -142,6 +145,36 @@ def test_the_operators_word_that_it_was_restored_holds_everything(world: World, 
     assert "nothing is held back" in digest("resume", expect=2).err
     digest("run")
     assert len(world.mail.mails) == 2
+
+
+@pytest.mark.skipif(not IS_NIGHTLY, reason="a database is lost three times over")
+@pytest.mark.parametrize(("by", "lost_at"), [("file", 5), ("command", 5), ("command", 12)])
+def test_what_a_pause_kept_back_is_told_after_it_also_where_the_database_was_lost_meanwhile(
+    world: World, digest: Shell, by: str, lost_at: int
+) -> None:
+    digest("run")
+    file = world.folder / "digest.toml"
+    if by == "file":
+        file.write_text(file.read_text() + "paused_until = 2026-11-30\n", encoding="utf-8")
+    else:
+        digest("subscription", "pause", "perf-team", "--until", "2026-11-30")
+    announce(world, LATER, SUNDAY)
+    digest("run")
+    digest("backup", "backup.db")
+    world.clock.sleep(timedelta(days=lost_at).total_seconds())
+    last = world.clock.now().isoformat()
+    was_told = lost_at > 7
+    digest("run")
+    assert told(world, LATER) == ((2, 1) if was_told else (0, 0))
+
+    digest("restore", "backup.db")
+    world.clock.sleep(timedelta(hours=12).total_seconds())
+    digest("run", "--now", expect=3)
+    digest("resume", "--since", last)
+    world.clock.sleep(timedelta(days=9).total_seconds())
+    for _ in range(2):
+        digest("run", "--now")
+    assert told(world, LATER) == (2, 1)
 
 
 @pytest.mark.skipif(not IS_NIGHTLY, reason="waits for the real pace of the jobs, most of a minute")
