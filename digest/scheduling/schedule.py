@@ -6,7 +6,7 @@ import logging
 import threading
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -59,6 +59,9 @@ _DELIVERING = tuple(f"deliver-{lane.name}" for lane in LANES)
 _AT_ONCE = ("poll", *_DELIVERING)
 """Jobs that begin with the schedule; the others wait for a first look at arXiv to wake them."""
 
+_LONG_LOOK = timedelta(minutes=15)
+"""After so long without an end to the first look at arXiv, what is amiss is told without waiting for it."""
+
 _BREAK_AGAIN = 0.25
 
 
@@ -102,7 +105,7 @@ class Schedule:
         self._jobs = {
             job.name: job
             for job in (
-                Job("poll", self.steps.poll, wakes=("plan", "publish")),
+                Job("poll", self.steps.poll, wakes=("plan", "publish", "watch")),
                 Job("plan", self.steps.plan, wakes=_DELIVERING),
                 *(
                     Job(name, partial(self.steps.deliver, lane), goes_beside=True)
@@ -137,8 +140,7 @@ class Schedule:
         now = SystemClock().now()
         self._add("heartbeat", self._beat, now)
         for job in self._jobs.values():
-            first = now if job.name in _AT_ONCE else None
-            self._add(job.name, partial(self._take_turn, job), first)
+            self._add(job.name, partial(self._take_turn, job), _first_turn(job.name, now))
         self._scheduler.start()
 
     def reload(self, load: Callable[[], Config]) -> None:
@@ -233,3 +235,10 @@ class Schedule:
             _log.warning("the database takes no sign of life: %s", error.message)
         else:
             self.pulse.note_write()
+
+
+def _first_turn(name: str, now: datetime) -> datetime | None:
+    """Return when a job begins by itself; None where nothing but another job makes it begin."""
+    if name in _AT_ONCE:
+        return now
+    return now + _LONG_LOOK if name == "watch" else None

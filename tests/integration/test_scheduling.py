@@ -135,6 +135,7 @@ def test_how_each_job_stands_is_written_down_with_the_signs_of_life_and_struck_o
         wait_until(
             lambda: {"poll", "plan", "deliver-mail", "deliver-posts", "publish", "watch"} <= turns(site).keys()
         )
+        wait_until(lambda: all(turn.turns for turn in turns(site).values()))
         wait_until(lambda: turns(site)["deliver-mail"].turns > 1)
         deliver = turns(site)["deliver-mail"]
         assert (deliver.failures, deliver.trouble) == (0, "")

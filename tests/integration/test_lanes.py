@@ -1,0 +1,273 @@
+"""Ways out that do not wait for each other, and several mails at once: real servers, real databases."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from digest.clock import monotonic
+from digest.demo.mailscript import Cue, Script, Step
+from digest.demo.slack import SlackReceiver
+from digest.errors import StoreError
+from digest.messages import Delivery
+from digest.pipeline import LANES, DeliverReport, Site, deliver, match, plan, poll, run_pass, sync_roster
+from digest.pipeline import lanes as lanes_module
+from digest.scheduling import EVERY, Schedule
+from digest.store import deliveries as outbox
+from digest.store import open_store
+from digest.transports.smtp import SmtpTransport
+from tests.conftest import IS_NIGHTLY
+from tests.integration.web.world import World, live_in, wait_until
+from tests.postgres_servers import PostgresServer
+
+MANY = 400 if IS_NIGHTLY else 60
+by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="its server takes its time: .ci/nightly sets DIGEST_NIGHTLY")
+OFTEN = dict.fromkeys(EVERY, 0.1)
+
+
+class Watched(Script):
+    """A script that notes how many mails were within the server at each moment, by the connections open."""
+
+    def __init__(self, count: Callable[[], int]) -> None:
+        super().__init__()
+        self._count = count
+        self.most = 0
+        self.ends: list[float] = []
+
+    def take(self, step: Step, argument: str) -> Cue | None:
+        self.most = max(self.most, self._count())
+        if step is Step.END:
+            self.ends.append(monotonic())
+        return super().take(step, argument)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with live_in(tmp_path) as world:
+        world.mail.script = Watched(lambda: len(world.mail._sessions))
+        yield world
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with tempfile.TemporaryDirectory(prefix="digest-lanes-") as name:
+        Path(name).chmod(0o711)
+        server = PostgresServer(Path(name) / "server", fsync="off")
+        server.create()
+        yield server
+        server.crash()
+
+
+def make_database(kind: str, request: pytest.FixtureRequest) -> str:
+    """Return the settings of an empty database."""
+    if kind == "SQLite":
+        return ""
+    server: PostgresServer = request.getfixturevalue("server")
+    server.do("DROP DATABASE IF EXISTS lanes WITH (FORCE)")
+    server.do("CREATE DATABASE lanes")
+    open_store(server.url("lanes"), create=True).close()
+    return f'\n[store]\nurl = "{server.url("lanes")}"\n'
+
+
+@contextmanager
+def planned(world: World, to: tuple[str, ...], *, connections: int, store: str = "") -> Iterator[Site]:
+    """Open an installation whose outbox holds one message for each place."""
+    world.environ["DIGEST_MAIL_CONNECTIONS"] = str(connections)
+    world.write_config(to=to, extra=store)
+    site = world.open()
+    try:
+        sync_roster(site)
+        match(site) if poll(site).was_due else None
+        plan(site)
+        yield site
+    finally:
+        site.close()
+
+
+def mails_to(count: int) -> tuple[str, ...]:
+    return tuple(f"mailto:reader-{number}@example.org" for number in range(count))
+
+
+def states(site: Site) -> Counter[str]:
+    with site.store.read() as conn:
+        return Counter(str(stored.delivery.state) for stored in outbox.list_deliveries(conn, limit=1_000))
+
+
+def in_thread(act: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=act, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_mail_server_that_hangs_delays_neither_slack_nor_the_other_jobs_nor_the_stop(world: World) -> None:
+    world.write_config(to=("mailto:reader@example.org", "slack:#papers"))
+    world.mail.script.delay("END", 60.0)
+    site = world.open()
+    sync_roster(site)
+    schedule = Schedule(site, every=OFTEN)
+    schedule.start()
+    wait_until(lambda: states(site) == {"sending": 1, "sent": 1})
+    assert len(world.slack.messages) == 1
+
+    def count_turns(job: str) -> int:
+        return next(turn.turns for turn in schedule.pulse.board.list_turns({}) if turn.job == job)
+
+    for job in ("poll", "plan", "deliver-posts", "publish", "watch"):
+        before = count_turns(job)
+        wait_until(lambda job=job, before=before: count_turns(job) > before + 1)
+    assert states(site)["sending"] == 1
+    assert schedule.stop(grace=0.1, force=5)
+    assert states(site) == {"unknown": 1, "sent": 1}
+    site.close()
+
+
+def test_a_pass_posts_to_slack_while_a_mail_server_hangs_and_ends_when_both_are_done(world: World) -> None:
+    world.write_config(to=("mailto:reader@example.org", "slack:#papers"))
+    world.mail.script.delay("END", 2.0)
+    site = world.open()
+    run = in_thread(lambda: run_pass(site))
+    wait_until(lambda: states(site) == {"sending": 1, "sent": 1})
+    assert len(world.slack.messages) == 1
+    assert run.is_alive()
+    run.join(10)
+    assert states(site) == {"sent": 2}
+    site.close()
+
+
+def test_several_mails_are_on_their_way_at_once_and_never_more_than_the_connections_allowed(world: World) -> None:
+    script = world.mail.script
+    assert isinstance(script, Watched)
+    script.delay("END", 0.3, times=3)
+    with planned(world, mails_to(12), connections=3) as site:
+        assert deliver(site).sent == {"mailto": 12}
+    assert script.most == 3
+    assert script.ends[2] - script.ends[0] < 0.3
+
+
+def test_a_slow_mail_does_not_hold_up_the_slots_beside_it(world: World) -> None:
+    world.mail.script.delay("END", 3.0)
+    with planned(world, mails_to(20), connections=2) as site:
+        run = in_thread(lambda: deliver(site))
+        wait_until(lambda: states(site) == {"sent": 19, "sending": 1})
+        run.join(10)
+        assert states(site) == {"sent": 20}
+
+
+def test_a_turn_goes_on_beside_a_mail_that_hangs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes_module, "LAG", 0.05)
+    world.mail.script.delay("END", 1.5)
+    world.mail.script.delay("END", 0.1, times=8)
+    with planned(world, mails_to(9), connections=2) as site:
+        report = deliver(site, turn=0.2)
+        assert report.sent == {"mailto": 9}
+
+
+@pytest.mark.parametrize("database", ["SQLite", pytest.param("PostgreSQL", marks=by_night)])
+def test_every_mail_of_a_crowd_is_sent_exactly_once_or_put_back_if_it_was_refused(
+    world: World, database: str, request: pytest.FixtureRequest
+) -> None:
+    later, never = ("reader-7@", "reader-33@"), ("reader-8@",)
+    for name in later:
+        world.mail.script.reply("RCPT", "451 4.2.1 try later", match=name)
+    for name in never:
+        world.mail.script.reply("RCPT", "550 5.1.1 no such user", match=name)
+    with planned(world, mails_to(MANY), connections=8, store=make_database(database, request)) as site:
+        report = deliver(site)
+        taken = Counter(mail.recipients for mail in world.mail.mails)
+        assert set(taken.values()) == {1}
+        assert report.total == len(taken) == MANY - 3
+        assert (len(report.retries), len(report.dead)) == (2, 1)
+        assert states(site) == {"sent": MANY - 3, "ready": 2, "dead": 1}
+        with site.store.read() as conn:
+            stored = outbox.list_deliveries(conn, limit=1_000)
+        assert {one.delivery.attempts for one in stored} == {1}
+        assert {one.delivery.token for one in stored} == {1}
+
+
+@pytest.mark.parametrize("database", ["SQLite", pytest.param("PostgreSQL", marks=by_night)])
+def test_a_thread_that_loses_the_database_costs_no_other_its_mark(
+    world: World, database: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_begun = threading.Event()
+    begin, send = outbox.begin_sending, SmtpTransport.send
+
+    def begin_sending(conn: Any, delivery: Delivery, *given: Any) -> Any:  # noqa: ANN401 - passed on
+        if delivery.destination.address == "reader-3@example.org":
+            assert has_begun.wait(10)
+            raise StoreError("the database went away")
+        return begin(conn, delivery, *given)
+
+    def send_noted(*given: Any) -> Any:  # noqa: ANN401 - passed on
+        has_begun.set()
+        return send(*given)
+
+    monkeypatch.setattr(outbox, "begin_sending", begin_sending)
+    monkeypatch.setattr(SmtpTransport, "send", send_noted)
+    world.mail.script.delay("END", 0.5, times=3)
+    with planned(world, mails_to(12), connections=4, store=make_database(database, request)) as site:
+        with pytest.raises(StoreError, match="went away"):
+            deliver(site)
+        left = states(site)
+        assert left["sent"] == len(world.mail.mails) >= 1
+        assert left == {"sent": left["sent"], "claimed": 1, "ready": 11 - left["sent"]}
+
+
+def test_a_stop_gives_back_what_was_not_begun(world: World) -> None:
+    world.mail.script.delay("END", 0.5, times=6)
+    should_stop = threading.Event()
+    with planned(world, mails_to(12), connections=2) as site:
+        run = in_thread(lambda: deliver(site, should_stop=should_stop.is_set))
+        wait_until(lambda: states(site)["sending"] == 2)
+        assert states(site)["claimed"] > 0
+        should_stop.set()
+        run.join(5)
+        assert states(site) == {"sent": 2, "ready": 10}
+        assert len(world.mail.mails) == 2
+
+
+def test_whoever_interrupts_a_pass_waits_for_no_mail_server(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.mail.script.delay("END", 60.0)
+
+    def interrupt(*_: object) -> None:
+        wait_until(lambda: bool(world.mail.mails))
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    with planned(world, mails_to(1), connections=1) as site:
+        monkeypatch.setattr(lanes_module, "wait", interrupt)
+        began = monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            deliver(site)
+        assert monotonic() - began < 10
+        assert states(site) == {"unknown": 1}
+
+
+def test_posts_to_different_channels_go_out_beside_each_other(world: World) -> None:
+    with SlackReceiver(world.clock, channels=("papers", "perf")) as world.slack:
+        world.slack.faults.add("hang", path="chat.post", seconds=2.0)
+        with planned(world, ("slack:#papers", "slack:#perf"), connections=1) as site:
+            in_thread(lambda: deliver(site, lanes=LANES[1:]))
+            wait_until(lambda: states(site) == {"sending": 1, "sent": 1})
+            assert len(world.slack.messages) == 1
+            wait_until(lambda: states(site) == {"unknown": 1, "sent": 1})
+
+
+def test_a_report_counts_what_threads_tell_it_together() -> None:
+    report = DeliverReport()
+    kind = next(iter(LANES[0].kinds))
+
+    def note() -> None:
+        for _ in range(500):
+            report.note_sent(kind)
+
+    threads = [in_thread(note) for _ in range(4)]
+    for thread in threads:
+        thread.join()
+    assert report.total == 2_000
