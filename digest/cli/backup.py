@@ -48,7 +48,7 @@ def command(ctx: click.Context, file: Path | None, *, force: bool, keep: int | N
         path = file or default_backup(folder, here.now)
         with Progress(quiet=as_json) as tell:
             report = back_up(here.store, path, here.now, tell, replace=force)
-        removed = prune_backups(folder, keep) if keep is not None else ()
+        removed = prune_backups(folder, keep, report.path) if keep is not None else ()
     if as_json:
         print_json({"file": report.path, "bytes": report.size, "rows": report.rows, "removed": list(removed)})
     else:

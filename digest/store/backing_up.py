@@ -6,11 +6,14 @@ backup is finished when its file has its name: what was left unfinished never ha
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sqlite3
+import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -27,7 +30,6 @@ from digest.store.schema import changes, papers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
-    from pathlib import Path
 
     from sqlalchemy import Connection
 
@@ -35,6 +37,13 @@ if TYPE_CHECKING:
 
 FOLDER = "backups"
 """Beside a SQLite database; where nothing else is said."""
+
+_ONE_NAME_ONLY = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+"""What file systems answer that know no second names for a file."""
+
+_UNFINISHED = ".digest-unfinished"
+_LEFT_AFTER = 24 * 60 * 60
+"""Seconds without a change after which an unfinished file is taken for one whose process has died."""
 
 _NAMED = re.compile(r"digest-\d{8}T\d{6}Z\.db")
 
@@ -92,14 +101,20 @@ def back_up(
                 f"the copy holds {kept} papers and changes, where {least} to {most} were to be copied"
             )
         size = copy.stat().st_size
-        _give_name(copy, path, replace=replace)
+        give_name(copy, path, replace=replace)
     return BackupReport(path, size, rows)
 
 
-def prune_backups(folder: Path, keep: int) -> tuple[Path, ...]:
-    """Remove all backups with a name by default but the newest ones; return what was removed."""
-    named = sorted(path for path in folder.iterdir() if _NAMED.fullmatch(path.name))
-    old = named[: max(len(named) - keep, 0)]
+def prune_backups(folder: Path, keep: int, made: Path | None = None) -> tuple[Path, ...]:
+    """Remove all backups with a name by default but the newest ones; return what was removed.
+
+    Args:
+        folder: where they are.
+        keep: how many stay, at least one.
+        made: the one made just now, which stays whatever its name says: a clock may have been put back.
+    """
+    named = sorted(path for path in folder.iterdir() if _NAMED.fullmatch(path.name) and path != made)
+    old = named[: max(len(named) - keep + (made is not None), 0)]
     for path in old:
         path.unlink()
     return tuple(old)
@@ -130,20 +145,31 @@ def prove_backup(path: Path) -> dict[str, int]:
 def unfinished(path: Path) -> Iterator[Path]:
     """Give an empty file beside the one that is meant, readable by its owner only; it is gone afterwards.
 
+    What a process that was killed has left is gone with it, once it is a day old.
+
     Raises:
         StoreError: it can't be made.
     """
-    copy = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        handle, name = tempfile.mkstemp(_UNFINISHED, f".{path.name}.", path.parent)
+        os.close(handle)
     except OSError as error:
-        raise explain_file(str(copy), error) from error
+        raise explain_file(str(path), error) from error
+    copy = Path(name)
+    _remove_left(path.parent, copy.stat().st_mtime - _LEFT_AFTER)
     try:
         yield copy
     finally:
         for suffix in ("", "-wal", "-shm", "-journal"):
             copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+
+def _remove_left(folder: Path, before: float) -> None:
+    for left in folder.glob(f".*{_UNFINISHED}*"):
+        with suppress(OSError):  # another process was at it first, or it is another account's
+            if left.stat().st_mtime < before:
+                left.unlink()
 
 
 def make_lasting(path: Path) -> None:
@@ -226,7 +252,12 @@ def _finish(copy: Path, now: datetime) -> dict[str, int]:
     return rows
 
 
-def _give_name(copy: Path, path: Path, *, replace: bool) -> None:
+def give_name(copy: Path, path: Path, *, replace: bool = False) -> None:
+    """Give a finished file its name, for good; one that has that name already stays unless it is replaced.
+
+    Raises:
+        StoreError: there is one, or the name can't be given.
+    """
     try:
         if replace:
             copy.replace(path)
@@ -234,8 +265,8 @@ def _give_name(copy: Path, path: Path, *, replace: bool) -> None:
             os.link(copy, path)  # where a file of that name has appeared meanwhile it stays
     except FileExistsError as error:
         raise StoreError(f"{path} is there already", hint="Name another file.") from error
-    except PermissionError:
-        copy.rename(path)  # a file system that knows no second names
     except OSError as error:
-        raise explain_file(str(path), error) from error
+        if error.errno not in _ONE_NAME_ONLY:
+            raise explain_file(str(path), error) from error
+        copy.rename(path)
     make_lasting(path)

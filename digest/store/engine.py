@@ -46,14 +46,15 @@ class Store:
         engine: SQLAlchemy's engine.
         dialect: "sqlite" or "postgresql".
         url_masked: its address without the password, for messages.
-        path: the SQLite file; None on PostgreSQL.
+        path: the SQLite file itself, whatever links led to it: what lies beside it is the same for everybody
+            who works on it. None on PostgreSQL.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.dialect = engine.dialect.name
         self.url_masked = engine.url.set(drivername=self.dialect).render_as_string(hide_password=True)
-        self.path = Path(engine.url.database or "") if self.dialect == "sqlite" else None
+        self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
         # SQLite lets who waits look again only now and then: threads that know of each other need not guess.
         self._turn = threading.Lock() if self.path else None
 

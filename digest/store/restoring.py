@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +14,24 @@ from sqlalchemy import make_url
 
 from digest.errors import StoreError
 from digest.store import provenance
-from digest.store.backing_up import make_lasting, opened_file, prove_backup, settle_file, unfinished
+from digest.store.backing_up import (
+    give_name,
+    make_lasting,
+    opened_file,
+    prove_backup,
+    settle_file,
+    unfinished,
+)
 from digest.store.copying import copy_rows, refuse_filled
 from digest.store.engine import open_store
+from digest.store.failures import explain_file
 from digest.store.worker import hold_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+
+_WRITING = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE})
 
 _SIDES = ("-wal", "-shm")
 """What SQLite keeps beside a database that is open."""
@@ -64,23 +76,40 @@ def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, i
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
         return _restore_rows(url, backup, now, tell)
-    path = Path(parsed.database or "")
+    path = Path(parsed.database or "").resolve()
     if path.exists() and path.samefile(backup):
         raise StoreError(f"{backup} is the database itself", hint="Name a file that `digest backup` has written.")
     with hold_file(path), unfinished(path) as copy:
         taken_at, rows = _prepare(backup, copy, now, tell)
-        kept = path.with_name(f"{path.name}.before-restore-{now:%Y%m%dT%H%M%SZ}") if path.exists() else None
         tell("put in place", 0)
-        if kept is None:
-            os.link(copy, path)
-        elif _keep_whole(path, kept):
-            with opened_file(copy) as source, opened_file(path) as place:
-                source.backup(place)
-        else:
-            _keep_damaged(path, kept)
-            copy.replace(path)
-        make_lasting(path)
+        try:
+            kept = _put_in_place(copy, path, now)
+        except OSError as error:
+            raise explain_file(str(path), error) from error
     return RestoreReport(str(path), taken_at, kept, rows)
+
+
+def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
+    """Put a file where the database is; return where that is kept, None where there was none."""
+    if not path.exists():
+        give_name(copy, path)
+        return None
+    kept = _choose_kept(path, now)
+    if _keep_whole(path, kept):
+        with opened_file(copy) as source, opened_file(path) as place:
+            source.backup(place)
+        make_lasting(path)
+    else:
+        _keep_damaged(path, kept)
+        give_name(copy, path, replace=True)
+    return kept
+
+
+def _choose_kept(path: Path, now: datetime) -> Path:
+    """Return a file beside the database that is not there yet."""
+    name = f"{path.name}.before-restore-{now:%Y%m%dT%H%M%SZ}"
+    beside = (path.with_name(f"{name}-{number}" if number else name) for number in count())
+    return next(place for place in beside if not place.exists())
 
 
 def _restore_rows(url: str, backup: Path, now: datetime, tell: Callable[[str, int], None]) -> RestoreReport:
@@ -142,16 +171,28 @@ def _keep_whole(path: Path, kept: Path) -> bool:
                 source.execute("SELECT count(*) FROM installation").fetchone()
                 source.backup(place)
             settle_file(aside)
-        except StoreError:
+        except StoreError as error:
+            if _is_unharmed(error):
+                log.unlink(missing_ok=True)
+                raise
             return False
         make_lasting(aside)
-        os.link(aside, kept)
+        give_name(aside, kept)
     log.unlink(missing_ok=True)
     return True
+
+
+def _is_unharmed(error: StoreError) -> bool:
+    """Whether a database could not be copied for a reason that is none of its own: no room, or somebody at it."""
+    code = getattr(error.__cause__, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code in _WRITING or code & 0xFF in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 def _keep_damaged(path: Path, kept: Path) -> None:
     """Set a damaged database aside as it is; it keeps its own name until it is replaced."""
     for suffix in _SIDES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-    os.link(path, kept)
+    try:
+        os.link(path, kept)
+    except OSError:
+        shutil.copyfile(path, kept)

@@ -18,10 +18,13 @@ import pytest
 
 from digest.clock import Clock
 from digest.config import load_config
+from digest.errors import StoreError
 from digest.pipeline import Site, open_site, recover, run_pass, sync_roster
 from digest.scheduling import EVERY, Schedule
-from digest.store import hold_worker
+from digest.store import hold_worker, open_store
+from digest.store.backing_up import back_up
 from digest.store.invariants import find_violations
+from digest.store.restoring import restore_backup
 from digest.web.health import judge_site
 from tests.integration.cli.conftest import Said, Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
@@ -132,6 +135,24 @@ def titles(world: World) -> int:
 def is_sound(site: Site) -> bool:
     with site.store.read() as conn:
         return not find_violations(conn)
+
+
+def test_a_database_that_there_is_no_room_to_keep_is_not_replaced_and_not_called_damaged(
+    disk: Path, tmp_path: Path
+) -> None:
+    url, backup, now = f"sqlite:///{disk / 'digest.db'}", tmp_path / "backup.db", SUNDAY
+    store = open_store(url, create=True)
+    back_up(store, backup, now, lambda *_: None)
+    store.close()
+    before, filler = (disk / "digest.db").read_bytes(), fill(disk)
+    with filler.open("r+b") as file:
+        file.truncate(filler.stat().st_size - len(before) - 100_000)  # room for one more, not for two
+    with pytest.raises(StoreError, match="disk is full"):
+        restore_backup(url, backup, now, lambda *_: None)
+    assert (disk / "digest.db").read_bytes() == before
+    assert {path.name for path in disk.iterdir()} == {"digest.db", "digest.db.lock", "filler"}
+    filler.unlink()
+    assert restore_backup(url, backup, now, lambda *_: None).kept is not None
 
 
 def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_is_room(

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -149,6 +152,56 @@ def test_only_the_newest_backups_are_kept_and_nothing_else_is_touched(tmp_path: 
     assert prune_backups(tmp_path, 2) == tuple(made[:2])
     assert sorted(tmp_path.iterdir()) == [*made[2:], tmp_path / "mine.db"]
     assert prune_backups(tmp_path, 2) == ()
+
+
+def test_the_backup_made_just_now_stays_whatever_a_clock_that_ran_ahead_has_named_others(tmp_path: Path) -> None:
+    ahead, before, made = (default_backup(tmp_path, MORNING + timedelta(days=days)) for days in (999, -1, 0))
+    for path in (ahead, before, made):
+        path.touch()
+    assert prune_backups(tmp_path, 2, made) == (before,)
+    assert prune_backups(tmp_path, 1, made) == (ahead,)
+    assert [*tmp_path.iterdir()] == [made]
+
+
+def test_what_a_killed_process_left_is_in_nobodys_way_and_is_gone_after_a_day(here: Path) -> None:
+    path = here.parent / "backups" / "nightly.db"
+    script = (
+        "import os, sys; from pathlib import Path; from digest.store.backing_up import unfinished\n"
+        "with unfinished(Path(sys.argv[1])): os._exit(9)"
+    )
+    store = open_store(f"sqlite:///{here}")
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == 9  # noqa: S603 - ours
+        back_up(store, path, MORNING, quiet, replace=True)
+    old, young = path.parent.glob(".nightly.db.*")
+    os.utime(old, times=(0, 0))
+    back_up(store, path, MORNING, quiet, replace=True)
+    store.close()
+    assert sorted(path.parent.iterdir()) == [young, path]
+
+
+def test_each_database_that_was_replaced_is_kept_also_where_two_were_in_one_second(
+    here: Path, backup: Path
+) -> None:
+    kept = [restore_backup(f"sqlite:///{here}", backup, LATER, quiet).kept for _ in range(2)]
+    assert [path.name for path in kept if path] == [
+        "digest.db.before-restore-20261123T080000Z",
+        "digest.db.before-restore-20261123T080000Z-1",
+    ]
+    assert all(path and prove_backup(path) for path in kept)
+
+
+def test_a_database_that_a_link_leads_to_is_restored_behind_the_link(
+    here: Path, backup: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(here)
+    report = restore_backup(f"sqlite:///{link}", backup, LATER, quiet)
+    assert link.is_symlink()
+    assert known(here).is_unmet
+    assert report.kept is not None
+    assert report.kept.parent == here.parent
 
 
 def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(here: Path, backup: Path) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from digest.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store import engine, hold_worker, migrate, migrating, open_store
+from digest.store import engine, hold_worker, migrate, migrating, open_store, stamps
 from digest.store.schema import installation, marks
 
 if TYPE_CHECKING:
@@ -186,6 +186,17 @@ def test_tables_of_somebody_else_are_not_touched(make_empty: Callable[[], str]) 
         assert migrating.current_revision(conn) == ""
         assert conn.execute(text("SELECT their_own FROM digests")).all() == []
     other.close()
+
+
+def test_whoever_comes_by_another_name_of_the_file_meets_the_same_worker(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "digest.db")
+    store = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
+    linked = open_store(f"sqlite:///{tmp_path / 'link.db'}")
+    with hold_worker(store), pytest.raises(AnotherWorker), hold_worker(linked):
+        pass
+    assert stamps.stamp_path(linked.path or tmp_path) == stamps.stamp_path(store.path or tmp_path)
+    store.close()
+    linked.close()
 
 
 def test_a_writer_who_waits_too_long_is_told_who_is_to_blame(
