@@ -15,7 +15,7 @@ from digest.store.queries import active_revisions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
+    from datetime import date, datetime
 
     from sqlalchemy import Connection
 
@@ -50,21 +50,20 @@ def load_coverage(conn: Connection, source: str, queries: Iterable[str], now: da
 
 
 def reach_back(
-    conn: Connection, coverage: Coverage, paper_keys: Iterable[int], covered_until: datetime | None = None
+    conn: Connection, coverage: Coverage, first: date | None, covered_until: datetime | None = None
 ) -> Coverage:
     """Say of a digest that stands for several mailings which these are, and how many papers they all brought.
 
     Args:
         conn: a reading transaction.
         coverage: what was looked at of the last mailing.
-        paper_keys: papers announced for the first time that it holds: they tell where no turn came before.
+        first: the earliest mailing that brought a paper it holds, None where none is known: it tells where no
+            turn came before.
         covered_until: the moment up to which earlier turns stand for what was announced (UTC).
     """
     if coverage.mailing is None:
         return coverage
-    if covered_until is None:
-        first = mailing_store.find_first(conn, paper_keys)
-    else:
+    if covered_until is not None:
         first = next(mailings_between(covered_until, mailing_moment(coverage.mailing)), None)
     if first is None or first >= coverage.mailing:
         return coverage

@@ -26,7 +26,7 @@ from digest.store.freezing import freeze_entry, join_frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import date
+    from datetime import date, datetime
     from typing import TypeAlias
 
     from sqlalchemy import Connection
@@ -61,10 +61,12 @@ class Drafts:
         self._site = site
         self.now = site.clock.now()
         self._changes: dict[int, StoredChange] = {}
+        self._mailings: dict[int, tuple[date | None, date | None]] = {}
         self._texts: dict[int, int] = {}
         self._ready: dict[int, AnalysedPaper] = {}
         self._entries: dict[tuple[object, ...], tuple[DigestEntry, str]] = {}
         self._coverages: dict[tuple[str, ...], Coverage] = {}
+        self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
         self._queries: dict[int, Query] = {}
         self._maker: LinkMaker | None = None
         self._scope = ""
@@ -98,13 +100,15 @@ class Drafts:
         missing = {id_ for row in rows for id_ in row.changes if id_ not in self._changes}
         if not missing:
             return
-        self._changes.update(paper_store.load_changes(conn, missing))
+        found = paper_store.load_changes(conn, missing)
+        self._changes.update(found)
+        self._mailings.update(mailing_store.load_mailings(conn, {change.paper_key for change in found.values()}))
         self._texts.update(digest_store.load_text_keys(conn, missing))
 
     def forget(self) -> None:
         """Let go of what was read where it has become much; call it between two batches."""
         if len(self._changes) > _KEPT_CHANGES:
-            for kept in (self._changes, self._texts, self._ready):
+            for kept in (self._changes, self._mailings, self._texts, self._ready):
                 kept.clear()
         if len(self._entries) > _KEPT_ENTRIES:
             self._entries.clear()
@@ -136,8 +140,7 @@ class Drafts:
         changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
         coverage = self.load_coverage(conn, due)
         if occasion is Occasion.SCHEDULED:
-            new = [change.paper_key for change in changes if change.kind is Kind.NEW]
-            coverage = reach_back(conn, coverage, new, covered_since(due.subscription, due.last_slot))
+            coverage = self._reach_back(conn, coverage, changes, covered_since(due.subscription, due.last_slot))
         written: dict[int, str] = {}
         asked = tuple(revision.id for revision in due.revisions)
 
@@ -164,9 +167,7 @@ class Drafts:
             slot=slot,
             occasion=occasion,
             now=self.now,
-            announced=mailing_store.load_mailings(conn, {change.paper_key for change in changes})
-            if coverage.since
-            else None,
+            announced=self._mailings if coverage.since else None,
             make=make,
         )
         content = join_frozen(digest, [written[entry.change_id] for entry in digest.entries])
@@ -179,6 +180,20 @@ class Drafts:
         )
         consumed = [row.match_run_id for row in rows]
         return digest_store.Draft(due.id, digest, content, plans, consumed)
+
+    def _reach_back(
+        self,
+        conn: Connection,
+        coverage: Coverage,
+        changes: Iterable[StoredChange],
+        covered_until: datetime | None,
+    ) -> Coverage:
+        mailings = [self._mailings[change.paper_key][0] for change in changes if change.kind is Kind.NEW]
+        first = min((mailing for mailing in mailings if mailing is not None), default=None)
+        key = coverage, first, covered_until
+        if key not in self._reached:
+            self._reached[key] = reach_back(conn, coverage, first, covered_until)
+        return self._reached[key]
 
     def _make_entry(self, key: tuple[object, ...], changes: Sequence[StoredChange], make: _Maker) -> _Made:
         """Make the entry of a paper, or return that of another digest with the same saved queries."""

@@ -21,6 +21,7 @@ from digest.pipeline.delivering import DeliverReport, deliver_one
 from digest.pipeline.leasing import Leases
 from digest.pipeline.settling import settle_unknown, settling_times
 from digest.store import deliveries as outbox
+from digest.store import idling
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ def deliver(
         StoreError: the database is away. What was on its way has ended, and other lanes have gone on.
     """
     report, is_broken = DeliverReport(), threading.Event()
+    with site.store.read() as conn:
+        if not idling.has_deliveries(conn):
+            return report
     ends = partial(_ends, should_stop, is_broken, monotonic(), turn)
     with ThreadPoolExecutor(len(lanes), thread_name_prefix="lane") as pool:
         passes = [pool.submit(_Pass(site, lane, report, ends).run) for lane in lanes]

@@ -19,9 +19,9 @@ from digest.pipeline.links import remember_tokens
 from digest.pipeline.roster import make_due_what_waits
 from digest.planning import Outcome, TurnFacts, decide_turn, leave_quiet
 from digest.store import digests as digest_store
+from digest.store import idling, provenance
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
-from digest.store import provenance
 from digest.store import subscriptions as subscription_store
 from digest.store.parting import let_go
 
@@ -79,6 +79,9 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
             as long as each cadence says.
     """
     report, now = PlanReport(), site.clock.now()
+    with site.store.read() as conn:
+        if not idling.has_turns(conn, now):
+            return report
     with site.store.begin() as conn:
         if provenance.is_in_quarantine(conn):
             return report  # what this copy takes for news may have been told
@@ -89,12 +92,18 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
     for due in first_looks:
         if not _rests(due.subscription, now):
             _attempt(site, report, due, partial(_plan_first_look, drafts, due))
+    _plan_due(site, report, drafts, patience)
+    return report
+
+
+def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelta | None) -> None:
+    """Plan every turn that has come, batch by batch."""
     after: tuple[datetime, int] | None = None
     while True:
         batch: list[DueSubscription] = []
         try:
             with site.store.begin() as conn:
-                batch = subscription_store.due_subscriptions(conn, now, BATCH, after=after, lock=True)
+                batch = subscription_store.due_subscriptions(conn, drafts.now, BATCH, after=after, lock=True)
                 part = _plan_turns(conn, drafts, batch, patience)
         except DigestError as error:
             is_away = isinstance(error, StoreError) and not isinstance(error, StoreBusy)
@@ -106,7 +115,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
         else:
             report.add(part)
         if not batch:
-            return report
+            return
         after = _end_of(batch)
         drafts.forget()
         site.progress.update(f"{len(report.digests):,} digests")

@@ -217,12 +217,9 @@ def make_entry(
     last = changes[-1]
     kind = Kind.KNOWN if occasion is Occasion.FIRST_LOOK else _merge_kinds([change.kind for change in changes])
     analysed = ready or analyse(last.paper)
-    matched = [name for name, query in queries.items() if matches(query, analysed)]
-    reasons = [
-        Reason(reason.clause, reason.spans, name)
-        for name in matched
-        for reason in find_reasons(queries[name], analysed)
-    ]
+    found = {name: find_reasons(query, analysed) for name, query in queries.items()}
+    matched = [name for name, reasons in found.items() if reasons]  # whatever matches has a reason
+    reasons = [Reason(reason.clause, reason.spans, name) for name in matched for reason in found[name]]
     return DigestEntry(
         kind=kind,
         paper=last.paper,

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from digest import taxonomy
-from digest.query.analysis import AnalysedPaper, NameText
+from digest.query.analysis import AnalysedPaper
 from digest.query.dates import split_range
 from digest.query.names import NamePattern
 from digest.query.patterns import WordPattern
@@ -20,7 +20,7 @@ from digest.query.spreading import spread_condition
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from digest.query.analysis import WordText
 
@@ -127,17 +127,17 @@ def _compile_author(condition: Condition) -> Test:
         return lambda paper: part in paper.name_parts
 
     def is_met(paper: AnalysedPaper) -> bool:
-        return any(pattern.find_parts(name.parts) for name in _narrow_names(pattern, paper))
+        return any(pattern.find_parts(paper.names[index].parts) for index in narrow_names(pattern, paper))
 
     return is_met
 
 
-def _narrow_names(pattern: NamePattern, paper: AnalysedPaper) -> tuple[NameText, ...]:
-    """Return the authors who have the first part asked for, unless it is open-ended: then all."""
-    first = (pattern.anywhere or pattern.last)[0]
-    if first.endswith("*"):
-        return paper.names
-    return tuple(paper.names[index] for index in paper.name_parts.get(first, ()))
+def narrow_names(pattern: NamePattern | PersonPattern, paper: AnalysedPaper) -> Iterable[int]:
+    """Return the indexes of the authors who may be meant, in order: all where what is asked for is open-ended."""
+    firsts = pattern.endings if isinstance(pattern, PersonPattern) else (pattern.anywhere or pattern.last)[:1]
+    if any(first.endswith("*") for first in firsts):
+        return range(len(paper.names))
+    return sorted({index for first in firsts for index in paper.name_parts.get(first, ())})
 
 
 def _compile_person(condition: Condition) -> Test:

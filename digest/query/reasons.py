@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from digest import taxonomy
 from digest.papers import Field, Reason, Span
 from digest.query.analysis import analyse
-from digest.query.evaluation import STEMMED, TEXTS, compile_tree, read_name
+from digest.query.evaluation import STEMMED, TEXTS, compile_tree, narrow_names, read_name
 from digest.query.patterns import WordPattern
 from digest.query.printing import print_condition
 from digest.query.queries import Query
@@ -40,9 +40,9 @@ def find_reasons(query: Query | Node, paper: Paper | AnalysedPaper) -> tuple[Rea
     Of an OR only the operands that are met contribute. A clause met by an absence reads `NOT …` and has
     no spans. Spans are offsets into the paper's raw fields, TeX and all.
     """
-    tree = query.tree if isinstance(query, Query) else query
+    tree, test = (query.tree, query.test) if isinstance(query, Query) else (query, _compile(query))
     ready = analyse(paper)
-    if not _compile(tree)(ready):
+    if not test(ready):
         return ()
     reasons: dict[str, Reason] = {}
     for reason in _explain(tree, ready, is_wanted=True):
@@ -99,7 +99,8 @@ def _find_words(condition: Condition, prefix: Prefix, paper: AnalysedPaper) -> I
 
 def _find_authors(condition: Condition, paper: AnalysedPaper) -> Iterator[Span]:
     pattern = _read_name(condition)
-    for index, name in enumerate(paper.names):
+    for index in narrow_names(pattern, paper):
+        name = paper.names[index]
         for first, last in _join_neighbours(pattern.find_parts(name.parts)):
             yield Span(Field.AUTHORS, *name.find_parts(first, last), index)
 

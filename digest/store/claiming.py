@@ -7,12 +7,15 @@ database's clock, everything else on the moment the caller names.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
+    Integer,
     Update,
     and_,
+    bindparam,
     case,
     exists,
     false,
@@ -29,6 +32,7 @@ from sqlalchemy import (
 
 from digest.messages import Delivery, DeliveryState
 from digest.store.dialect import database_clock, in_chunks, later, try_turn
+from digest.store.outbox_steps import CLAIM_LEASE
 from digest.store.provenance import is_at_rest
 from digest.store.schema import ACTIVE_DELIVERY, Moment, attempts, deliveries, destination_addresses
 from digest.subscriptions import Destination, DestinationKind
@@ -37,15 +41,27 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime, timedelta
 
-    from sqlalchemy import ColumnElement, Connection, Row
-
-CLAIM_LEASE = 60.0
-"""Seconds after which a claim lapses whose process shows no sign of life (see `renew`)."""
+    from sqlalchemy import ColumnElement, Connection, Row, Select
+    from sqlalchemy.sql.dml import ReturningUpdate
 
 NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
 
 _PACED = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
 """Ways out that take one message at a time and destination: the next is claimed after the last was answered."""
+
+
+_HAS_LAPSED = deliveries.c.lease_until < database_clock()
+
+_ANY_LAPSED = (
+    select(deliveries.c.id)
+    .where(
+        ACTIVE_DELIVERY,
+        deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+        _HAS_LAPSED,
+    )
+    .limit(1)
+)
+"""What is asked again and again is built once: building a statement costs more than to run it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +94,9 @@ def claim(
         lease_seconds: how long they are kept for this process without a sign of life.
         kinds: only deliveries on these ways out; None for all.
     """
-    picked = (
-        select(deliveries.c.id)
-        .where(
-            ACTIVE_DELIVERY,
-            *_is_claimable(),
-            deliveries.c.not_before <= now,
-            not_(_is_blocked(now)),
-            goes_by(kinds),
-        )
-        .order_by(deliveries.c.priority, deliveries.c.not_before, deliveries.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True, of=deliveries)
-        .cte("picked")
-    )
-    take = (
-        update(deliveries)
-        .where(deliveries.c.id.in_(select(picked.c.id)))
-        .values(
-            state=DeliveryState.CLAIMED,
-            token=deliveries.c.token + 1,
-            owner=owner,
-            lease_until=database_clock() + lease_seconds,
-        )
-        .returning(deliveries)
-    )
-    rows = sorted(conn.execute(take), key=lambda row: (row.priority, row.not_before, row.id))
-    picks = read_deliveries(conn, rows)
+    terms = {"owner": owner, "at_most": limit, "now": now, "lease": lease_seconds}
+    rows = conn.execute(_claiming(_which(kinds)), terms).all()
+    picks = read_deliveries(conn, sorted(rows, key=lambda row: (row.priority, row.not_before, row.id)))
     first = _one_to_each_paced(picks)
     _give_back(conn, picks, first)
     taken = [delivery for delivery in first if _has_turn(conn, delivery, now)]
@@ -130,14 +122,18 @@ def renew(
     """
     if not claims:
         return frozenset()
-    renewal = (
-        update(deliveries)
+    held = (
+        select(deliveries.c.id)
         .where(
             deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
             tuple_(deliveries.c.id, deliveries.c.token).in_(sorted(claims)),
         )
-        .values(lease_until=database_clock() + lease_seconds)
+        .order_by(deliveries.c.id)  # as whoever marks several locks them: neither waits for the other
+        .with_for_update(of=deliveries)
+        .cte("held")
     )
+    renewal = update(deliveries).where(deliveries.c.id.in_(select(held.c.id)))
+    renewal = renewal.values(lease_until=database_clock() + lease_seconds)
     return frozenset(conn.execute(renewal.returning(deliveries.c.id)).scalars())
 
 
@@ -149,15 +145,7 @@ def next_claimable_at(
     A delivery behind an unsent part, or to a destination being written to, counts once that is over. Only
     deliveries on some ways out are looked at where `kinds` names them.
     """
-    blocked_until = (
-        select(destination_addresses.c.blocked_until)
-        .where(destination_addresses.c.destination == deliveries.c.destination)
-        .scalar_subquery()
-    )
-    own = deliveries.c.not_before
-    earliest = func.min(later(own, func.coalesce(blocked_until, own)))
-    found = select(type_coerce(earliest, Moment)).where(ACTIVE_DELIVERY, *_is_claimable(), goes_by(kinds))
-    moment = conn.execute(found).scalar()
+    moment: datetime | None = conn.execute(_earliest(_which(kinds))).scalar()
     return None if moment is None else max(moment, now)
 
 
@@ -169,7 +157,9 @@ def reap(conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, ti
         now: the moment (UTC).
         settle: how long to wait before looking into the unknown ones, by way out.
     """
-    return _take_back(conn, deliveries.c.lease_until < database_clock(), now, settle)
+    if conn.execute(_ANY_LAPSED).first() is None:
+        return Reaped(0, 0)
+    return _take_back(conn, _HAS_LAPSED, now, settle)
 
 
 def adopt_orphans(
@@ -208,6 +198,53 @@ def read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery
     ]
 
 
+def _which(kinds: Collection[DestinationKind] | None) -> tuple[DestinationKind, ...] | None:
+    return None if kinds is None else tuple(sorted(kinds))
+
+
+@cache
+def _claiming(kinds: tuple[DestinationKind, ...] | None) -> ReturningUpdate[Any]:
+    """Build the statement that claims once for each set of ways out: that costs more than to run it."""
+    moment = bindparam("now", type_=Moment)
+    picked = (
+        select(deliveries.c.id)
+        .where(
+            ACTIVE_DELIVERY,
+            *_is_claimable(),
+            deliveries.c.not_before <= moment,
+            not_(_is_blocked(moment)),
+            goes_by(kinds),
+        )
+        .order_by(deliveries.c.priority, deliveries.c.not_before, deliveries.c.id)
+        .limit(bindparam("at_most", type_=Integer))
+        .with_for_update(skip_locked=True, of=deliveries)
+        .cte("picked")
+    )
+    return (
+        update(deliveries)
+        .where(deliveries.c.id.in_(select(picked.c.id)))
+        .values(
+            state=DeliveryState.CLAIMED,
+            token=deliveries.c.token + 1,
+            owner=bindparam("owner"),
+            lease_until=database_clock() + bindparam("lease"),
+        )
+        .returning(deliveries)
+    )
+
+
+@cache
+def _earliest(kinds: tuple[DestinationKind, ...] | None) -> Select[Any]:
+    blocked_until = (
+        select(destination_addresses.c.blocked_until)
+        .where(destination_addresses.c.destination == deliveries.c.destination)
+        .scalar_subquery()
+    )
+    own = deliveries.c.not_before
+    earliest = func.min(later(own, func.coalesce(blocked_until, own)))
+    return select(type_coerce(earliest, Moment)).where(ACTIVE_DELIVERY, *_is_claimable(), goes_by(kinds))
+
+
 def _is_claimable() -> tuple[ColumnElement[bool], ...]:
     """Ready, behind no unsent part, and its destination is not being written to if that takes one at a time."""
     before = deliveries.alias("before")
@@ -237,7 +274,7 @@ def goes_by(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
     return or_(false(), *(deliveries.c.destination.startswith(f"{kind}:") for kind in sorted(kinds)))
 
 
-def _is_blocked(now: datetime) -> ColumnElement[bool]:
+def _is_blocked(now: ColumnElement[datetime]) -> ColumnElement[bool]:
     return exists().where(
         destination_addresses.c.destination == deliveries.c.destination,
         destination_addresses.c.blocked_until > now,
@@ -277,8 +314,9 @@ def _has_turn(conn: Connection, delivery: Delivery, now: datetime) -> bool:
 
 
 def _give_back(conn: Connection, taken: Sequence[Delivery], kept: Sequence[Delivery]) -> None:
+    ids = {delivery.id for delivery in kept}
     for delivery in taken:
-        if delivery not in kept:
+        if delivery.id not in ids:
             conn.execute(_giving_back().where(deliveries.c.id == delivery.id))
 
 

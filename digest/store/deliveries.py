@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, case, exists, func, insert, not_, select, update
+from sqlalchemy import func, not_, select, update
 
 from digest.messages import DeliveryState, Message
 from digest.store.claiming import (
-    CLAIM_LEASE,
     Reaped,
     adopt_orphans,
     claim,
@@ -29,8 +28,14 @@ from digest.store.claiming import (
     renew,
 )
 from digest.store.destinations import block_destination, known_address, remember_address
-from digest.store.dialect import database_clock
-from digest.store.outbox_steps import REPEATED, Step, is_behind, is_claim, is_in, take_step
+from digest.store.outbox_sends import (
+    begin_sending,
+    begin_sending_many,
+    mark_sent,
+    mark_sent_many,
+    note_sent,
+)
+from digest.store.outbox_steps import CLAIM_LEASE, REPEATED, Step, is_behind, take_step
 from digest.store.outbox_views import (
     Attempt,
     StoredDelivery,
@@ -39,14 +44,13 @@ from digest.store.outbox_views import (
     require_delivery,
 )
 from digest.store.provenance import is_at_rest
-from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
-from digest.store.subscribers import refusal
+from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection
 
     from digest.messages import Delivery, Receipt
     from digest.subscriptions import DestinationKind
@@ -59,6 +63,7 @@ __all__ = [
     "UnknownDelivery",
     "adopt_orphans",
     "begin_sending",
+    "begin_sending_many",
     "block_destination",
     "claim",
     "drop",
@@ -69,6 +74,7 @@ __all__ = [
     "mark_held",
     "mark_retry",
     "mark_sent",
+    "mark_sent_many",
     "mark_suppressed",
     "mark_unknown",
     "next_claimable_at",
@@ -91,9 +97,6 @@ _CLAIMED = (DeliveryState.CLAIMED,)
 _SENDING = (DeliveryState.SENDING,)
 _BEGUN = (DeliveryState.CLAIMED, DeliveryState.SENDING)
 _DOUBTFUL = (DeliveryState.UNKNOWN,)
-_OPEN_TO_ANSWERS = (DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD)
-"""States in which an answer under the last claim is news, however late: nobody has claimed it since."""
-
 _OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 
 
@@ -114,58 +117,6 @@ class UnknownDelivery:
     repeats: int = 0
 
 
-def begin_sending(
-    conn: Connection,
-    delivery: Delivery,
-    message: Message,
-    now: datetime,
-    *,
-    lease_seconds: float = CLAIM_LEASE,
-) -> DeliveryState:
-    """Record the intent to send, with the bytes; commit it before the network is touched.
-
-    The first attempt's bytes are kept for good and win over later ones. Whether the destination may
-    still be written to is decided here, in the same transaction; where it may not, the delivery and the
-    parts behind it end `suppressed`.
-
-    Args:
-        conn: a writing transaction.
-        delivery: as claimed; its `remote_address` is kept.
-        message: `stored_message`'s, or as rendered for the first attempt.
-        now: the moment (UTC).
-        lease_seconds: how long the attempt may take.
-
-    Returns:
-        `SENDING`: go on. `SUPPRESSED`: it has ended. `READY`: the claim was lost; don't touch it.
-    """
-    reason = refusal(conn, delivery.id)
-    if reason:
-        is_mine = mark_suppressed(conn, delivery, reason, now)
-        return DeliveryState.SUPPRESSED if is_mine else DeliveryState.READY
-    is_first = deliveries.c.body.is_(None)
-    intent = (
-        update(deliveries)
-        .where(deliveries.c.id == delivery.id, is_claim(delivery, _CLAIMED))
-        .values(
-            state=DeliveryState.SENDING,
-            attempts=deliveries.c.attempts + 1,
-            lease_until=database_clock() + lease_seconds,
-            sending_at=now,
-            remote_address=delivery.remote_address,
-            body=case((is_first, message.body), else_=deliveries.c.body),
-            media_type=case((is_first, message.media_type), else_=deliveries.c.media_type),
-            name=case((is_first, message.name), else_=deliveries.c.name),
-        )
-        .returning(deliveries.c.attempts)
-    )
-    number = conn.execute(intent).scalar()
-    if number is None:
-        return DeliveryState.READY
-    row = {"delivery_id": delivery.id, "number": number, "token": delivery.token, "started_at": now}
-    conn.execute(insert(attempts).values(row | {"outcome": DeliveryState.SENDING, "detail": ""}))
-    return DeliveryState.SENDING
-
-
 def stored_message(conn: Connection, delivery_id: int) -> Message | None:
     """Return the bytes of a delivery's first attempt; None before that, and once they were pruned."""
     row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
@@ -174,47 +125,35 @@ def stored_message(conn: Connection, delivery_id: int) -> Message | None:
     return Message(row.media_type, row.body, row.idempotency_key, row.name)
 
 
-def mark_sent(conn: Connection, delivery: Delivery, receipt: Receipt, now: datetime) -> bool:
-    """Record that the other side took it; try again until the database takes this.
-
-    A late answer is an answer: it also counts where the attempt was given up meanwhile, as long as nobody
-    has claimed the delivery since. Every mark returns False, with nothing changed, where somebody has.
-    """
-    is_mine = and_(attempts.c.delivery_id == delivery.id, attempts.c.token == delivery.token)
-    is_open = and_(is_claim(delivery, _OPEN_TO_ANSWERS), exists().where(is_mine))
-    if not _step_to_sent(conn, is_open, delivery.id, receipt, now):
-        return False
-    mine = update(attempts).where(is_mine)
-    conn.execute(mine.values(ended_at=now, outcome=DeliveryState.SENT, detail=receipt.detail))
-    return True
-
-
 def mark_retry(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
-    """Put it back for another attempt, since it surely did not arrive: from `claimed` or `sending`."""
+    """Put it back for another attempt, since it surely did not arrive: from `claimed` or `sending`.
+
+    Every mark returns False, with nothing changed, where somebody else has claimed the delivery since.
+    """
     step = Step(DeliveryState.READY, now, error, {"not_before": not_before})
-    return take_step(conn, is_claim(delivery, _BEGUN), delivery.id, step)
+    return take_step(conn, delivery.id, step, _BEGUN, token=delivery.token)
 
 
 def mark_unknown(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
     """Record that it may have arrived, to be looked into from `not_before` on: from `sending`."""
     step = Step(DeliveryState.UNKNOWN, now, error, {"not_before": not_before})
-    return take_step(conn, is_claim(delivery, _SENDING), delivery.id, step)
+    return take_step(conn, delivery.id, step, _SENDING, token=delivery.token)
 
 
 def mark_held(conn: Connection, delivery: Delivery, error: str, now: datetime) -> bool:
     """Leave it to the operator: from `claimed` or `sending`."""
-    return take_step(conn, is_claim(delivery, _BEGUN), delivery.id, Step(DeliveryState.HELD, now, error))
+    return take_step(conn, delivery.id, Step(DeliveryState.HELD, now, error), _BEGUN, token=delivery.token)
 
 
 def mark_dead(conn: Connection, delivery: Delivery, error: str, now: datetime) -> bool:
     """Give it up, and with it the parts behind it: from `claimed` or `sending`."""
-    return take_step(conn, is_claim(delivery, _BEGUN), delivery.id, Step(DeliveryState.DEAD, now, error))
+    return take_step(conn, delivery.id, Step(DeliveryState.DEAD, now, error), _BEGUN, token=delivery.token)
 
 
 def mark_suppressed(conn: Connection, delivery: Delivery, reason: str, now: datetime) -> bool:
     """End it because nobody wants it any more, and the parts behind it: from `claimed`."""
     step = Step(DeliveryState.SUPPRESSED, now, reason)
-    return take_step(conn, is_claim(delivery, _CLAIMED), delivery.id, step)
+    return take_step(conn, delivery.id, step, _CLAIMED, token=delivery.token)
 
 
 def take_unknown(
@@ -259,7 +198,11 @@ def settle_sent(conn: Connection, delivery: Delivery, receipt: Receipt, now: dat
     Every settlement returns False, with nothing changed, where the attempt it is about is no more in doubt:
     what was found out about one attempt says nothing of the next.
     """
-    return _step_to_sent(conn, is_claim(delivery, _DOUBTFUL), delivery.id, receipt, now)
+    step = Step(DeliveryState.SENT, now, receipt.detail, {"remote_id": receipt.remote_id, "last_error": ""})
+    if not take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token):
+        return False
+    note_sent(conn, [delivery], now)
+    return True
 
 
 def settle_ready(
@@ -268,12 +211,12 @@ def settle_ready(
     """Send an unknown delivery again: it had not arrived, or (`is_repeat`) a second copy is the lesser harm."""
     outcome = REPEATED if is_repeat else DeliveryState.READY
     step = Step(DeliveryState.READY, now, reason, {"not_before": now}, outcome)
-    return take_step(conn, is_claim(delivery, _DOUBTFUL), delivery.id, step)
+    return take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
 
 
 def settle_held(conn: Connection, delivery: Delivery, now: datetime, reason: str) -> bool:
     """Leave an unknown delivery to the operator: nobody can tell whether it arrived."""
-    return take_step(conn, is_claim(delivery, _DOUBTFUL), delivery.id, Step(DeliveryState.HELD, now, reason))
+    return take_step(conn, delivery.id, Step(DeliveryState.HELD, now, reason), _DOUBTFUL, token=delivery.token)
 
 
 def retry(conn: Connection, delivery_id: int, now: datetime) -> bool:
@@ -287,7 +230,7 @@ def retry(conn: Connection, delivery_id: int, now: datetime) -> bool:
     row = require_delivery(conn, delivery_id)
     fresh = {"not_before": now, "ended_at": None}
     step = Step(DeliveryState.READY, now, values=fresh)
-    if not take_step(conn, is_in((*_OPEN, DeliveryState.DEAD)), delivery_id, step):
+    if not take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD)):
         return False
     never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)
     revive = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), never_tried)
@@ -303,7 +246,7 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """
     require_delivery(conn, delivery_id)
     step = Step(DeliveryState.SUPPRESSED, now, "dropped by the operator")
-    return take_step(conn, is_in(_OPEN), delivery_id, step)
+    return take_step(conn, delivery_id, step, _OPEN)
 
 
 def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
@@ -313,15 +256,3 @@ def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
         .group_by(attempts.c.delivery_id)
     )
     return {row.delivery_id: row.repeats for row in conn.execute(counted)}
-
-
-def _step_to_sent(
-    conn: Connection, which: ColumnElement[bool], delivery_id: int, receipt: Receipt, now: datetime
-) -> bool:
-    step = Step(DeliveryState.SENT, now, receipt.detail, {"remote_id": receipt.remote_id, "last_error": ""})
-    if not take_step(conn, which, delivery_id, step):
-        return False
-    place = select(deliveries.c.destination).where(deliveries.c.id == delivery_id).scalar_subquery()
-    paced = update(destination_addresses).where(destination_addresses.c.destination == place)
-    conn.execute(paced.values(last_sent_at=now))
-    return True

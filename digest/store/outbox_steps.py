@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, update
+from sqlalchemy import and_, bindparam, update
 
 from digest.messages import TERMINAL_STATES, DeliveryState
 from digest.store.schema import attempts, deliveries
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-    from digest.messages import Delivery
+CLAIM_LEASE = 60.0
+"""Seconds after which a claim lapses whose process shows no sign of life (see `renew`)."""
 
-_UNDECIDED = (DeliveryState.SENDING, DeliveryState.UNKNOWN)
+UNDECIDED = (DeliveryState.SENDING, DeliveryState.UNKNOWN)
 """Outcomes of an attempt that a later answer settles."""
 
 REPEATED = "repeated"
@@ -47,39 +48,56 @@ class Step:
     outcome: str = ""
 
 
-def take_step(conn: Connection, which: ColumnElement[bool], delivery_id: int, step: Step) -> bool:
-    """Change a delivery's state if `which` still holds of it, close its attempt, end the parts behind it.
+_PLACE = (deliveries.c.digest_id, deliveries.c.destination, deliveries.c.part, deliveries.c.parts)
+
+_MOVE = (
+    update(deliveries)
+    .where(deliveries.c.id == bindparam("moved"), deliveries.c.state.in_(bindparam("out_of", expanding=True)))
+    .returning(*_PLACE)
+)
+_MOVE_CLAIMED = _MOVE.where(deliveries.c.token == bindparam("claim"))
+_CLOSE = update(attempts).where(attempts.c.delivery_id == bindparam("closed"), attempts.c.outcome.in_(UNDECIDED))
+"""Statements are built once: building one costs more than a database takes to run it."""
+
+
+def take_step(
+    conn: Connection,
+    delivery_id: int,
+    step: Step,
+    out_of: Collection[DeliveryState],
+    *,
+    token: int | None = None,
+) -> bool:
+    """Change a delivery's state, close its attempt, end the parts behind it.
+
+    Args:
+        conn: a writing transaction.
+        delivery_id: which delivery.
+        step: where it goes.
+        out_of: the states it may come from.
+        token: the claim that must still hold; None for whoever claimed it.
 
     Returns:
-        False, with nothing changed, where `which` does not hold any more.
+        False, with nothing changed, where it is in no such state, or somebody else has claimed it.
     """
     changes: dict[str, Any] = {"state": step.to, "lease_until": None, "last_error": step.said}
     if step.to in TERMINAL_STATES:
         changes["ended_at"] = step.now
-    move = update(deliveries).where(deliveries.c.id == delivery_id, which).values(changes | step.values)
-    place = (deliveries.c.digest_id, deliveries.c.destination, deliveries.c.part, deliveries.c.parts)
-    row = conn.execute(move.returning(*place)).one_or_none()
+    which: dict[str, Any] = {"moved": delivery_id, "out_of": list(out_of)}
+    move = _MOVE
+    if token is not None:
+        move, which["claim"] = _MOVE_CLAIMED, token
+    row = conn.execute(move, changes | step.values | which).one_or_none()
     if row is None:
         return False
-    undecided = and_(attempts.c.delivery_id == delivery_id, attempts.c.outcome.in_(_UNDECIDED))
-    close = update(attempts).where(undecided)
-    conn.execute(close.values(ended_at=step.now, outcome=step.outcome or step.to, detail=step.said))
+    told = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": step.said}
+    conn.execute(_CLOSE, told | {"closed": delivery_id})
     if step.to in _ENDS_PARTS_BEHIND and row.part + 1 < row.parts:
         waiting = deliveries.c.state.in_((DeliveryState.READY, DeliveryState.HELD))
         reason = f"part {row.part + 1} was not sent: {step.said}"
         ending = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), waiting)
         conn.execute(ending.values(state=step.to, ended_at=step.now, last_error=reason))
     return True
-
-
-def is_claim(delivery: Delivery, states: Collection[DeliveryState]) -> ColumnElement[bool]:
-    """Return the condition that a claim still holds, and its delivery is in one of some states."""
-    return and_(deliveries.c.token == delivery.token, deliveries.c.state.in_(states))
-
-
-def is_in(states: Collection[DeliveryState]) -> ColumnElement[bool]:
-    """Return the condition that a delivery is in one of some states, whoever claimed it."""
-    return deliveries.c.state.in_(states)
 
 
 def is_behind(digest_id: int, destination: str, part: int) -> ColumnElement[bool]:

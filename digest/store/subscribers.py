@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, select, true, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, literal, select, true, update
 
 from digest.consent import EVERYTHING, SubscriberState
 from digest.store import dialect
@@ -24,9 +24,10 @@ from digest.store.waiting import of_subscriptions, suppress_waiting
 from digest.subscriptions import Destination, DestinationKind, SubscriptionState
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
 
 class DestinationState(StrEnum):
@@ -35,6 +36,48 @@ class DestinationState(StrEnum):
     ACTIVE = "active"
     LEFT = "left"
     DISABLED = "disabled"
+
+
+_LEAVE = (
+    select(suppressions.c.reason)
+    .where(
+        suppressions.c.destination == deliveries.c.destination,
+        suppressions.c.subscription.in_((literal(EVERYTHING), subscriptions.c.name)),
+    )
+    .order_by(suppressions.c.subscription)
+    .limit(1)
+    .scalar_subquery()
+)
+
+_READER = (
+    select(subscribers.c.state)
+    .where(subscribers.c.address == func.substr(deliveries.c.destination, len(f"{DestinationKind.MAIL}:") + 1))
+    .scalar_subquery()
+)
+
+_ASKED = (
+    select(
+        deliveries.c.id,
+        deliveries.c.destination,
+        subscriptions.c.name,
+        subscriptions.c.state.label("subscription_state"),
+        subscription_destinations.c.state.label("place_state"),
+        subscription_destinations.c.reason.label("place_reason"),
+        _LEAVE.label("left"),
+        _READER.label("reader_state"),
+    )
+    .join(digests, digests.c.id == deliveries.c.digest_id)
+    .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
+    .outerjoin(
+        subscription_destinations,
+        and_(
+            subscription_destinations.c.subscription_id == subscriptions.c.id,
+            subscription_destinations.c.destination == deliveries.c.destination,
+        ),
+    )
+    .where(deliveries.c.id.in_(bindparam("asked", expanding=True)))
+)
+"""What decides whether deliveries may be sent; built once, since it is asked before every message."""
 
 
 def confirm_by_operator(conn: Connection, address: str, subscription: str, at: datetime) -> None:
@@ -123,49 +166,33 @@ def load_departures(conn: Connection, destination: Destination | str) -> frozens
 
 
 def refusal(conn: Connection, delivery_id: int) -> str:
-    """Say why a delivery must not be sent, "" where it may.
+    """Say why a delivery must not be sent, "" where it may; see `refusals`."""
+    return refusals(conn, [delivery_id])[delivery_id]
+
+
+def refusals(conn: Connection, delivery_ids: Collection[int]) -> dict[int, str]:
+    """Say of each of some deliveries why it must not be sent, "" where it may.
 
     The decision of record: the transaction that records the intent to send asks here.
     """
-    found = (
-        select(
-            deliveries.c.destination,
-            subscriptions.c.name,
-            subscriptions.c.state.label("subscription_state"),
-            subscription_destinations.c.state.label("place_state"),
-            subscription_destinations.c.reason,
-        )
-        .join(digests, digests.c.id == deliveries.c.digest_id)
-        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-        .outerjoin(
-            subscription_destinations,
-            and_(
-                subscription_destinations.c.subscription_id == subscriptions.c.id,
-                subscription_destinations.c.destination == deliveries.c.destination,
-            ),
-        )
-        .where(deliveries.c.id == delivery_id)
-    )
-    row = conn.execute(found).one()
+    return {
+        row.id: _refuse(row)
+        for chunk in dialect.in_chunks(delivery_ids)
+        for row in conn.execute(_ASKED, {"asked": chunk})
+    }
+
+
+def _refuse(row: Row[*tuple[Any, ...]]) -> str:
     if row.subscription_state == SubscriptionState.ENDED:
         return f"the subscription {row.name} has ended"
     if row.place_state != DestinationState.ACTIVE:
-        return row.reason or f"{row.destination} is no destination of {row.name} any more"
-    return _refusal_of(conn, row.destination, row.name)
-
-
-def _refusal_of(conn: Connection, key: str, subscription: str) -> str:
-    left = select(suppressions.c.reason).where(
-        suppressions.c.destination == key, suppressions.c.subscription.in_((EVERYTHING, subscription))
-    )
-    reason = conn.execute(left.limit(1)).scalar()
-    if reason is not None:
-        return f"left ({reason})"
-    if not key.startswith(f"{DestinationKind.MAIL}:"):
+        return row.place_reason or f"{row.destination} is no destination of {row.name} any more"
+    if row.left is not None:
+        return f"left ({row.left})"
+    kind, _, address = row.destination.partition(":")
+    if kind != DestinationKind.MAIL or row.reader_state == SubscriberState.CONFIRMED:
         return ""
-    address = key.removeprefix(f"{DestinationKind.MAIL}:")
-    state = conn.execute(select(subscribers.c.state).where(subscribers.c.address == address)).scalar()
-    return "" if state == SubscriberState.CONFIRMED else f"{address} has not confirmed"
+    return f"{address} has not confirmed"
 
 
 def _address_key(address: str) -> str:

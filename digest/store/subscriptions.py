@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, and_, bindparam, or_, select, update
@@ -290,6 +290,8 @@ def _change(
 
 def _read_all(conn: Connection, rows: Sequence[Row[Any]]) -> list[DueSubscription]:
     ids = [row.id for row in rows]
+    if not ids:
+        return []
     places = _collect(conn, ids, _active_places())
     links = _collect(conn, ids, _active_links())
     return [_read_one(row, places.get(row.id, ()), links.get(row.id, ())) for row in rows]
@@ -304,6 +306,7 @@ def _collect(conn: Connection, ids: list[int], found: Select[Any]) -> dict[int, 
     return parts
 
 
+@cache
 def _active_places() -> Select[tuple[Any, ...]]:
     places = subscription_destinations.c
     return (
@@ -316,6 +319,7 @@ def _active_places() -> Select[tuple[Any, ...]]:
     )
 
 
+@cache
 def _active_links() -> Select[tuple[Any, ...]]:
     current = current_revision().subquery()
     links = subscription_queries.c

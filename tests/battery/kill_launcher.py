@@ -14,8 +14,8 @@ from tests.battery.kill_faults import FAULTS, Weakness
 
 def shorten_leases(seconds: float) -> None:
     """Let claims lapse sooner, everything else in proportion, so that a try does not wait for minutes."""
-    part = seconds / claiming.CLAIM_LEASE
-    for function in (claiming.claim, deliveries.begin_sending):
+    part = seconds / deliveries.CLAIM_LEASE
+    for function in (claiming.claim, deliveries.begin_sending, deliveries.begin_sending_many):
         function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "lease_seconds": seconds}
     claiming.renew.__defaults__ = (seconds,)
     leasing.Leases.__init__.__kwdefaults__ = {

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import insert
+from sqlalchemy import ColumnElement, Integer, Text, cast, insert, literal, select, text
 
 from digest.announcements import Kind
 from digest.comparing import Change
 from digest.query.reverse_index import ReverseIndex
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
+from digest.store.postgresql import be_patient
 from digest.store.schema import (
     consents,
     query_revisions,
@@ -25,7 +26,7 @@ from digest.store.schema import (
 from tests.querying import QueryWriter, read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Table
 
@@ -49,68 +50,98 @@ def draw_queries(papers: Sequence[Paper], count: int, seed: int = 1) -> list[Que
     return list(islice(read_queries(QueryWriter(papers, seed).write_realistic), count))
 
 
-def subscribe_crowd(store: Store, queries: Sequence[Query], *, due_at: datetime | None = DUE) -> None:
-    """Write one subscriber with one subscription by mail for each query, each due at the same moment."""
-    count = len(queries)
-    ids = range(1, count + 1)
-    _write(
-        store,
-        saved_queries,
-        (
-            {"id": n, "name": f"query-{n}", "origin": "store", "state": "active", "created_at": _BEFORE}
-            for n in ids
-        ),
+def subscribe_crowd(
+    store: Store, queries: Sequence[Query], *, due_at: datetime | None = DUE, count: int = 0
+) -> None:
+    """Write subscribers with one subscription by mail each, all due at the same moment.
+
+    Args:
+        store: an empty one.
+        queries: what they ask for, each its own; the same again in turn where `count` is more.
+        due_at: when (UTC).
+        count: how many; as many as there are queries where it is not said.
+    """
+    count = count or len(queries)
+    n = numbers(count)
+    name, address = "reader-" + cast(n, Text), "reader-" + cast(n, Text) + "@example.org"
+    kept = {"origin": "store", "state": "active", "created_at": _BEFORE}
+    fill(store, saved_queries, n, {"id": n, "name": "query-" + cast(n, Text), **kept})
+    _write_revisions(store, queries, count)
+    since = {"how": "link", "since": _BEFORE}
+    fill(store, subscribers, n, {"id": n, "address": address, "state": "confirmed", **since})
+    consent = {"subscriber_id": n, "subscription": name, "event": "confirmed", "how": "link", "at": _BEFORE}
+    fill(store, consents, n, consent)
+    wish = {"cadence": CADENCE, "kinds": "new cross-list", "quiet_days": "skip", "cap": 40, "first_look": 0}
+    turn = {"next_due_at": due_at, "last_slot": "", "plan_after": 0, "feed_generation": 1, "subscriber_id": n}
+    fill(store, subscriptions, n, {"id": n, "name": name, "title": "", **kept, **wish, **turn})
+    asked = {"subscription_id": n, "query_id": n, "position": 0, "first_look_run_id": 0, "added_at": _BEFORE}
+    fill(store, subscription_queries, n, asked)
+    place = {"destination": "mailto:" + address, "position": 0, "state": "active", "reason": "", "since": _BEFORE}
+    fill(store, subscription_destinations, n, {"subscription_id": n, **place})
+    settle(store)
+
+
+def numbers(count: int, start: int = 1) -> ColumnElement[int]:
+    """Return the column of so many numbers in a row."""
+    first = select(literal(start, Integer).label("n")).cte("numbers", recursive=True)
+    return first.union_all(select(first.c.n + 1).where(first.c.n < start + count - 1)).c.n
+
+
+def fill(store: Store, table: Table, n: ColumnElement[int], row: Mapping[str, object]) -> None:
+    """Write a row for each number, made by the database itself.
+
+    Args:
+        store: where to.
+        table: the table.
+        n: `numbers`.
+        row: its columns, each a value or an expression of the number.
+    """
+    said = [
+        value if isinstance(value, ColumnElement) else literal(value, table.c[name].type)
+        for name, value in row.items()
+    ]
+    with store.begin() as conn:
+        if store.dialect == "postgresql":
+            be_patient(conn)
+        conn.execute(insert(table).from_select(list(row), select(*said).select_from(n.table)))
+
+
+def settle(store: Store) -> None:
+    """Let PostgreSQL look at what was written in bulk, as its autovacuum does within a minute."""
+    if store.dialect == "postgresql":
+        with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+            conn.execute(text("SET statement_timeout = 0"))
+            conn.execute(text("VACUUM ANALYZE"))
+
+
+def _write_revisions(store: Store, queries: Sequence[Query], count: int) -> None:
+    rows = (
+        {
+            "id": n,
+            "query_id": n,
+            "number": 1,
+            "text": query.text,
+            "canonical": query.canonical,
+            "problem": "",
+            "active_from_change": 0,
+            "created_at": _BEFORE,
+        }
+        for n, query in enumerate(queries, 1)
     )
-    _write(
-        store,
-        query_revisions,
-        (
-            {
-                "id": n,
-                "query_id": n,
-                "number": 1,
-                "text": query.text,
-                "canonical": query.canonical,
-                "problem": "",
-                "active_from_change": 0,
-                "created_at": _BEFORE,
-            }
-            for n, query in zip(ids, queries, strict=True)
-        ),
-    )
-    _write(store, subscribers, (_subscriber(n) for n in ids))
-    _write(
-        store,
-        consents,
-        (
-            {"subscriber_id": n, "subscription": f"reader-{n}", "event": "confirmed", "how": "link", "at": _BEFORE}
-            for n in ids
-        ),
-    )
-    _write(store, subscriptions, (_subscription(n, due_at) for n in ids))
-    _write(
-        store,
-        subscription_queries,
-        (
-            {"subscription_id": n, "query_id": n, "position": 0, "first_look_run_id": 0, "added_at": _BEFORE}
-            for n in ids
-        ),
-    )
-    _write(
-        store,
-        subscription_destinations,
-        (
-            {
-                "subscription_id": n,
-                "destination": f"mailto:reader-{n}@example.org",
-                "position": 0,
-                "state": "active",
-                "reason": "",
-                "since": _BEFORE,
-            }
-            for n in ids
-        ),
-    )
+    with store.begin() as conn:
+        while batch := list(islice(rows, _AT_ONCE)):
+            conn.execute(insert(query_revisions), batch)
+    more = count - len(queries)
+    if more <= 0:
+        return
+    n = numbers(more, len(queries) + 1)
+    like = query_revisions.alias("like")
+    same = like.c.id == (n - 1) % len(queries) + 1
+    row = {
+        column: select(like.c[column]).where(same).scalar_subquery()
+        for column in ("number", "text", "canonical", "problem", "active_from_change", "created_at")
+    }
+    fill(store, query_revisions, n, {"id": n, "query_id": n, **row})
 
 
 def announce(store: Store, papers: Sequence[Paper], at: datetime = EVENING) -> None:
@@ -123,39 +154,6 @@ def announce(store: Store, papers: Sequence[Paper], at: datetime = EVENING) -> N
         run_store.finish_run(
             conn, run_id, outcome="complete", at=at, pages=3, papers=len(papers), new=len(papers), changed=0
         )
-
-
-def _subscriber(number: int) -> dict[str, Any]:
-    address = f"reader-{number}@example.org"
-    return {"id": number, "address": address, "state": "confirmed", "how": "link", "since": _BEFORE}
-
-
-def _subscription(number: int, due_at: datetime | None) -> dict[str, Any]:
-    return {
-        "id": number,
-        "name": f"reader-{number}",
-        "title": "",
-        "origin": "store",
-        "state": "active",
-        "cadence": CADENCE,
-        "kinds": "new cross-list",
-        "quiet_days": "skip",
-        "cap": 40,
-        "first_look": 0,
-        "next_due_at": due_at,
-        "last_slot": "",
-        "plan_after": 0,
-        "feed_generation": 1,
-        "subscriber_id": number,
-        "created_at": _BEFORE,
-    }
-
-
-def _write(store: Store, table: Table, rows: Iterable[dict[str, Any]]) -> None:
-    coming = iter(rows)
-    with store.begin() as conn:
-        while batch := list(islice(coming, _AT_ONCE)):
-            conn.execute(insert(table), batch)
 
 
 def choose_narrow(queries: Sequence[Query], day: Sequence[Paper], *, most: int = 20) -> list[Query]:

@@ -40,7 +40,7 @@ from digest.render.samples import make_digest
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
 from digest.subscriptions import Destination, DestinationKind
-from tests.bench.outbox import Verdict, databases, say
+from tests.bench.installations import Verdict, databases, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

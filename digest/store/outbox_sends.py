@@ -1,0 +1,225 @@
+"""The two steps around the network: the intent before it is touched, the mark once the other side has answered.
+
+Both take many deliveries at once, so that what several threads send together is written in one transaction.
+They lock their rows in the order of ids, so that two of them never wait for each other.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, case, exists, insert, or_, select, update
+
+from digest.messages import DeliveryState
+from digest.store.dialect import database_clock, in_chunks
+from digest.store.outbox_steps import CLAIM_LEASE, UNDECIDED, Step, take_step
+from digest.store.schema import Moment, attempts, deliveries, destination_addresses
+from digest.store.subscribers import refusals
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Select
+
+    from digest.messages import Delivery, Message, Receipt
+
+_OPEN_TO_ANSWERS = (DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD)
+"""States in which an answer under the last claim is news, however late: nobody has claimed it since."""
+
+_IS_FIRST = deliveries.c.body.is_(None)
+
+_LOCK = (
+    select(deliveries.c.id, deliveries.c.token, deliveries.c.attempts)
+    .where(deliveries.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(deliveries.c.id)
+    .with_for_update(of=deliveries)
+)
+_LOCK_CLAIMED = _LOCK.where(deliveries.c.state == DeliveryState.CLAIMED)
+_LOCK_ANSWERED = _LOCK.where(
+    deliveries.c.state.in_(_OPEN_TO_ANSWERS),
+    exists().where(attempts.c.delivery_id == deliveries.c.id, attempts.c.token == deliveries.c.token),
+)
+
+_INTEND = (
+    update(deliveries)
+    .where(deliveries.c.id == bindparam("begun"))
+    .values(
+        state=DeliveryState.SENDING,
+        attempts=deliveries.c.attempts + 1,
+        lease_until=database_clock() + bindparam("lease"),
+        sending_at=bindparam("now", type_=Moment),
+        remote_address=bindparam("place"),
+        body=case((_IS_FIRST, bindparam("bytes", type_=deliveries.c.body.type)), else_=deliveries.c.body),
+        media_type=case((_IS_FIRST, bindparam("media")), else_=deliveries.c.media_type),
+        name=case((_IS_FIRST, bindparam("called")), else_=deliveries.c.name),
+    )
+)
+
+_ATTEMPT = insert(attempts)
+
+_END = (
+    update(deliveries)
+    .where(deliveries.c.id == bindparam("ended"))
+    .values(
+        state=DeliveryState.SENT,
+        lease_until=None,
+        last_error="",
+        ended_at=bindparam("now", type_=Moment),
+        remote_id=bindparam("answer"),
+    )
+)
+_CLOSE = (
+    update(attempts)
+    .where(
+        attempts.c.delivery_id == bindparam("ended"),
+        or_(attempts.c.token == bindparam("claim"), *(attempts.c.outcome == state for state in UNDECIDED)),
+    )
+    .values(ended_at=bindparam("now", type_=Moment), outcome=DeliveryState.SENT, detail=bindparam("said"))
+)
+_PLACES = (
+    select(destination_addresses.c.destination)
+    .where(destination_addresses.c.destination.in_(bindparam("reached", expanding=True)))
+    .order_by(destination_addresses.c.destination)
+)
+_NOTE = (
+    update(destination_addresses)
+    .where(destination_addresses.c.destination == bindparam("reached"))
+    .values(last_sent_at=bindparam("now", type_=Moment))
+)
+
+
+def begin_sending(
+    conn: Connection,
+    delivery: Delivery,
+    message: Message,
+    now: datetime,
+    *,
+    lease_seconds: float = CLAIM_LEASE,
+) -> DeliveryState:
+    """Record the intent to send one delivery; see `begin_sending_many`.
+
+    Returns:
+        `SENDING`: go on. `SUPPRESSED`: it has ended. `READY`: the claim was lost; don't touch it.
+    """
+    return begin_sending_many(conn, [(delivery, message)], now, lease_seconds=lease_seconds)[delivery.id]
+
+
+def begin_sending_many(
+    conn: Connection,
+    sends: Collection[tuple[Delivery, Message]],
+    now: datetime,
+    *,
+    lease_seconds: float = CLAIM_LEASE,
+) -> dict[int, DeliveryState]:
+    """Record the intent to send, with the bytes; commit it before the network is touched.
+
+    The first attempt's bytes are kept for good and win over later ones. Whether the destination may
+    still be written to is decided here, in the same transaction; where it may not, the delivery and the
+    parts behind it end `suppressed`.
+
+    Args:
+        conn: a writing transaction.
+        sends: each delivery as claimed, whose `remote_address` is kept, and its message: `stored_message`'s,
+            or as rendered for the first attempt.
+        now: the moment (UTC).
+        lease_seconds: how long the attempts may take.
+
+    Returns:
+        What became of each, by its id: see `begin_sending`.
+    """
+    held = _lock(conn, _LOCK_CLAIMED, (delivery for delivery, _ in sends))
+    reasons = refusals(conn, held)
+    outcome: dict[int, DeliveryState] = {}
+    intents, begun = [], []
+    for delivery, message in sorted(sends, key=lambda send: send[0].id):
+        if delivery.id not in held:
+            outcome[delivery.id] = DeliveryState.READY
+            continue
+        if reasons[delivery.id]:
+            refused = Step(DeliveryState.SUPPRESSED, now, reasons[delivery.id])
+            take_step(conn, delivery.id, refused, (DeliveryState.CLAIMED,), token=delivery.token)
+            outcome[delivery.id] = DeliveryState.SUPPRESSED
+            continue
+        outcome[delivery.id] = DeliveryState.SENDING
+        intents.append(
+            {
+                "begun": delivery.id,
+                "lease": lease_seconds,
+                "now": now,
+                "place": delivery.remote_address,
+                "bytes": message.body,
+                "media": message.media_type,
+                "called": message.name,
+            }
+        )
+        begun.append(
+            {
+                "delivery_id": delivery.id,
+                "number": held[delivery.id] + 1,
+                "token": delivery.token,
+                "started_at": now,
+                "outcome": DeliveryState.SENDING,
+                "detail": "",
+            }
+        )
+    if intents:
+        conn.execute(_INTEND, intents)
+        conn.execute(_ATTEMPT, begun)
+    return outcome
+
+
+def mark_sent(conn: Connection, delivery: Delivery, receipt: Receipt, now: datetime) -> bool:
+    """Record that the other side took one delivery; False where somebody else has claimed it since."""
+    return bool(mark_sent_many(conn, [(delivery, receipt)], now))
+
+
+def mark_sent_many(
+    conn: Connection, answers: Collection[tuple[Delivery, Receipt]], now: datetime
+) -> frozenset[int]:
+    """Record what the other side took; try again until the database takes this.
+
+    A late answer is an answer: it also counts where the attempt was given up meanwhile, as long as nobody
+    has claimed the delivery since. Nothing is changed of one that somebody has.
+
+    Args:
+        conn: a writing transaction.
+        answers: each delivery as claimed, and what the other side answered.
+        now: the moment (UTC).
+
+    Returns:
+        The ids of the deliveries this was recorded of.
+    """
+    held = _lock(conn, _LOCK_ANSWERED, (delivery for delivery, _ in answers))
+    rows = [
+        {
+            "ended": delivery.id,
+            "now": now,
+            "answer": receipt.remote_id,
+            "claim": delivery.token,
+            "said": receipt.detail,
+        }
+        for delivery, receipt in sorted(answers, key=lambda answer: answer[0].id)
+        if delivery.id in held
+    ]
+    if rows:
+        conn.execute(_END, rows)
+        conn.execute(_CLOSE, rows)
+        note_sent(conn, (delivery for delivery, _ in answers if delivery.id in held), now)
+    return frozenset(held)
+
+
+def note_sent(conn: Connection, sent: Iterable[Delivery], now: datetime) -> None:
+    """Keep when something last went to the destinations of some deliveries, where more is known of these."""
+    for chunk in in_chunks(str(delivery.destination) for delivery in sent):
+        places = conn.execute(_PLACES, {"reached": chunk}).scalars().all()  # of most, nothing is known
+        if places:
+            conn.execute(_NOTE, [{"reached": place, "now": now} for place in places])
+
+
+def _lock(conn: Connection, which: Select[tuple[int, int, int]], claimed: Iterable[Delivery]) -> dict[int, int]:
+    """Lock the deliveries whose claims still hold; return how often each was tried, by id."""
+    tokens = {delivery.id: delivery.token for delivery in claimed}
+    found = (conn.execute(which, {"ids": chunk}) for chunk in in_chunks(sorted(tokens)))
+    return {row.id: row.attempts for row in chain.from_iterable(found) if row.token == tokens[row.id]}

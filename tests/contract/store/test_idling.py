@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from digest.messages import Occasion
+from digest.store import deliveries as outbox
+from digest.store.idling import has_deliveries, has_turns
+from digest.store.subscriptions import end, pause, set_next_due
+from tests.contract.store.made import (
+    DAY,
+    FEED,
+    MAIL,
+    MORNING,
+    NOW,
+    make_paper,
+    make_subscription,
+    store_digest,
+    store_match,
+    store_papers,
+    subscribe,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.store import Store
+    from digest.subscriptions import Destination
+
+FILE = "file:feeds/gpu.atom"
+
+
+def asks(store: Store, now: datetime = NOW) -> bool:
+    with store.read() as conn:
+        return has_turns(conn, now)
+
+
+def make_waiting(store: Store, *destinations: Destination, occasion: Occasion = Occasion.SCHEDULED) -> int:
+    """Store a subscription whose match is in no digest, and that waits for no turn; return its id."""
+    ids = subscribe(store, make_subscription(destinations=destinations))
+    (change,) = store_papers(store, [make_paper()])
+    store_match(store, {ids["team"]: (change.id,)}, occasion=occasion)
+    with store.begin() as conn:
+        set_next_due(conn, ids["team"], None)
+    return ids["team"]
+
+
+def test_there_is_nothing_to_plan_before_the_first_turn_comes(store: Store) -> None:
+    assert not asks(store)
+    subscribe(store, make_subscription())
+    assert (asks(store, NOW), asks(store, NOW + DAY)) == (False, True)
+
+
+def test_who_is_paused_has_no_turn_until_the_pause_is_over(store: Store) -> None:
+    ids = subscribe(
+        store, make_subscription(), make_subscription("filed", paused_until=NOW + 2 * DAY, destinations=(MAIL,))
+    )
+    with store.begin() as conn:
+        pause(conn, ids["team"], NOW + 3 * DAY)
+    assert [asks(store, NOW + days * DAY) for days in (1, 2)] == [False, True]
+    with store.begin() as conn:
+        end(conn, ids["filed"], NOW)
+    assert [asks(store, NOW + days * DAY) for days in (2, 3)] == [False, True]
+
+
+def test_news_that_wait_for_no_turn_are_found(store: Store) -> None:
+    id_ = make_waiting(store, MAIL)
+    assert asks(store)
+    with store.begin() as conn:
+        set_next_due(conn, id_, NOW + DAY)
+    assert not asks(store), "they have a turn now"
+
+
+def test_a_first_look_is_found(store: Store) -> None:
+    id_ = make_waiting(store, MAIL, occasion=Occasion.FIRST_LOOK)
+    with store.begin() as conn:
+        set_next_due(conn, id_, NOW + DAY)
+    assert asks(store)
+
+
+def test_what_is_fetched_by_its_readers_keeps_nobody_busy(store: Store) -> None:
+    make_waiting(store, FEED, FEED.parse(FILE), occasion=Occasion.FIRST_LOOK)
+    assert not asks(store)
+
+
+def test_the_outbox_is_asked_for_only_while_something_is_in_it(store: Store) -> None:
+    with store.read() as conn:
+        assert not has_deliveries(conn)
+    store_digest(store, MAIL, at=MORNING + DAY)
+    with store.read() as conn:
+        assert has_deliveries(conn), "its time is yet to come"
+    with store.begin() as conn:
+        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=MORNING + DAY)
+    with store.read() as conn:
+        assert has_deliveries(conn), "its process may die"
+    with store.begin() as conn:
+        assert outbox.mark_dead(conn, delivery, "nobody there", MORNING)
+    with store.read() as conn:
+        assert not has_deliveries(conn)

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from digest.messages import DeliveryState, Receipt
+from digest.store import deliveries as outbox
+from digest.store.destinations import remember_address
+from digest.store.schema import attempts, deliveries, destination_addresses
+from digest.store.subscribers import leave
+from digest.subscriptions import Destination, DestinationKind
+from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
+
+if TYPE_CHECKING:
+    from digest.messages import Delivery
+    from digest.store import Store
+
+READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(6)]
+
+
+def claim(store: Store) -> list[Delivery]:
+    with store.begin() as conn:
+        return outbox.claim(conn, owner="me", limit=100, now=MORNING)
+
+
+def begin(store: Store, claimed: list[Delivery]) -> dict[int, DeliveryState]:
+    with store.begin() as conn:
+        sends = [(delivery, make_message(str(delivery.destination))) for delivery in claimed]
+        return outbox.begin_sending_many(conn, sends, MORNING)
+
+
+def mark(store: Store, claimed: list[Delivery]) -> frozenset[int]:
+    with store.begin() as conn:
+        answers = [(delivery, Receipt(f"ok {delivery.id}", "taken")) for delivery in claimed]
+        return outbox.mark_sent_many(conn, answers, MORNING)
+
+
+def test_many_are_begun_together_each_with_its_own_bytes(store: Store) -> None:
+    store_digest(store, *READERS)
+    claimed = claim(store)
+    assert set(begin(store, claimed[::-1]).values()) == {DeliveryState.SENDING}
+    with store.read() as conn:
+        for delivery in claimed:
+            kept = outbox.stored_message(conn, delivery.id)
+            assert kept is not None
+            assert kept.body == make_message(str(delivery.destination)).body
+        tried = conn.execute(select(attempts.c.delivery_id, attempts.c.number, attempts.c.token)).all()
+    assert sorted(tried) == [(delivery.id, 1, 1) for delivery in claimed]
+
+
+def test_who_left_and_whose_claim_was_lost_are_told_from_the_others_begun_with_them(store: Store) -> None:
+    store_digest(store, *READERS)
+    first, second, *others = claim(store)
+    with store.begin() as conn:
+        conn.execute(
+            deliveries.update().where(deliveries.c.id == second.id).values(token=second.token + 1)
+        )  # somebody else has claimed it since
+        leave(conn, READERS[5], "", how="page", at=MORNING)
+        conn.execute(
+            deliveries.update().where(deliveries.c.id == others[-1].id).values(state=DeliveryState.CLAIMED)
+        )  # as where the leave came after the claim's own look at it
+    outcome = begin(store, [first, second, *others])
+    assert outcome[first.id] is DeliveryState.SENDING
+    assert outcome[second.id] is DeliveryState.READY
+    assert outcome[others[-1].id] is DeliveryState.SUPPRESSED
+    with store.read() as conn:
+        tried = set(conn.execute(select(attempts.c.delivery_id)).scalars())
+    assert tried == {first.id, *(delivery.id for delivery in others[:-1])}
+
+
+def test_many_answers_are_marked_together_but_never_those_of_a_lost_claim(store: Store) -> None:
+    store_digest(store, *READERS)
+    claimed = claim(store)
+    begin(store, claimed)
+    lost = claimed[2]
+    with store.begin() as conn:
+        conn.execute(deliveries.update().where(deliveries.c.id == lost.id).values(token=lost.token + 1))
+    rest = {delivery.id for delivery in claimed} - {lost.id}
+    assert mark(store, claimed) == rest
+    with store.read() as conn:
+        rows = conn.execute(select(deliveries)).all()
+        said = dict(conn.execute(select(attempts.c.delivery_id, attempts.c.outcome)).all())
+    assert {row.id for row in rows if row.state == DeliveryState.SENT} == rest
+    assert all(row.remote_id == f"ok {row.id}" and row.ended_at == MORNING for row in rows if row.id in rest)
+    assert {id_ for id_, outcome in said.items() if outcome == DeliveryState.SENT} == rest
+    assert said[lost.id] == DeliveryState.SENDING
+    assert mark(store, claimed) == frozenset()
+
+
+def test_when_something_last_went_to_a_place_is_kept_where_the_place_is_known(store: Store) -> None:
+    store_digest(store, MAIL, SLACK)
+    with store.begin() as conn:
+        remember_address(conn, SLACK, "C0FFEE", MORNING)
+    claimed = claim(store)
+    begin(store, claimed)
+    mark(store, claimed)
+    with store.read() as conn:
+        rows = conn.execute(select(destination_addresses)).all()
+    assert [(row.destination, row.last_sent_at) for row in rows] == [(str(SLACK), MORNING)]
+
+
+def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(store: Store) -> None:
+    store_digest(store, *READERS)
+    claimed = claim(store)
+    begin(store, claimed)
+    failures: list[Exception] = []
+    start = threading.Barrier(2)
+
+    def renew() -> None:
+        start.wait()
+        try:
+            for _ in range(20):
+                with store.begin() as conn:
+                    outbox.renew(conn, [(delivery.id, delivery.token) for delivery in claimed[::-1]])
+        except Exception as error:  # noqa: BLE001 - whatever a thread raises must fail the test
+            failures.append(error)
+
+    beating = threading.Thread(target=renew)
+    beating.start()
+    start.wait()
+    for count in range(1, len(claimed) + 1):
+        mark(store, claimed[::-1][:count])
+    beating.join()
+    assert failures == []
