@@ -164,12 +164,20 @@ class _Syncing:
             turn["plan_after"] = self._newest_run
         if not has:
             turn["next_due_at"] = None
+        elif had and self._is_overdue(row, edits):
+            pass  # what was due by the old words is told now; the new ones are for the turns to come
         elif "cadence" in edits or not had or row.next_due_at is None or self._is_paused_otherwise(row, edits):
             paused_until = row.paused_until if row.state == SubscriptionState.PAUSED else None
             turn["next_due_at"] = self._schedule.next_due(subscription, row.last_slot, paused_until)
         elif "quiet_hours" in edits:
             turn["next_due_at"] = self._schedule.realign(subscription, row.next_due_at, row.last_slot)
         return {name: value for name, value in turn.items() if getattr(row, name) != value}
+
+    def _is_overdue(self, row: Row[Any], edits: Mapping[str, Any]) -> bool:
+        """Whether a turn has come that nobody has taken, and no pause held it back or does from now on."""
+        said = (row.file_paused_until, edits.get("file_paused_until"))
+        rests = row.state != SubscriptionState.ACTIVE or any(until and until > self._at for until in said)
+        return not rests and row.next_due_at is not None and row.next_due_at <= self._at
 
     def _is_paused_otherwise(self, row: Row[Any], edits: Mapping[str, Any]) -> bool:
         """Whether the file says of now, or of a time to come, something else about resting than it did."""

@@ -129,9 +129,21 @@ def test_an_edit_is_taken_over_and_does_not_move_the_next_turn(store: Store, cha
 
 
 def test_another_cadence_moves_the_next_turn(store: Store) -> None:
+    sync(store, make_subscription(), at_day=3)
+    sync(store, make_subscription(cadence=Cadence.parse("daily at 09:00 UTC")), at_day=2)
+    assert load(store).next_due_at == NOW + 3 * DAY
+
+
+@pytest.mark.parametrize("cadence", ["daily at 09:00 UTC", "daily at 08:00 UTC, at the latest 08:10", "at once"])
+def test_a_turn_that_has_come_stays_due_whatever_the_file_says_of_those_to_come(
+    store: Store, cadence: str
+) -> None:
     sync(store, make_subscription())
-    sync(store, make_subscription(cadence=Cadence.parse("daily at 09:00 UTC")), at_day=3)
-    assert load(store).next_due_at == NOW + 4 * DAY
+    edited = make_subscription(cadence=Cadence.parse(cadence), quiet_hours=QuietHours.parse("22:00-07:00 UTC"))
+    assert sync(store, edited, at_day=1).edited == ("team",)
+    assert load(store).next_due_at == NOW + DAY
+    sync(store, replace(edited, paused_until=NOW + 9 * DAY), at_day=1)
+    assert load(store).next_due_at == NOW + 2 * DAY, "a pause comes before"
 
 
 def test_other_quiet_hours_move_the_same_turn(store: Store) -> None:
