@@ -11,6 +11,7 @@ from sqlalchemy import and_, delete, func, not_, or_, select, update
 from digest.cadences import USUAL_WAIT
 from digest.messages import DeliveryState
 from digest.planning.alarms import REMIND_EVERY, Overdue
+from digest.planning.polls import CLOCK_AHEAD
 from digest.store.dialect import insert
 from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, alarms, deliveries, subscriptions
 from digest.store.subscriptions import read_cadence
@@ -64,7 +65,8 @@ def is_raised(conn: Connection, name: str) -> bool:
 def sync_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
     """Keep what is amiss now: new ones are raised, known ones go on, all others are over.
 
-    One that is over before anybody was told of it is forgotten. Doing it twice changes nothing.
+    One that is over before anybody was told of it is forgotten. One that a clock running ahead has dated is
+    raised anew, or nobody would be told until then. Doing it twice changes nothing.
     """
     names = [str(alarm.name) for alarm in found]
     gone = alarms.c.name.not_in(names)
@@ -72,7 +74,9 @@ def sync_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
     end = update(alarms).where(gone, alarms.c.ended_at.is_(None))
     conn.execute(end.values(ended_at=now, attempts=0, not_before=now))
     fresh = {"since": now, "told_at": None, "attempts": 0, "not_before": now, "ended_at": None}
-    again = update(alarms).where(alarms.c.name.in_(names), alarms.c.ended_at.is_not(None))
+    dates = (alarms.c.since, alarms.c.told_at, alarms.c.not_before)
+    is_dated_ahead = or_(*(date > now + CLOCK_AHEAD for date in dates))
+    again = update(alarms).where(alarms.c.name.in_(names), or_(alarms.c.ended_at.is_not(None), is_dated_ahead))
     conn.execute(again.values(fresh))
     for alarm in found:
         row = {"name": str(alarm.name), "detail": f"{alarm.what}. {alarm.remedy}"}

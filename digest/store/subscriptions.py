@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Select, and_, bindparam, or_, select, update
 
 from digest.announcements import Kind
+from digest.errors import ConfigurationError
 from digest.papers import ArxivId
 from digest.planning import DueSubscription
 from digest.store.dialect import in_chunks
@@ -31,6 +34,11 @@ from digest.subscriptions import (
     Subscription,
     SubscriptionState,
 )
+
+_log = logging.getLogger("digest.store")
+
+_STORED_ZONE = re.compile(r"(?<=:\d\d) [^\s,]+")
+"""The zone of a cadence or of quiet hours, as they print themselves: behind a time."""
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -362,11 +370,26 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
 
 @lru_cache(maxsize=1024)
 def read_cadence(phrase: str) -> Cadence:
-    """Read a phrase once: a hundred thousand subscriptions share a few."""
-    return Cadence.parse(phrase)
+    """Read a phrase once: a hundred thousand subscriptions share a few.
+
+    For a zone that is no more, as releases of the zones' data drop old names, UTC stands in: one that nobody can
+    reckon with must not keep all others from what is theirs.
+    """
+    try:
+        return Cadence.parse(phrase)
+    except ConfigurationError as error:
+        return Cadence.parse(_stand_in(phrase, error))
 
 
 @lru_cache(maxsize=1024)
 def read_quiet_hours(phrase: str) -> QuietHours | None:
     """Read quiet hours once, in the same way; "" stands for none."""
-    return QuietHours.parse(phrase) if phrase else None
+    try:
+        return QuietHours.parse(phrase) if phrase else None
+    except ConfigurationError as error:
+        return QuietHours.parse(_stand_in(phrase, error))
+
+
+def _stand_in(phrase: str, error: ConfigurationError) -> str:
+    _log.warning("%s; UTC stands in for it until the subscription names another", error.message)
+    return _STORED_ZONE.sub(" UTC", phrase, count=1)

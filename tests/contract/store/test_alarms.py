@@ -80,6 +80,24 @@ def test_what_comes_back_before_its_end_was_told_is_a_new_alarm(store: Store) ->
         assert kept.told_at is None, "the answer to the earlier alarm counts for that one only"
 
 
+def test_what_a_clock_that_ran_ahead_has_told_or_put_off_is_told_when_it_is_put_right(store: Store) -> None:
+    for far in (1000 * DAY, DAY):
+        with store.begin() as conn:
+            alarms.sync_alarms(conn, [LATE, STUCK], NOW + far)
+            told, untold = alarms.claim_alarms(conn, NOW + far)
+            alarms.mark_told(conn, told, NOW + far)
+            alarms.put_off(conn, untold, NOW + far, lambda _: HOUR)
+            alarms.sync_alarms(conn, [LATE, STUCK], NOW)
+            again = alarms.claim_alarms(conn, NOW)
+            assert [(alarm.name, alarm.since, alarm.told_at) for alarm in again] == [
+                ("mailing", NOW, None),
+                ("outbox", NOW, None),
+            ]
+            alarms.sync_alarms(conn, [LATE, STUCK], NOW - HOUR)
+            assert alarms.claim_alarms(conn, NOW) == [], "a clock put back by an hour tells nothing twice"
+            alarms.sync_alarms(conn, [], NOW)
+
+
 def test_what_nobody_could_be_told_waits_for_its_pause(store: Store) -> None:
     with store.begin() as conn:
         alarms.sync_alarms(conn, [LATE], NOW)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
+import pytest
+from sqlalchemy import select, update
 
-from digest.store.schema import installation
-from digest.store.subscriptions import load_subscriptions, set_next_due
+from digest.store.schema import installation, subscriptions
+from digest.store.subscriptions import load_subscriptions, read_cadence, read_quiet_hours, set_next_due
 from digest.store.zones import follow_zone_data
 from tests.contract.store.made import DAY, FEED, NOW, make_subscription, subscribe
 
@@ -41,6 +42,27 @@ def test_due_times_are_moved_once_for_each_release_of_the_zones(store: Store) ->
     assert follow(store, "2026b") == 1
     with store.read() as conn:
         assert conn.execute(select(installation.c.zone_data)).scalar_one() == "2026b"
+
+
+def test_a_zone_that_is_no_more_keeps_nobody_from_their_turns(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    read_cadence.cache_clear()
+    read_quiet_hours.cache_clear()
+    ids = subscribe(store, make_subscription("early"), make_subscription("gone"))
+    words = {
+        "cadence": "mondays and fridays at 09:00 Atlantis/Old-Town, at the latest 09:10",
+        "quiet_hours": "22:00-07:00 Mu/Capital",
+    }
+    with store.begin() as conn:
+        conn.execute(update(subscriptions).where(subscriptions.c.id == ids["gone"]).values(words))
+    assert follow(store, "2026a") == 1
+    with store.read() as conn:
+        _, found = load_subscriptions(conn)
+    assert str(found.subscription.cadence) == "mondays and fridays at 09:00 UTC, at the latest 09:10"
+    assert str(found.subscription.quiet_hours) == "22:00-07:00 UTC"
+    assert "there is no time zone called Atlantis/Old-Town; UTC stands in for it" in caplog.text
+    assert "there is no time zone called Mu/Capital; UTC stands in for it" in caplog.text
 
 
 def test_who_has_no_turn_gets_none(store: Store) -> None:
