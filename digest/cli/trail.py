@@ -45,7 +45,7 @@ def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> N
     id_ = ArxivId.parse(paper_id)
     with opened_store(ctx) as here, here.store.read() as conn:
         due = _find_subscription(here, conn, name)
-        trail = explain_paper(conn, id_, due, here.config.arxiv.source)
+        trail = explain_paper(conn, id_, due, here.config.arxiv.source, here.now)
     if trail.changes:
         note_other_version(trail.changes[-1].change.paper, paper_id, is_stored=True)
     if as_json:
@@ -83,7 +83,7 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
 
     name = trail.due.subscription.name
     if trail.judged is None:
-        yield str(trail.id), [click.style(f"never met here, so {name} was not told of it", bold=True)]
+        yield f"{trail.id} ", [click.style(f"never met here, so {name} was not told of it", bold=True)]
         yield "announced", [_describe_absence(here, trail)]
         return
     paper = trail.changes[-1].change.paper

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from digest.errors import QueryError
 from digest.pipeline.matching_step import find_overtaken
 from digest.planning.rewordings import find_failing
-from digest.planning.trails import Asked, Judged, Met, Row, judge_change, judge_paper
+from digest.planning.trails import Asked, Judged, Met, Row, find_awaited, judge_change, judge_paper
 from digest.query import analyse, find_reasons, matches, parse_query
 from digest.store import digests as digest_store
 from digest.store import mailings as mailing_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
+from digest.store import provenance
 from digest.store import trails as trail_store
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Trail:
     newest: ArxivId | None
 
 
-def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: str) -> Trail:
+def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: str, now: datetime) -> Trail:
     """Gather the whole trail of a paper to a subscription.
 
     Args:
@@ -101,13 +102,14 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
         id_: the paper's.
         due: the subscription, also one that has ended.
         source: how arXiv is asked, `harvest` or `query`.
+        now: the moment (UTC).
     """
     newest = mailing_store.find_newest(conn)
     known = paper_store.load_paper(conn, id_)
     if known is None:
         return Trail(id_, due, None, (), (), None, newest[0] if newest else None)
     history = paper_store.earlier_changes(conn, [known.key]).get(known.key, ())
-    trails = tuple(_follow(conn, due, history, source))
+    trails = tuple(_follow(conn, due, history, source, now))
     digest_ids = sorted({one.digest_id for one in trails if one.digest_id is not None})
     return Trail(
         id=id_,
@@ -121,7 +123,7 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
 
 
 def _follow(
-    conn: Connection, due: DueSubscription, history: Sequence[StoredChange], source: str
+    conn: Connection, due: DueSubscription, history: Sequence[StoredChange], source: str, now: datetime
 ) -> Iterator[ChangeTrail]:
     ids = [change.id for change in history]
     mark = match_store.matched_mark(conn)
@@ -129,6 +131,7 @@ def _follow(
     outcomes = trail_store.find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
     met = {(query_id, change_id): _MET[name] for query_id, change_id, name in outcomes}
     overtaken = find_overtaken(conn, source, history)
+    awaited = find_awaited(due, now, is_copy=provenance.is_in_quarantine(conn))
     for change in history:
         asked = tuple(_ask(due, change, met))
         row = rows.get(change.id)
@@ -139,6 +142,7 @@ def _follow(
             Row(row[0], row[1]) if row else None,
             is_matched=change.id <= mark,
             is_overtaken=change.id in overtaken,
+            awaited=awaited,
         )
         yield ChangeTrail(change, asked, judged, row[2] if row else None, row[1] if row else None)
 

@@ -17,6 +17,7 @@ from digest.subscriptions import SubscriptionState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from digest.comparing import StoredChange
     from digest.planning.digests import DueSubscription
@@ -36,6 +37,8 @@ class Verdict(StrEnum):
     EARLIER = "met too early"
     UNMET = "not met"
 
+
+NEXT_DIGEST = "the next digest"
 
 ORDER = tuple(Verdict)
 """A paper's verdict is the farthest that one of its changes came."""
@@ -93,6 +96,7 @@ def judge_change(
     *,
     is_matched: bool,
     is_overtaken: bool = False,
+    awaited: str = NEXT_DIGEST,
 ) -> Judged:
     """Say what became of one change.
 
@@ -103,9 +107,10 @@ def judge_change(
         row: the match that was kept for it, where one was.
         is_matched: matching has come past this change.
         is_overtaken: see `digest.matching.is_overtaken`.
+        awaited: what the subscription's matches wait for; see `find_awaited`.
     """
     if row is not None:
-        return _judge_match(row, due)
+        return _judge_match(row, due, awaited)
     if not is_matched:
         return Judged(Verdict.PENDING, "the next pass holds it against the saved queries")
     if any(one.met for one in asked):
@@ -115,7 +120,23 @@ def judge_change(
         names = " and ".join(meeting)
         return Judged(Verdict.EARLIER, f"it meets {names}, but was found before {names} read so here")
     failing = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
-    return Judged(Verdict.UNMET, "; ".join(failing) or "no saved query of it can be read")
+    return Judged(Verdict.UNMET, "; ".join(failing) or "none of the saved queries it asked for is there any more")
+
+
+def find_awaited(due: DueSubscription, now: datetime, *, is_copy: bool) -> str:
+    """Say what the matches of a subscription wait for at a moment (UTC).
+
+    Args:
+        due: the subscription as it is now.
+        now: the moment (UTC).
+        is_copy: the database is held back, since it was restored.
+    """
+    if is_copy:
+        return "your word, since this database was restored from a copy: digest restore --status"
+    until = due.subscription.paused_until
+    if due.state == SubscriptionState.PAUSED or (until is not None and until > now):
+        return "the end of the pause"
+    return NEXT_DIGEST
 
 
 def judge_paper(judged: Sequence[Judged]) -> Judged:
@@ -123,7 +144,7 @@ def judge_paper(judged: Sequence[Judged]) -> Judged:
     return min(reversed(judged), key=lambda one: ORDER.index(one.verdict))
 
 
-def _judge_match(row: Row, due: DueSubscription) -> Judged:
+def _judge_match(row: Row, due: DueSubscription, awaited: str) -> Judged:
     if row.digest_id is not None:
         return Judged(Verdict.TOLD, f"it is in digest {row.digest_id}")
     if not due.subscription.has_digests:
@@ -132,9 +153,7 @@ def _judge_match(row: Row, due: DueSubscription) -> Judged:
         return Judged(Verdict.DROPPED, "it matched, and the subscription ended before its digest was due")
     if row.match_run_id <= due.plan_after:
         return Judged(Verdict.DROPPED, "it matched before there was somewhere to send digests to")
-    if due.state == SubscriptionState.PAUSED:
-        return Judged(Verdict.WAITING, "it matched, and waits for the end of the pause")
-    return Judged(Verdict.WAITING, "it matched, and waits for the next digest")
+    return Judged(Verdict.WAITING, f"it matched, and waits for {awaited}")
 
 
 def _judge_unsent(

@@ -17,6 +17,7 @@ from digest.store import open_store
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
 from digest.store.schema import papers
+from tests.integration.cli.lively import NOW
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -74,6 +75,8 @@ def test_a_paper_that_is_not_stored_is_no_riddle(digest: Shell) -> None:
     said = digest("explain", "2611.99999", "gpu-mail").lines
     assert said[0] == "2611.99999 never met here, so gpu-mail was not told of it"
     assert said[1].startswith("announced  not yet, as far as was looked: the newest paper here is 2611.15")
+    old_style = digest("explain", "hep-th/9901001v2", "gpu-mail").lines
+    assert old_style[0] == "hep-th/9901001 never met here, so gpu-mail was not told of it"
     earlier = digest("explain", "2601.00001", "gpu-mail").lines
     assert earlier[1].endswith("`digest coverage` and `digest verify` say which")
 
@@ -104,7 +107,7 @@ def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
             told = _told_papers(conn, due)
             others = [id_ for id_ in map(ArxivId.parse, _every_id(conn)) if id_ not in told]
             for id_ in (*told, *islice(others, 0, None, 7)):
-                verdict = explain_paper(conn, id_, due, "harvest").judged
+                verdict = explain_paper(conn, id_, due, "harvest", NOW).judged
                 assert verdict is not None
                 assert (verdict.verdict is Verdict.TOLD) == (id_ in told)
                 if verdict.verdict is not Verdict.TOLD:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from digest.announcements import Kind
 from digest.papers import ArxivId
 from digest.planning import DueSubscription
-from digest.planning.trails import ORDER, Asked, Judged, Met, Row, Verdict, judge_change, judge_paper
+from digest.planning.trails import ORDER, Asked, Judged, Met, Row, Verdict, find_awaited, judge_change, judge_paper
 from digest.subscriptions import Cadence, Destination, Subscription
 from tests.unit.made_up import FOUND, make_change, make_paper
 
@@ -59,6 +60,29 @@ def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
 )
 def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscription, verdict: Verdict) -> None:
     assert judge(Kind.NEW, Met.ENTERED, Row(3, None), of=stored) is verdict
+
+
+@pytest.mark.parametrize(
+    ("stored", "is_copy", "words"),
+    [
+        (due(), False, "the next digest"),
+        (due("paused"), False, "the end of the pause"),
+        (due(paused_until=FOUND + timedelta(days=1)), False, "the end of the pause"),
+        (due(paused_until=FOUND), False, "the next digest"),
+        (due("paused"), True, "digest restore --status"),
+    ],
+)
+def test_what_waits_says_for_what(stored: DueSubscription, is_copy: bool, words: str) -> None:  # noqa: FBT001 - a parameter
+    awaited = find_awaited(stored, FOUND, is_copy=is_copy)
+    change = make_change(5, PAPER, Kind.NEW)
+    judged = judge_change(change, stored, (), Row(3, None), is_matched=True, awaited=awaited)
+    assert judged.verdict is Verdict.WAITING
+    assert judged.why.endswith(words)
+
+
+def test_where_nothing_is_asked_for_any_more_that_is_said() -> None:
+    judged = judge_change(make_change(5, PAPER, Kind.NEW), due("ended"), (), None, is_matched=True)
+    assert judged == Judged(Verdict.UNMET, "none of the saved queries it asked for is there any more")
 
 
 def test_what_was_found_since_the_last_pass_is_not_matched_yet() -> None:
