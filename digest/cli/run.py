@@ -100,12 +100,14 @@ def _describe_mailings(poll: PollReport) -> str:
 
 def _tell_deliveries(report: PassReport) -> None:
     sent = report.deliver.total
+    for name in report.plan.resting:
+        click.echo(f"{name} has quiet hours now: what waits goes out with a run behind them.")
     if sent:
         ways = ", ".join(f"{kind} {count}" for kind, count in sorted(report.deliver.sent.items()))
         digests = _count(len(report.plan.digests), "digest")
         click.echo(f"{digests} planned, {_count(sent, 'message')} sent ({ways}).")
     else:
-        is_quiet = not (report.plan.digests or report.troubles or report.waiting)
+        is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or report.waiting)
         click.echo("Nothing new to send." if is_quiet else "Nothing was sent.")
     for line in report.deliver.retries:
         click.echo(f"will be tried again: {line}")
@@ -162,6 +164,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             ],
             "quiet": report.plan.quiet,
             "waiting": report.plan.waiting,
+            "resting": report.plan.resting,
             "failures": report.plan.failures,
         },
         "deliver": {

@@ -94,7 +94,7 @@ def back_up(
         with store.read() as conn:
             most = _count_kept(conn)
         tell("check", 0)
-        rows = _finish(copy, now)
+        rows = _finish(copy, path, now)
         kept = (rows["papers"], rows["changes"])
         if not all(low <= found <= high for low, found, high in zip(least, kept, most, strict=True)):
             raise StoreError(
@@ -120,8 +120,12 @@ def prune_backups(folder: Path, keep: int, made: Path | None = None) -> tuple[Pa
     return tuple(old)
 
 
-def prove_backup(path: Path) -> dict[str, int]:
+def prove_backup(path: Path, name: str = "") -> dict[str, int]:
     """Look all through a backup; return how many rows each table holds.
+
+    Args:
+        path: its file.
+        name: what it is called in errors; "" for its path.
 
     Raises:
         SchemaMismatch: it was made by another release.
@@ -133,9 +137,9 @@ def prove_backup(path: Path) -> dict[str, int]:
             revision = migrating.current_revision(conn)
             if revision != migrating.head_revision():
                 raise SchemaMismatch(
-                    f"{path} is at revision {revision or 'none'}, not {migrating.head_revision()}"
+                    f"{name or path} is at revision {revision or 'none'}, not {migrating.head_revision()}"
                 )
-            refuse_violations(find_violations(conn), str(path))
+            refuse_violations(find_violations(conn), name or str(path))
             return count_rows(conn)
     finally:
         store.close()
@@ -244,9 +248,9 @@ def _count_kept(conn: Connection) -> tuple[int, int]:
     )
 
 
-def _finish(copy: Path, now: datetime) -> dict[str, int]:
+def _finish(copy: Path, path: Path, now: datetime) -> dict[str, int]:
     mark_file(copy, now)
-    rows = prove_backup(copy)
+    rows = prove_backup(copy, f"the copy for {path}")
     settle_file(copy)
     make_lasting(copy)
     return rows

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _WRITING = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE})
 
+_ANOTHER = "Name another file that `digest backup` has written. Nothing was changed."
+
 _SIDES = ("-wal", "-shm")
 """What SQLite keeps beside a database that is open."""
 
@@ -144,6 +146,7 @@ def _prepare(
         raise StoreError(
             f"{backup} can't be copied: {error.strerror}", hint="See that the disk has room."
         ) from error
+    _refuse_other_files(copy, backup)
     store = open_store(f"sqlite:///{copy}", upgrade=True, moved_too=True)
     try:
         with store.begin() as conn:
@@ -154,10 +157,31 @@ def _prepare(
     finally:
         store.close()
     tell("check", 0)
-    rows = prove_backup(copy)
+    rows = prove_backup(copy, str(backup))
     settle_file(copy)
     make_lasting(copy)
     return taken_at, rows
+
+
+def _refuse_other_files(copy: Path, backup: Path) -> None:
+    """Refuse the copy of a file that is no whole database of an installation, before anything is made of it.
+
+    Raises:
+        StoreError: it is none; the file that was named is named again.
+    """
+    try:
+        with opened_file(copy) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            (whole,) = connection.execute(
+                "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            ).fetchone()
+    except StoreError as error:
+        raise StoreError(f"{backup} is no backup, or is damaged: {error.__cause__}", hint=_ANOTHER) from error
+    size = copy.stat().st_size
+    if size < whole:
+        raise StoreError(f"{backup} is cut short: {size:,} of {whole:,} bytes", hint=_ANOTHER)
+    if not {"alembic_version", "installation"} <= tables:
+        raise StoreError(f"{backup} is no backup: it holds none of Digest's tables", hint=_ANOTHER)
 
 
 def _keep_whole(path: Path, kept: Path) -> bool:

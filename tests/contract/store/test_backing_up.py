@@ -249,6 +249,34 @@ def test_a_damaged_backup_is_refused_and_nothing_has_changed(here: Path, backup:
     assert not list(here.parent.glob("*before*"))
 
 
+@pytest.mark.parametrize(
+    ("file", "match"),
+    [
+        ("empty", "backup.db is no backup: it holds none of Digest's tables"),
+        ("another", "backup.db is no backup: it holds none of Digest's tables"),
+        ("letter", "backup.db is no backup, or is damaged: file is not a database"),
+        ("last byte", "backup.db is cut short"),
+        ("half", "backup.db is (cut short|no backup, or is damaged)"),
+    ],
+)
+def test_a_file_that_is_no_whole_backup_is_refused_by_its_own_name(
+    here: Path, backup: Path, file: str, match: str
+) -> None:
+    before, content = here.read_bytes(), backup.read_bytes()
+    backup.unlink()
+    if file == "another":
+        with closing(sqlite3.connect(backup)) as connection:
+            connection.execute("CREATE TABLE bookmarks (title TEXT)")
+    else:
+        contents = {"empty": b"", "letter": b"Dear readers,\n" * 99, "last byte": content[:-1]}
+        backup.write_bytes(contents.get(file, content[: len(content) // 2]))
+    with pytest.raises(StoreError, match=match) as caught:
+        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    assert "Name another file" in caught.value.hint
+    assert here.read_bytes() == before
+    assert not [*here.parent.glob(".*"), *here.parent.glob("*before*")]
+
+
 def test_a_backup_of_an_older_release_is_brought_up_to_this_one(here: Path) -> None:
     backup = here.with_name("old.db")
     store = open_store(f"sqlite:///{backup}", create=True)

@@ -212,6 +212,19 @@ def test_an_at_once_subscription_goes_on_by_itself_when_its_pause_is_over(world:
     assert mails_to(world, "reader@digest.example") == before + 2
 
 
+def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(world: World, digest: Shell) -> None:
+    world.edit_config('name = "gpu-mail"\n', 'name = "gpu-mail"\nquiet_hours = "09:10-09:05"\n')
+    said = digest("run").out
+    assert "quiet hours" not in said
+    for day in (21, 22):
+        world.clock.set(datetime(2026, 11, day, 8, 20, tzinfo=UTC))
+        said = digest("run").out
+        assert "gpu-mail has quiet hours now: what waits goes out with a run behind them.\n" in said
+        assert "Nothing was sent." in said
+    world.clock.set(datetime(2026, 11, 23, 8, 20, tzinfo=UTC))
+    assert digest("run", "--json").json["plan"]["resting"] == ["gpu-mail"]
+
+
 def test_what_the_file_lets_rest_no_command_wakes_and_both_are_told_apart(world: World, digest: Shell) -> None:
     path = world.folder / "digest.toml"
     text = path.read_text()
