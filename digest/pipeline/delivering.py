@@ -23,23 +23,19 @@ from digest.planning.retries import Step, decide_failure
 from digest.render import MailIdentity
 from digest.store import deliveries as outbox
 from digest.store import digests as digest_store
-from digest.store import stamps
-from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlalchemy import Connection
-
     from digest.messages import Delivery, Digest, Message, Receipt
     from digest.pipeline.site import Site
+    from digest.pipeline.writing import Clerk
+    from digest.subscriptions import DestinationKind
 
 _log = logging.getLogger("digest.deliver")
 
 MARK_ATTEMPTS = 60
 """With pauses up to 5 s: about five minutes of a database that is away."""
-SLACK_SPACING = timedelta(seconds=1)
-"""Slack takes one message a second and channel (https://docs.slack.dev/apis/web-api/rate-limits)."""
 
 _WAY_WORDS = {"mailto": "mail", "slack": "Slack", "slack-webhook": "Slack webhook"}
 
@@ -100,11 +96,14 @@ class DeliverReport:
         return sum(self.sent.values())
 
 
-def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: Callable[[], bool]) -> None:
+def deliver_one(
+    site: Site, clerk: Clerk, report: DeliverReport, delivery: Delivery, is_ours: Callable[[], bool]
+) -> None:
     """Send a delivery that was claimed, and mark what came of it.
 
     Args:
         site: the installation.
+        clerk: writes the intent and the mark.
         report: is told what came of it.
         delivery: as claimed.
         is_ours: whether the claim still holds, asked right before the point of no return.
@@ -133,28 +132,24 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
         )
         _mark_failure(site, report, delivery, failure)
         return
-    with site.store.begin() as conn:
-        if address and is_new_address:
-            outbox.remember_address(conn, delivery.destination, address, site.clock.now())
-        intent = outbox.begin_sending(conn, delivery, message, site.clock.now())
-        stamp = stamps.count_sending(conn, site.clock.now())
+    intent = clerk.begin_sending(delivery, message, address if is_new_address else "")
     if intent is not DeliveryState.SENDING:
         if intent is DeliveryState.SUPPRESSED:
             report.note_suppressed()
         return
-    stamps.keep_stamp(site.store, stamp)
     try:
         receipt = transport.send(message, delivery.destination, is_ours)
     except DeliveryError as error:
         _mark_failure(site, report, delivery, error, was_sending=True)
         return
-    _mark_sent(site, report, delivery, receipt)
+    _mark_sent(site, clerk, delivery, receipt)
+    report.note_sent(delivery.destination.kind)
 
 
 def _render(site: Site, delivery: Delivery) -> Message:
     """Return the bytes of the first attempt, or make them."""
     with site.store.read() as conn:
-        stored = outbox.stored_message(conn, delivery.id)
+        stored = outbox.stored_message(conn, delivery.id) if delivery.attempts else None
         if stored is not None:
             return stored
         digest = digest_store.load_digest(conn, delivery.digest_id)
@@ -175,17 +170,8 @@ def mail_identity(site: Site, digest: Digest) -> MailIdentity:
     )
 
 
-def _mark_sent(site: Site, report: DeliverReport, delivery: Delivery, receipt: Receipt) -> None:
-    now = site.clock.now()
-
-    def mark(conn: Connection) -> None:
-        if not outbox.mark_sent(conn, delivery, receipt, now):
-            _log.warning("%s took delivery %d, which somebody else has", delivery.destination, delivery.id)
-        if delivery.destination.kind in (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK):
-            outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
-
-    _mark_stubbornly(site, mark)
-    report.note_sent(delivery.destination.kind)
+def _mark_sent(site: Site, clerk: Clerk, delivery: Delivery, receipt: Receipt) -> None:
+    _mark_stubbornly(site, lambda: clerk.mark_sent(delivery, receipt))
 
 
 def _mark_failure(
@@ -208,29 +194,29 @@ def _mark_failure(
     reason = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
     line = f"{delivery.destination}: {error.message}"
 
-    def mark(conn: Connection) -> None:
-        match next_step.step:
-            case Step.RETRY:
-                outbox.mark_retry(conn, delivery, next_step.not_before, reason, now)
-                if error.retry_after is not None:
-                    outbox.block_destination(conn, delivery.destination, next_step.not_before)
-            case Step.ASK:
-                outbox.mark_unknown(conn, delivery, next_step.not_before, reason, now)
-            case Step.HOLD:
-                outbox.mark_held(conn, delivery, reason, now)
-            case Step.GIVE_UP:
-                outbox.mark_dead(conn, delivery, reason, now)
+    def mark() -> None:
+        with site.store.begin() as conn:
+            match next_step.step:
+                case Step.RETRY:
+                    outbox.mark_retry(conn, delivery, next_step.not_before, reason, now)
+                    if error.retry_after is not None:
+                        outbox.block_destination(conn, delivery.destination, next_step.not_before)
+                case Step.ASK:
+                    outbox.mark_unknown(conn, delivery, next_step.not_before, reason, now)
+                case Step.HOLD:
+                    outbox.mark_held(conn, delivery, reason, now)
+                case Step.GIVE_UP:
+                    outbox.mark_dead(conn, delivery, reason, now)
 
     _mark_stubbornly(site, mark)
     report.note_failure(next_step.step, line)
 
 
-def _mark_stubbornly(site: Site, mark: Callable[[Connection], None]) -> None:
+def _mark_stubbornly(site: Site, mark: Callable[[], None]) -> None:
     """Repeat a mark until the database takes it: losing it would make an accepted message ambiguous."""
     for attempt in count():
         try:
-            with site.store.begin() as conn:
-                mark(conn)
+            mark()
         except StoreError:
             if attempt >= MARK_ATTEMPTS:
                 raise

@@ -20,6 +20,7 @@ from digest.errors import StoreError
 from digest.pipeline.delivering import DeliverReport, deliver_one
 from digest.pipeline.leasing import Leases
 from digest.pipeline.settling import settle_unknown, settling_times
+from digest.pipeline.writing import Clerk
 from digest.store import deliveries as outbox
 from digest.store import idling
 from digest.subscriptions import DestinationKind
@@ -153,6 +154,7 @@ class _Pass:
     def __init__(self, site: Site, lane: Lane, report: DeliverReport, ends: Callable[[float], bool]) -> None:
         self._site, self._lane, self._report, self._ends = site, lane, report, ends
         self._slots = lane.count_slots(site.config)
+        self._clerk = Clerk(site)
         self._in_hand: dict[Future[None], Delivery] = {}
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
         self._begun: dict[int, float] = {}
@@ -239,7 +241,7 @@ class _Pass:
             if self._is_over():
                 self._give_back([delivery])
                 return
-            deliver_one(self._site, self._report, delivery, partial(self._leases.holds, delivery))
+            deliver_one(self._site, self._clerk, self._report, delivery, partial(self._leases.holds, delivery))
             self._site.progress.update(f"{self._report.total} sent")
         finally:
             self._leases.drop(delivery)

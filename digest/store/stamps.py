@@ -106,8 +106,8 @@ def begin_counting(store: Store) -> None:
             conn.execute(none, {"name": SENDINGS, "value": 0})
 
 
-def count_sending(conn: Connection, at: datetime) -> Stamp | None:
-    """Count a message that is begun to be sent, in the transaction that records the intent.
+def count_sending(conn: Connection, at: datetime, messages: int = 1) -> Stamp | None:
+    """Count messages that are begun to be sent, in the transaction that records the intents.
 
     Returns:
         What the file must say before the network is touched (see `keep_stamp`); None on PostgreSQL, where
@@ -115,8 +115,8 @@ def count_sending(conn: Connection, at: datetime) -> Stamp | None:
     """
     if conn.dialect.name != "sqlite":
         return None
-    count = insert(conn, marks).values(name=SENDINGS, value=1)
-    one_more = count.on_conflict_do_update(index_elements=["name"], set_={"value": marks.c.value + 1})
+    count = insert(conn, marks).values(name=SENDINGS, value=messages)
+    one_more = count.on_conflict_do_update(index_elements=["name"], set_={"value": marks.c.value + messages})
     sendings = conn.execute(one_more.returning(marks.c.value)).scalar_one()
     return Stamp(load_provenance(conn).generation, sendings, at)
 

@@ -1,0 +1,151 @@
+"""What several threads have to write at the same moment goes into one transaction.
+
+Each thread waits for the commit of what it wrote, as if it had made the transaction itself. While one
+writes, what the others bring piles up, and whoever comes next writes all of it: the busier, the fewer commits.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from digest.messages import DeliveryState
+from digest.store import deliveries as outbox
+from digest.store import stamps
+from digest.subscriptions import DestinationKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from digest.messages import Delivery, Message, Receipt
+    from digest.pipeline.site import Site
+
+_log = logging.getLogger("digest.deliver")
+
+SLACK_SPACING = timedelta(seconds=1)
+"""Slack takes one message a second and channel (https://docs.slack.dev/apis/web-api/rate-limits)."""
+
+_SPACED = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
+
+
+@dataclass(eq=False)
+class _Entry:
+    """Something to write.
+
+    Attributes:
+        delivery: as claimed.
+        is_written: whether somebody has tried.
+        error: why it could not be written.
+    """
+
+    delivery: Delivery
+    is_written: bool = field(default=False, init=False)
+    error: BaseException | None = field(default=None, init=False)
+
+
+@dataclass(eq=False)
+class _Intent(_Entry):
+    """That it is about to be sent: the bytes, and the address if it is news."""
+
+    message: Message
+    new_address: str
+    state: DeliveryState = field(default=DeliveryState.READY, init=False)
+
+
+@dataclass(eq=False)
+class _Answer(_Entry):
+    """That the other side took it."""
+
+    receipt: Receipt
+
+
+class Clerk:
+    """Writes intents and answers for several threads.
+
+    Args:
+        site: the installation.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._pen = threading.Lock()
+        self._lock = threading.Lock()
+        self._waiting: list[_Entry] = []
+
+    def begin_sending(self, delivery: Delivery, message: Message, new_address: str = "") -> DeliveryState:
+        """Record the intent to send; see `outbox.begin_sending`. It is committed when this returns.
+
+        Args:
+            delivery: as claimed.
+            message: what is to be sent.
+            new_address: what the other side calls the destination, where that was not known.
+
+        Raises:
+            StoreError: the database is away, or what must be said beside it can't be.
+        """
+        intent = _Intent(delivery, message, new_address)
+        self._write(intent)
+        return intent.state
+
+    def mark_sent(self, delivery: Delivery, receipt: Receipt) -> None:
+        """Record that the other side took it; see `outbox.mark_sent`. It is committed when this returns.
+
+        Raises:
+            StoreError: the database is away.
+        """
+        self._write(_Answer(delivery, receipt))
+
+    def _write(self, entry: _Entry) -> None:
+        with self._lock:
+            self._waiting.append(entry)
+        with self._pen:
+            if not entry.is_written:
+                with self._lock:
+                    batch, self._waiting = self._waiting, []
+                self._write_together(batch)
+        if entry.error is not None:
+            raise entry.error
+
+    def _write_together(self, batch: Sequence[_Entry]) -> None:
+        answers = [entry for entry in batch if isinstance(entry, _Answer)]
+        intents = [entry for entry in batch if isinstance(entry, _Intent)]
+        try:
+            with self._site.store.begin() as conn:
+                self._write_answers(conn, answers)
+                stamp = self._write_intents(conn, intents)
+        except BaseException as error:  # noqa: BLE001 - raised again in each thread that wrote
+            for entry in batch:
+                entry.error = error
+        else:
+            try:
+                stamps.keep_stamp(self._site.store, stamp)
+            except BaseException as error:  # noqa: BLE001 - the same: nothing may be sent then
+                for intent in intents:
+                    intent.error = error
+        finally:
+            for entry in batch:
+                entry.is_written = True
+
+    def _write_answers(self, conn: Connection, answers: Sequence[_Answer]) -> None:
+        now = self._site.clock.now()
+        for answer in answers:
+            delivery = answer.delivery
+            if not outbox.mark_sent(conn, delivery, answer.receipt, now):
+                _log.warning("%s took delivery %d, which somebody else has", delivery.destination, delivery.id)
+            if delivery.destination.kind in _SPACED:
+                outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
+
+    def _write_intents(self, conn: Connection, intents: Sequence[_Intent]) -> stamps.Stamp | None:
+        if not intents:
+            return None
+        now = self._site.clock.now()
+        for intent in intents:
+            if intent.new_address:
+                outbox.remember_address(conn, intent.delivery.destination, intent.new_address, now)
+            intent.state = outbox.begin_sending(conn, intent.delivery, intent.message, now)
+        return stamps.count_sending(conn, now, len(intents))
