@@ -114,7 +114,8 @@ def deliver_one(
     """
     try:
         transport = site.transport(delivery.destination.kind)
-        is_new_address = delivery.remote_address != (address := transport.resolve(delivery.destination))
+        address = transport.resolve(delivery.destination)
+        is_news = address not in {"", delivery.remote_address, delivery.destination.address}
         delivery = replace(delivery, remote_address=address or delivery.remote_address)
         message = _render(site, delivery)
     except DeliveryError as error:
@@ -132,7 +133,7 @@ def deliver_one(
         )
         _mark_failure(site, report, delivery, failure)
         return
-    intent = clerk.begin_sending(delivery, message, address if is_new_address else "")
+    intent = clerk.begin_sending(delivery, message, address if is_news else "")
     if intent is not DeliveryState.SENDING:
         if intent is DeliveryState.SUPPRESSED:
             report.note_suppressed()

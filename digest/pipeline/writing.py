@@ -132,10 +132,12 @@ class Clerk:
                 entry.is_written = True
 
     def _write_answers(self, conn: Connection, answers: Sequence[_Answer]) -> None:
+        if not answers:
+            return
         now = self._site.clock.now()
-        for answer in answers:
-            delivery = answer.delivery
-            if not outbox.mark_sent(conn, delivery, answer.receipt, now):
+        marked = outbox.mark_sent_many(conn, [(answer.delivery, answer.receipt) for answer in answers], now)
+        for delivery in (answer.delivery for answer in answers):
+            if delivery.id not in marked:
                 _log.warning("%s took delivery %d, which somebody else has", delivery.destination, delivery.id)
             if delivery.destination.kind in _SPACED:
                 outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
@@ -147,5 +149,8 @@ class Clerk:
         for intent in intents:
             if intent.new_address:
                 outbox.remember_address(conn, intent.delivery.destination, intent.new_address, now)
-            intent.state = outbox.begin_sending(conn, intent.delivery, intent.message, now)
+        sends = [(intent.delivery, intent.message) for intent in intents]
+        states = outbox.begin_sending_many(conn, sends, now)
+        for intent in intents:
+            intent.state = states[intent.delivery.id]
         return stamps.count_sending(conn, now, len(intents))

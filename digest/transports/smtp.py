@@ -103,7 +103,7 @@ class SmtpTransport:
             DeliveryError: it was not taken, or (`ambiguous`) the answer to the final dot is missing.
         """
         recipient = _read_recipient(destination)
-        data = _LONE_LINE_END.sub(b"\r\n", message.body)
+        data = _end_lines(message.body)
         with self._pool.borrow() as connection:
             return self._converse(connection, connection.take(), recipient, data, is_ours)
 
@@ -222,7 +222,13 @@ def _read_recipient(destination: Destination) -> Mailbox:
         ) from error
 
 
+def _end_lines(body: bytes) -> bytes:
+    """Give every line the one line end that SMTP has; mostly each has it already, which is soon seen."""
+    ends = body.count(b"\r\n")
+    return body if body.count(b"\r") == body.count(b"\n") == ends else _LONE_LINE_END.sub(b"\r\n", body)
+
+
 def _stuff_dots(data: bytes) -> bytes:
     """Double each leading dot, and end with a line end (RFC 5321 §4.5.2)."""
-    stuffed = _LEADING_DOT.sub(b"..", data)
+    stuffed = _LEADING_DOT.sub(b"..", data) if b"\n." in data or data.startswith(b".") else data
     return stuffed if stuffed.endswith(b"\r\n") else stuffed + b"\r\n"

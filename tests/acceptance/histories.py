@@ -35,8 +35,8 @@ POINTS = (
     Point("digest.store.deliveries:take_unknown", after=True),
     Point("digest.store.deliveries:settle_ready"),
     Point("digest.store.deliveries:settle_sent"),
-    Point("digest.store.deliveries:mark_sent"),
-    Point("digest.store.deliveries:mark_sent", after=True),
+    Point("digest.store.deliveries:mark_sent_many"),
+    Point("digest.store.deliveries:mark_sent_many", after=True),
     Point("digest.store.stamps:keep_stamp"),
     Point("tests.acceptance.planted:between"),
 )

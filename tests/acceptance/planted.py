@@ -86,15 +86,16 @@ def late_items() -> Iterator[None]:
 @contextmanager
 def mark_first() -> Iterator[None]:
     """A message counts as sent when it is about to be."""
-    original = deliveries.begin_sending
+    original = deliveries.begin_sending_many
 
-    def begin(conn: Any, delivery: Any, message: Any, now: datetime) -> DeliveryState:  # noqa: ANN401 - the same
-        state = original(conn, delivery, message, now)
-        if state is DeliveryState.SENDING:
-            deliveries.mark_sent(conn, delivery, Receipt(""), now)
-        return state
+    def begin(conn: Any, sends: Any, now: datetime) -> Any:  # noqa: ANN401 - as it is given
+        states = original(conn, sends, now)
+        for delivery, _ in sends:
+            if states[delivery.id] is DeliveryState.SENDING:
+                deliveries.mark_sent(conn, delivery, Receipt(""), now)
+        return states
 
-    with patch.object(deliveries, "begin_sending", begin):
+    with patch.object(deliveries, "begin_sending_many", begin):
         yield
 
 

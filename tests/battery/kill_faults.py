@@ -139,15 +139,16 @@ def _miss_late_papers(_: Weakness) -> None:
 
 
 def _mark_before_sending(weakness: Weakness) -> None:
-    begin = outbox.begin_sending
+    begin = outbox.begin_sending_many
 
-    def begin_sending(conn: Any, delivery: Delivery, message: Message, now: Any, **options: Any) -> DeliveryState:  # noqa: ANN401 - passed on
-        state = begin(conn, delivery, message, now, **options)
-        if state is DeliveryState.SENDING:
-            outbox.mark_sent(conn, delivery, Receipt("planted"), now)
-        return state
+    def begin_sending_many(conn: Any, sends: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+        states = begin(conn, sends, now, **options)
+        for delivery, _ in sends:
+            if states[delivery.id] is DeliveryState.SENDING:
+                outbox.mark_sent(conn, delivery, Receipt("planted"), now)
+        return states
 
-    outbox.begin_sending = begin_sending
+    outbox.begin_sending_many = begin_sending_many
     for transport in (SmtpTransport, SlackTransport):
         transport.send = _exposed(transport.send, weakness)  # type: ignore[method-assign]  # that is the point
 

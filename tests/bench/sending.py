@@ -40,7 +40,7 @@ from digest.render.samples import make_digest
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
 from digest.subscriptions import Destination, DestinationKind
-from tests.bench.installations import Verdict, databases, say
+from tests.bench.installations import databases, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -234,21 +234,24 @@ def main(mails: int, rounds: int) -> None:
     if shutil.which("postfix", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None or os.geteuid() != 0:
         say("skipped: this needs Postfix and root (apt-get install postfix)")
         return
-    verdict = Verdict()
+    is_met = True
     with databases() as urls, postfix() as port:
         for name, url in urls.items():
             with installed(url, port, mails) as site:
                 pairs = measure_side_by_side(site, port, mails, rounds)
             ratio = median(ours.rate / plain.rate for plain, ours in pairs)
-            goal = verdict.judge(ratio, GOAL, at_most=False) if name == "PostgreSQL" else "   reported"
+            goal = "reported"
+            if name == "PostgreSQL":
+                is_met = ratio >= GOAL
+                goal = f"≥ {GOAL:.0%} {'met' if is_met else 'MISSED'}"
             plain, ours = (
                 (median(p.rate for p in side), median(p.work for p in side)) for side in zip(*pairs, strict=True)
             )
             say(
                 f"{name}: {ours[0]:,.0f} mails a second over {CONNECTIONS} connections, smtplib {plain[0]:,.0f}: "
-                f"{ratio:.0%}{goal}; own work for a mail {ours[1]:.2f} ms, smtplib {plain[1]:.2f} ms"
+                f"{ratio:.0%}   {goal}; own work for a mail {ours[1]:.2f} ms, smtplib {plain[1]:.2f} ms"
             )
-    raise SystemExit(0 if verdict.is_met else 1)
+    raise SystemExit(0 if is_met else 1)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from digest.clock import monotonic
 from digest.demo.mailscript import Cue, Script, Step
 from digest.demo.slack import SlackReceiver
 from digest.errors import StoreError
-from digest.messages import Delivery
 from digest.pipeline import LANES, DeliverReport, Site, deliver, match, plan, poll, run_pass, sync_roster
 from digest.pipeline import lanes as lanes_module
 from digest.scheduling import EVERY, Schedule
@@ -196,19 +195,19 @@ def test_a_thread_that_loses_the_database_costs_no_other_its_mark(
     world: World, database: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has_begun = threading.Event()
-    begin, send = outbox.begin_sending, SmtpTransport.send
+    begin, send = outbox.begin_sending_many, SmtpTransport.send
 
-    def begin_sending(conn: Any, delivery: Delivery, *given: Any) -> Any:  # noqa: ANN401 - passed on
-        if delivery.destination.address == "reader-3@example.org":
+    def begin_sending(conn: Any, sends: Any, *given: Any) -> Any:  # noqa: ANN401 - passed on
+        if any(delivery.destination.address == "reader-3@example.org" for delivery, _ in sends):
             assert has_begun.wait(10)
             raise StoreError("the database went away")
-        return begin(conn, delivery, *given)
+        return begin(conn, sends, *given)
 
     def send_noted(*given: Any) -> Any:  # noqa: ANN401 - passed on
         has_begun.set()
         return send(*given)
 
-    monkeypatch.setattr(outbox, "begin_sending", begin_sending)
+    monkeypatch.setattr(outbox, "begin_sending_many", begin_sending)
     monkeypatch.setattr(SmtpTransport, "send", send_noted)
     world.mail.script.delay("END", 0.5, times=3)
     with planned(world, mails_to(12), connections=4, store=make_database(database, request)) as site:
