@@ -126,7 +126,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
 
 def _list_alarms(conn: Connection, config: Config, now: datetime) -> list[Trouble]:
     """Return the alarms that are not told of in other words already."""
-    told = {AlarmName.OUTBOX, AlarmName.DEAD}
+    told = {AlarmName.OUTBOX, AlarmName.HELD, AlarmName.DEAD}
     if describe_late_mailing(conn, config.arxiv.source, now):
         told.add(AlarmName.MAILING)
     return [

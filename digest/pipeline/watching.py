@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("digest.watch")
 
-_NAMES = {"mailing": "Mailing", "digest": "Digests", "outbox": "Outbox", "dead": "Given up"}
+_NAMES = {"mailing": "Mailing", "digest": "Digests", "outbox": "Outbox", "held": "Held", "dead": "Given up"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,7 @@ def look_for_alarms(conn: Connection, config: Config, now: datetime) -> tuple[Al
         coverage=load_whole_coverage(conn, config.arxiv.source, now) if has_queries and limits.mailing else None,
         digests=alarm_store.find_overdue_digests(conn, now - limits.digest) if limits.digest else None,
         deliveries=alarm_store.find_overdue_deliveries(conn, now - limits.outbox) if limits.outbox else None,
+        held=alarm_store.find_overdue_holds(conn, now - limits.outbox) if limits.outbox else None,
         dead=alarm_store.find_dead_deliveries(conn, now - REMIND_EVERY),
         is_mailing_missed=alarm_store.is_raised(conn, AlarmName.MAILING),
     )

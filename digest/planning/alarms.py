@@ -28,6 +28,7 @@ class AlarmName(StrEnum):
     MAILING = "mailing"
     DIGEST = "digest"
     OUTBOX = "outbox"
+    HELD = "held"
     DEAD = "dead"
 
 
@@ -66,7 +67,8 @@ class AlarmFacts:
     Attributes:
         coverage: what was looked at of the last mailing, for every saved query; None where nobody asks for any.
         digests: subscriptions whose turn is overdue; None for none.
-        deliveries: deliveries neither ended nor on their way in time, those held for the operator included.
+        deliveries: deliveries neither ended nor on their way in time; those held for the operator are apart.
+        held: deliveries that have waited too long for the operator's word.
         dead: deliveries given up within `REMIND_EVERY`, with the reason of the last; None for none.
         is_mailing_missed: a mailing was missing when this was last looked at. That the next one is expected
             meanwhile does not end it; a mailing that has come does.
@@ -76,6 +78,7 @@ class AlarmFacts:
     digests: Overdue | None = None
     deliveries: Overdue | None = None
     dead: Overdue | None = None
+    held: Overdue | None = None
     is_mailing_missed: bool = False
 
 
@@ -121,6 +124,11 @@ def _find(facts: AlarmFacts, limits: Limits, now: datetime) -> Iterator[Alarm]:
         due = f"the digest of {oldest} is" if number == 1 else f"{number:,} digests are, {oldest}'s first,"
         what = f"{due} due since {_write(facts.digests.due_at)} and not planned"
         yield Alarm(AlarmName.DIGEST, what, "`digest status` says what is wrong, the log says why.")
+    if facts.held is not None and _is_over(facts.held.due_at, limits.outbox, now):
+        number, oldest = facts.held.number, facts.held.oldest
+        held = "a delivery is" if number == 1 else f"{number:,} deliveries are"
+        what = f"{held} held for you since {_write(facts.held.due_at)}, the oldest to {oldest}"
+        yield Alarm(AlarmName.HELD, what, "`digest delivery list --state held` says why; `retry` or `drop` them.")
     if facts.dead is not None:
         number = facts.dead.number
         gone = "a delivery was" if number == 1 else f"{number:,} deliveries were"

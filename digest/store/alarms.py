@@ -141,12 +141,15 @@ def _find_excess(cadence: str) -> timedelta:
 
 
 def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
-    """Return the deliveries planned before a moment (UTC) and not ended, held ones included; None for none."""
+    """Return the deliveries planned before a moment (UTC), not ended and not held either; None for none."""
     since = deliveries.c.created_at
-    held = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD, since < before)
-    found = [_find_oldest(conn, which, since) for which in ((ACTIVE_DELIVERY, since < before), held)]
-    known = sorted((one for one in found if one is not None), key=lambda one: one.due_at)
-    return replace(known[0], number=sum(one.number for one in known)) if known else None
+    return _find_oldest(conn, (ACTIVE_DELIVERY, since < before), since)
+
+
+def find_overdue_holds(conn: Connection, before: datetime) -> Overdue | None:
+    """Return the deliveries planned before a moment (UTC) that wait for the operator's word; None for none."""
+    since = deliveries.c.created_at
+    return _find_oldest(conn, (STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD, since < before), since)
 
 
 def find_dead_deliveries(conn: Connection, since: datetime) -> Overdue | None:

@@ -81,8 +81,9 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
         f"the job {name} has been at the same turn for {seconds / 60:.0f} min"
         for name, seconds in (sorted(pulse.board.stuck.items()) if pulse else ())
     )
-    urgent = tuple(alarm.detail for alarm in alarms if alarm.name in STUCK)
-    others = tuple(alarm.detail for alarm in alarms if alarm.name not in STUCK)
+    pressing = frozenset() if facts.is_copy else STUCK  # a copy waits for a person, whatever is restarted
+    urgent = tuple(alarm.detail for alarm in alarms if alarm.name in pressing)
+    others = tuple(alarm.detail for alarm in alarms if alarm.name not in pressing)
     return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *others))
 
 

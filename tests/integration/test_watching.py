@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from digest.pipeline import PassReport, run_pass
+from digest.pipeline.resuming import mark_restored, resume
 from digest.planning.alarms import AlarmName
+from digest.scheduling import Pulse
+from digest.web.health import judge_site
 from tests.integration.web.world import LATER, World, live_in
 
 READER = ("mailto:reader@example.org",)
@@ -140,6 +143,25 @@ def test_a_watcher_that_is_gone_is_no_reason_to_fail_silently(world: World) -> N
     report = pass_at(world)
     assert report.watch.failures == ("the ping address can't be reached (ConnectError)",)
     assert report.deliver.total == 0 or report.is_troubled
+
+
+def test_what_waits_for_a_person_takes_no_process_out_of_service(world: World) -> None:
+    write_alarms(world)
+    pass_at(world)
+    site, pulse = world.open(), Pulse()
+    try:
+        mark_restored(site.store, world.clock.now())
+        assert AlarmName.DIGEST in [alarm.name for alarm in pass_at(world, MONDAY).watch.alarms]
+        pulse.beat()
+        pulse.note_write()
+        health = judge_site(site, pulse)
+        assert health.failures == ()
+        assert any("due since Sat 21 Nov 02:00 UTC and not planned" in warning for warning in health.warnings)
+        with site.store.begin() as conn:
+            resume(conn, "harvest", world.clock.now())
+        assert any("and not planned" in failure for failure in judge_site(site, pulse).failures)
+    finally:
+        site.close()
 
 
 def test_what_waits_too_long_in_the_outbox_is_told_by_another_way(world: World) -> None:

@@ -120,8 +120,12 @@ def test_unfinished_and_given_up_deliveries_are_found_with_the_oldest_named(stor
             conn.execute(update(deliveries).where(deliveries.c.id == id_).values(values | {"ended_at": ended}))
         overdue = alarms.find_overdue_deliveries(conn, NOW + MINUTE)
         assert overdue is not None
-        assert (overdue.number, overdue.due_at) == (2, NOW - HOUR)
-        assert alarms.find_overdue_deliveries(conn, NOW - HOUR) is None
+        assert (overdue.number, overdue.due_at) == (1, NOW)
+        assert alarms.find_overdue_deliveries(conn, NOW) is None
+        held = alarms.find_overdue_holds(conn, NOW)
+        assert held is not None
+        assert (held.number, held.due_at) == (1, NOW - HOUR)
+        assert alarms.find_overdue_holds(conn, NOW - HOUR) is None
         dead = alarms.find_dead_deliveries(conn, NOW - HOUR)
         assert dead is not None
         assert (dead.number, dead.oldest.endswith(": reason 3")) == (1, True)

@@ -55,6 +55,7 @@ def test_an_alarm_is_raised_once_its_limit_has_passed_and_not_before(age: timede
     for facts, name in (
         (AlarmFacts(None, digests=overdue), AlarmName.DIGEST),
         (AlarmFacts(None, deliveries=overdue), AlarmName.OUTBOX),
+        (AlarmFacts(None, held=overdue), AlarmName.HELD),
     ):
         assert names(facts, limits) == ([name] if age > limit else [])
     assert names(AlarmFacts(cover()), limits, OUT + age) == ([AlarmName.MAILING] if age > limit else [])
@@ -62,7 +63,7 @@ def test_an_alarm_is_raised_once_its_limit_has_passed_and_not_before(age: timede
 
 def test_a_limit_that_is_none_raises_no_alarm() -> None:
     overdue = Overdue(1, "perf-team", NOW - timedelta(days=300))
-    assert names(AlarmFacts(cover(), overdue, overdue), Limits(None, None, None)) == []
+    assert names(AlarmFacts(cover(), overdue, overdue, held=overdue), Limits(None, None, None)) == []
 
 
 def test_a_missing_mailing_is_missed_until_one_has_come_and_not_until_the_next_is_expected() -> None:
@@ -91,11 +92,13 @@ def test_the_oldest_is_named_and_all_are_counted_the_most_urgent_first() -> None
         cover(),
         digests=Overdue(3, "perf-team", since),
         deliveries=Overdue(1_200, "slack:#papers", since),
+        held=Overdue(1, "slack-webhook:lab", since),
         dead=Overdue(1, "to mailto:a@b.example: no such user", since),
     )
     assert [alarm.what for alarm in find_alarms(facts, LIMITS, NOW)] == [
         "1,200 deliveries wait since Fri 20 Nov 08:00 UTC, the oldest to slack:#papers",
         "3 digests are, perf-team's first, due since Fri 20 Nov 08:00 UTC and not planned",
+        "a delivery is held for you since Fri 20 Nov 08:00 UTC, the oldest to slack-webhook:lab",
         "a delivery was given up since Fri 20 Nov 08:00 UTC, the last one to mailto:a@b.example: no such user",
         "the mailing of Thu 19 Nov is not taken in completely",
     ]
