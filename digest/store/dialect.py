@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Double, func, select
+from sqlalchemy import Double, bindparam, column, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -15,10 +15,11 @@ from sqlalchemy.sql.functions import FunctionElement
 from digest.store.postgresql import be_patient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import ColumnElement, Connection, Table, UpdateBase
     from sqlalchemy.sql.compiler import SQLCompiler
+    from sqlalchemy.types import TypeEngine
 
 T = TypeVar("T")
 
@@ -67,6 +68,35 @@ def _postgresql_later(element: later, compiler: SQLCompiler, **options: Any) -> 
 def insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
     return sqlite.insert(table) if conn.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+class EachRow:
+    """A statement that is run for each of many rows: on PostgreSQL in one go, on SQLite one after the other.
+
+    Args:
+        build: makes the statement of what stands for a row's values, by name; called once for each database.
+        values: the names of a row's values, and their types. Other parameters are the same for all rows.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[Mapping[str, ColumnElement[Any]]], UpdateBase],
+        **values: type[TypeEngine[Any]],
+    ) -> None:
+        given = {name: column(name, type_) for name, type_ in values.items()}
+        arrays = [bindparam(name, type_=postgresql.ARRAY(type_)) for name, type_ in values.items()]
+        rows = func.unnest(*arrays).table_valued(*given.values()).render_derived(name="given")
+        self._names = tuple(values)
+        self._at_once = build({name: rows.c[name] for name in values})
+        self._one_by_one = build({name: bindparam(name, type_=type_) for name, type_ in values.items()})
+
+    def run(self, conn: Connection, rows: Sequence[Mapping[str, Any]], **shared: Any) -> None:  # noqa: ANN401 - any column's
+        """Run it for rows, of which there must be one at least; `shared` holds for all of them."""
+        if conn.dialect.name == "postgresql":
+            arrays = {name: [row[name] for row in rows] for name in self._names}
+            conn.execute(self._at_once, arrays | shared)
+        else:
+            conn.execute(self._one_by_one, [{**row, **shared} for row in rows])
 
 
 def take_turn(conn: Connection, key: int) -> None:

@@ -7,12 +7,25 @@ They lock their rows in the order of ids, so that two of them never wait for eac
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, case, exists, insert, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    Integer,
+    LargeBinary,
+    Text,
+    bindparam,
+    case,
+    exists,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from digest.messages import DeliveryState
-from digest.store.dialect import database_clock, in_chunks
+from digest.store.dialect import EachRow, database_clock, in_chunks
 from digest.store.outbox_steps import CLAIM_LEASE, UNDECIDED, Step, take_step
 from digest.store.schema import Moment, attempts, deliveries, destination_addresses
 from digest.store.subscribers import refusals
@@ -42,42 +55,64 @@ _LOCK_ANSWERED = _LOCK.where(
     exists().where(attempts.c.delivery_id == deliveries.c.id, attempts.c.token == deliveries.c.token),
 )
 
-_INTEND = (
-    update(deliveries)
-    .where(deliveries.c.id == bindparam("begun"))
-    .values(
-        state=DeliveryState.SENDING,
-        attempts=deliveries.c.attempts + 1,
-        lease_until=database_clock() + bindparam("lease"),
-        sending_at=bindparam("now", type_=Moment),
-        remote_address=bindparam("place"),
-        body=case((_IS_FIRST, bindparam("bytes", type_=deliveries.c.body.type)), else_=deliveries.c.body),
-        media_type=case((_IS_FIRST, bindparam("media")), else_=deliveries.c.media_type),
-        name=case((_IS_FIRST, bindparam("called")), else_=deliveries.c.name),
-    )
+_AT = bindparam("now", type_=Moment)
+
+_INTEND = EachRow(
+    lambda row: (
+        update(deliveries)
+        .where(deliveries.c.id == row["begun"])
+        .values(
+            state=DeliveryState.SENDING,
+            attempts=deliveries.c.attempts + 1,
+            lease_until=database_clock() + bindparam("lease"),
+            sending_at=_AT,
+            remote_address=row["place"],
+            body=case((_IS_FIRST, row["bytes"]), else_=deliveries.c.body),
+            media_type=case((_IS_FIRST, row["media"]), else_=deliveries.c.media_type),
+            name=case((_IS_FIRST, row["called"]), else_=deliveries.c.name),
+        )
+    ),
+    begun=BigInteger,
+    place=Text,
+    bytes=LargeBinary,
+    media=Text,
+    called=Text,
 )
 
-_ATTEMPT = insert(attempts)
+_ATTEMPT = EachRow(
+    lambda row: insert(attempts).from_select(
+        ["delivery_id", "number", "token", "started_at", "outcome", "detail"],
+        select(row["begun"], row["number"], row["claim"], _AT, literal(DeliveryState.SENDING), literal("")),
+    ),
+    begun=BigInteger,
+    number=Integer,
+    claim=BigInteger,
+)
 
-_END = (
-    update(deliveries)
-    .where(deliveries.c.id == bindparam("ended"))
-    .values(
-        state=DeliveryState.SENT,
-        lease_until=None,
-        last_error="",
-        ended_at=bindparam("now", type_=Moment),
-        remote_id=bindparam("answer"),
-    )
+_END = EachRow(
+    lambda row: (
+        update(deliveries)
+        .where(deliveries.c.id == row["ended"])
+        .values(state=DeliveryState.SENT, lease_until=None, last_error="", ended_at=_AT, remote_id=row["answer"])
+    ),
+    ended=BigInteger,
+    answer=Text,
 )
-_CLOSE = (
-    update(attempts)
-    .where(
-        attempts.c.delivery_id == bindparam("ended"),
-        or_(attempts.c.token == bindparam("claim"), *(attempts.c.outcome == state for state in UNDECIDED)),
-    )
-    .values(ended_at=bindparam("now", type_=Moment), outcome=DeliveryState.SENT, detail=bindparam("said"))
+
+_CLOSE = EachRow(
+    lambda row: (
+        update(attempts)
+        .where(
+            attempts.c.delivery_id == row["ended"],
+            or_(attempts.c.token == row["claim"], *(attempts.c.outcome == state for state in UNDECIDED)),
+        )
+        .values(ended_at=_AT, outcome=DeliveryState.SENT, detail=row["said"])
+    ),
+    ended=BigInteger,
+    claim=BigInteger,
+    said=Text,
 )
+
 _PLACES = (
     select(destination_addresses.c.destination)
     .where(destination_addresses.c.destination.in_(bindparam("reached", expanding=True)))
@@ -86,7 +121,7 @@ _PLACES = (
 _NOTE = (
     update(destination_addresses)
     .where(destination_addresses.c.destination == bindparam("reached"))
-    .values(last_sent_at=bindparam("now", type_=Moment))
+    .values(last_sent_at=_AT)
 )
 
 
@@ -132,7 +167,7 @@ def begin_sending_many(
     held = _lock(conn, _LOCK_CLAIMED, (delivery for delivery, _ in sends))
     reasons = refusals(conn, held)
     outcome: dict[int, DeliveryState] = {}
-    intents, begun = [], []
+    begun: list[dict[str, Any]] = []
     for delivery, message in sorted(sends, key=lambda send: send[0].id):
         if delivery.id not in held:
             outcome[delivery.id] = DeliveryState.READY
@@ -143,30 +178,20 @@ def begin_sending_many(
             outcome[delivery.id] = DeliveryState.SUPPRESSED
             continue
         outcome[delivery.id] = DeliveryState.SENDING
-        intents.append(
+        begun.append(
             {
                 "begun": delivery.id,
-                "lease": lease_seconds,
-                "now": now,
+                "claim": delivery.token,
+                "number": held[delivery.id] + 1,
                 "place": delivery.remote_address,
                 "bytes": message.body,
                 "media": message.media_type,
                 "called": message.name,
             }
         )
-        begun.append(
-            {
-                "delivery_id": delivery.id,
-                "number": held[delivery.id] + 1,
-                "token": delivery.token,
-                "started_at": now,
-                "outcome": DeliveryState.SENDING,
-                "detail": "",
-            }
-        )
-    if intents:
-        conn.execute(_INTEND, intents)
-        conn.execute(_ATTEMPT, begun)
+    if begun:
+        _INTEND.run(conn, begun, now=now, lease=lease_seconds)
+        _ATTEMPT.run(conn, begun, now=now)
     return outcome
 
 
@@ -195,7 +220,6 @@ def mark_sent_many(
     rows = [
         {
             "ended": delivery.id,
-            "now": now,
             "answer": receipt.remote_id,
             "claim": delivery.token,
             "said": receipt.detail,
@@ -204,8 +228,8 @@ def mark_sent_many(
         if delivery.id in held
     ]
     if rows:
-        conn.execute(_END, rows)
-        conn.execute(_CLOSE, rows)
+        _END.run(conn, rows, now=now)
+        _CLOSE.run(conn, rows, now=now)
         note_sent(conn, (delivery for delivery, _ in answers if delivery.id in held), now)
     return frozenset(held)
 

@@ -48,6 +48,8 @@ from tests.bench.small import QUERIES, measure_idle_run
 from tests.bench.storing import measure_growth
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from digest.pipeline import Site
 
 _PARTS: Final = ("claiming", "ticking", "planning", "storing", "small")
@@ -180,7 +182,7 @@ def _judge_small(verdict: Verdict) -> None:
 def main(part: str, crowd: int, rows: int) -> None:
     """Measure everything."""
     verdict = Verdict()
-    judges = {
+    judges: dict[str, Callable[[Verdict, str, Site], None]] = {
         "claiming": _judge_claiming,
         "ticking": _judge_ticking,
         "planning": partial(_judge_planning, crowd=crowd),
