@@ -19,6 +19,7 @@ from digest.demo.mail import MailSink
 from digest.papers import Author
 
 QUERIES: Final = 20
+_HERE = Path(__file__).parents[2]
 _PAPERS = 40
 _ROUNDS = 5
 _SETTLING = 6
@@ -48,7 +49,8 @@ def measure_idle_run(*, asks: bool) -> Cost:
         arxiv = stack.enter_context(DemoArxiv([_make_paper(number) for number in range(1, _PAPERS + 1)], clock))
         mail = stack.enter_context(MailSink())
         _write_config(Path(folder), arxiv, mail)
-        environment = {**os.environ, "DIGEST_TEST_CLOCK": arxiv.clock_url}
+        environment = {**os.environ, "DIGEST_TEST_CLOCK": arxiv.clock_url, "PYTHONPATH": str(_HERE)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
         for _ in range(_SETTLING):
             _run(folder, environment)
         costs = [_run(folder, environment, *(["--now"] if asks else [])) for _ in range(_ROUNDS)]
