@@ -128,7 +128,7 @@ def load_quarantine(conn: Connection, store: Store, source: str) -> Quarantine |
     return Quarantine(
         taken_at=known.quarantined_at,
         restored_at=known.restored_at,
-        lost_at=stamp.lost_at if stamp and known.restored_at else stamp.sent_at if stamp else None,
+        lost_at=_find_lost_at(stamp, is_met=not known.is_unmet),
         deliveries=provenance.count_held_back(conn),
         papers=sum(row.papers for _, rows in waiting for row in rows),
         subscriptions=sum(bool(rows) for _, rows in waiting),
@@ -181,10 +181,17 @@ def _enter(store: Store, now: datetime) -> int:
     before = stamps.load_stamp(store)
     with store.read() as conn:
         sendings = stamps.load_sendings(conn)
-    lost_at = (before.sent_at or before.lost_at) if before else None
+    lost_at = _find_lost_at(before, is_met=False)
     stamps.write_stamp(store, stamps.Stamp(generation, sendings or 0, None, lost_at))
     stamps.begin_counting(store)
     return held
+
+
+def _find_lost_at(stamp: stamps.Stamp | None, *, is_met: bool) -> datetime | None:
+    """Return when the database before began its last message: of a copy that nobody met, the file is still its."""
+    if stamp is None or is_met:
+        return stamp.lost_at if stamp else None
+    return stamp.sent_at or stamp.lost_at
 
 
 def _load_active(conn: Connection) -> list[DueSubscription]:

@@ -104,8 +104,8 @@ def refuse_moved(conn: Connection, where: str) -> None:
     if moved_to:
         raise StoreError(
             f"the database {where} was moved to {moved_to} and works no more",
-            hint="Change url under [store] to the new place. If it is to work here again all the same:"
-            " digest db take-back.",
+            hint="Change url under [store] to the new place. If the move was broken off and nothing is there,"
+            " or if it is to work here again all the same: digest db take-back.",
         )
 
 

@@ -132,6 +132,9 @@ def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(digest: Shell) -> 
     assert "not been looked at since the restore" in said.err
     assert "lies ahead" in digest("resume", "--since", "2027-01-01", expect=2).err
     assert "is no moment" in digest("resume", "--since", "tea time", expect=2).err
+    last = digest("restore", "--status", "--json").json["last_sent_at"]
+    digest("restore", "backup.db")
+    assert digest("restore", "--status", "--json").json["last_sent_at"] == last is not None, "also a second time"
 
 
 def test_the_operators_word_that_it_was_restored_holds_everything(world: World, digest: Shell) -> None:
