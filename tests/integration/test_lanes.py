@@ -27,7 +27,7 @@ from tests.integration.web.world import World, live_in, wait_until
 from tests.postgres_servers import PostgresServer
 
 MANY = 400 if IS_NIGHTLY else 60
-by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="its server takes its time: .ci/nightly sets DIGEST_NIGHTLY")
+by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
 OFTEN = dict.fromkeys(EVERY, 0.1)
 
 
@@ -127,6 +127,7 @@ def test_a_mail_server_that_hangs_delays_neither_slack_nor_the_other_jobs_nor_th
     site.close()
 
 
+@by_night
 def test_a_pass_posts_to_slack_while_a_mail_server_hangs_and_ends_when_both_are_done(world: World) -> None:
     world.write_config(to=("mailto:reader@example.org", "slack:#papers"))
     world.mail.script.delay("END", 2.0)
@@ -150,6 +151,7 @@ def test_several_mails_are_on_their_way_at_once_and_never_more_than_the_connecti
     assert script.ends[2] - script.ends[0] < 0.3
 
 
+@by_night
 def test_a_slow_mail_does_not_hold_up_the_slots_beside_it(world: World) -> None:
     world.mail.script.delay("END", 3.0)
     with planned(world, mails_to(20), connections=2) as site:
@@ -159,6 +161,7 @@ def test_a_slow_mail_does_not_hold_up_the_slots_beside_it(world: World) -> None:
         assert states(site) == {"sent": 20}
 
 
+@by_night
 def test_a_turn_goes_on_beside_a_mail_that_hangs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes_module, "LAG", 0.05)
     world.mail.script.delay("END", 1.5)
@@ -248,6 +251,7 @@ def test_whoever_interrupts_a_pass_waits_for_no_mail_server(world: World, monkey
         assert states(site) == {"unknown": 1}
 
 
+@by_night
 def test_posts_to_different_channels_go_out_beside_each_other(world: World) -> None:
     with SlackReceiver(world.clock, channels=("papers", "perf")) as world.slack:
         world.slack.faults.add("hang", path="chat.post", seconds=2.0)
