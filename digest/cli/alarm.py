@@ -12,6 +12,8 @@ from digest.cli.telling import json_option, print_json, print_table
 from digest.errors import DigestError, OutsideError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from digest.cli.storing import Installation
     from digest.config import Config
     from digest.planning.alarms import Alarm
@@ -51,7 +53,7 @@ def list_alarms(ctx: click.Context, *, as_json: bool) -> None:
         [[alarm.name, *_describe(here, kept.get(alarm.name)), alarm.what] for alarm in found],
         empty="Nothing is amiss.",
     )
-    click.echo(f"\n{describe_ways(here.config)}")
+    click.echo(f"\n{describe_ways(here.config, found)}")
 
 
 def _describe(here: Installation, kept: StoredAlarm | None) -> tuple[str, str]:
@@ -63,14 +65,21 @@ def _describe(here: Installation, kept: StoredAlarm | None) -> tuple[str, str]:
     return write_moment(kept.since, here.zone), told
 
 
-def describe_ways(config: Config) -> str:
-    """Say where the operator is told of alarms."""
-    alarms = config.alarms
-    places = ", ".join(str(place) for place in alarms.to)
-    told = (
+def describe_ways(config: Config, found: Iterable[Alarm]) -> str:
+    """Say where the operator is told of alarms, and whether a sign of life is given with those that are found."""
+    from digest.planning.alarms import does_its_work  # noqa: PLC0415 - the stack is loaded by what needs it
+
+    if not config.alarms.ping_url:
+        return _describe_places(config)
+    gives = "A sign of life is given." if does_its_work(found) else "No sign of life is given meanwhile."
+    return f"{_describe_places(config)} {gives}"
+
+
+def _describe_places(config: Config) -> str:
+    places = ", ".join(str(place) for place in config.alarms.to)
+    return (
         f"You are told at {places}." if places else "Nobody is told: write to = … under [alarms] in digest.toml."
     )
-    return told + (" A sign of life is given while all is well." if alarms.ping_url else "")
 
 
 def _as_json(alarm: Alarm, kept: StoredAlarm | None) -> dict[str, object]:
@@ -104,7 +113,7 @@ def test(ctx: click.Context, *, as_json: bool) -> None:
             }
         )
     elif not results:
-        click.echo(describe_ways(config))
+        click.echo(_describe_places(config))
     for place, came in results:
         if not as_json and not isinstance(came, DigestError):
             click.echo(f"sent to {place}: {came.detail}")

@@ -13,6 +13,7 @@ from digest.errors import AnotherWorker, OutsideError, StoreError
 if TYPE_CHECKING:
     from digest.pipeline import PassReport
     from digest.pipeline.recording import PollReport
+    from digest.pipeline.watching import WatchReport
 
 _NAMED = 8
 """Mailings named one by one at most."""
@@ -58,11 +59,18 @@ def _tell(report: PassReport) -> None:
     _tell_roster(report)
     _tell_poll(report)
     _tell_deliveries(report)
+    told = {name for name, words in (("mailing", report.late), ("restored", report.held_back)) if words}
     for alarm in report.watch.alarms:
-        if not (report.late and alarm.name == "mailing"):
+        if alarm.name not in told:
             click.echo(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
     for place in report.watch.told:
-        click.echo(f"{place} was told of it.")
+        click.echo(f"{place} was told {_describe_told(report.watch)}.")
+
+
+def _describe_told(watch: WatchReport) -> str:
+    from digest.pipeline.watching import name_alarms  # noqa: PLC0415 - the stack is loaded by the command that needs it
+
+    return f"that this is over: {name_alarms(watch.ended)}" if watch.ended else "of it"
 
 
 def _tell_roster(report: PassReport) -> None:

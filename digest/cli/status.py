@@ -60,7 +60,7 @@ def command(ctx: click.Context, *, jobs: bool, as_json: bool) -> None:
     _print_subscriptions(here, status, drift)
     click.echo()
     _print_lines("Outbox", [_describe_outbox(here, status)])
-    _print_lines("Alarms", [describe_ways(here.config)])
+    _print_lines("Alarms", [describe_ways(here.config, status.alarms)])
     _print_lines("Workers", describe_workers(here, status.workers))
     _print_lines("System", [_describe_system(here, status)])
 

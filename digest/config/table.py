@@ -313,7 +313,7 @@ SETTINGS: tuple[Setting, ...] = (
         "alarms.ping_url",
         values.may_be_empty(addresses.read_ping_url),
         "",
-        "Asked once a minute while all is well: a watcher such as Healthchecks notices when that stops.",
+        "Asked once a minute while the work is done: a watcher such as Healthchecks notices when that stops.",
         secrecy=Secrecy.SECRET,
     ),
     Setting(

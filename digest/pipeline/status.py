@@ -17,12 +17,14 @@ from digest.store.gate import load_breaker
 from digest.store.presence import list_present
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import date, datetime
 
     from sqlalchemy import Connection
 
     from digest.clock import Clock
     from digest.config import Config
+    from digest.planning.alarms import Alarm
     from digest.store import Store
     from digest.store.overview import Breaker, Outbox, SubscriptionLine
     from digest.store.workers import Worker
@@ -73,6 +75,7 @@ class Status:
         dialect: `sqlite` or `postgresql`.
         size: bytes of the database.
         workers: the processes at work, and those that fell silent lately.
+        alarms: what is amiss by the operator's own limits; `troubles` has it too, sometimes in other words.
     """
 
     now: datetime
@@ -89,6 +92,7 @@ class Status:
     dialect: str
     size: int
     workers: tuple[Worker, ...]
+    alarms: tuple[Alarm, ...]
 
 
 def load_status(config: Config, store: Store, clock: Clock) -> Status:
@@ -100,9 +104,10 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
     with store.read() as conn:
         outbox = overview.load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
+        alarms = look_for_alarms(conn, config, now)
         troubles = [
             *find_troubles(conn, config.arxiv.source, now, outbox=outbox, breaker=breaker, has_worker=has_worker),
-            *_list_alarms(conn, config, now),
+            *_list_alarms(conn, config, alarms, now),
         ]
         return Status(
             now=now,
@@ -121,17 +126,16 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             dialect=store.dialect,
             size=size,
             workers=workers,
+            alarms=alarms,
         )
 
 
-def _list_alarms(conn: Connection, config: Config, now: datetime) -> list[Trouble]:
+def _list_alarms(conn: Connection, config: Config, alarms: Iterable[Alarm], now: datetime) -> list[Trouble]:
     """Return the alarms that are not told of in other words already."""
-    told = {AlarmName.OUTBOX, AlarmName.HELD, AlarmName.DEAD}
+    told = {AlarmName.OUTBOX, AlarmName.HELD, AlarmName.DEAD, AlarmName.RESTORED}
     if describe_late_mailing(conn, config.arxiv.source, now):
         told.add(AlarmName.MAILING)
-    return [
-        Trouble(alarm.what, alarm.remedy) for alarm in look_for_alarms(conn, config, now) if alarm.name not in told
-    ]
+    return [Trouble(alarm.what, alarm.remedy) for alarm in alarms if alarm.name not in told]
 
 
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:

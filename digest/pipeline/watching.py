@@ -14,14 +14,25 @@ from typing import TYPE_CHECKING
 from digest import signing
 from digest.errors import DigestError
 from digest.pipeline.covering import load_whole_coverage
-from digest.planning.alarms import REMIND_EVERY, AlarmFacts, AlarmName, Limits, choose_pause, find_alarms
+from digest.planning.alarms import (
+    REMIND_EVERY,
+    AlarmFacts,
+    AlarmName,
+    Limits,
+    choose_pause,
+    does_its_work,
+    find_alarms,
+    write_headline,
+)
 from digest.render import AlarmContext, AlarmView, Envelope, MailIdentity
 from digest.store import alarms as alarm_store
+from digest.store import provenance
 from digest.store import queries as query_store
+from digest.store import runs as run_store
 from digest.store import tokens as token_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -35,7 +46,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("digest.watch")
 
-_NAMES = {"mailing": "Mailing", "digest": "Digests", "outbox": "Outbox", "held": "Held", "dead": "Given up"}
+_NAMES = {
+    "mailing": "Mailing",
+    "digest": "Digests",
+    "outbox": "Outbox",
+    "held": "Held",
+    "dead": "Given up",
+    "restored": "Restored",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +63,13 @@ class WatchReport:
     Attributes:
         alarms: what is amiss.
         told: where the operator was told of alarms, or of their end.
+        ended: the names of the alarms whose end was told, where nothing else was; () otherwise.
         failures: where that failed, and why.
     """
 
     alarms: tuple[Alarm, ...] = ()
     told: tuple[Destination, ...] = ()
+    ended: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
 
 
@@ -61,9 +81,9 @@ def watch(site: Site) -> WatchReport:
     with site.store.begin() as conn:
         alarm_store.sync_alarms(conn, alarms, now)
         claimed = alarm_store.claim_alarms(conn, now) if site.config.alarms.to else []
-    report = _tell(site, claimed, now) if claimed else WatchReport()
+    report = _tell(site, claimed, alarms, now) if claimed else WatchReport()
     failures = [*report.failures]
-    if not alarms and site.config.alarms.ping_url:
+    if does_its_work(alarms) and site.config.alarms.ping_url:
         failures += _ping(site.config.alarms.ping_url)
     return replace(report, alarms=alarms, failures=tuple(failures))
 
@@ -72,13 +92,16 @@ def look_for_alarms(conn: Connection, config: Config, now: datetime) -> tuple[Al
     """Return what is amiss at a moment (UTC), as the configuration's limits have it; nothing is changed."""
     limits = read_limits(config)
     has_queries = bool(query_store.active_revisions(conn))
+    before = now - limits.outbox if limits.outbox else None
     facts = AlarmFacts(
         coverage=load_whole_coverage(conn, config.arxiv.source, now) if has_queries and limits.mailing else None,
         digests=alarm_store.find_overdue_digests(conn, now - limits.digest) if limits.digest else None,
-        deliveries=alarm_store.find_overdue_deliveries(conn, now - limits.outbox) if limits.outbox else None,
-        held=alarm_store.find_overdue_holds(conn, now - limits.outbox) if limits.outbox else None,
+        deliveries=alarm_store.find_overdue_deliveries(conn, before) if before else None,
+        held=alarm_store.find_overdue_holds(conn, before) if before else None,
         dead=alarm_store.find_dead_deliveries(conn, now - REMIND_EVERY),
         is_mailing_missed=alarm_store.is_raised(conn, AlarmName.MAILING),
+        is_restored=provenance.is_in_quarantine(conn),
+        asked_since=run_store.find_first_start(conn),
     )
     return find_alarms(facts, limits, now)
 
@@ -111,11 +134,11 @@ def send_test(site: Site) -> tuple[list[tuple[Destination, Receipt | DigestError
     return results, "; ".join(_ping(url)) if url else ""
 
 
-def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> WatchReport:
+def _tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], now: datetime) -> WatchReport:
     """Tell of several alarms in one message; they count as told once any destination took it."""
     lasting = [alarm for alarm in claimed if alarm.ended_at is None]
-    about = lasting or claimed
-    headline = "; ".join(alarm.detail.partition(". ")[0] for alarm in about) if lasting else "all is well again"
+    ended = () if lasting else tuple(alarm.name for alarm in claimed)
+    headline = write_headline([alarm.detail.partition(". ")[0] for alarm in lasting] or [_write_end(ended, found)])
     context = AlarmContext(
         headline=f"Digest: {headline}",
         alarms=tuple(_view(alarm) for alarm in claimed),
@@ -140,7 +163,19 @@ def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> WatchRep
                 alarm_store.mark_told(conn, alarm, now)
             else:
                 alarm_store.put_off(conn, alarm, now, lambda attempts: choose_pause(attempts, site.jitter()))
-    return WatchReport(told=tuple(told), failures=tuple(failures))
+    return WatchReport(told=tuple(told), ended=ended, failures=tuple(failures))
+
+
+def _write_end(ended: Sequence[str], found: Sequence[Alarm]) -> str:
+    """Say in a few words what is over, and what is not."""
+    if not found:
+        return "all is well again"
+    return f"over: {name_alarms(ended)}; still amiss: {name_alarms([alarm.name for alarm in found])}"
+
+
+def name_alarms(names: Iterable[str]) -> str:
+    """Return alarms by name, in words within a sentence."""
+    return ", ".join(_NAMES.get(name, name).lower() for name in names)
 
 
 def _send(site: Site, destination: Destination, context: AlarmContext, name: str, now: datetime) -> Receipt:

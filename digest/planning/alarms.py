@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from digest.announcements import mailing_moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from digest.messages import Coverage
 
@@ -30,10 +30,18 @@ class AlarmName(StrEnum):
     OUTBOX = "outbox"
     HELD = "held"
     DEAD = "dead"
+    RESTORED = "restored"
 
 
 STUCK = frozenset({AlarmName.DIGEST, AlarmName.OUTBOX})
 """Alarms that say a process does not do its work; the others are for a person, whatever is restarted."""
+
+SILENCING = STUCK | {AlarmName.MAILING, AlarmName.RESTORED}
+"""Alarms that say the installation does not do its work: no sign of life is given meanwhile. A single message
+that is held or was given up is not among them, or one reader's dead address would hide all that is worse."""
+
+LONGEST_HEADLINE = 82
+"""Characters of what stands in a subject behind the name of this product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +61,19 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """What has been due for too long: how many, the oldest one's name, and since when it is due (UTC)."""
+    """What has been due for too long.
+
+    Attributes:
+        number: how many.
+        oldest: the name of the one to tell of: the oldest, or of those given up the last.
+        due_at: since when there has been any (UTC).
+        reason: what happened to the one that is named, "" where that is known to nobody.
+    """
 
     number: int
     oldest: str
     due_at: datetime
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +83,25 @@ class AlarmFacts:
     Attributes:
         coverage: what was looked at of the last mailing, for every saved query; None where nobody asks for any.
         digests: subscriptions whose turn is overdue; None for none.
-        deliveries: deliveries neither ended nor on their way in time; those held for the operator are apart.
-        held: deliveries that have waited too long for the operator's word.
+        deliveries: deliveries neither ended nor on their way in time; None for none.
+        held: deliveries held for the operator for as long; None for none.
         dead: deliveries given up within `REMIND_EVERY`, with the reason of the last; None for none.
         is_mailing_missed: a mailing was missing when this was last looked at. That the next one is expected
             meanwhile does not end it; a mailing that has come does.
+        is_restored: the database is a copy, and holds everything back until the operator has spoken: that
+            nothing is planned or sent is then no alarm of its own.
+        asked_since: when arXiv was first asked, with or without success (UTC); None for never. Mailings from
+            before are not expected.
     """
 
     coverage: Coverage | None
     digests: Overdue | None = None
     deliveries: Overdue | None = None
-    dead: Overdue | None = None
     held: Overdue | None = None
+    dead: Overdue | None = None
     is_mailing_missed: bool = False
+    is_restored: bool = False
+    asked_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,36 +136,55 @@ def choose_pause(attempts: int, jitter: float) -> timedelta:
 
 
 def _find(facts: AlarmFacts, limits: Limits, now: datetime) -> Iterator[Alarm]:
-    if facts.deliveries is not None and _is_over(facts.deliveries.due_at, limits.outbox, now):
-        number, oldest = facts.deliveries.number, facts.deliveries.oldest
-        waits = "a delivery waits" if number == 1 else f"{number:,} deliveries wait"
-        what = f"{waits} since {_write(facts.deliveries.due_at)}, the oldest to {oldest}"
-        yield Alarm(AlarmName.OUTBOX, what, "See `digest status` and `digest delivery list`.")
-    if facts.digests is not None and _is_over(facts.digests.due_at, limits.digest, now):
-        number, oldest = facts.digests.number, facts.digests.oldest
-        due = f"the digest of {oldest} is" if number == 1 else f"{number:,} digests are, {oldest}'s first,"
-        what = f"{due} due since {_write(facts.digests.due_at)} and not planned"
-        yield Alarm(AlarmName.DIGEST, what, "`digest status` says what is wrong, the log says why.")
-    if facts.held is not None and _is_over(facts.held.due_at, limits.outbox, now):
-        number, oldest = facts.held.number, facts.held.oldest
-        held = "a delivery is" if number == 1 else f"{number:,} deliveries are"
-        what = f"{held} held for you since {_write(facts.held.due_at)}, the oldest to {oldest}"
-        yield Alarm(AlarmName.HELD, what, "`digest delivery list --state held` says why; `retry` or `drop` them.")
+    if facts.is_restored:
+        what = "the database was restored: nothing is sent until you call digest resume"
+        yield Alarm(AlarmName.RESTORED, what, "`digest restore --status` says what waits and how to go on.")
+    else:
+        yield from _find_overdue(facts, limits, now)
     if facts.dead is not None:
-        number = facts.dead.number
-        gone = "a delivery was" if number == 1 else f"{number:,} deliveries were"
-        what = f"{gone} given up since {_write(facts.dead.due_at)}, the last one {facts.dead.oldest}"
+        number, place, since = facts.dead.number, facts.dead.oldest, _write(facts.dead.due_at)
+        reason = facts.dead.reason or "nobody knows why"
+        one = f"the delivery to {place} was given up on {since}: {reason}"
+        many = f"{number:,} deliveries were given up since {since}, the last of them to {place}: {reason}"
         yield Alarm(
-            AlarmName.DEAD, what, "`digest delivery list --state dead` shows them, `retry` tries one again."
+            AlarmName.DEAD,
+            one if number == 1 else many,
+            "`digest delivery list --state dead` shows what was given up, `retry` tries one again.",
         )
     yield from _find_missing_mailing(facts, limits.mailing, now)
+
+
+def _find_overdue(facts: AlarmFacts, limits: Limits, now: datetime) -> Iterator[Alarm]:
+    if facts.deliveries is not None and _is_over(facts.deliveries.due_at, limits.outbox, now):
+        number, place, since = facts.deliveries.number, facts.deliveries.oldest, _write(facts.deliveries.due_at)
+        one = f"a delivery to {place} has been waiting since {since}"
+        many = f"{number:,} deliveries have been waiting since {since}, the oldest to {place}"
+        yield Alarm(
+            AlarmName.OUTBOX, one if number == 1 else many, "See `digest status` and `digest delivery list`."
+        )
+    if facts.digests is not None and _is_over(facts.digests.due_at, limits.digest, now):
+        number, name, since = facts.digests.number, facts.digests.oldest, _write(facts.digests.due_at)
+        one = f"the digest of {name} has been due since {since} and is not planned"
+        many = f"{number:,} digests are due and not planned, that of {name} since {since}"
+        yield Alarm(
+            AlarmName.DIGEST,
+            one if number == 1 else many,
+            "`digest status` says what is wrong, the log says why.",
+        )
+    if facts.held is not None and _is_over(facts.held.due_at, limits.outbox, now):
+        number, place, since = facts.held.number, facts.held.oldest, _write(facts.held.due_at)
+        one = f"a delivery of {since} to {place} is held for you"
+        many = f"{number:,} deliveries are held for you, the oldest of {since} to {place}"
+        remedy = "`digest delivery show` says why, `retry` sends it all the same, `drop` ends it."
+        yield Alarm(AlarmName.HELD, one if number == 1 else many, remedy)
 
 
 def _find_missing_mailing(facts: AlarmFacts, limit: timedelta | None, now: datetime) -> Iterator[Alarm]:
     coverage = facts.coverage
     if limit is None or coverage is None or coverage.mailing is None or coverage.is_complete:
         return
-    if not facts.is_mailing_missed and not _is_over(mailing_moment(coverage.mailing), limit, now):
+    sent = mailing_moment(coverage.mailing)
+    if not facts.is_mailing_missed and not (_is_over(sent, limit, now) and _is_expected(sent, facts, now)):
         return
     mailing = f"the mailing of {coverage.mailing:%a %-d %b}"
     if coverage.failure:
@@ -157,6 +198,11 @@ def _find_missing_mailing(facts: AlarmFacts, limit: timedelta | None, now: datet
         )
 
 
+def _is_expected(sent: datetime, facts: AlarmFacts, now: datetime) -> bool:
+    """Whether arXiv was asked before a mailing went out; a clock that ran ahead then says nothing."""
+    return facts.asked_since is not None and (facts.asked_since <= sent or facts.asked_since > now)
+
+
 def _is_over(since: datetime, limit: timedelta | None, now: datetime) -> bool:
     return limit is not None and now - since > limit
 
@@ -168,3 +214,20 @@ def _write(moment: datetime) -> str:
 def describe_alarms(alarms: Sequence[Alarm]) -> str:
     """Return alarms as one line; "" for none."""
     return "; ".join(alarm.what for alarm in alarms)
+
+
+def does_its_work(alarms: Iterable[Alarm]) -> bool:
+    """Whether the installation does its work, as far as these alarms tell: a sign of life may be given."""
+    return SILENCING.isdisjoint(alarm.name for alarm in alarms)
+
+
+def write_headline(about: Sequence[str]) -> str:
+    """Return what is amiss, as sentences without full stops, as one line that a subject has room for."""
+    whole = "; ".join(about)
+    if len(whole) <= LONGEST_HEADLINE:
+        return whole
+    more = f" (and {len(about) - 1} more)" if len(about) > 1 else ""
+    if len(about[0]) + len(more) <= LONGEST_HEADLINE:
+        return about[0] + more
+    kept = about[0][: LONGEST_HEADLINE - len(more) - 2]
+    return f"{(kept.rpartition(' ')[0] or kept).rstrip(' :;,')} …{more}"

@@ -141,26 +141,26 @@ def _find_excess(cadence: str) -> timedelta:
 
 
 def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
-    """Return the deliveries planned before a moment (UTC), not ended and not held either; None for none."""
+    """Return the deliveries planned before a moment (UTC) that could go and have not; None for none."""
     since = deliveries.c.created_at
     return _find_oldest(conn, (ACTIVE_DELIVERY, since < before), since)
 
 
 def find_overdue_holds(conn: Connection, before: datetime) -> Overdue | None:
-    """Return the deliveries planned before a moment (UTC) that wait for the operator's word; None for none."""
+    """Return the deliveries planned before a moment (UTC) and held for the operator; None for none."""
     since = deliveries.c.created_at
     return _find_oldest(conn, (STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD, since < before), since)
 
 
 def find_dead_deliveries(conn: Connection, since: datetime) -> Overdue | None:
-    """Return the deliveries given up since a moment (UTC), with the last one's reason; None for none."""
+    """Return the deliveries given up since a moment (UTC), naming the last one with its reason; None for none."""
     dead = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, deliveries.c.ended_at >= since)
     first = _find_oldest(conn, dead, deliveries.c.ended_at)
     if first is None:
         return None
     order = (deliveries.c.ended_at.desc(), deliveries.c.id.desc())
     last = conn.execute(select(deliveries).where(*dead).order_by(*order).limit(1)).one()
-    return replace(first, oldest=f"to {last.destination}: {last.last_error or 'nobody knows why'}")
+    return replace(first, oldest=last.destination, reason=last.last_error or "")
 
 
 def _find_oldest(

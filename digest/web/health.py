@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from digest.clock import LOOPBACK_HOSTS
 from digest.errors import StoreError
 from digest.messages import DeliveryState
-from digest.planning.alarms import STUCK
+from digest.planning.alarms import STUCK, AlarmName
 from digest.scheduling import TICK
 from digest.store import alarms as alarm_store
 from digest.store import cursors as cursor_store
@@ -82,8 +82,9 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
         for name, seconds in (sorted(pulse.board.stuck.items()) if pulse else ())
     )
     pressing = frozenset() if facts.is_copy else STUCK  # a copy waits for a person, whatever is restarted
+    told = pressing | ({AlarmName.RESTORED} if facts.is_copy else frozenset())  # among the warnings already
     urgent = tuple(alarm.detail for alarm in alarms if alarm.name in pressing)
-    others = tuple(alarm.detail for alarm in alarms if alarm.name not in pressing)
+    others = tuple(alarm.detail for alarm in alarms if alarm.name not in told)
     return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *others))
 
 

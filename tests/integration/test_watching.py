@@ -14,8 +14,10 @@ import pytest
 
 from digest.pipeline import PassReport, run_pass
 from digest.pipeline.resuming import mark_restored, resume
+from digest.pipeline.watching import watch
 from digest.planning.alarms import AlarmName
 from digest.scheduling import Pulse
+from digest.store.provenance import mark_copy
 from digest.web.health import judge_site
 from tests.integration.web.world import LATER, World, live_in
 
@@ -151,15 +153,22 @@ def test_what_waits_for_a_person_takes_no_process_out_of_service(world: World) -
     site, pulse = world.open(), Pulse()
     try:
         mark_restored(site.store, world.clock.now())
-        assert AlarmName.DIGEST in [alarm.name for alarm in pass_at(world, MONDAY).watch.alarms]
+        assert [alarm.name for alarm in pass_at(world, MONDAY).watch.alarms] == [
+            AlarmName.RESTORED,
+            AlarmName.MAILING,
+        ]
         pulse.beat()
         pulse.note_write()
         health = judge_site(site, pulse)
         assert health.failures == ()
-        assert any("due since Sat 21 Nov 02:00 UTC and not planned" in warning for warning in health.warnings)
+        assert [warning for warning in health.warnings if "restored" in warning] == [
+            "the database was restored and nothing is sent: digest restore --status"
+        ]
         with site.store.begin() as conn:
             resume(conn, "harvest", world.clock.now())
-        assert any("and not planned" in failure for failure in judge_site(site, pulse).failures)
+        watch(site)
+        (failure,) = judge_site(site, pulse).failures
+        assert failure.startswith("the digest of perf-team has been due since Sat 21 Nov 02:00 UTC and is not")
     finally:
         site.close()
 
@@ -174,4 +183,63 @@ def test_what_waits_too_long_in_the_outbox_is_told_by_another_way(world: World) 
     report = pass_at(world, moment + timedelta(minutes=61))
     assert AlarmName.OUTBOX in [alarm.name for alarm in report.watch.alarms]
     (post,) = world.slack.messages
-    assert "the oldest to mailto:reader@example.org" in post.text
+    assert "a delivery to mailto:reader@example.org has been waiting since" in post.text
+
+
+def hold_back(world: World) -> None:
+    """Let the database be a restored one."""
+    site = world.open()
+    with site.store.begin() as conn:
+        mark_copy(conn, world.clock.now())
+    site.close()
+
+
+def test_a_reader_whose_address_is_dead_does_not_stop_the_sign_of_life(world: World) -> None:
+    with watcher() as (url, asked):
+        write_alarms(world, "slack:#papers", ping=url)
+        world.mail.script.reply("RCPT", "550 5.1.1 no such user")
+        report = pass_at(world)
+    assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.DEAD]
+    assert [str(place) for place in report.watch.told] == ["slack:#papers"]
+    assert len(asked) == 1
+
+
+def test_a_restored_database_gives_no_sign_of_life_and_tells_of_nothing_but_the_hold(world: World) -> None:
+    with watcher() as (url, asked):
+        write_alarms(world, "slack:#papers", ping=url)
+        pass_at(world)
+        assert len(asked) == 1
+        hold_back(world)
+        world.arxiv.add(LATER)
+        report = pass_at(world, datetime(2026, 11, 23, 9, 30, tzinfo=UTC))  # a digest was due at two
+        assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.RESTORED]
+        assert len(asked) == 1
+        (post,) = world.slack.messages
+        assert post.text == ("Digest: the database was restored: nothing is sent until you call digest resume")
+
+
+def test_an_installation_that_cannot_reach_arxiv_at_first_is_not_told_of_mailings_from_before(
+    world: World,
+) -> None:
+    write_alarms(world, "mailto:ops@example.org")
+    path = world.folder / "digest.toml"
+    away = path.read_text(encoding="utf-8").replace(world.arxiv.oai_url, "http://127.0.0.1:9/oai")
+    path.write_text(away, encoding="utf-8")
+    assert pass_at(world, datetime(2026, 11, 23, 14, 0, tzinfo=UTC)).watch.alarms == ()
+    report = pass_at(world, datetime(2026, 11, 24, 11, 5, tzinfo=UTC))
+    assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.MAILING]
+    assert "the mailing of Mon 23 Nov is not taken in" in report.watch.alarms[0].what
+
+
+def test_while_something_is_still_amiss_the_end_of_another_is_not_called_well(world: World) -> None:
+    write_alarms(world, "mailto:ops@example.org")
+    pass_at(world)
+    pass_at(world, MONDAY)
+    hold_back(world)
+    pass_at(world, MONDAY + timedelta(minutes=40))
+    world.arxiv.add(LATER)
+    pass_at(world, MONDAY + timedelta(minutes=300))
+    report = pass_at(world, MONDAY + timedelta(minutes=500))
+    assert report.watch.ended == ("mailing",)
+    *_, over = operator_mails(world)
+    assert over.splitlines()[0] == "Digest: over: mailing; still amiss: restored"

@@ -8,15 +8,16 @@ from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
 DEAD = (
-    "a delivery was given up since Fri 20 Nov 08:05 UTC, the last one to mailto:old@digest.example: "
+    "the delivery to mailto:old@digest.example was given up on Fri 20 Nov 08:05 UTC: "
     "the mail server answered 550 at RCPT TO: 5.1.1 no such user"
 )
 
 
-def tell(world: World, *to: str) -> None:
+def tell(world: World, *to: str, ping: str = "") -> None:
     path = world.folder / "digest.toml"
     places = ", ".join(f'"{place}"' for place in to)
-    path.write_text(f"{path.read_text(encoding='utf-8')}\n[alarms]\nto = [{places}]\n", encoding="utf-8")
+    alarms = f'\n[alarms]\nto = [{places}]\nping_url = "{ping}"\n'
+    path.write_text(path.read_text(encoding="utf-8") + alarms, encoding="utf-8")
 
 
 @pytest.mark.usefixtures("world")
@@ -32,13 +33,24 @@ def test_whoever_is_told_is_told_by_the_next_run_and_the_list_says_when(world: W
     tell(world, "mailto:ops@digest.example")
     mails = len(world.mail.mails)
     assert "mailto:ops@digest.example was told of it." in digest("run").lines
-    assert world.mail.mails[mails].message["Subject"].startswith(f"Digest: {DEAD}")
+    assert world.mail.mails[mails].message["Subject"] == f"Digest: {DEAD.partition(': ')[0]} …"
     facts = digest("alarm", "list", "--json").json
     assert facts["to"] == ["mailto:ops@digest.example"]
     assert [(alarm["name"], alarm["told_at"]) for alarm in facts["alarms"]] == [
         ("dead", "2026-11-20T08:20:00+00:00")
     ]
     assert "Fri 20 Nov 09:20" in digest("alarm", "list").out
+
+
+def test_whether_a_sign_of_life_is_given_is_said_by_what_is_amiss(world: World, digest: Shell) -> None:
+    tell(world, "mailto:ops@digest.example", ping="http://127.0.0.1:9/ping")
+    told = "You are told at mailto:ops@digest.example."
+    for words in (("alarm", "list"), ("status",)):
+        assert f"{told} A sign of life is given.\n" in digest(*words).out
+    digest("restore", "--mark")
+    for words in (("alarm", "list"), ("status",)):
+        assert f"{told} No sign of life is given meanwhile.\n" in digest(*words).out
+    assert "restored  now" in digest("alarm", "list").out
 
 
 def test_a_test_reaches_every_place_and_says_so(world: World, digest: Shell) -> None:

@@ -11,19 +11,24 @@ from hypothesis import strategies as st
 from digest.announcements import mailing_moment
 from digest.messages import Coverage
 from digest.planning.alarms import (
+    LONGEST_HEADLINE,
     LONGEST_PAUSE,
     AlarmFacts,
     AlarmName,
     Limits,
     Overdue,
     choose_pause,
+    does_its_work,
     find_alarms,
+    write_headline,
 )
 
 MAILING = date(2026, 11, 19)
 OUT = mailing_moment(MAILING)
 LIMITS = Limits(timedelta(hours=10), timedelta(hours=2), timedelta(hours=1))
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+SINCE = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 
 
 def cover(*, is_complete: bool = False, is_awaited: bool = False, failure: str = "") -> Coverage:
@@ -37,6 +42,10 @@ def cover(*, is_complete: bool = False, is_awaited: bool = False, failure: str =
         failure=failure,
         is_awaited=is_awaited,
     )
+
+
+def miss(coverage: Coverage | None = None, *, asked_since: datetime | None = LONG_AGO) -> AlarmFacts:
+    return AlarmFacts(coverage or cover(), asked_since=asked_since)
 
 
 def names(facts: AlarmFacts, limits: Limits = LIMITS, now: datetime = NOW) -> list[AlarmName]:
@@ -58,12 +67,24 @@ def test_an_alarm_is_raised_once_its_limit_has_passed_and_not_before(age: timede
         (AlarmFacts(None, held=overdue), AlarmName.HELD),
     ):
         assert names(facts, limits) == ([name] if age > limit else [])
-    assert names(AlarmFacts(cover()), limits, OUT + age) == ([AlarmName.MAILING] if age > limit else [])
+    assert names(miss(), limits, OUT + age) == ([AlarmName.MAILING] if age > limit else [])
 
 
 def test_a_limit_that_is_none_raises_no_alarm() -> None:
     overdue = Overdue(1, "perf-team", NOW - timedelta(days=300))
-    assert names(AlarmFacts(cover(), overdue, overdue, held=overdue), Limits(None, None, None)) == []
+    facts = AlarmFacts(cover(), overdue, overdue, overdue, asked_since=LONG_AGO)
+    assert names(facts, Limits(None, None, None)) == []
+
+
+def test_a_mailing_from_before_arxiv_was_first_asked_is_not_expected() -> None:
+    for asked_since, found in (
+        (None, []),
+        (OUT + timedelta(seconds=1), []),
+        (NOW, []),
+        (OUT, [AlarmName.MAILING]),
+        (NOW + timedelta(days=300), [AlarmName.MAILING]),  # by a clock that ran ahead
+    ):
+        assert names(miss(asked_since=asked_since)) == found
 
 
 def test_a_missing_mailing_is_missed_until_one_has_come_and_not_until_the_next_is_expected() -> None:
@@ -81,27 +102,72 @@ def test_a_missing_mailing_is_missed_until_one_has_come_and_not_until_the_next_i
     ],
 )
 def test_a_missing_mailing_says_whether_arxiv_or_the_looking_failed(coverage: Coverage, words: str) -> None:
-    (alarm,) = find_alarms(AlarmFacts(coverage), LIMITS, NOW)
+    (alarm,) = find_alarms(miss(coverage), LIMITS, NOW)
     assert alarm.what == words
     assert alarm.remedy
 
 
 def test_the_oldest_is_named_and_all_are_counted_the_most_urgent_first() -> None:
-    since = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
     facts = AlarmFacts(
         cover(),
-        digests=Overdue(3, "perf-team", since),
-        deliveries=Overdue(1_200, "slack:#papers", since),
-        held=Overdue(1, "slack-webhook:lab", since),
-        dead=Overdue(1, "to mailto:a@b.example: no such user", since),
+        digests=Overdue(3, "perf-team", SINCE),
+        deliveries=Overdue(1_200, "slack:#papers", SINCE),
+        held=Overdue(2, "slack-webhook:ops", SINCE),
+        dead=Overdue(2, "slack:#gone", SINCE, "archived"),
+        asked_since=LONG_AGO,
     )
     assert [alarm.what for alarm in find_alarms(facts, LIMITS, NOW)] == [
-        "1,200 deliveries wait since Fri 20 Nov 08:00 UTC, the oldest to slack:#papers",
-        "3 digests are, perf-team's first, due since Fri 20 Nov 08:00 UTC and not planned",
-        "a delivery is held for you since Fri 20 Nov 08:00 UTC, the oldest to slack-webhook:lab",
-        "a delivery was given up since Fri 20 Nov 08:00 UTC, the last one to mailto:a@b.example: no such user",
+        "1,200 deliveries have been waiting since Fri 20 Nov 08:00 UTC, the oldest to slack:#papers",
+        "3 digests are due and not planned, that of perf-team since Fri 20 Nov 08:00 UTC",
+        "2 deliveries are held for you, the oldest of Fri 20 Nov 08:00 UTC to slack-webhook:ops",
+        "2 deliveries were given up since Fri 20 Nov 08:00 UTC, the last of them to slack:#gone: archived",
         "the mailing of Thu 19 Nov is not taken in completely",
     ]
+
+
+def test_one_alone_is_told_as_one() -> None:
+    one = Overdue(1, "mailto:a@b.example", SINCE)
+    facts = AlarmFacts(None, digests=Overdue(1, "perf-team", SINCE), deliveries=one, held=one, dead=one)
+    assert [alarm.what for alarm in find_alarms(facts, LIMITS, NOW)] == [
+        "a delivery to mailto:a@b.example has been waiting since Fri 20 Nov 08:00 UTC",
+        "the digest of perf-team has been due since Fri 20 Nov 08:00 UTC and is not planned",
+        "a delivery of Fri 20 Nov 08:00 UTC to mailto:a@b.example is held for you",
+        "the delivery to mailto:a@b.example was given up on Fri 20 Nov 08:00 UTC: nobody knows why",
+    ]
+
+
+def test_of_a_restored_database_the_hold_is_told_and_not_all_that_it_holds_back() -> None:
+    one = Overdue(1, "perf-team", SINCE)
+    facts = AlarmFacts(cover(), one, one, one, is_restored=True, asked_since=LONG_AGO)
+    assert names(facts) == [AlarmName.RESTORED, AlarmName.MAILING]
+    assert find_alarms(facts, LIMITS, NOW)[0].what == (
+        "the database was restored: nothing is sent until you call digest resume"
+    )
+
+
+def test_a_sign_of_life_hangs_on_the_work_and_not_on_single_messages() -> None:
+    one = Overdue(1, "mailto:a@b.example", SINCE)
+    for facts, does in (
+        (AlarmFacts(None), True),
+        (AlarmFacts(None, dead=one), True),
+        (AlarmFacts(None, held=one), True),
+        (AlarmFacts(None, deliveries=one), False),
+        (AlarmFacts(None, digests=one), False),
+        (AlarmFacts(None, dead=one, is_restored=True), False),
+        (miss(), False),
+    ):
+        assert does_its_work(find_alarms(facts, LIMITS, NOW)) is does
+
+
+def test_what_there_is_room_for_is_in_the_headline() -> None:
+    assert write_headline(["one", "another"]) == "one; another"
+    assert write_headline(["w" * 60, "x" * 40]) == f"{'w' * 60} (and 1 more)"
+    assert write_headline(["word: " * 40, "x"]) == f"{'word: ' * 10}word … (and 1 more)"
+
+
+@given(st.lists(st.text("ab ", min_size=1, max_size=200), min_size=1, max_size=20))
+def test_a_headline_is_never_too_long_for_a_subject(about: list[str]) -> None:
+    assert len(write_headline(about)) <= LONGEST_HEADLINE
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1, exclude_max=True))
