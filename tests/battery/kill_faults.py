@@ -173,12 +173,13 @@ def _number_keys(_: Weakness) -> None:
 
     delivering._render = lambda site, delivery: rewrite(render(site, delivery), delivery)
 
-    def take_unknown(conn: Any, now: Any) -> Any:  # noqa: ANN401 - passed on
+    def take_unknown(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         return [
-            replace(unknown, message=rewrite(unknown.message, unknown.delivery)) for unknown in take(conn, now)
+            replace(unknown, message=rewrite(unknown.message, unknown.delivery))
+            for unknown in take(conn, now, **options)
         ]
 
-    outbox.take_unknown = take_unknown  # type: ignore[assignment]  # without its limit
+    outbox.take_unknown = take_unknown
 
 
 def _key_of(delivery: Delivery, attempt: int) -> bytes:
