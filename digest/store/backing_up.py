@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from sqlalchemy import func, select
 
-from digest.errors import SchemaMismatch, StoreError
+from digest.errors import StoreError
 from digest.store import migrating, provenance
 from digest.store.copying import copy_rows, refuse_violations
 from digest.store.engine import connect, open_store
@@ -83,12 +83,14 @@ def back_up(
         replace: write over a file that is there.
 
     Raises:
+        SchemaMismatch: a newer release wrote what is backed up.
         StoreError: the file is there already or can't be written, or the copy is not sound.
     """
     if path.exists() and not replace:
         raise StoreError(f"{path} is there already", hint="Name another file, or say --force to write over it.")
     with unfinished(path) as copy:
         with store.read() as conn:
+            migrating.refuse_other(conn, store.url_masked)
             least = _count_kept(conn)
         (_vacuum if store.dialect == "sqlite" else _copy)(store, copy, tell)
         with store.read() as conn:
@@ -134,11 +136,7 @@ def prove_backup(path: Path, name: str = "") -> dict[str, int]:
     store = connect(f"sqlite:///{path}")
     try:
         with store.read() as conn:
-            revision = migrating.current_revision(conn)
-            if revision != migrating.head_revision():
-                raise SchemaMismatch(
-                    f"{name or path} is at revision {revision or 'none'}, not {migrating.head_revision()}"
-                )
+            migrating.refuse_other(conn, name or str(path))
             refuse_violations(find_violations(conn), name or str(path))
             return count_rows(conn)
     finally:

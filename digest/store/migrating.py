@@ -126,6 +126,20 @@ def check_schema(schema: Schema, where: str) -> None:
     )
 
 
+def refuse_other(conn: Connection, where: str) -> None:
+    """Refuse a schema that is not exactly this release's: a newer one can be worked with, but not copied whole.
+
+    Raises:
+        SchemaMismatch: it is another one.
+    """
+    revision, head = current_revision(conn), head_revision()
+    if revision != head:
+        raise SchemaMismatch(
+            f"{where} is at revision {revision or 'none'}, and this release knows all of {head} only",
+            hint="Do this with the release that wrote it, or a later one: nothing would be left out then.",
+        )
+
+
 def upgrade(store: Store) -> MigrationReport:
     """Bring a database to this release's schema, in one transaction and under a lock.
 

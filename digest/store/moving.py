@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from digest.errors import StoreError
-from digest.store import provenance, stamps
+from digest.store import migrating, provenance, stamps
 from digest.store.copying import copy_rows, hold_still, refuse_filled
 from digest.store.engine import open_store
 from digest.store.worker import hold_worker
@@ -35,6 +35,7 @@ def move_store(source: Store, url: str, tell: Callable[[str, int], None]) -> Cop
 
     Raises:
         AnotherWorker: a process works on one of the two.
+        SchemaMismatch: a newer release wrote the source.
         StoreError: the target isn't empty or can't be written; then the source works as before.
     """
     with ExitStack() as stack:
@@ -59,6 +60,7 @@ def _move(source: Store, target: Store, tell: Callable[[str, int], None]) -> Cop
             refuse_filled(into, target.url_masked)
             with source.begin() as out:
                 provenance.refuse_moved(out, source.url_masked)
+                migrating.refuse_other(out, source.url_masked)
                 hold_still(out, source)
                 report = copy_rows(out, into, tell)
                 provenance.mark_moved(out, _name_place(target))

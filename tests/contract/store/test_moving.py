@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, text, update
 
-from digest.errors import AnotherWorker, StoreError
+from digest.errors import AnotherWorker, SchemaMismatch, StoreError
 from digest.store import Store, hold_worker, migrating, open_store, provenance
+from digest.store.backing_up import back_up
 from digest.store.engine import connect
 from digest.store.invariants import find_violations
 from digest.store.moving import move_store
@@ -186,6 +187,24 @@ def test_a_file_is_not_copied_onto_itself(tmp_path: Path) -> None:
     source = open_store(f"sqlite:///{tmp_path / 'old.db'}", create=True)
     with pytest.raises(StoreError, match="can't be copied onto itself"):
         move_store(source, f"sqlite:///{tmp_path}/../{tmp_path.name}/old.db", quiet)
+    source.close()
+
+
+def test_what_a_newer_release_wrote_is_left_to_that_release(own_url: str, tmp_path: Path) -> None:
+    """An older release works on its schema, but knows nothing of its new columns: it would leave them out."""
+    source = open_store(own_url)
+    with source.begin() as conn:
+        conn.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    for copy in (
+        lambda: move_store(source, f"sqlite:///{tmp_path / 'there.db'}", quiet),
+        lambda: back_up(source, tmp_path / "backup.db", MORNING, quiet),
+    ):
+        with pytest.raises(SchemaMismatch, match="is at revision 9999") as caught:
+            copy()
+        assert "the release that wrote it" in caught.value.hint
+    assert not (tmp_path / "backup.db").exists()
+    with source.read() as conn:
+        assert provenance.load_provenance(conn).moved_to == ""
     source.close()
 
 
