@@ -20,7 +20,7 @@ from digest.pipeline.attention import polled_keys
 from digest.pipeline.covering import load_coverage
 from digest.pipeline.matching_step import readable
 from digest.planning import plan_digest
-from digest.planning.restored import find_announced, was_due_by
+from digest.planning.restored import find_announced, pass_turns, was_due_by
 from digest.store import cursors as cursor_store
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
@@ -169,7 +169,10 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
             "arXiv has not been looked at since the restore, so it is not known yet what was due by then",
             hint="Call `digest run --now` first, or let `digest serve` look: neither sends anything now.",
         )
-    told = sum(_take_as_told(conn, due, source, since, now) for due in _load_awake(conn, since))
+    awake = _load_awake(conn, since)
+    told = sum(_take_as_told(conn, due, source, since, now) for due in awake)
+    turns = {due.id: pass_turns(due.subscription, due.next_due_at, due.last_slot, since) for due in awake}
+    subscription_store.take_turns(conn, turns)
     dropped = provenance.take_as_sent(conn, since, now)
     return Resumed(provenance.release(conn), dropped, told)
 
