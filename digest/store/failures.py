@@ -31,7 +31,11 @@ _BUSY = ("database is locked", "deadlock detected", "could not serialize", "lock
 _ROOM = 65_536
 """Bytes without which SQLite can't so much as open a database: what its connections share takes half of it."""
 
-_FULL = ("its disk is full", "Make room on it; nothing that was stored is lost, and work resumes by itself.")
+_MAKE_ROOM = (
+    "nothing that was stored is lost. What runs by then goes on by itself; what has ended is to be started anew,"
+    " by its service manager or by you."
+)
+_FULL = ("its disk is full", f"Make room on it; {_MAKE_ROOM}")
 _LOCKED = (
     "its disk is mounted read-only",
     "See dmesg for the error behind it, and mount it for writing; nothing that was stored is lost.",
@@ -40,8 +44,8 @@ _DISK_SIGNS = ("is full", "disk i/o", "unable to open", "readonly")
 """What SQLite says where the disk may be to blame; which of them, it often does not know."""
 
 _HINTS = {
-    "is full": "Make room on its disk; nothing that was stored is lost, and work resumes by itself.",
-    "no space left": "Make room on its disk; nothing that was stored is lost, and work resumes by itself.",
+    "is full": f"Make room on its disk; {_MAKE_ROOM}",
+    "no space left": f"Make room on its disk; {_MAKE_ROOM}",
     "readonly": "Make the file and its folder writable for this account.",
     "read-only": "Connect to the primary, or end its read-only mode.",
     "unable to open": "Check that the folder is there and writable for this account.",

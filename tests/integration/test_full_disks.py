@@ -174,7 +174,7 @@ def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_i
         assert is_sound(site)
     assert titles(world) == 1
     assert "its disk is full" in caplog.text
-    assert "work resumes by itself" in caplog.text
+    assert "What runs by then goes on by itself" in caplog.text
 
 
 def test_a_mail_taken_while_the_disk_fills_up_is_marked_as_soon_as_there_is_room(
@@ -212,6 +212,7 @@ def test_a_run_on_a_full_or_read_only_disk_says_what_is_wrong_and_the_next_one_d
         digest(world, "run")
     assert "can't be used, its disk is full: " in full.err
     assert "Make room on it" in full.err
+    assert "what has ended is to be started anew" in full.err
     for said in locked:
         assert "read-only" in said.err.lower()
         assert "mount it for writing" in said.err
