@@ -12,7 +12,7 @@ from digest.cli.telling import json_option, print_json
 from digest.cli.working import describe_workers, show_jobs, worker_as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from digest.cli.storing import Installation
     from digest.pipeline.status import Status
@@ -21,13 +21,23 @@ if TYPE_CHECKING:
 _LABEL = 11
 _WIDEST_WHAT = 120
 _WIDEST_TO, _WIDEST_QUERIES = 32, 24
-_SHOWN_OUTBOX = ("ready", "unknown", "held", "dead")
+_SHOWN_OUTBOX = (
+    ("ready", ("ready",)),
+    ("on their way", ("claimed", "sending")),
+    ("unknown", ("unknown",)),
+    ("held", ("held",)),
+    ("dead", ("dead",)),
+)
+"""Words for states that are counted together."""
+
+_SENT = "✓"
 _MARKS = {
-    "sent": "✓",
+    "sent": _SENT,
     "suppressed": "not sent",
     "ready": "not sent yet",
     "unknown": "in doubt",
-    "claimed": "under way",
+    "claimed": "on its way",
+    "sending": "on its way",
 }
 _MEGABYTE = 1_000_000
 
@@ -144,9 +154,20 @@ def _describe_last(here: Installation, line: SubscriptionLine) -> str:
 
     if line.last_planned_at is None:
         return "nothing sent yet"
-    states = " ".join(sorted({_MARKS.get(state, str(state)) for state in line.last_states}))
     papers = f"{line.last_papers:>3} paper{'s' if line.last_papers != 1 else ' '}"
-    return f"{write_moment(line.last_planned_at, here.zone):<16} {papers} {states}"
+    return f"{write_moment(line.last_planned_at, here.zone):<16} {papers} {mark_states(line.last_states)}"
+
+
+def mark_states(states: Iterable[str]) -> str:
+    """Say in a few words how far a digest's deliveries have come, each state they are in given once.
+
+    A message that was written anew in other parts is told by those.
+    """
+    marks = sorted({_MARKS.get(state, str(state)) for state in states if state != "superseded"})
+    others = ", ".join(mark for mark in marks if mark != _SENT)
+    if _SENT not in marks:
+        return others
+    return f"{_SENT} in part, the rest {others}" if others else _SENT
 
 
 def _count_days(status: Status, line: SubscriptionLine) -> tuple[int, ...]:
@@ -191,7 +212,8 @@ def _describe_outbox(here: Installation, status: Status) -> str:
 
     counts = {str(state): number for state, number in status.outbox.counts.items()}
     oldest = write_moment(status.outbox.oldest_due, here.zone) if status.outbox.oldest_due else "none"
-    return " · ".join(f"{state} {counts.get(state, 0):,}" for state in _SHOWN_OUTBOX) + f" · oldest due: {oldest}"
+    shown = [f"{words} {sum(counts.get(state, 0) for state in states):,}" for words, states in _SHOWN_OUTBOX]
+    return f"{' · '.join(shown)} · oldest due: {oldest}"
 
 
 def _describe_system(here: Installation, status: Status) -> str:

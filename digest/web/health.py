@@ -30,7 +30,14 @@ if TYPE_CHECKING:
 
 UNAVAILABLE = 503
 
-_WAITING = (DeliveryState.READY, DeliveryState.UNKNOWN, DeliveryState.HELD, DeliveryState.DEAD)
+_WAITING = (
+    DeliveryState.READY,
+    DeliveryState.CLAIMED,
+    DeliveryState.SENDING,
+    DeliveryState.UNKNOWN,
+    DeliveryState.HELD,
+    DeliveryState.DEAD,
+)
 
 
 def show_liveness(_request: Request) -> Response:

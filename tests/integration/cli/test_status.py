@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from digest.cli.status import mark_states
 from digest.messages import DeliveryState
 from digest.store import hold_worker, workers
 from digest.store.job_turns import JobTurn, save_turns
@@ -29,7 +31,7 @@ old-mail      old@digest.…         follow gpu       Fri 20 Nov 09:05   5 paper
 perf-mail     second@digest.…      perf             paused until Mon 30 Nov; 7 papers wait              ▁▁▁▂█   8
 perf-team     slack:#papers, feed  perf gpu follow  Fri 20 Nov 09:05   9 papers ✓     Mon 23 Nov 09:00  ▁▁▁▃█  12
 
-Outbox     ready 0 · unknown 0 · held 0 · dead 2 · oldest due: none
+Outbox     ready 0 · on their way 0 · unknown 0 · held 0 · dead 2 · oldest due: none
 Alarms     Nobody is told: write to = … under [alarms] in digest.toml.
 """
 
@@ -86,6 +88,32 @@ def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(diges
         "arXiv      not looked at yet: `digest run` takes the first look · harvest, breaker closed" in said.lines
     )
     assert "takes over: query perf (new), query gpu (new), query follow (new), query broken (new)," in said.out
+
+
+def test_messages_that_are_on_their_way_are_counted_too(world: World, digest: Shell) -> None:
+    with sqlite3.connect(world.folder / "digest.db") as conn:
+        conn.execute("UPDATE deliveries SET state = 'claimed' WHERE state = 'sent' AND id % 2 = 0")
+        conn.execute("UPDATE deliveries SET state = 'sending' WHERE state = 'sent' AND id = 1")
+        on_their_way = conn.execute("SELECT count(*) FROM deliveries WHERE state IN ('claimed', 'sending')")
+        (number,) = on_their_way.fetchone()
+    assert number > 1
+    assert f"ready 0 · on their way {number} · unknown 0 ·" in digest("status").out
+
+
+@pytest.mark.parametrize(
+    ("states", "words"),
+    [
+        (["sent"], "✓"),
+        (["sent", "superseded"], "✓"),
+        (["suppressed", "sent"], "✓ in part, the rest not sent"),
+        (["sent", "dead", "unknown"], "✓ in part, the rest dead, in doubt"),
+        (["sending", "claimed"], "on its way"),
+        (["held"], "held"),
+        ([], ""),
+    ],
+)
+def test_what_came_of_the_last_digest_is_said_in_a_few_words(states: list[str], words: str) -> None:
+    assert mark_states(states) == words
 
 
 def test_an_edit_of_the_file_is_told_until_a_run_takes_it_over(world: World, digest: Shell) -> None:
