@@ -32,6 +32,8 @@ _ADDRESS = re.compile(
 _FIRST_YEAR_OF_CENTURY = 91
 """arXiv began in August 1991: two-digit years from 91 on are of the last century."""
 
+_NEW_STYLE_SINCE, _FIVE_DIGITS_SINCE = 200704, 201501
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class ArxivId:
@@ -95,6 +97,13 @@ class ArxivId:
             ),
             int(version[1]) if version else None,
         )
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether arXiv could have given it out, by its numbering: from 1 on, in the form of its time."""
+        if self.number < 1 or bool(self.archive) != (self.month < _NEW_STYLE_SINCE):
+            return False
+        return bool(self.archive) or self.digits == (5 if self.month >= _FIVE_DIGITS_SINCE else 4)
 
     @property
     def announcement_order(self) -> tuple[int, int]:

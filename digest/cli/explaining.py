@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from digest.cli.workbench import NamedQuery, Workbench
-    from digest.papers import Paper, Span
+    from digest.papers import ArxivId, Paper, Span
     from digest.query import AnalysedPaper, Condition, Node
 
 _NARROWEST = 40
@@ -65,6 +65,7 @@ def _find_paper(bench: Workbench, text: str, *, offline: bool) -> tuple[Paper, b
     from digest.store import papers as paper_store  # noqa: PLC0415 - the same
 
     id_ = ArxivId.parse(text)
+    refuse_impossible(id_)
     if bench.store is not None:
         with bench.store.read() as conn:
             known = paper_store.load_paper(conn, id_)
@@ -77,6 +78,20 @@ def _find_paper(bench: Workbench, text: str, *, offline: bool) -> tuple[Paper, b
     if not found:
         raise UnknownName(f"arXiv knows no paper {id_}", hint=f"Look at {id_.url} in a browser.")
     return found[0], False
+
+
+def refuse_impossible(id_: ArxivId) -> None:
+    """Refuse an id that arXiv never gave out.
+
+    Raises:
+        UnknownName: its number can't be.
+    """
+    if not id_.is_possible:
+        raise UnknownName(
+            f"there is no such id: {id_}",
+            hint="Numbers have five digits since 2015 (2603.10026), four from April 2007 on (0706.1234); before"
+            " that ids began with an archive (hep-th/9901001).",
+        )
 
 
 def note_other_version(paper: Paper, text: str, *, is_stored: bool) -> None:

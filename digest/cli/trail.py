@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.explaining import note_other_version
+from digest.cli.explaining import note_other_version, refuse_impossible
 from digest.cli.naming import suggest_name
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json
@@ -43,6 +43,7 @@ def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> N
     from digest.pipeline.explaining import explain_paper  # noqa: PLC0415 - the same
 
     id_ = ArxivId.parse(paper_id)
+    refuse_impossible(id_)
     with opened_store(ctx) as here, here.store.read() as conn:
         due = _find_subscription(here, conn, name)
         trail = explain_paper(conn, id_, due, here.config.arxiv.source, here.now)

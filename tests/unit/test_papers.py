@@ -126,6 +126,26 @@ def test_any_text_is_an_id_or_a_usage_error(text: str) -> None:
     assert ArxivId.parse(str(identifier)) == identifier
 
 
+@pytest.mark.parametrize(
+    ("text", "is_possible"),
+    [
+        ("1608.00001", True),
+        ("1608.0001", False),
+        ("1608.00000", False),
+        ("1412.9999", True),
+        ("1412.00001", False),
+        ("0704.0001", True),
+        ("0703.0001", False),
+        ("hep-th/9901001", True),
+        ("hep-th/9901000", False),
+        ("math/0703001", True),
+        ("math/0704001", False),
+    ],
+)
+def test_ids_that_arxiv_never_gave_out_are_told_from_others(text: str, *, is_possible: bool) -> None:
+    assert ArxivId.parse(text).is_possible is is_possible
+
+
 def test_ids_sort_by_announcement_over_the_centuries_and_both_styles() -> None:
     announced = ["hep-th/9108001", "hep-th/9912001", "math/0001001", "math/0703999", "0704.0001", "1412.9999"]
     announced += ["1501.00001", "1501.10000", "2603.09999", "2603.10026"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,30 @@ def test_a_paper_is_lost_with_the_clause_the_new_wording_excludes_it_by() -> Non
 def test_a_paper_that_fails_twice_over_says_both() -> None:
     failing = find_failing(parse_query("abs:zebra AND ti:okapi ANDNOT cat:cs.PF"), GPU)
     assert str(failing) == "lacks abs:zebra and ti:okapi; has cat:cs.PF, which is excluded"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("abs:zebra AND (cat:cs.CV OR cat:cs.LG)", "lacks abs:zebra and either cat:cs.CV or cat:cs.LG"),
+        ("abs:zebra AND (ti:okapi OR cat:cs.PF)", "lacks abs:zebra"),
+        ("cat:cs.CV OR cat:cs.LG", "lacks cat:cs.CV and cat:cs.LG"),
+        (
+            "cat:cs.PF AND (ti:okapi OR ti:zebra OR ti:gnu AND ti:eland)",
+            "lacks either ti:okapi, ti:zebra or ti:gnu and ti:eland",
+        ),
+        (
+            "abs:zebra AND (ti:okapi ANDNOT cat:cs.PF)",
+            "lacks abs:zebra and ti:okapi; has cat:cs.PF, which is excluded",
+        ),
+        (
+            "abs:zebra AND (ti:okapi OR NOT cat:cs.PF)",
+            "lacks abs:zebra and ti:okapi; has cat:cs.PF, which is excluded",
+        ),
+    ],
+)
+def test_conditions_of_which_one_is_enough_are_told_from_those_that_are_all_needed(text: str, words: str) -> None:
+    assert str(find_failing(parse_query(text), GPU)) == words
 
 
 def test_a_paper_that_matches_fails_nothing() -> None:
