@@ -80,7 +80,8 @@ class Cadence:
             raise ConfigurationError(
                 f"{phrase!r} is not a time a digest can be due",
                 hint='Write "on announcement", "at once", or days and a time such as '
-                '"weekdays at 09:00 Europe/Berlin", "daily at 07:30 UTC", "mondays at 08:00 America/New_York".',
+                '"daily at 07:30 UTC", "weekdays at 09:00 Europe/Berlin, at the latest 12:00", '
+                '"tuesdays and fridays at 08:00 UTC" or "weekly on monday at 08:00 America/New_York".',
             )
         days, hour, minute, zone, late_hour, late_minute, late_zone = match.groups()
         if zone and late_zone and zone != late_zone:

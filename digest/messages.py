@@ -17,13 +17,19 @@ if TYPE_CHECKING:
 class Occasion(StrEnum):
     """Why a digest exists.
 
-    Its time came; a saved query is new and takes a first look back; or a database that was lost had told it,
-    says the operator, and this one keeps on record that it did.
+    Its time came; a saved query is new and takes a first look back; a database that was lost had told it,
+    says the operator, and this one keeps on record that it did; or somebody only wants to see what it would be.
     """
 
     SCHEDULED = "scheduled"
     FIRST_LOOK = "first look"
     TAKEN_AS_TOLD = "taken as told"
+    TRIAL = "trial"
+
+    @property
+    def is_look_back(self) -> bool:
+        """Whether its papers are no news."""
+        return self in (Occasion.FIRST_LOOK, Occasion.TRIAL)
 
 
 @dataclass(frozen=True, slots=True)

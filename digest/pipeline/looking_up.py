@@ -58,6 +58,6 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         {},
         Coverage(None, is_complete=True, looked_at=len(found), matched=0, checked_at=now, source="query"),
         slot="run:0",
-        occasion=Occasion.FIRST_LOOK,
+        occasion=Occasion.TRIAL,
         now=now,
     )

@@ -133,7 +133,7 @@ def plan_digest(
         entries=tuple(entries),
         shown=shown,
         queries=tuple(texts),
-        coverage=replace(coverage, matched=None if occasion is Occasion.FIRST_LOOK else len(entries)),
+        coverage=replace(coverage, matched=None if occasion.is_look_back else len(entries)),
     )
 
 
@@ -215,7 +215,7 @@ def make_entry(
         ready: the paper as its last change found it, analysed already.
     """
     last = changes[-1]
-    kind = Kind.KNOWN if occasion is Occasion.FIRST_LOOK else _merge_kinds([change.kind for change in changes])
+    kind = Kind.KNOWN if occasion.is_look_back else _merge_kinds([change.kind for change in changes])
     analysed = ready or analyse(last.paper)
     found = {name: find_reasons(query, analysed) for name, query in queries.items()}
     matched = [name for name, reasons in found.items() if reasons]  # whatever matches has a reason

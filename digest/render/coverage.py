@@ -121,6 +121,8 @@ def _introduce_papers(occasion: Occasion, names: str) -> str:
     match occasion:
         case Occasion.FIRST_LOOK:
             return f"A first look back with {names}: its newest papers. From now on only what is announced anew."
+        case Occasion.TRIAL:
+            return "A look back, to see what it brings: nothing of it is stored, and nothing sent."
         case Occasion.TAKEN_AS_TOLD:
             return "Sent before the database was restored from a backup: kept on record here, and not sent again."
         case Occasion.SCHEDULED:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from digest.messages import Occasion
 from digest.render.cleaning import clean_text, shorten
 from digest.render.coverage import (
     CoverageView,
@@ -125,7 +124,7 @@ def view_digest(digest: Digest) -> DigestView:
         kinds=_count_kinds(digest),
         span=write_span(digest.coverage),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
-        is_first_look=digest.occasion is Occasion.FIRST_LOOK,
+        is_first_look=digest.occasion.is_look_back,
         coverage=describe_coverage(digest.coverage),
         queries=tuple(
             QueryView(clean_text(name), shorten(clean_text(text), _LONGEST_QUERY)) for name, text in digest.queries
@@ -142,7 +141,7 @@ def _count_kinds(digest: Digest) -> str:
 
 def view_papers(digest: Digest) -> tuple[PaperView, ...]:
     """Return every paper of a digest, in its order, numbered from 1."""
-    is_first_look = digest.occasion is Occasion.FIRST_LOOK
+    is_first_look = digest.occasion.is_look_back
     return tuple(PaperView(entry, number, is_first_look) for number, entry in enumerate(digest.entries, 1))
 
 

@@ -1,5 +1,6 @@
 """How people say when digests are due, and when nothing goes out."""
 
+import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from zoneinfo import available_timezones
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.cadences import Cadence, CadenceKind, QuietHours, choose_zone, read_pause_end
+from digest.cadences import USUAL_WAIT, Cadence, CadenceKind, QuietHours, choose_zone, read_pause_end
 from digest.errors import ConfigurationError
 
 ZONES = sorted(zone for zone in available_timezones() if "/" in zone or zone == "UTC")
@@ -110,6 +111,15 @@ def test_a_phrase_that_says_no_time_is_refused_with_a_way_out(phrase: str, words
     with pytest.raises(ConfigurationError, match=words) as caught:
         Cadence.parse(phrase)
     assert caught.value.hint or "o'clock" in words
+
+
+def test_every_way_out_that_is_offered_can_be_taken() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Cadence.parse("sometimes")
+    offered = [Cadence.parse(phrase) for phrase in re.findall('"(.+?)"', caught.value.hint)]
+    assert any(cadence.wait != USUAL_WAIT for cadence in offered)
+    assert {len(cadence.days) for cadence in offered} == {1, 2, 5, 7}
+    assert "weekly on " in caught.value.hint
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))

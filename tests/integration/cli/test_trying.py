@@ -50,6 +50,8 @@ def test_it_shows_the_papers_and_ends_in_toml_to_paste_and_leaves_no_database(tm
         done = call_try(tmp_path, arxiv.url)
     assert done.returncode == 0, done.stderr
     assert "Tail latency below 10⁻³ s" in done.stdout
+    assert "nothing of it is stored, and nothing sent" in done.stdout
+    assert "From now on" not in done.stdout
     pasted = tomllib.loads(done.stdout[done.stdout.index("\n[queries]\n") :])
     assert pasted["queries"] == {"mine": QUERY}
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
