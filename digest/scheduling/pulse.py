@@ -22,10 +22,12 @@ class Pulse:
     Attributes:
         troubles: the error that ended a job's last turn, by job; those that went well are missing.
         board: how the jobs stand.
+        refused: why the edited digest.toml was not taken over; "" where the latest was.
     """
 
     troubles: dict[str, str] = field(default_factory=dict)
     board: Board = field(default_factory=Board)
+    refused: str = ""
     _beat_at: float | None = None
     _wrote_at: float | None = None
 

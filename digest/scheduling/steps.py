@@ -157,22 +157,36 @@ class Steps:
                 _log.error("alarm: %s", alarm)
         self.told["alarms"] = alarms
 
-    def reload(self, load: Callable[[], Config]) -> None:
-        """Take over the saved queries and subscriptions of a file that was edited."""
+    def reload(self, load: Callable[[], Config]) -> str:
+        """Take over the saved queries and subscriptions of a file that was edited, and where alarms go.
+
+        Returns:
+            Why the file was refused, "" where it was taken over. All stays as it was then, and where anything
+            is raised.
+
+        Raises:
+            StoreError: the database does not take the subscriptions now.
+        """
         site = self._site
         try:
             config = load()
         except DigestError as error:
             _log.error("digest.toml was not taken over: %s %s", error.message, error.hint)
-            return
+            return error.message
+        before = site.config
         restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
         site.config = replace(
             site.config,
             queries=config.queries,
             subscriptions=config.subscriptions,
             defaults=config.defaults,
+            alarms=config.alarms,
         )
-        report = sync_roster(site)
+        try:
+            report = sync_roster(site)
+        except BaseException:
+            site.config = before
+            raise
         self._published_run = None
         fields = {"added": report.added, "edited": report.edited, "ended": report.ended}
         _log.info("digest.toml was taken over", extra={"fields": fields})
@@ -182,3 +196,4 @@ class Steps:
             _log.warning("what %s excludes can't be read: %s", name, problem)
         if restart:
             _log.warning("what changed in %s counts after a restart", ", ".join(restart))
+        return ""

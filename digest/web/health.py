@@ -92,7 +92,9 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
     told = pressing | ({AlarmName.RESTORED} if facts.is_copy else frozenset())  # among the warnings already
     urgent = tuple(alarm.detail for alarm in alarms if alarm.name in pressing)
     others = tuple(alarm.detail for alarm in alarms if alarm.name not in told)
-    return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *others))
+    refused = pulse.refused if pulse else ""
+    edited = (f"the edited digest.toml was refused, the one before counts: {refused}",) if refused else ()
+    return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *edited, *others))
 
 
 def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) -> HealthFacts:

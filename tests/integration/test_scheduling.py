@@ -15,6 +15,7 @@ from digest.pipeline import Site, poll, run_pass, sync_roster
 from digest.scheduling import EVERY, Job, Schedule, board
 from digest.store import deliveries as outbox
 from digest.store import matches as match_store
+from digest.store import subscriptions as subscription_store
 from digest.store.job_turns import JobTurn, list_turns
 from digest.store.workers import list_workers
 from digest.web.health import judge_site
@@ -236,6 +237,10 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         schedule.reload(load)  # type: ignore[arg-type]  # what it returns is a Config
         wait_until(lambda: "not taken over" in caplog.text)
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team"]
+        wait_until(lambda: schedule.pulse.refused)
+        health = judge_site(site, schedule.pulse)
+        assert health.is_ready
+        assert any("digest.toml was refused, the one before counts: " in warning for warning in health.warnings)
         more = '\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n'
         world.write_config(to=MAIL, extra=more)
         file.write_text(file.read_text().replace("digest@example.org", "other@example.org"))
@@ -244,6 +249,28 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         assert "what changed in mail counts after a restart" in caplog.text
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team", "added"]
         assert site.config.mail.from_address == "digest@example.org"
+        wait_until(lambda: not any("refused" in text for text in judge_site(site, schedule.pulse).warnings))
+
+
+def test_an_edited_file_that_the_database_does_not_take_is_taken_over_as_soon_as_it_does(world: World) -> None:
+    with scheduled(world, SELDOM | {"heartbeat": 0.1}) as (schedule, site):
+        world.mail.wait_for(1)
+        world.write_config(to=MAIL, extra='\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n')
+        rename(site, "subscription_queries", "away")
+        schedule.reload(lambda: load_config(world.folder / "digest.toml", world.environ))
+        wait_until(lambda: schedule.pulse.troubles.get("reload") == "StoreError")
+        assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team"]
+        rename(site, "away", "subscription_queries")
+        wait_until(lambda: "reload" not in schedule.pulse.troubles)
+        with site.store.read() as conn:
+            names = [due.subscription.name for due in subscription_store.load_subscriptions(conn)]
+        assert names == ["added", "perf-team"]
+
+
+def rename(site: Site, table: str, name: str) -> None:
+    """Call a table otherwise: what works on it fails until it has its name again."""
+    with site.store.begin() as conn:
+        conn.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {name}")
 
 
 def test_feed_files_are_written_when_something_was_matched_and_not_again(world: World) -> None:
