@@ -32,6 +32,13 @@ def choose_clock(config: Config) -> Clock:
     return RemoteClock(config.test_clock) if config.test_clock else SystemClock()
 
 
+def set_up_logging(ctx: click.Context) -> None:
+    """Let warnings stand among a command's own words; with `--verbose`, let everything be logged line by line."""
+    from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
+
+    configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING", plain=not ctx.obj["verbose"])
+
+
 @contextmanager
 def opened(
     ctx: click.Context, *, progress: Progress | None = None, create: bool = True, passer_by: bool = False
@@ -54,10 +61,9 @@ def opened(
 
     from digest.pipeline import open_site  # noqa: PLC0415 - the same
     from digest.store.gate import PASSER_BY  # noqa: PLC0415 - the same
-    from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
     config = load(ctx)
-    configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING")
+    set_up_logging(ctx)
     site = open_site(
         config,
         choose_clock(config),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from digest.cli.opening import choose_clock, load
+from digest.cli.opening import choose_clock, load, set_up_logging
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -73,10 +73,9 @@ def opened_store(ctx: click.Context, *, moved_too: bool = False) -> Iterator[Ins
     """
     from digest.cli.wording import choose_zone  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.store import open_store  # noqa: PLC0415 - the same
-    from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
     config = load(ctx)
-    configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING")
+    set_up_logging(ctx)
     store = open_store(config.store.url, moved_too=moved_too)
     try:
         clock = choose_clock(config)

@@ -217,15 +217,14 @@ def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[
     Raises:
         ConfigurationError: there is a configuration, and it can't be used.
     """
-    from digest.cli.opening import choose_clock  # noqa: PLC0415 - the same
+    from digest.cli.opening import choose_clock, set_up_logging  # noqa: PLC0415 - the same
     from digest.cli.wording import choose_zone  # noqa: PLC0415 - the same
     from digest.config import open_config_or_defaults  # noqa: PLC0415 - the same
     from digest.store import open_store  # noqa: PLC0415 - the same
     from digest.store import queries as query_store  # noqa: PLC0415 - the same
-    from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
     config = open_config_or_defaults(ctx.obj["config_path"])
-    configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING")
+    set_up_logging(ctx)
     store, why_not = None, ""
     saved = {query.name: query.text for query in config.queries}
     with ExitStack() as stack:

@@ -6,7 +6,6 @@ told afterwards: whoever dies in between leaves it to be told again, rather than
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
     from digest.store.alarms import StoredAlarm
     from digest.subscriptions import Destination
 
-_log = logging.getLogger("digest.watch")
-
 _NAMES = {
     "mailing": "Mailing",
     "digest": "Digests",
@@ -64,7 +61,7 @@ class WatchReport:
         alarms: what is amiss.
         told: where the operator was told of alarms, or of their end.
         ended: the names of the alarms whose end was told, where nothing else was; () otherwise.
-        failures: where that failed, and why.
+        failures: where that failed, and why, in sentences; so did a sign of life.
     """
 
     alarms: tuple[Alarm, ...] = ()
@@ -153,8 +150,7 @@ def _tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], no
         try:
             _send(site, destination, context, name, now)
         except DigestError as error:
-            failures.append(f"{destination}: {error.message}")
-            _log.error("the operator could not be told at %s: %s", destination, error.message)
+            failures.append(f"the operator could not be told at {destination}: {error.message}")
         else:
             told.append(destination)
     with site.store.begin() as conn:
@@ -203,8 +199,7 @@ def _ping(url: str) -> list[str]:
     try:
         send_ping(url)
     except DigestError as error:
-        _log.warning("no sign of life was given: %s", error.message)
-        return [error.message]
+        return [f"no sign of life was given: {error.message}"]
     return []
 
 

@@ -151,6 +151,8 @@ class Steps:
     def watch(self) -> None:
         """Tell the operator what should have happened and has not."""
         watched = watch(self._site)
+        for failure in watched.failures:
+            _log.error("%s", failure)
         alarms = [f"{alarm.what}. {alarm.remedy}" for alarm in watched.alarms]
         if alarms != self.told.get("alarms", []):
             for alarm in alarms:

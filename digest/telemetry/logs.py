@@ -1,4 +1,4 @@
-"""One line per event on standard error, as `key=value` or as JSON.
+"""One line per event on standard error, as `key=value` or as JSON; beside a command's own words, as such.
 
 A paper travels by seven verbs, and so do the names of events: `poll.complete`, `deliver.sent`. Every
 line has `time` (UTC), `level`, `logger` and `event`; the rest are the event's own fields.
@@ -37,6 +37,9 @@ _TALKATIVE = {
 }
 """Libraries that say too much below these levels: bodies and addresses, or a line for every tick."""
 
+_SAID_BY_COMMANDS = frozenset({"digest.restore"})
+"""Loggers of what every command that is concerned tells in words of its own."""
+
 
 class Verb(StrEnum):
     """What happens to a paper, in order."""
@@ -68,12 +71,15 @@ def log_event(verb: Verb, outcome: str, *, level: int = logging.INFO, **fields: 
     logging.getLogger(f"{LOGGER}.{verb}").log(level, "%s.%s", verb, outcome, extra={"fields": fields})
 
 
-def configure_logging(level: str | int = "INFO", *, json: bool = False, stream: TextIO | None = None) -> None:
+def configure_logging(
+    level: str | int = "INFO", *, json: bool = False, plain: bool = False, stream: TextIO | None = None
+) -> None:
     """Send all log lines, masked, to one place. Called again, it replaces what it set up before.
 
     Args:
         level: name or number of the lowest level written.
         json: write JSON rather than `key=value`.
+        plain: write `warning: …` for people, among what a command says itself.
         stream: where to; standard error where none is given.
 
     Raises:
@@ -81,8 +87,11 @@ def configure_logging(level: str | int = "INFO", *, json: bool = False, stream: 
     """
     number = _read_level(level)
     handler = _DigestHandler(stream or sys.stderr)
-    handler.setFormatter(_JsonFormatter() if json else _KeyValueFormatter())
+    formatter: logging.Formatter = _JsonFormatter() if json else _KeyValueFormatter()
+    handler.setFormatter(_PlainFormatter() if plain else formatter)
     handler.addFilter(RedactionFilter())
+    if plain:
+        handler.addFilter(lambda record: record.name not in _SAID_BY_COMMANDS)
     root = logging.getLogger()
     for former in [one for one in root.handlers if isinstance(one, _DigestHandler)]:
         root.removeHandler(former)
@@ -119,6 +128,15 @@ class _Formatter(logging.Formatter):
         if record.stack_info:
             line["stack"] = record.stack_info
         return line
+
+
+class _PlainFormatter(logging.Formatter):
+    """What happened and why, without a traceback: who wants that says `--verbose`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        *_, cause = (record.exc_text or "").splitlines() or [""]
+        why = cause.partition(": ")[2]
+        return f"{record.levelname.lower()}: {record.getMessage()}{f': {why}' if why else ''}"
 
 
 class _JsonFormatter(_Formatter):

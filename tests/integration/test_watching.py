@@ -113,7 +113,7 @@ def test_where_the_operator_cannot_be_told_that_is_said_and_tried_again(world: W
     report = pass_at(world, MONDAY)
     assert report.watch.told == ()
     assert report.is_troubled
-    assert any("slack:#nowhere" in trouble for trouble in report.troubles)
+    assert any("could not be told at slack:#nowhere: " in trouble for trouble in report.troubles)
     write_alarms(world, "mailto:ops@example.org")
     assert [str(place) for place in pass_at(world, MONDAY + timedelta(minutes=5)).watch.told] == [
         "mailto:ops@example.org"
@@ -143,7 +143,9 @@ def test_a_watcher_that_is_gone_is_no_reason_to_fail_silently(world: World) -> N
         pass
     write_alarms(world, ping=url)
     report = pass_at(world)
-    assert report.watch.failures == ("the ping address can't be reached (ConnectError)",)
+    assert report.watch.failures == (
+        "no sign of life was given: the ping address can't be reached (ConnectError)",
+    )
     assert report.deliver.total == 0 or report.is_troubled
 
 

@@ -72,6 +72,16 @@ def test_a_test_that_does_not_arrive_says_where_and_why(world: World, digest: Sh
     assert said.lines[0].startswith("sent to mailto:ops@digest.example")
 
 
+def test_what_fails_in_telling_is_said_once_in_words_and_not_as_a_log_line(world: World, digest: Shell) -> None:
+    tell(world, "slack:#nowhere", ping="http://127.0.0.1:9/ping")
+    for words, code in ((("run",), 4), (("alarm", "test"), 4)):
+        said = digest(*words, expect=code)
+        assert "logger=" not in said.err + said.out
+        for what in ("there is no channel #nowhere", "the ping address can't be reached"):
+            assert (said.err + said.out).count(what) == 1
+    assert "logger=" in digest("-v", "run", "--now", expect=4).err
+
+
 @pytest.mark.usefixtures("world")
 def test_without_a_place_a_test_says_how_to_name_one(digest: Shell) -> None:
     assert digest("alarm", "test").out == "Nobody is told: write to = … under [alarms] in digest.toml.\n"

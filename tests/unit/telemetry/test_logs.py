@@ -53,6 +53,21 @@ def test_the_same_line_can_be_had_as_json() -> None:
     }
 
 
+def test_beside_a_commands_own_words_a_warning_is_words_too_and_nothing_is_said_twice() -> None:
+    stream = io.StringIO()
+    configure_logging("WARNING", plain=True, stream=stream)
+    logging.getLogger("digest.worker").warning("the database takes no sign of life: %s", "it is away")
+    logging.getLogger("digest.outbox").error(
+        "no mark was taken", exc_info=OSError("disk I/O error of a@b.example")
+    )
+    logging.getLogger("digest.outbox").info("all is well")
+    logging.getLogger("digest.restore").warning("nothing is sent")
+    assert stream.getvalue().splitlines() == [
+        "warning: the database takes no sign of life: it is away",
+        "error: no mark was taken: disk I/O error of ***@***",
+    ]
+
+
 def test_the_verbs_are_the_seven_a_paper_travels_by() -> None:
     assert " | ".join(Verb) == "poll | parse | compare | match | plan | render | deliver"
 
