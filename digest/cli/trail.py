@@ -97,6 +97,9 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
         found = f"v{change.paper.version}, {change.kind}, found {write_moment(change.found_at, here.zone)}"
         yield "stored", [f"{found} by look {change.run_id}"]
         yield "matched", list(_describe_match(here, one))
+    for place, why_not in trail.feeds:
+        shows = f"{here.show(place)} does not show it: {why_not}" if why_not else f"{here.show(place)} shows it"
+        yield "feed", [shows]
     for told in trail.digests:
         yield "digest", [_describe_digest(here, told)]
         for stored, attempts in told.deliveries:
@@ -104,17 +107,18 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
 
 
 def _sum_up(here: Installation, trail: Trail) -> str:
-    """Say how far the deliveries of the last digest that tells of the paper have come; "" where there is none."""
+    """Say how far the deliveries of the last digest that has the paper have come, and that a feed shows it."""
+    shown = ", shown by the feed" if any(not why_not for _, why_not in trail.feeds) else ""
     if not trail.digests:
-        return ""
+        return shown
     if trail.digests[-1].digest.occasion == "taken as told":
-        return ", by the database before this one was restored"
+        return f", by the database before this one was restored{shown}"
     states: dict[str, list[str]] = {}
     for stored, _ in trail.digests[-1].deliveries:
         where = here.show(stored.delivery.destination)
         if where not in states.setdefault(str(stored.delivery.state), []):
             states[str(stored.delivery.state)].append(where)
-    return "".join(f", {state} to {', '.join(places)}" for state, places in states.items())
+    return "".join(f", {state} to {', '.join(places)}" for state, places in states.items()) + shown
 
 
 def _describe_mailing(trail: Trail) -> str:
@@ -191,6 +195,9 @@ def _as_json(trail: Trail) -> dict[str, object]:
         "why": trail.judged.why if trail.judged else "never met here",
         "mailing": trail.mailing,
         "changes": [_change_as_json(one) for one in trail.changes],
+        "feeds": [
+            {"to": str(place), "shows": not why_not, "why_not": why_not or None} for place, why_not in trail.feeds
+        ],
         "digests": [_digest_as_json(one) for one in trail.digests],
     }
 

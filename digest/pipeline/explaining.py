@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from digest.errors import QueryError
+from digest.excluding import read_exclusion
+from digest.pipeline.feeds import load_matched
 from digest.pipeline.matching_step import find_overtaken
 from digest.planning.rewordings import find_failing
-from digest.planning.trails import Asked, Judged, Met, Row, find_awaited, judge_change, judge_paper
+from digest.planning.trails import Asked, Judged, Met, Row, find_awaited, judge_change, judge_feed, judge_paper
 from digest.query import analyse, find_reasons, matches, parse_query
 from digest.store import digests as digest_store
 from digest.store import mailings as mailing_store
@@ -16,6 +18,8 @@ from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import provenance
 from digest.store import trails as trail_store
+from digest.store.feeds import load_feed_places
+from digest.subscriptions import DestinationKind, SubscriptionState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from digest.papers import ArxivId
     from digest.planning import DueSubscription
     from digest.store.outbox_views import Attempt, StoredDelivery
+    from digest.subscriptions import Destination
 
 _MET = {"new": Met.ENTERED, "changed": Met.STAYED, "gone": Met.LEFT}
 
@@ -83,6 +88,7 @@ class Trail:
         digests: those that tell of it, oldest first.
         judged: what became of the paper; None where it is not stored.
         newest: the paper announced last of all that are stored; None where none is.
+        feeds: the places where it is read as a feed, each with why that does not show it, "" where it does.
     """
 
     id: ArxivId
@@ -92,6 +98,7 @@ class Trail:
     digests: tuple[DigestTrail, ...]
     judged: Judged | None
     newest: ArxivId | None
+    feeds: tuple[tuple[Destination, str], ...] = ()
 
 
 def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: str, now: datetime) -> Trail:
@@ -119,7 +126,29 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
         digests=tuple(_load_digest(conn, digest_id, id_) for digest_id in digest_ids),
         judged=judge_paper([one.judged for one in trails]),
         newest=newest[0] if newest else None,
+        feeds=tuple(_look_into_feeds(conn, due, trails, now)),
     )
+
+
+def _look_into_feeds(
+    conn: Connection, due: DueSubscription, trails: Sequence[ChangeTrail], now: datetime
+) -> Iterator[tuple[Destination, str]]:
+    pulled = [destination for destination in due.subscription.destinations if destination.is_pulled]
+    if not pulled:
+        return
+    was_matched = any(one.matched_at is not None for one in trails)
+    matched = load_matched(conn, due, now) if was_matched else []
+    keys = {one.change.paper_key for one in trails}
+    open_ids = {place.subscription_id for place in load_feed_places(conn) if place.is_open}
+    for destination in pulled:
+        is_file = destination.kind is DestinationKind.FILE
+        why_not = judge_feed(
+            is_open=due.state != SubscriptionState.ENDED if is_file else due.id in open_ids,
+            was_matched=was_matched,
+            is_shown=any(change.paper_key in keys for change, _ in matched),
+            is_excluded=read_exclusion(due.subscription).covers(trails[-1].change),
+        )
+        yield destination, why_not
 
 
 def _follow(

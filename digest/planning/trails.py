@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from digest.announcements import Kind
 from digest.excluding import exclude_changes, read_exclusion
 from digest.matching import QueryOutcome, select_for_subscription
+from digest.planning.feeds import FEED_DAYS, FEED_ENTRIES
 from digest.subscriptions import SubscriptionState
 
 if TYPE_CHECKING:
@@ -139,6 +140,26 @@ def find_awaited(due: DueSubscription, now: datetime, *, is_copy: bool) -> str:
     return NEXT_DIGEST
 
 
+def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded: bool) -> str:
+    """Say why a feed does not show a paper; "" where it does.
+
+    Args:
+        is_open: it can be read.
+        was_matched: a match was kept of it.
+        is_shown: it is among what the feed is made of.
+        is_excluded: the subscription excludes it now.
+    """
+    if not is_open:
+        return "it is closed"
+    if is_shown:
+        return ""
+    if not was_matched:
+        return "nothing of the paper was kept for this subscription"
+    if is_excluded:
+        return "the subscription excludes the paper now"
+    return f"it goes back {FEED_DAYS} days, or {FEED_ENTRIES} papers where those are more"
+
+
 def judge_paper(judged: Sequence[Judged]) -> Judged:
     """Say what became of a paper: the farthest any of its changes came, of equals the latest."""
     return min(reversed(judged), key=lambda one: ORDER.index(one.verdict))
@@ -148,7 +169,7 @@ def _judge_match(row: Row, due: DueSubscription, awaited: str) -> Judged:
     if row.digest_id is not None:
         return Judged(Verdict.TOLD, f"it is in digest {row.digest_id}")
     if not due.subscription.has_digests:
-        return Judged(Verdict.SHOWN, "nothing is sent to this subscription; its feed shows the paper")
+        return Judged(Verdict.SHOWN, "it matched; nothing is sent to this subscription, which is read as a feed")
     if due.state == SubscriptionState.ENDED:
         return Judged(Verdict.DROPPED, "it matched, and the subscription ended before its digest was due")
     if row.match_run_id <= due.plan_after:

@@ -81,6 +81,26 @@ def test_a_paper_that_is_not_stored_is_no_riddle(digest: Shell) -> None:
     assert earlier[1].endswith("`digest coverage` and `digest verify` say which")
 
 
+def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, digest: Shell) -> None:
+    said = digest("explain", "2611.14639", "perf-team").lines
+    assert said[1].endswith(", sent to slack:#papers, shown by the feed")
+    assert "feed       feed shows it" in said
+    only = digest("explain", "2611.14639", "gpu-static").lines
+    assert only[1].strip() == (
+        "gpu-static: shown – it matched; nothing is sent to this subscription, which is read as a feed,"
+        " shown by the feed"
+    )
+    assert "feed       file:feeds/gpu.atom shows it" in only
+    unmet = "feed       file:feeds/gpu.atom does not show it: nothing of the paper was kept for this subscription"
+    assert unmet in digest("explain", "2611.14591", "gpu-static").lines
+    digest("feed", "revoke", "perf-team")
+    facts = digest("explain", "2611.14639", "perf-team", "--json").json
+    assert facts["feeds"] == [{"to": "feed", "shows": False, "why_not": "it is closed"}]
+    world.edit_config('queries = ["gpu", "broken"]', 'queries = ["gpu"]\nexclude_papers = ["2611.14639"]')
+    digest("run")
+    assert "the subscription excludes the paper now" in digest("explain", "2611.14639", "gpu-static").out
+
+
 @pytest.mark.usefixtures("world")
 def test_the_same_is_had_as_json(digest: Shell) -> None:
     facts = digest("explain", "2611.14639", "gpu-mail", "--json").json

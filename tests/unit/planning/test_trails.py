@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 from digest.announcements import Kind
 from digest.papers import ArxivId
 from digest.planning import DueSubscription
-from digest.planning.trails import ORDER, Asked, Judged, Met, Row, Verdict, find_awaited, judge_change, judge_paper
+from digest.planning.trails import (
+    ORDER,
+    Asked,
+    Judged,
+    Met,
+    Row,
+    Verdict,
+    find_awaited,
+    judge_change,
+    judge_feed,
+    judge_paper,
+)
 from digest.subscriptions import Cadence, Destination, Subscription
 from tests.unit.made_up import FOUND, make_change, make_paper
 
@@ -78,6 +89,12 @@ def test_what_waits_says_for_what(stored: DueSubscription, is_copy: bool, words:
     judged = judge_change(change, stored, (), Row(3, None), is_matched=True, awaited=awaited)
     assert judged.verdict is Verdict.WAITING
     assert judged.why.endswith(words)
+
+
+def test_a_feed_that_is_too_short_for_a_paper_says_how_far_back_it_goes() -> None:
+    why_not = judge_feed(is_open=True, was_matched=True, is_shown=False, is_excluded=False)
+    assert why_not == "it goes back 30 days, or 200 papers where those are more"
+    assert judge_feed(is_open=True, was_matched=True, is_shown=True, is_excluded=True) == ""
 
 
 def test_where_nothing_is_asked_for_any_more_that_is_said() -> None:
