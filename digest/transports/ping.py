@@ -19,14 +19,15 @@ def send_ping(url: str) -> None:
         DeliveryError: nobody answered, or with an error. The address, which may be a secret, is not repeated.
     """
     try:
-        answer = httpx.get(url, timeout=TIMEOUT, follow_redirects=False)
+        with httpx.stream("GET", url, timeout=TIMEOUT, follow_redirects=False) as answer:
+            status = answer.status_code  # what follows is not waited for: it may never end
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise DeliveryError(
             f"the ping address can't be reached ({type(error).__name__})",
             hint="See alarms.ping_url; the next sign of life is tried in a minute.",
         ) from error
-    if answer.status_code >= _REFUSED:
+    if status >= _REFUSED:
         raise DeliveryError(
-            f"the ping address answered {answer.status_code}",
+            f"the ping address answered {status}",
             hint="See alarms.ping_url: is it still the right one?",
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -136,6 +137,32 @@ def test_a_watcher_that_refuses_is_named_without_its_address(world: World, statu
         failures = pass_at(world).watch.failures
     assert [str(status) in failure for failure in failures] == ([] if status == 302 else [True])
     assert "some-secret" not in "".join(failures)
+
+
+def test_a_watcher_whose_answer_never_ends_keeps_nobody_waiting(world: World) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        write_alarms(world, ping=f"http://127.0.0.1:{server.getsockname()[1]}/")
+        is_left = threading.Event()
+
+        def trickle() -> None:
+            line, _ = server.accept()
+            with line, suppress(OSError):
+                line.recv(4096)
+                line.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+                while not is_left.wait(0.05):
+                    line.sendall(b": still here\n\n")
+
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        limit = threading.Timer(20, is_left.set)
+        limit.start()
+        try:
+            assert pass_at(world).watch.failures == ()
+            assert not is_left.is_set(), "it went on before the answer ended"
+        finally:
+            limit.cancel()
+            is_left.set()
+            thread.join()
 
 
 def test_a_watcher_that_is_gone_is_no_reason_to_fail_silently(world: World) -> None:
