@@ -12,30 +12,32 @@ import logging
 import threading
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from itertools import count
 from typing import TYPE_CHECKING
 
+from digest.clock import monotonic
 from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.messages import DeliveryState
-from digest.pipeline.links import make_links
 from digest.pipeline.settling import settling_times
 from digest.planning.retries import Step, decide_failure
 from digest.render import MailIdentity
 from digest.store import deliveries as outbox
-from digest.store import digests as digest_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from digest.messages import Delivery, Digest, Message, Receipt
+    from digest.pipeline.fetching import Drawer
     from digest.pipeline.site import Site
     from digest.pipeline.writing import Clerk
     from digest.subscriptions import DestinationKind
 
 _log = logging.getLogger("digest.deliver")
 
-MARK_ATTEMPTS = 60
-"""With pauses up to 5 s: about five minutes of a database that is away."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+"""Seconds between two attempts at a mark that the database does not take; each pause is twice the one before."""
+
+SAY_AGAIN = 60.0
+"""Seconds between two lines of the log about the same mark."""
 
 _WAY_WORDS = {"mailto": "mail", "slack": "Slack", "slack-webhook": "Slack webhook"}
 
@@ -96,28 +98,43 @@ class DeliverReport:
         return sum(self.sent.values())
 
 
-def deliver_one(
-    site: Site, clerk: Clerk, report: DeliverReport, delivery: Delivery, is_ours: Callable[[], bool]
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What all deliveries of a pass share.
+
+    Attributes:
+        site: the installation.
+        drawer: holds what messages are made from.
+        clerk: writes the intents and the marks.
+        report: is told what comes of each delivery.
+    """
+
+    site: Site
+    drawer: Drawer
+    clerk: Clerk
+    report: DeliverReport
+
+
+def deliver_one(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool]) -> None:
     """Send a delivery that was claimed, and mark what came of it.
 
     Args:
-        site: the installation.
-        clerk: writes the intent and the mark.
-        report: is told what came of it.
+        desk: what the deliveries of this pass share.
         delivery: as claimed.
         is_ours: whether the claim still holds, asked right before the point of no return.
 
     Raises:
         StoreError: the database is away. Where the other side was asked nothing, the claim lapses; where it
-            answered, the answer is lost, and what became of the delivery is found out later.
+            answered, the process was told to stop before the database was back: the answer is lost, and what
+            became of the delivery is found out later.
     """
+    site, report = desk.site, desk.report
     try:
         transport = site.transport(delivery.destination.kind)
         address = transport.resolve(delivery.destination)
         is_news = address not in {"", delivery.remote_address, delivery.destination.address}
         delivery = replace(delivery, remote_address=address or delivery.remote_address)
-        message = _render(site, delivery)
+        message = _render(desk, delivery)
     except DeliveryError as error:
         _mark_failure(site, report, delivery, error)
         return
@@ -133,7 +150,7 @@ def deliver_one(
         )
         _mark_failure(site, report, delivery, failure)
         return
-    intent = clerk.begin_sending(delivery, message, address if is_news else "")
+    intent = desk.clerk.begin_sending(delivery, message, address if is_news else "")
     if intent is not DeliveryState.SENDING:
         if intent is DeliveryState.SUPPRESSED:
             report.note_suppressed()
@@ -143,18 +160,19 @@ def deliver_one(
     except DeliveryError as error:
         _mark_failure(site, report, delivery, error, was_sending=True)
         return
-    _mark_sent(site, clerk, delivery, receipt)
+    _mark_sent(desk, delivery, receipt)
     report.note_sent(delivery.destination.kind)
 
 
-def _render(site: Site, delivery: Delivery) -> Message:
+def _render(desk: Desk, delivery: Delivery) -> Message:
     """Return the bytes of the first attempt, or make them."""
-    with site.store.read() as conn:
-        stored = outbox.stored_message(conn, delivery.id) if delivery.attempts else None
+    site = desk.site
+    if delivery.attempts:
+        with site.store.read() as conn:
+            stored = outbox.stored_message(conn, delivery.id)
         if stored is not None:
             return stored
-        digest = digest_store.load_digest(conn, delivery.digest_id)
-        maker = make_links(conn, site.config)
+    digest, maker = desk.drawer.take(delivery)
     links = maker.links(delivery.destination, digest.subscription, digest.slot)
     return site.renderer.render(digest, delivery, links, mail_identity(site, digest))
 
@@ -171,8 +189,8 @@ def mail_identity(site: Site, digest: Digest) -> MailIdentity:
     )
 
 
-def _mark_sent(site: Site, clerk: Clerk, delivery: Delivery, receipt: Receipt) -> None:
-    _mark_stubbornly(site, lambda: clerk.mark_sent(delivery, receipt))
+def _mark_sent(desk: Desk, delivery: Delivery, receipt: Receipt) -> None:
+    _mark_stubbornly(desk.site, delivery, lambda: desk.clerk.mark_sent(delivery, receipt))
 
 
 def _mark_failure(
@@ -209,19 +227,32 @@ def _mark_failure(
                 case Step.GIVE_UP:
                     outbox.mark_dead(conn, delivery, reason, now)
 
-    _mark_stubbornly(site, mark)
+    _mark_stubbornly(site, delivery, mark)
     report.note_failure(next_step.step, line)
 
 
-def _mark_stubbornly(site: Site, mark: Callable[[], None]) -> None:
-    """Repeat a mark until the database takes it: losing it would make an accepted message ambiguous."""
-    for attempt in count():
+def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -> None:
+    """Repeat a mark until the database takes it: losing it would make an accepted message ambiguous.
+
+    However long the database is away; only who breaks off what waits (see `Site.interrupt`) ends it before.
+    It is the machine's own time that passes meanwhile, as the database has no other.
+    """
+    which, since, began_at = f"delivery {delivery.id} to {delivery.destination}", site.interrupts, monotonic()
+    pause, say_at, has_failed = FIRST_PAUSE, 0.0, False
+    while True:
         try:
             mark()
-        except StoreError:
-            if attempt >= MARK_ATTEMPTS:
+        except StoreError as error:
+            has_failed = True
+            if monotonic() >= say_at:
+                say_at = monotonic() + SAY_AGAIN
+                said = " ".join(filter(None, (error.message, error.hint)))
+                _log.warning("the database does not take a mark, of %s; trying again: %s", which, said)
+            if not site.wait(pause, since):
+                _log.error("the mark of %s is given up, as this stops: its answer is lost", which)
                 raise
-            _log.warning("the database does not take a mark; trying again", exc_info=True)
-            site.clock.sleep(min(0.1 * 2**attempt, 5.0))
+            pause = min(2 * pause, LONGEST_PAUSE)
         else:
+            if has_failed:
+                _log.warning("the mark of %s went through after %.1f s", which, monotonic() - began_at)
             return

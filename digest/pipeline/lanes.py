@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from digest.clock import SystemClock, monotonic
 from digest.errors import StoreError
-from digest.pipeline.delivering import DeliverReport, deliver_one
+from digest.pipeline.delivering import SAY_AGAIN, DeliverReport, Desk, deliver_one
+from digest.pipeline.fetching import Drawer
 from digest.pipeline.leasing import Leases
 from digest.pipeline.settling import settle_unknown, settling_times
 from digest.pipeline.writing import Clerk
@@ -46,6 +47,7 @@ _POSTS = 4
 _LEAST_AHEAD = 8
 _TIDY_EVERY = 5.0
 _LOOK_AGAIN = 0.5
+_TELL_EVERY = 0.1
 _GLANCE = 0.25
 """Seconds between two looks at whether to stop, while nothing comes to its end."""
 
@@ -154,13 +156,13 @@ class _Pass:
     def __init__(self, site: Site, lane: Lane, report: DeliverReport, ends: Callable[[float], bool]) -> None:
         self._site, self._lane, self._report, self._ends = site, lane, report, ends
         self._slots = lane.count_slots(site.config)
-        self._clerk = Clerk(site)
+        self._desk = Desk(site, Drawer(site), Clerk(site), report)
         self._in_hand: dict[Future[None], Delivery] = {}
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
         self._begun: dict[int, float] = {}
         self._lock = threading.Lock()
         self._trouble: BaseException | None = None
-        self._tidy_at = self._look_at = 0.0
+        self._tidy_at = self._look_at = self._complain_at = self._tell_at = 0.0
 
     def run(self) -> None:
         """Send until nothing is left to send, or it is time to end.
@@ -209,7 +211,9 @@ class _Pass:
         except StoreError as error:
             if not self._in_hand:
                 raise
-            _log.warning("the database gives nothing to send; trying again: %s", error.message)
+            if monotonic() >= self._complain_at:
+                self._complain_at = monotonic() + SAY_AGAIN
+                _log.warning("the database gives nothing to send; trying again: %s", error.message)
             self._look_at = monotonic() + _LOOK_AGAIN
             return 0
 
@@ -226,6 +230,7 @@ class _Pass:
                 outbox.reap(conn, now, settle=settling_times(site.config))
             claimed = outbox.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
         self._leases.take(claimed, asked_at)
+        self._desk.drawer.fill(claimed)
         for delivery in claimed:
             future = self._pool.submit(self._send, delivery)
             self._in_hand[future] = delivery
@@ -241,12 +246,18 @@ class _Pass:
             if self._is_over():
                 self._give_back([delivery])
                 return
-            deliver_one(self._site, self._clerk, self._report, delivery, partial(self._leases.holds, delivery))
-            self._site.progress.update(f"{self._report.total} sent")
+            deliver_one(self._desk, delivery, partial(self._leases.holds, delivery))
+            self._tell()
         finally:
             self._leases.drop(delivery)
             with self._lock:
                 del self._begun[delivery.id]
+
+    def _tell(self) -> None:
+        """Say how far this has come, as often as anybody reads it."""
+        if monotonic() >= self._tell_at:
+            self._tell_at = monotonic() + _TELL_EVERY
+            self._site.progress.update(f"{self._report.total} sent")
 
     def _collect(self) -> None:
         """Wait a moment for sends to end, and note which have."""

@@ -80,6 +80,8 @@ class Site:
     standing: StandingQueries = field(default_factory=StandingQueries)
     _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
+    _interrupting: threading.Condition = field(default_factory=threading.Condition)
+    _interrupts: int = 0
 
     def transport(self, kind: DestinationKind) -> Transport:
         """Return the one open transport of a kind."""
@@ -93,9 +95,27 @@ class Site:
 
         A mail that waits for the answer to its final dot fails ambiguously, one before it safely.
         """
+        with self._interrupting:
+            self._interrupts += 1
+            self._interrupting.notify_all()
         self.client.hang_up()
         for transport in list(self._transports.values()):
             transport.close()
+
+    @property
+    def interrupts(self) -> int:
+        """How often `interrupt` was called."""
+        return self._interrupts
+
+    def wait(self, seconds: float, since: int) -> bool:
+        """Wait so many seconds of the machine's own time; False where that was interrupted.
+
+        Args:
+            seconds: how long.
+            since: `interrupts` as it was when what is waited for began.
+        """
+        with self._interrupting:
+            return not self._interrupting.wait_for(lambda: self._interrupts != since, seconds)
 
     def close(self) -> None:
         """Close every way out and the store; harmless when done twice."""

@@ -1,9 +1,4 @@
-"""Mail over SMTP (RFC 5321), one recipient per mail, over a few connections that are kept for a while.
-
-The steps are taken one by one rather than by `smtplib.sendmail`, because what matters is on which
-side of the final dot a failure lies: before it nothing was delivered and repeating is safe; behind it,
-without an answer, nobody can tell (RFC 1047) and only the caller's policy can decide.
-"""
+"""Mail over SMTP (RFC 5321), one recipient per mail, over a few connections that are kept for a while."""
 
 from __future__ import annotations
 
@@ -11,23 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from digest.errors import ConfigurationError, DeliveryError
-from digest.messages import Receipt
-from digest.transports.fence import always_ours, require_ours
+from digest.transports.fence import always_ours
 from digest.transports.mail_address import Mailbox, parse_mailbox
 from digest.transports.mail_server import Security, parse_mail_server
 from digest.transports.smtp_connection import Patience, SmtpConnection
+from digest.transports.smtp_conversation import Conversation, StaleConnection
 from digest.transports.smtp_pool import SmtpPool
-from digest.transports.smtp_replies import (
-    CLOSING,
-    DONE,
-    FORWARDED,
-    GO_AHEAD,
-    Stage,
-    find_queue_id,
-    judge_break,
-    judge_reply,
-    read_reply,
-)
 
 if TYPE_CHECKING:
     import smtplib
@@ -35,12 +19,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from digest.messages import Message
+    from digest.messages import Message, Receipt
     from digest.subscriptions import Destination
 
 _LONE_LINE_END = re.compile(rb"\r\n|\r|\n")
 _LEADING_DOT = re.compile(rb"^\.", re.MULTILINE)
-_TAKEN = (DONE, FORWARDED)
 
 
 class SmtpTransport:
@@ -105,7 +88,10 @@ class SmtpTransport:
         recipient = _read_recipient(destination)
         data = _end_lines(message.body)
         with self._pool.borrow() as connection:
-            return self._converse(connection, connection.take(), recipient, data, is_ours)
+            try:
+                return self._hand_over(connection, recipient, data, is_ours)
+            except StaleConnection:
+                return self._hand_over(connection, recipient, data, is_ours)  # over a new one
 
     def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
         """Never tells: SMTP cannot be asked what it took.
@@ -124,64 +110,12 @@ class SmtpTransport:
         """Say goodbye to the server, and break off the mails that other threads are sending."""
         self._pool.close()
 
-    def _converse(
-        self,
-        connection: SmtpConnection,
-        link: smtplib.SMTP,
-        recipient: Mailbox,
-        data: bytes,
-        is_ours: Callable[[], bool],
+    def _hand_over(
+        self, connection: SmtpConnection, recipient: Mailbox, data: bytes, is_ours: Callable[[], bool]
     ) -> Receipt:
-        stage = Stage.SENDER
-        try:
-            options = self._choose_options(connection, link, recipient, data)
-            self._ask(connection, link, stage, f"MAIL FROM:<{self._sender.address}>{options}", _TAKEN)
-            stage = Stage.RECIPIENT
-            self._ask(connection, link, stage, f"RCPT TO:<{recipient.address}>", _TAKEN)
-            stage = Stage.DATA
-            self._ask(connection, link, stage, "DATA", (GO_AHEAD,))
-            link.send(_stuff_dots(data))
-            self._look_once_more(connection, is_ours)
-            stage = Stage.FINAL
-            link.send(b".\r\n")
-            code, reply = self._await_verdict(link)
-        except OSError as error:
-            connection.drop()
-            raise judge_break(stage, error) from error
-        if code not in _TAKEN:
-            raise self._give_up(connection, stage, code, reply)
-        connection.release()
-        return Receipt(find_queue_id(reply), f"{code} {read_reply(reply)}")
-
-    def _look_once_more(self, connection: SmtpConnection, is_ours: Callable[[], bool]) -> None:
-        try:
-            require_ours(is_ours)
-        except DeliveryError:
-            connection.drop()  # without its final dot the server forgets the mail
-            raise
-
-    def _ask(
-        self, connection: SmtpConnection, link: smtplib.SMTP, stage: Stage, command: str, wanted: tuple[int, ...]
-    ) -> None:
-        link.putcmd(command)
-        code, reply = link.getreply()
-        if code not in wanted:
-            raise self._give_up(connection, stage, code, reply)
-
-    def _await_verdict(self, link: smtplib.SMTP) -> tuple[int, bytes]:
-        assert link.sock is not None  # noqa: S101 - the dot has just gone over it
-        link.sock.settimeout(self._patience.final)
-        verdict = link.getreply()
-        link.sock.settimeout(self._patience.command)
-        return verdict
-
-    def _give_up(self, connection: SmtpConnection, stage: Stage, code: int, reply: bytes) -> DeliveryError:
-        failure = judge_reply(stage, code, reply)
-        if code == CLOSING or failure.ambiguous:
-            connection.drop()
-        else:
-            connection.reset()
-        return failure
+        link = connection.take()
+        sender = f"<{self._sender.address}>{self._choose_options(connection, link, recipient, data)}"
+        return Conversation(connection, link).say(sender, f"<{recipient.address}>", _stuff_dots(data), is_ours)
 
     def _choose_options(
         self, connection: SmtpConnection, link: smtplib.SMTP, recipient: Mailbox, data: bytes

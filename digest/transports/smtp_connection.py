@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import smtplib
 import socket
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from digest.transports.smtp_replies import DONE, Stage, judge_opening
 
 if TYPE_CHECKING:
     import ssl
+
+_REST = 5.0
+"""Seconds a connection may have rested, in silence, and be taken for alive without asking."""
 
 _GOODBYE = 5.0
 """Seconds QUIT may take: nothing depends on it."""
@@ -37,7 +41,11 @@ class Patience:
 
 
 class SmtpConnection:
-    """At most one open connection to a server, logged in and ready for MAIL FROM."""
+    """At most one open connection to a server, logged in and ready for MAIL FROM.
+
+    Attributes:
+        has_rested: it was open before it was last taken, and nobody asked whether it still is.
+    """
 
     def __init__(self, server: MailServer, patience: Patience, tls: ssl.SSLContext | None) -> None:
         self._server = server
@@ -46,6 +54,7 @@ class SmtpConnection:
         self._link: smtplib.SMTP | None = None
         self._mails = 0
         self._used_at = 0.0
+        self.has_rested = False
 
     @property
     def is_old(self) -> bool:
@@ -54,12 +63,13 @@ class SmtpConnection:
         return self._link is not None and (self._mails >= self._patience.mails or rested > self._patience.idle)
 
     def take(self) -> smtplib.SMTP:
-        """Return a connection that has just answered, opening one where the last can't be used.
+        """Return a connection that can be used as far as known (see `has_rested`), opening one where needed.
 
         Raises:
             DeliveryError: the server can't be reached, trusted or logged in to.
         """
-        if self._link is not None and not self._is_usable(self._link):
+        self.has_rested = self._link is not None and self._seems_alive(self._link)
+        if self._link is not None and not self.has_rested and not self._is_usable(self._link):
             self.quit()
         if self._link is None:
             self._link = self._open()
@@ -67,6 +77,14 @@ class SmtpConnection:
         self._mails += 1
         self._used_at = monotonic()
         return self._link
+
+    def await_verdict(self, link: smtplib.SMTP) -> tuple[int, bytes]:
+        """Return the answer to the final dot, which may take longer than any other."""
+        assert link.sock is not None  # noqa: S101 - the dot has just gone over it
+        link.sock.settimeout(self._patience.final)
+        verdict = link.getreply()
+        link.sock.settimeout(self._patience.command)
+        return verdict
 
     def release(self) -> None:
         """Note that a mail went through and the connection rests from now on."""
@@ -108,6 +126,12 @@ class SmtpConnection:
                 # The plain socket's method: the TLS one would pull its state away under the other thread.
                 socket.socket.shutdown(link.sock, socket.SHUT_RDWR)
 
+    def _seems_alive(self, link: smtplib.SMTP) -> bool:
+        """Whether it was used a moment ago, and the server has neither closed it nor said anything since."""
+        if self.is_old or monotonic() - self._used_at > _REST or link.sock is None:
+            return False
+        return not _has_news(link.sock)
+
     def _is_usable(self, link: smtplib.SMTP) -> bool:
         if self.is_old:
             return False
@@ -144,3 +168,10 @@ class SmtpConnection:
         # The final dot goes out in a packet of its own; without this it would wait for an acknowledgement.
         link.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return link
+
+
+def _has_news(sock: socket.socket) -> bool:
+    """Whether there is something to read, be it the end: unasked, a server only says goodbye."""
+    poll = select.poll()  # unlike select it takes descriptors beyond 1,024
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))

@@ -1,0 +1,142 @@
+"""A mark that the database does not take is tried until it goes through, or whoever waits is told to stop."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from digest.clock import monotonic
+from digest.errors import StoreError
+from digest.pipeline import Site, delivering, run_pass, sync_roster
+from digest.scheduling import EVERY, Schedule
+from digest.store import deliveries as outbox
+from tests.conftest import IS_NIGHTLY
+from tests.integration.web.world import World, live_in, wait_until
+
+by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
+AWAY = "the database is out for lunch"
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr(delivering, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(delivering, "LONGEST_PAUSE", 0.01)
+    with live_in(tmp_path) as world:
+        world.write_config(to=("mailto:reader@example.org",))
+        yield world
+
+
+@contextmanager
+def refusing(monkeypatch: pytest.MonkeyPatch, name: str = "mark_sent_many") -> Iterator[list[int]]:
+    """Let the database take no marks while the block lasts; give how often it was asked."""
+    asked = [0]
+
+    def refuse(*_: Any) -> Any:  # noqa: ANN401 - never returns
+        asked[0] += 1
+        raise StoreError(AWAY, hint="Wait for the coffee.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(outbox, name, refuse)
+        yield asked
+
+
+def state(site: Site) -> str:
+    with site.store.read() as conn:
+        (stored,) = outbox.list_deliveries(conn)
+        return str(stored.delivery.state)
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    lines = [record for record in caplog.records if record.name == "digest.deliver"]
+    assert all(record.exc_info is None for record in lines)
+    return [record.getMessage() for record in lines if "gives nothing to send" not in record.getMessage()]
+
+
+@pytest.mark.parametrize("name", ["mark_sent_many", pytest.param("mark_dead", marks=by_night)])
+def test_a_mark_is_tried_until_the_database_takes_it_and_little_is_said_of_it(
+    world: World, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if name == "mark_dead":
+        world.mail.script.reply("RCPT", "550 5.1.1 no such user")
+    site = world.open()
+    run = threading.Thread(target=lambda: run_pass(site), daemon=True)
+    with refusing(monkeypatch, name) as asked:
+        run.start()
+        wait_until(lambda: asked[0] > 100)
+        assert state(site) == "sending"
+    run.join(10)
+    assert state(site) == ("dead" if name == "mark_dead" else "sent")
+    assert len(world.mail.mails) == (name != "mark_dead")
+    first, last = told(caplog)
+    assert re.fullmatch(
+        rf"the database does not take a mark, of delivery 1 to \S+; trying again: {AWAY} Wait for the coffee\.",
+        first,
+    )
+    assert re.fullmatch(r"the mark of delivery 1 to \S+ went through after \d+\.\d s", last)
+    site.close()
+
+
+@by_night
+def test_a_long_outage_is_spoken_of_now_and_then(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert delivering.SAY_AGAIN == 60
+    monkeypatch.setattr(delivering, "SAY_AGAIN", 0.2)
+    site = world.open()
+    run = threading.Thread(target=lambda: run_pass(site), daemon=True)
+    began = monotonic()
+    with refusing(monkeypatch) as asked:
+        run.start()
+        wait_until(lambda: len(told(caplog)) >= 3)
+        assert monotonic() - began >= 0.4
+        assert asked[0] > 10
+    run.join(10)
+    assert state(site) == "sent"
+    site.close()
+
+
+def test_a_stop_lets_a_mark_try_on_while_it_waits_and_ends_it_when_it_has_waited_long_enough(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = world.open()
+    sync_roster(site)
+    schedule = Schedule(site, every=dict.fromkeys(EVERY, 0.1))
+    schedule.start()
+    with refusing(monkeypatch) as asked:
+        wait_until(lambda: asked[0] > 10)
+        began = monotonic()
+        before = asked[0]
+        assert schedule.stop(grace=1.0, force=5.0)
+        assert 1.0 <= monotonic() - began < 5.0
+        assert 20 < asked[0] - before < 1_500, "it went on with its pauses until the end of the grace"
+    assert "its answer is lost" in told(caplog)[-1]
+    assert state(site) == "sending"
+    assert len(world.mail.mails) == 1
+    site.close()
+
+
+@by_night
+def test_a_mark_that_goes_through_while_a_stop_waits_is_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = world.open()
+    sync_roster(site)
+    schedule = Schedule(site, every=dict.fromkeys(EVERY, 0.1))
+    schedule.start()
+    stopped: list[bool] = []
+    with refusing(monkeypatch) as asked:
+        wait_until(lambda: asked[0] > 10)
+        stop = threading.Thread(target=lambda: stopped.append(schedule.stop(grace=10.0, force=1.0)))
+        stop.start()
+        before = asked[0]
+        wait_until(lambda: asked[0] > before + 10)
+    stop.join(15)
+    assert stopped == [True]
+    assert state(site) == "sent"
+    site.close()
