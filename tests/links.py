@@ -30,6 +30,7 @@ class Link:
         self._far: set[socket.socket] = set()
         self._swallows = self._mutes = self._cuts = self._is_over = False
         self._bell, self._rope = socket.socketpair()
+        self._heeded = threading.Event()
         self._thread = threading.Thread(target=self._live, name="link", daemon=True)
 
     def __enter__(self) -> Self:
@@ -66,9 +67,11 @@ class Link:
         self._rope.send(b"!")
 
     def cut(self) -> None:
-        """Break what is open; new connections are passed on."""
+        """Break what is open; new connections are passed on. It is broken when this returns."""
+        self._heeded.clear()
         self._cuts = True
         self._rope.send(b"!")
+        assert self._heeded.wait(10)
 
     def _live(self) -> None:
         while not self._is_over:
@@ -92,6 +95,7 @@ class Link:
             self._cuts = False
             for one in list(self._pairs):
                 self._part(one)
+            self._heeded.set()
         wanted = {self._bell} if self._swallows else {self._bell, self._listener, *self._pairs}
         wanted -= self._far if self._mutes else set()
         watched = {key.fileobj for key in self._selector.get_map().values()}

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import re
+import select
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, text
+from sqlalchemy.exc import InvalidatePoolError
 
 from digest import __version__
 from digest.clock import monotonic
@@ -30,6 +32,9 @@ POOL = 10
 
 POOL_WAIT = 30.0
 """Seconds somebody waits for one of them to become free."""
+
+REST = 5.0
+"""Seconds a connection may have rested, in silence, and be taken for alive without asking the server."""
 
 CONNECTION: dict[str, str] = {
     "connect_timeout": "5",  # a host that is down, of several: the next is tried
@@ -85,7 +90,6 @@ def open_engine(url: URL, *, pool: int = POOL) -> Engine:
             pool_size=pool,
             max_overflow=0,
             pool_timeout=POOL_WAIT,
-            pool_pre_ping=True,
             pool_use_lifo=True,
         )
     except ModuleNotFoundError as error:
@@ -94,7 +98,8 @@ def open_engine(url: URL, *, pool: int = POOL) -> Engine:
             hint="Install it with: pip install 'preprint-digest[postgres]'",
         ) from error
     event.listen(engine, "do_connect", _connect)
-    event.listen(engine, "checkin", _end_patience)
+    event.listen(engine, "checkout", _make_sure)
+    event.listen(engine, "checkin", _begin_rest)
     event.listen(engine, "handle_error", _leave_standby)
     return engine
 
@@ -163,6 +168,7 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
     )
     try:
         _insist_on_durability(session)
+        session.rests_since = monotonic()  # type: ignore[attr-defined]  # it is one of ours
     except BaseException:
         session.close()
         raise
@@ -183,9 +189,32 @@ def _insist_on_durability(session: Session[Any]) -> None:
     session.autocommit = False
 
 
-def _end_patience(session: Session[Any] | None, _record: object) -> None:
+def _begin_rest(session: Session[Any] | None, _record: object) -> None:
     if session is not None:
         session.silence = 0.0  # type: ignore[attr-defined]  # it is one of ours
+        session.rests_since = monotonic()  # type: ignore[attr-defined]  # the same
+
+
+def _make_sure(session: Session[Any], _record: object, _lent: object) -> None:
+    """Ask whether a connection that rested is still alive; where it is not, others aren't either."""
+    from psycopg import Error  # noqa: PLC0415 - an extra: SQLite works without
+
+    rested = monotonic() - session.rests_since  # type: ignore[attr-defined]  # it is one of ours
+    try:
+        if rested < REST and not _has_news(session):
+            return
+        session.autocommit = True
+        session.execute("SELECT 1")
+        session.autocommit = False
+    except Error as error:
+        raise InvalidatePoolError(str(error)) from error
+
+
+def _has_news(session: Session[Any]) -> bool:
+    """Whether there is something to read, be it the end: unasked, a server hardly ever says anything else."""
+    poll = select.poll()  # unlike select it takes descriptors beyond 1,024
+    poll.register(session.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _leave_standby(context: ExceptionContext) -> None:
@@ -205,6 +234,7 @@ def _session_class() -> type[Session[Any]]:
         """A session that gives up a server which says nothing for longer than `SILENCE`, and `silence` seconds."""
 
         silence = 0.0
+        rests_since = float("-inf")
 
         def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - psycopg's own
             return super().wait(self._watch(gen), *arguments, **named)

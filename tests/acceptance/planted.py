@@ -104,12 +104,12 @@ def key_with_attempt() -> Iterator[None]:
     """Each attempt is a message of its own."""
     original = digest.pipeline.delivering._render
 
-    def render(site: Site, delivery: Any) -> Any:  # noqa: ANN401 - as it is given
+    def render(desk: Any, delivery: Any) -> Any:  # noqa: ANN401 - as it is given
         if delivery.attempts == 0:
-            return original(site, delivery)
+            return original(desk, delivery)
         with patch.object(deliveries, "stored_message", lambda *_: None):
             key = f"{delivery.idempotency_key}-{delivery.attempts}"
-            return original(site, replace(delivery, idempotency_key=key))
+            return original(desk, replace(delivery, idempotency_key=key))
 
     with patch.object(digest.pipeline.delivering, "_render", render):
         yield

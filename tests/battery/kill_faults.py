@@ -171,7 +171,7 @@ def _number_keys(_: Weakness) -> None:
             body = body.replace(key, keys[-1])
         return replace(message, body=body)
 
-    delivering._render = lambda site, delivery: rewrite(render(site, delivery), delivery)
+    delivering._render = lambda desk, delivery: rewrite(render(desk, delivery), delivery)
 
     def take_unknown(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         return [

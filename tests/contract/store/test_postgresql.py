@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 from sqlalchemy import make_url, select, text, update
 
@@ -122,6 +123,43 @@ def test_cut_links_are_noticed_and_made_anew(url: str, link: Link) -> None:
     with pytest.raises(StoreError, match="can't be used"):
         work_until_it_fails(store, link.cut)
     for _ in range(3):
+        with store.begin() as conn:
+            conn.execute(update(marks).values(value=5))
+    store.close()
+
+
+def test_a_connection_is_asked_whether_it_is_there_only_when_it_has_rested_for_a_while(
+    url: str, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(over(link, url), pool=1)
+    asked = []
+    original = psycopg.Connection.execute
+
+    def execute(session: Any, query: Any, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - passed on
+        asked.append(query)
+        return original(session, query, *given, **named)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", execute)
+
+    def work() -> None:
+        with store.read() as conn:
+            conn.execute(select(marks))
+
+    work()
+    work()
+    assert asked == []
+    monkeypatch.setattr(postgresql, "REST", 0.0)
+    work()
+    assert asked == ["SELECT 1"]
+    store.close()
+
+
+def test_links_cut_while_nobody_looks_are_made_anew_without_a_failure(url: str, link: Link) -> None:
+    store = open_store(over(link, url), pool=2)
+    with store.read() as one, store.begin() as other:
+        assert one.execute(select(marks)).all() == other.execute(select(marks)).all()
+    for _ in range(3):
+        link.cut()
         with store.begin() as conn:
             conn.execute(update(marks).values(value=5))
     store.close()
