@@ -156,6 +156,8 @@ def find_weakness(conn: Connection) -> str:
 
 
 def _connect(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> Session[Any]:
+    from psycopg.types.array import ListBinaryDumper  # noqa: PLC0415 - an extra: SQLite works without
+
     settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     session = _session_class().connect(
         *arguments,
@@ -168,6 +170,8 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
     )
     try:
         _insist_on_durability(session)
+        # Lists of bytes as they are: as text each byte is written as two digits, and looked at for quotes.
+        session.adapters.register_dumper(list, ListBinaryDumper)
         session.rests_since = monotonic()  # type: ignore[attr-defined]  # it is one of ours
     except BaseException:
         session.close()
