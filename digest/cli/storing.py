@@ -76,7 +76,7 @@ def opened_store(ctx: click.Context, *, moved_too: bool = False) -> Iterator[Ins
 
     config = load(ctx)
     set_up_logging(ctx)
-    store = open_store(config.store.url, moved_too=moved_too)
+    store = open_store(config.store.url, moved_too=moved_too, is_reading=True)
     try:
         clock = choose_clock(config)
         yield Installation(config, store, clock, clock.now(), choose_zone(config))

@@ -229,7 +229,7 @@ def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[
     saved = {query.name: query.text for query in config.queries}
     with ExitStack() as stack:
         try:
-            store = open_store(config.store.url)
+            store = open_store(config.store.url, is_reading=True)
             stack.callback(store.close)
             with store.read() as conn:
                 saved = {query.name: query.text for query in query_store.load_queries(conn)} | saved

@@ -11,7 +11,7 @@ import os
 import re
 import sqlite3
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from digest.store.copying import copy_rows, refuse_violations
 from digest.store.engine import connect, open_store
 from digest.store.failures import explain_file
 from digest.store.invariants import count_rows, find_violations
+from digest.store.reading import connect_for_reading
 from digest.store.schema import changes, papers
 
 if TYPE_CHECKING:
@@ -216,15 +217,22 @@ def opened_file(path: Path) -> Iterator[sqlite3.Connection]:
         finally:
             connection.close()
     except sqlite3.DatabaseError as error:
-        hint = "See that the disk has room for the whole database, and that the folder may be written to."
-        raise StoreError(f"the file {path} can't be copied: {error}", hint=hint) from error
+        raise _explain_copying(path, error) from error
+
+
+def _explain_copying(path: Path, error: sqlite3.DatabaseError) -> StoreError:
+    hint = "See that the disk has room for the whole database, and that the folder may be written to."
+    return StoreError(f"the file {path} can't be copied: {error}", hint=hint)
 
 
 def _vacuum(store: Store, copy: Path, tell: Callable[[str, int], None]) -> None:
     assert store.path is not None  # noqa: S101 - asked by the caller
     tell("copy", 0)
-    with opened_file(store.path) as connection:
-        connection.execute("VACUUM INTO ?", (str(copy),))
+    try:
+        with closing(connect_for_reading(store.path)) as connection:
+            connection.execute("VACUUM INTO ?", (str(copy),))
+    except sqlite3.DatabaseError as error:
+        raise _explain_copying(store.path, error) from error
 
 
 def _copy(store: Store, copy: Path, tell: Callable[[str, int], None]) -> None:

@@ -16,6 +16,7 @@ from digest.errors import ConfigurationError, StoreBusy, StoreError
 from digest.store import migrating, postgresql
 from digest.store.failures import explaining
 from digest.store.provenance import refuse_moved
+from digest.store.reading import connect_for_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +108,7 @@ def open_store(
     create: bool = False,
     upgrade: bool = False,
     moved_too: bool = False,
+    is_reading: bool = False,
     pool: int = postgresql.POOL,
 ) -> Store:
     """Open the database at a URL.
@@ -116,6 +118,8 @@ def open_store(
         create: build the tables where there are none (a SQLite file is made readable by its owner only).
         upgrade: bring an older schema up to date.
         moved_too: open it also where `digest db copy` has moved it elsewhere.
+        is_reading: open it also where its disk is full or read-only; writing then fails. Not for a process
+            that stays: its connections would not notice that there is room again.
         pool: connections to PostgreSQL at most.
 
     Raises:
@@ -123,7 +127,7 @@ def open_store(
         SchemaMismatch: the tables are older than this release (and `upgrade` is false), or newer.
         StoreError: it isn't there, can't be reached or written, is no database, or was moved elsewhere.
     """
-    store = connect(url, create=create, pool=pool)
+    store = connect(url, create=create, is_reading=is_reading, pool=pool)
     try:
         with store.read() as conn:
             schema = migrating.load_schema(conn)
@@ -154,11 +158,11 @@ def migrate(url: str) -> MigrationReport:
         store.close()
 
 
-def connect(url: str, *, create: bool = False, pool: int = postgresql.POOL) -> Store:
+def connect(url: str, *, create: bool = False, is_reading: bool = False, pool: int = postgresql.POOL) -> Store:
     """Open a database without a look at its tables; see `open_store`."""
     parsed = _read_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return _connect_sqlite(parsed, create=create)
+        return _connect_sqlite(parsed, create=create, is_reading=is_reading)
     return Store(postgresql.open_engine(parsed, pool=pool))
 
 
@@ -176,12 +180,15 @@ def _read_url(url: str) -> URL:
     return parsed.set(drivername="sqlite+pysqlite" if name == "sqlite" else "postgresql+psycopg")
 
 
-def _connect_sqlite(url: URL, *, create: bool) -> Store:
+def _connect_sqlite(url: URL, *, create: bool, is_reading: bool) -> Store:
     path = Path(url.database or "")
     if not path.exists():
         _create_file(path, create=create)
-    engine = create_engine(url)
-    event.listen(engine, "connect", _set_sqlite_modes)
+    if is_reading:
+        engine = create_engine(url, creator=lambda: connect_for_reading(path, _set_sqlite_modes))
+    else:
+        engine = create_engine(url)
+        event.listen(engine, "connect", _set_sqlite_modes)
     event.listen(engine, "begin", _begin_sqlite)
     return Store(engine)
 
@@ -206,7 +213,7 @@ def _create_file(path: Path, *, create: bool) -> None:
         ) from error
 
 
-def _set_sqlite_modes(connection: SqliteConnection, _: object) -> None:
+def _set_sqlite_modes(connection: SqliteConnection, _: object = None) -> None:
     """Take transactions into our own hands, and make sure of the modes that durability rests on."""
     connection.isolation_level = None
     for name, wanted in _SQLITE_MODES.items():

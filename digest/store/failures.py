@@ -109,14 +109,14 @@ def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | Non
             hint="Try again; if it lasts, see which process holds it.",
         )
     if path is not None and any(sign in lowered for sign in _DISK_SIGNS):
-        state, hint = _look_at_disk(path)
+        state, hint = look_at_disk(path)
         if state:
             return StoreError(f"the database {where} can't be used, {state}: {said}", hint=hint)
     hint = next((hint for sign, hint in _HINTS.items() if sign in lowered), "")
     return StoreError(f"the database {where} can't be used: {said}", hint=hint)
 
 
-def _look_at_disk(path: Path) -> tuple[str, str]:
+def look_at_disk(path: Path) -> tuple[str, str]:
     """Say what ails the disk of a file, and what helps; "" for both where nothing is seen."""
     try:
         disk = os.statvfs(path.parent)

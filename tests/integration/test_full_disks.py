@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -32,6 +33,14 @@ from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait
 OFTEN = dict.fromkeys(EVERY, 0.2)
 MAIL = ("mailto:reader@example.org",)
 LATER = make_paper(15_003, "A later paper about stopwatches", datetime.fromisoformat("2026-11-20T12:00Z"))
+
+_DIE_WRITING = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("UPDATE subscriptions SET title = 'named by the log'")
+os._exit(0)
+"""
+"""Leaves what it wrote in the write-ahead log."""
 
 _SHUT_DOWN = 0x8004587D
 """FS_IOC_SHUTDOWN (ioctl_fs(2), <linux/fs.h>): from then on everything on that file system is an I/O error."""
@@ -170,7 +179,7 @@ def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_i
         filler.unlink()
         world.mail.wait_for(2, timeout=60)
         wait_until(lambda: not schedule.pulse.troubles)
-        assert judge_site(site, schedule.pulse).is_ready
+        wait_until(lambda: judge_site(site, schedule.pulse).is_ready)
         assert is_sound(site)
     assert titles(world) == 1
     assert "its disk is full" in caplog.text
@@ -217,6 +226,62 @@ def test_a_run_on_a_full_or_read_only_disk_says_what_is_wrong_and_the_next_one_d
         assert "read-only" in said.err.lower()
         assert "mount it for writing" in said.err
     assert titles(world) == 1
+
+
+READING = (
+    ("status",),
+    ("delivery", "list"),
+    ("alarm", "list"),
+    ("subscription", "list"),
+    ("coverage",),
+    ("explain", "2611.15000", "perf-team"),
+    ("query", "explain", "perf", "2611.15000", "--offline"),
+    ("db", "check"),
+    ("restore", "--status"),
+)
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+def test_what_only_reads_works_on_a_full_or_read_only_disk_and_so_does_a_backup_to_another(
+    disk: Path, tmp_path: Path, digest: Callable[..., Said], *, is_full: bool
+) -> None:
+    with living(disk / "here") as world:
+        digest(world, "run")
+        said = [digest(world, *words).out for words in READING]
+        before = {path.name: path.read_bytes() for path in (disk / "here").iterdir()}
+        filler = fill(disk)
+        _remount(disk, "rw" if is_full else "ro")
+        for words, out in zip(READING, said, strict=True):
+            assert digest(world, *words).out == out, words
+        digest(world, "backup", str(tmp_path / "backup.db"))
+        refused = digest(world, "subscription", "pause", "perf-team", expect=3)
+        _remount(disk, "rw")
+        filler.unlink()
+        made = {path.name for path in (disk / "here").iterdir()} - before.keys()
+        assert made <= {"digest.db-shm", "digest.db-wal"}
+        assert all((disk / "here" / name).read_bytes() == content for name, content in before.items())
+        assert ("full" if is_full else "read-only") in refused.err
+        digest(world, "subscription", "pause", "perf-team")
+        restored = open_store(f"sqlite:///{tmp_path / 'backup.db'}")
+        with restored.read() as conn:
+            assert not find_violations(conn)
+        restored.close()
+
+
+def test_a_process_that_was_killed_leaves_nothing_that_a_full_disk_hides(
+    disk: Path, digest: Callable[..., Said]
+) -> None:
+    with living(disk / "here") as world:
+        digest(world, "run")
+        subprocess.run([sys.executable, "-c", _DIE_WRITING, str(disk / "here" / "digest.db")], check=True)  # noqa: S603 - our own words
+        assert (disk / "here" / "digest.db-wal").stat().st_size > 0
+        for mode in ("full", "ro"):
+            filler = fill(disk)
+            if mode == "ro":
+                _remount(disk, "ro")
+            assert "named by the log" in digest(world, "subscription", "show", "perf-team").out
+            _remount(disk, "rw")
+            filler.unlink()
 
 
 def test_a_backup_that_finds_no_room_leaves_nothing_behind_and_an_old_one_alone(
