@@ -51,6 +51,14 @@ def test_each_command_exists_and_takes_the_options_and_arguments_shown(line: str
     assert left_over == []
 
 
+def test_the_service_it_shows_calls_a_command_there_is() -> None:
+    (unit,) = (text for kind, text in FENCES if kind == "ini")
+    (line,) = re.findall(r"^ExecStart=/\S+/\.venv/bin/(digest .+)$", unit, re.MULTILINE)
+    command, rest = find_command(shlex.split(line)[1:])
+    assert (command.name, rest) == ("command", [])
+    assert {"[Unit]", "[Service]", "[Install]"} <= set(unit.splitlines())
+
+
 def test_each_verb_beside_a_command_belongs_to_it() -> None:
     rows = re.findall(r"^\| `digest (\w+) [^|]*` \| (.*) \|$", README, re.MULTILINE)
     verbs = [(group, verb) for group, text in rows for verb in re.findall(r"`(\w+)`", text)]
