@@ -167,7 +167,10 @@ def test_a_database_that_there_is_no_room_to_keep_is_not_replaced_and_not_called
 def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_is_room(
     disk: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with living(disk / "here") as world, scheduled(world) as (schedule, site):
+    with ExitStack() as stack:
+        world = stack.enter_context(living(disk / "here"))
+        world.write_config(to=MAIL, when="at once")  # a turn by the clock may pass between a look and the next
+        schedule, site = stack.enter_context(scheduled(world))
         wait_until(lambda: _states(site) == ["sent"])
         filler = fill(disk)
         announce_later(world)
