@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from email_validator import EmailNotValidError, validate_email
 
@@ -26,6 +27,7 @@ class Mailbox:
     needs_utf8: bool
 
 
+@lru_cache(maxsize=1024)  # a mail's address is read when it is resolved, and again when it is sent
 def parse_mailbox(text: str) -> Mailbox:
     """Read one bare mail address.
 
