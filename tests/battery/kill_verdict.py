@@ -16,6 +16,9 @@ from tests.battery.kill_world import Arrival
 MAIL_COPIES_PER_KILL = 0.25
 """What is hoped for at most: SMTP can't be asked what it took."""
 
+_LUCK = 6
+"""Copies beyond that which a few kills may bring: one kill may meet each of three connections behind the final dot."""
+
 _SHOWN = 3
 
 
@@ -117,7 +120,7 @@ def _judge_copies(verdict: Verdict, rows: list[Row], seen: Evidence) -> None:
         if count > attempts.get(key, 0):
             verdict.accuse("doubled mail", f"{place} got {key} {count} times in {attempts.get(key, 0)} attempts")
     deaths = tally.kills + tally.long_pauses
-    if copies > MAIL_COPIES_PER_KILL * max(deaths, 4):
+    if copies > MAIL_COPIES_PER_KILL * deaths + _LUCK:
         verdict.accuse("doubled mail", f"{copies} copies too many in {deaths} kills")
     verdict.figures |= {
         "mails": len(mails),
