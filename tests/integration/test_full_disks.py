@@ -27,6 +27,7 @@ from digest.store.backing_up import back_up
 from digest.store.invariants import find_violations
 from digest.store.restoring import restore_backup
 from digest.web.health import judge_site
+from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Said, Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
 
@@ -244,7 +245,7 @@ READING = (
 )
 
 
-@pytest.mark.parametrize("is_full", [True, False])
+@pytest.mark.parametrize("is_full", [True, False] if IS_NIGHTLY else [True])
 def test_what_only_reads_works_on_a_full_or_read_only_disk_and_so_does_a_backup_to_another(
     disk: Path, tmp_path: Path, digest: Callable[..., Said], *, is_full: bool
 ) -> None:
@@ -271,6 +272,7 @@ def test_what_only_reads_works_on_a_full_or_read_only_disk_and_so_does_a_backup_
         restored.close()
 
 
+@pytest.mark.skipif(not IS_NIGHTLY, reason="a second: .ci/nightly sets DIGEST_NIGHTLY")
 def test_a_process_that_was_killed_leaves_nothing_that_a_full_disk_hides(
     disk: Path, digest: Callable[..., Said]
 ) -> None:

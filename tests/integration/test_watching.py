@@ -20,6 +20,7 @@ from digest.planning.alarms import AlarmName
 from digest.scheduling import Pulse
 from digest.store.provenance import mark_copy
 from digest.web.health import judge_site
+from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import LATER, World, live_in
 
 READER = ("mailto:reader@example.org",)
@@ -247,6 +248,7 @@ def test_a_restored_database_gives_no_sign_of_life_and_tells_of_nothing_but_the_
         assert post.text == ("Digest: the database was restored: nothing is sent until you call digest resume")
 
 
+@pytest.mark.skipif(not IS_NIGHTLY, reason="some seconds: .ci/nightly sets DIGEST_NIGHTLY")
 def test_an_installation_that_cannot_reach_arxiv_at_first_is_not_told_of_mailings_from_before(
     world: World,
 ) -> None:
@@ -260,6 +262,7 @@ def test_an_installation_that_cannot_reach_arxiv_at_first_is_not_told_of_mailing
     assert "the mailing of Mon 23 Nov is not taken in" in report.watch.alarms[0].what
 
 
+@pytest.mark.skipif(not IS_NIGHTLY, reason="some seconds: .ci/nightly sets DIGEST_NIGHTLY")
 def test_while_something_is_still_amiss_the_end_of_another_is_not_called_well(world: World) -> None:
     write_alarms(world, "mailto:ops@example.org")
     pass_at(world)
