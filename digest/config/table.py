@@ -260,7 +260,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "mail.connections",
         values.read_connections,
-        3,
+        2,
         "Connections to the mail server at once, at most: Exchange Online allows 3, your own server takes 8.",
         from_text=values.number_text,
     ),

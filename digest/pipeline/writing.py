@@ -18,7 +18,7 @@ from digest.store import stamps
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
@@ -64,6 +64,31 @@ class _Answer(_Entry):
     receipt: Receipt
 
 
+class _Pile:
+    """What waits to be written together."""
+
+    def __init__(self) -> None:
+        self._pen = threading.Lock()
+        self._lock = threading.Lock()
+        self._waiting: list[_Entry] = []
+
+    def write(self, entry: _Entry, write_together: Callable[[Sequence[_Entry]], None]) -> None:
+        """Return once an entry was written, with whatever else waits, by this thread or another.
+
+        Raises:
+            StoreError: the database is away.
+        """
+        with self._lock:
+            self._waiting.append(entry)
+        with self._pen:
+            if not entry.is_written:
+                with self._lock:
+                    batch, self._waiting = self._waiting, []
+                write_together(batch)
+        if entry.error is not None:
+            raise entry.error
+
+
 class Clerk:
     """Writes intents and answers for several threads.
 
@@ -73,9 +98,7 @@ class Clerk:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._pen = threading.Lock()
-        self._lock = threading.Lock()
-        self._waiting: list[_Entry] = []
+        self._intents, self._answers = _Pile(), _Pile()
 
     def begin_sending(self, delivery: Delivery, message: Message, new_address: str = "") -> DeliveryState:
         """Record the intent to send; see `outbox.begin_sending`. It is committed when this returns.
@@ -89,27 +112,19 @@ class Clerk:
             StoreError: the database is away, or what must be said beside it can't be.
         """
         intent = _Intent(delivery, message, new_address)
-        self._write(intent)
+        self._intents.write(intent, self._write_together)
         return intent.state
 
     def mark_sent(self, delivery: Delivery, receipt: Receipt) -> None:
         """Record that the other side took it; see `outbox.mark_sent`. It is committed when this returns.
 
+        Until then a death makes a mail come twice: it waits for no intent, and on PostgreSQL for nobody at all.
+
         Raises:
             StoreError: the database is away.
         """
-        self._write(_Answer(delivery, receipt))
-
-    def _write(self, entry: _Entry) -> None:
-        with self._lock:
-            self._waiting.append(entry)
-        with self._pen:
-            if not entry.is_written:
-                with self._lock:
-                    batch, self._waiting = self._waiting, []
-                self._write_together(batch)
-        if entry.error is not None:
-            raise entry.error
+        pile = _Pile() if self._site.store.path is None else self._answers
+        pile.write(_Answer(delivery, receipt), self._write_together)
 
     def _write_together(self, batch: Sequence[_Entry]) -> None:
         answers = [entry for entry in batch if isinstance(entry, _Answer)]
@@ -146,7 +161,7 @@ class Clerk:
         if not intents:
             return None
         now = self._site.clock.now()
-        for intent in intents:
+        for intent in sorted(intents, key=lambda intent: str(intent.delivery.destination)):  # as others do
             if intent.new_address:
                 outbox.remember_address(conn, intent.delivery.destination, intent.new_address, now)
         sends = [(intent.delivery, intent.message) for intent in intents]

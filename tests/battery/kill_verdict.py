@@ -17,7 +17,7 @@ MAIL_COPIES_PER_KILL = 0.25
 """What is hoped for at most: SMTP can't be asked what it took."""
 
 _LUCK = 6
-"""Copies beyond that which a few kills may bring: one may meet each of three connections behind the final dot."""
+"""Copies beyond that which a few kills may bring: one may meet each connection behind the final dot."""
 
 _SHOWN = 3
 
