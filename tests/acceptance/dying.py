@@ -246,19 +246,19 @@ def shut_database(admin: str, name: str, *, is_open: bool) -> None:
 
 
 def _await_failures(bring_back: Callable[[], None], *, is_deadly: bool) -> None:
-    """Let so many marks fail; the product sleeps after each."""
-    original, sleeps = RemoteClock.sleep, 0
+    """Let so many marks fail; the product waits after each."""
+    original, waits = Site.wait, 0
 
-    def sleep(self: RemoteClock, seconds: float) -> None:
-        nonlocal sleeps
-        sleeps += 1
-        if sleeps == _MARKS_THAT_FAIL:
+    def wait(self: Site, seconds: float, since: int) -> bool:
+        nonlocal waits
+        waits += 1
+        if waits == _MARKS_THAT_FAIL:
             if is_deadly:
                 os.kill(os.getpid(), signal.SIGKILL)
             bring_back()
-        original(self, seconds)
+        return original(self, seconds, since)
 
-    RemoteClock.sleep = sleep  # type: ignore[method-assign]  # for the rest of this process's short life
+    Site.wait = wait  # type: ignore[method-assign]  # for the rest of this process's short life
 
 
 if __name__ == "__main__":
