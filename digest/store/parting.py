@@ -12,9 +12,9 @@ from digest.store.packing import pack
 from digest.store.schema import matches
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
     from digest.store.matches import MatchRow
 
@@ -31,16 +31,10 @@ def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], 
     paper_of = papers_of(conn, {id_ for row in rows for id_ in row.changes})
     for row in rows:
         kept = [id_ for id_ in row.changes if id_ not in change_ids]
-        mine = (
-            matches.c.subscription_id == subscription_id,
-            matches.c.match_run_id == row.match_run_id,
-            matches.c.digest_id.is_(None),
-        )
         if not kept:
-            conn.execute(delete(matches).where(*mine))
+            conn.execute(delete(matches).where(*_is_waiting(subscription_id, row)))
         elif len(kept) < len(row.changes):
-            papers = len({paper_of[id_] for id_ in kept})
-            conn.execute(update(matches).where(*mine).values(changes=pack(kept), papers=papers))
+            _keep(conn, subscription_id, row, kept, paper_of)
 
 
 def split_told(
@@ -67,12 +61,27 @@ def split_told(
         if not kept:
             runs.append(row.match_run_id)
             continue
-        mine = (matches.c.subscription_id == subscription_id, matches.c.match_run_id == row.match_run_id)
-        papers = len({paper_of[id_] for id_ in kept})
-        conn.execute(update(matches).where(*mine).values(changes=pack(kept), papers=papers))
+        _keep(conn, subscription_id, row, kept, paper_of)
         beside = begin_match_run(
             conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.TAKEN_AS_TOLD
         )
         save_matches(conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion)
         runs.append(beside)
     return runs
+
+
+def _keep(
+    conn: Connection, subscription_id: int, row: MatchRow, kept: Sequence[int], paper_of: Mapping[int, int]
+) -> None:
+    """Leave a waiting match with these of its changes, and with the count of their papers."""
+    papers = len({paper_of[id_] for id_ in kept})
+    mine = _is_waiting(subscription_id, row)
+    conn.execute(update(matches).where(*mine).values(changes=pack(kept), papers=papers))
+
+
+def _is_waiting(subscription_id: int, row: MatchRow) -> tuple[ColumnElement[bool], ...]:
+    return (
+        matches.c.subscription_id == subscription_id,
+        matches.c.match_run_id == row.match_run_id,
+        matches.c.digest_id.is_(None),
+    )

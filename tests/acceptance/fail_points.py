@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from tests.acceptance.dying import Point
-from tests.acceptance.mortals import NEWS, OLD, Stored
+from tests.acceptance.mortals import MEDIA, NEWS, OLD, Mortal, Stored
 
 MOMENTS = (timedelta(seconds=10), timedelta(minutes=2), timedelta(minutes=20), timedelta(hours=5))
 """From each moment to the next; the leases lapse before the second of them."""
@@ -305,3 +305,16 @@ TABLE = (
     ),
 )
 """C14 to C17 take more than one death each and have modules of their own: test_fail_points_*.py."""
+
+
+def live_on(here: Mortal) -> dict[str, list[str]]:
+    """Look at every medium now and after each of the moments, at each of which it runs once."""
+    seen = {medium: [here.look_at(medium)] for medium in MEDIA}
+    for number, moment in enumerate(MOMENTS):
+        here.advance(moment)
+        if number == 1:
+            here.let_leases_lapse()
+        here.run()
+        for medium in MEDIA:
+            seen[medium].append(here.look_at(medium))
+    return seen

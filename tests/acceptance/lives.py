@@ -31,6 +31,7 @@ from digest.subscriptions import Destination
 from digest.transports.smtp import SmtpTransport
 from tests.acceptance.dying import Point, find
 from tests.acceptance.made import START, made_up
+from tests.acceptance.mortals import SURROUNDINGS
 
 TEXTS: dict[str, Callable[[Any], bool]] = {
     "cat:cs.PF": lambda paper: "cs.PF" in paper.categories,
@@ -52,28 +53,15 @@ KINDS = (("new", "cross-list"), ("new", "cross-list", "replacement", "withdrawal
 CATEGORIES = ("cs.PF", "cs.DC", "math.CO")
 WORDS = ("latency", "throughput")
 
-_FILE = """
-[arxiv]
-contact = "ops@example.org"
-api_url = "{arxiv.api_url}"
-oai_url = "{arxiv.oai_url}"
-rss_url = "{arxiv.rss_url}"
-
-[store]
-url = "{database}"
-
-[mail]
-from = "digest@example.org"
-smtp = "{mail.url}"
-
-[slack]
-url = "{slack.url}"
-
+_FILE = (
+    SURROUNDINGS
+    + """
 [defaults]
 first_look = 0
 
 [queries]
 """
+)
 
 
 _compiled: LRUCache[Any, Any] = LRUCache(2_000)

@@ -31,7 +31,7 @@ MEDIA = ("mail", "Slack", "feed")
 _LEASE = 61
 """Seconds after which a claim that is not kept alive lapses, and a silent worker counts as gone."""
 
-_FILE = """
+SURROUNDINGS = """
 [arxiv]
 contact = "ops@example.org"
 api_url = "{arxiv.api_url}"
@@ -47,7 +47,12 @@ smtp = "{mail.url}"
 
 [slack]
 url = "{slack.url}"
+"""
+"""How `digest.toml` names what stands around an installation."""
 
+_FILE = (
+    SURROUNDINGS
+    + """
 [web]
 base_url = "http://localhost"
 
@@ -63,6 +68,7 @@ name = "perf-team"
 queries = ["perf"]
 to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.atom"]
 """
+)
 _PREFIX = {"mail": "mailto:", "Slack": "slack:"}
 _owners = itertools.count(1)
 

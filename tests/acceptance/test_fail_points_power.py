@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.dying import KILLED, Nursery
-from tests.acceptance.fail_points import MOMENTS, TABLE, Row
+from tests.acceptance.fail_points import TABLE, Row, live_on
 from tests.acceptance.mortals import MEDIA, Mortal, mortal
 from tests.conftest import IS_NIGHTLY
 from tests.postgres_servers import PostgresServer
@@ -80,14 +80,6 @@ def live_through(here: Mortal, row: Row, cut: Cut) -> None:
     here.engine.dispose()
     cut()
     assert here.stored == row.stored
-    seen = {medium: [here.look_at(medium)] for medium in MEDIA}
-    for number, moment in enumerate(MOMENTS):
-        here.advance(moment)
-        if number == 1:
-            here.let_leases_lapse()
-        here.run()
-        for medium in MEDIA:
-            seen[medium].append(here.look_at(medium))
-    assert seen == {medium: row.path(medium, is_sqlite=here.is_sqlite) for medium in MEDIA}
+    assert live_on(here) == {medium: row.path(medium, is_sqlite=here.is_sqlite) for medium in MEDIA}
     if here.is_sqlite:
         assert here.ask("PRAGMA integrity_check") == [("ok",)]

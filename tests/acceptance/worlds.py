@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,9 +16,8 @@ from digest.clock import Clock
 from digest.demo.mail import MailSink
 from digest.demo.slack import SlackReceiver
 from digest.pipeline import PassReport, Site, run_pass
+from tests.command_line import run_digest
 from tests.kept_sites import KeptSite
-
-ROOT = Path(__file__).parents[2]
 
 
 class StandIn:
@@ -105,15 +103,7 @@ class Installation:
 
     def command(self, *arguments: str, expect: int = 0) -> str:
         """Run the real command line, as a process of its own."""
-        done = subprocess.run(  # noqa: S603 - our own command
-            [sys.executable, "-m", "digest", *arguments],
-            cwd=self.folder,
-            env={**os.environ, **self.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = run_digest(self.folder, self.environ, *arguments)
         assert done.returncode == expect, done.stdout + done.stderr
         return done.stdout + done.stderr
 

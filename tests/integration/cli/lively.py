@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -151,17 +148,3 @@ def live_through(folder: Path) -> None:
                         subscription_store.pause(conn, due.id, datetime(2026, 11, 29, 23, 0, tzinfo=UTC))
         finally:
             site.close()
-
-
-def run_process(*arguments: str, environ: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the real command line, as a process of its own."""
-    root = Path(__file__).parents[3]
-    return subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-m", "digest", *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(root), **environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from tests.integration.cli.lively import run_process
+from tests.command_line import run_digest
 
 
 def test_the_demo_goes_as_it_says(tmp_path: Path) -> None:
-    done = run_process("demo", environ=dict(os.environ), cwd=tmp_path)
+    done = run_digest(tmp_path, {}, "demo")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "nothing new, nothing sent ✓" in done.stdout
     assert "only that one, as a replacement ✓" in done.stdout

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from digest.store import hold_worker
+from tests.command_line import run_digest
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World, run_process
+from tests.integration.cli.lively import World
 
 LOOKING = [
     ["status"],
@@ -105,10 +106,10 @@ def test_without_a_configuration_each_says_how_to_write_one(digest: Shell) -> No
 
 
 def test_commands_are_real_processes_too(world: World) -> None:
-    done = run_process("query", "history", "pref", environ=world.environ, cwd=world.folder)
+    done = run_digest(world.folder, world.environ, "query", "history", "pref")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: there is no saved query 'pref'\nhint:  Did you mean 'perf'?\n"
-    done = run_process("status", environ=world.environ, cwd=world.folder)
+    done = run_digest(world.folder, world.environ, "status")
     assert done.returncode == 0
     assert done.stderr == ""
     assert "\x1b" not in done.stdout

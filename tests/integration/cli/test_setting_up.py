@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from digest.config import load_config, settings_table_markdown
+from tests.command_line import run_digest
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World, run_process
+from tests.integration.cli.lively import World
 
 
 def test_a_query_and_an_address_make_a_configuration_that_runs_without_an_edit(
@@ -28,13 +29,13 @@ def test_a_query_and_an_address_make_a_configuration_that_runs_without_an_edit(
         "  then   digest config check    is all well?",
         "         digest run             look at arXiv, and send the first digest",
     ]
-    assert run_process("config", "check", environ={}, cwd=world.folder).returncode == 0
-    done = run_process("run", environ={}, cwd=world.folder)
+    assert run_digest(world.folder, {}, "config", "check").returncode == 0
+    done = run_digest(world.folder, {}, "run")
     assert done.returncode == 0, done.stderr
     assert "1 digest planned, 1 message sent (mailto 1)." in done.stdout
     (mail,) = world.mail.mails
     assert mail.recipients == ("you@example.org",)
-    done = run_process("status", environ={}, cwd=world.folder)
+    done = run_digest(world.folder, {}, "status")
     assert "ATTENTION" not in done.stdout
     assert "you@example…" in done.stdout
 

@@ -14,8 +14,9 @@ from digest.planning.slices import SLICES
 from digest.store import gaps as gap_store
 from digest.store import hold_worker
 from digest.store.gaps import GapState
+from tests.command_line import run_digest
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World, run_process
+from tests.integration.cli.lively import NOW, World
 
 MISSED = "2611.15099"
 """The number behind the last one of the mailing."""
@@ -263,7 +264,7 @@ def test_it_explains_itself(digest: Shell) -> None:
 
 def test_it_is_a_real_process_too(world: World) -> None:
     world.arxiv.add(late_paper())
-    done = run_process("verify", environ=world.environ, cwd=world.folder)
+    done = run_digest(world.folder, world.environ, "verify")
     assert done.returncode == 1
     assert str(ArxivId.parse(MISSED)) in done.stdout
     assert "\x1b" not in done.stdout + done.stderr

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,8 @@ from hypothesis import strategies as st
 from digest.errors import DeliveryError
 from digest.transports.static_file import judge_disk, write_if_changed
 
-not_root = pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not stop root")
+NOBODY = 65534
+"""The account without rights: permissions do not stop root."""
 
 
 def test_a_file_is_written_with_its_folders_and_then_left_alone_until_it_differs(tmp_path: Path) -> None:
@@ -109,14 +112,22 @@ def test_a_file_in_the_folders_place_and_a_folder_in_the_files_are_both_named(tm
     assert "where the file should be" in caught.value.hint
 
 
-@not_root
-def test_a_folder_nobody_may_write_to_says_whom_to_let_in(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    try:
+@pytest.fixture
+def unprivileged() -> Iterator[None]:
+    """Let permissions hold, as they do for the account that a service should run as."""
+    if is_root := os.geteuid() == 0:
+        os.seteuid(NOBODY)
+    yield
+    if is_root:
+        os.seteuid(0)
+
+
+@pytest.mark.usefixtures("unprivileged")
+def test_a_folder_nobody_may_write_to_says_whom_to_let_in() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o500)
         with pytest.raises(DeliveryError) as caught:
-            write_if_changed(tmp_path / "gpu.atom", b"x")
-    finally:
-        tmp_path.chmod(0o700)
+            write_if_changed(Path(folder) / "gpu.atom", b"x")
     assert "account" in caught.value.hint
 
 

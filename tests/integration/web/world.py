@@ -24,6 +24,7 @@ from digest.papers import Author
 from digest.pipeline import LinkMaker, Site, open_site
 from digest.pipeline.links import make_links
 from digest.web import WebServer, create_app
+from tests.command_line import run_digest
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Thu 19 Nov: the mailing is out."""
@@ -112,15 +113,7 @@ class World:
         return Served(self, *arguments)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(  # noqa: S603 - our own command
-            [sys.executable, "-m", "digest", *arguments],
-            cwd=self.folder,
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return run_digest(self.folder, self.environment(), *arguments)
 
     def environment(self) -> dict[str, str]:
         root = str(Path(__file__).parents[3])
