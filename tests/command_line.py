@@ -1,12 +1,17 @@
-"""The real command line, as a process of its own."""
+"""The real command line, as a process of its own or in this one."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
+
+from digest.cli import run_cli
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,3 +36,15 @@ def run_digest(
         timeout=timeout,
         check=False,
     )
+
+
+def call_digest(folder: Path, environ: Mapping[str, str], *arguments: str) -> tuple[int, str]:
+    """Run one command to its end in this process, which takes a tenth of the time.
+
+    Returns:
+        Its exit code, and all it printed, on either stream.
+    """
+    said = io.StringIO()
+    with chdir(folder), patch.dict(os.environ, environ), redirect_stdout(said), redirect_stderr(said):
+        code = run_cli(list(arguments))
+    return code, said.getvalue()

@@ -98,7 +98,7 @@ def _as_json(alarm: Alarm, kept: StoredAlarm | None) -> dict[str, object]:
 @click.pass_context
 def test(ctx: click.Context, *, as_json: bool) -> None:
     """Send a test to where you would be told, and give a sign of life."""
-    from digest.pipeline.watching import send_test  # noqa: PLC0415 - the same
+    from digest.pipeline.raising import send_test  # noqa: PLC0415 - the same
 
     with opened(ctx, create=False) as site:
         config = site.config

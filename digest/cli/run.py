@@ -68,7 +68,7 @@ def _tell(report: PassReport) -> None:
 
 
 def _describe_told(watch: WatchReport) -> str:
-    from digest.pipeline.watching import name_alarms  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.planning.alarms import name_alarms  # noqa: PLC0415 - the stack is loaded by the command that needs it
 
     return f"that this is over: {name_alarms(watch.ended)}" if watch.ended else "of it"
 

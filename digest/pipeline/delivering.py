@@ -19,7 +19,6 @@ from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreE
 from digest.messages import DeliveryState
 from digest.pipeline.settling import settling_times
 from digest.planning.retries import Step, decide_failure
-from digest.render import MailIdentity
 from digest.store import deliveries as outbox
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from digest.pipeline.fetching import Drawer
     from digest.pipeline.site import Site
     from digest.pipeline.writing import Clerk
+    from digest.render import MailIdentity
     from digest.subscriptions import DestinationKind
 
 _log = logging.getLogger("digest.deliver")
@@ -179,6 +179,8 @@ def _render(desk: Desk, delivery: Delivery) -> Message:
 
 def mail_identity(site: Site, digest: Digest) -> MailIdentity:
     """Return who a mail is from; its date is the digest's, so that every rendering is alike."""
+    from digest.render import MailIdentity  # noqa: PLC0415 - only where something is sent
+
     mail = site.config.mail
     return MailIdentity(
         from_address=mail.from_address,

@@ -9,7 +9,6 @@ from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.clock import name_zone_data
 from digest.pipeline.site import Silent, Site
-from digest.render import Renderer
 from digest.store import open_store
 from digest.store import pages as page_store
 from digest.store.gate import Gate
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.pace import Gate as GateLike
     from digest.pipeline.site import Progress
+    from digest.render import Renderer
     from digest.store import Store
     from digest.transports import Transport
 
@@ -57,7 +57,7 @@ def open_site(
         config=config,
         store=store,
         clock=clock,
-        renderer=Renderer([config.templates] if config.templates else []),
+        open_renderer=partial(_open_renderer, config),
         client=open_client(config, gate, clock, on_request=partial(_log_request, store)),
         open_transport=partial(_open_transport, config),
         owner=owner,
@@ -87,6 +87,12 @@ def open_client(
 def _log_request(store: Store, request: RequestLog) -> None:
     with store.begin() as conn:
         page_store.log_request(conn, request)
+
+
+def _open_renderer(config: Config) -> Renderer:
+    from digest.render import Renderer  # noqa: PLC0415 - a tenth of the start of a process that renders nothing
+
+    return Renderer([config.templates] if config.templates else [])
 
 
 def _open_transport(config: Config, kind: DestinationKind) -> Transport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from digest.query import StandingQueries
@@ -57,7 +58,7 @@ class Site:
         config: what the operator configured.
         store: the database.
         clock: the time.
-        renderer: templates, the operator's before the shipped ones.
+        open_renderer: makes `renderer` when it is first needed: most looks find nothing to render.
         client: the way to arXiv, behind the gate.
         open_transport: opens a way out; called once for each kind in use.
         owner: this process's name in claims and leases.
@@ -70,7 +71,7 @@ class Site:
     config: Config
     store: Store
     clock: Clock
-    renderer: Renderer
+    open_renderer: Callable[[], Renderer]
     client: ArxivClient
     open_transport: Callable[[DestinationKind], Transport]
     owner: str
@@ -82,6 +83,15 @@ class Site:
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _interrupting: threading.Condition = field(default_factory=threading.Condition)
     _interrupts: int = 0
+
+    @cached_property
+    def renderer(self) -> Renderer:
+        """Templates, the operator's before the shipped ones.
+
+        Raises:
+            TemplateError: the shipped templates are missing.
+        """
+        return self.open_renderer()
 
     def transport(self, kind: DestinationKind) -> Transport:
         """Return the one open transport of a kind."""

@@ -33,6 +33,15 @@ class AlarmName(StrEnum):
     RESTORED = "restored"
 
 
+_WORDS = {
+    "mailing": "Mailing",
+    "digest": "Digests",
+    "outbox": "Outbox",
+    "held": "Held",
+    "dead": "Given up",
+    "restored": "Restored",
+}
+
 STUCK = frozenset({AlarmName.DIGEST, AlarmName.OUTBOX})
 """Alarms that say a process does not do its work; the others are for a person, whatever is restarted."""
 
@@ -231,3 +240,13 @@ def write_headline(about: Sequence[str]) -> str:
         return about[0] + more
     kept = about[0][: LONGEST_HEADLINE - len(more) - 2]
     return f"{(kept.rpartition(' ')[0] or kept).rstrip(' :;,')} …{more}"
+
+
+def name_alarm(name: str) -> str:
+    """Return an alarm by name, in a word that begins a sentence."""
+    return _WORDS.get(name, name)
+
+
+def name_alarms(names: Iterable[str]) -> str:
+    """Return alarms by name, in words within a sentence."""
+    return ", ".join(name_alarm(name).lower() for name in names)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Double, bindparam, column, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ARRAY, Double, bindparam, column, func, select
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Table, UpdateBase
+    from sqlalchemy.dialects import postgresql
     from sqlalchemy.sql.compiler import SQLCompiler
     from sqlalchemy.types import TypeEngine
 
@@ -67,7 +68,11 @@ def _postgresql_later(element: later, compiler: SQLCompiler, **options: Any) -> 
 
 def insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
-    return sqlite.insert(table) if conn.dialect.name == "sqlite" else postgresql.insert(table)
+    if conn.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a tenth of the start of a command on SQLite
+
+    return postgresql.insert(table)
 
 
 class EachRow:
@@ -84,7 +89,7 @@ class EachRow:
         **values: type[TypeEngine[Any]],
     ) -> None:
         given = {name: column(name, type_) for name, type_ in values.items()}
-        arrays = [bindparam(name, type_=postgresql.ARRAY(type_)) for name, type_ in values.items()]
+        arrays = [bindparam(name, type_=ARRAY(type_)) for name, type_ in values.items()]
         rows = func.unnest(*arrays).table_valued(*given.values()).render_derived(name="given")
         self._names = tuple(values)
         self._at_once = build({name: rows.c[name] for name in values})

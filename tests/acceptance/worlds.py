@@ -16,7 +16,7 @@ from digest.clock import Clock
 from digest.demo.mail import MailSink
 from digest.demo.slack import SlackReceiver
 from digest.pipeline import PassReport, Site, run_pass
-from tests.command_line import run_digest
+from tests.command_line import call_digest
 from tests.kept_sites import KeptSite
 
 
@@ -102,10 +102,10 @@ class Installation:
         self._kept.close()
 
     def command(self, *arguments: str, expect: int = 0) -> str:
-        """Run the real command line, as a process of its own."""
-        done = run_digest(self.folder, self.environ, *arguments)
-        assert done.returncode == expect, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        """Run the real command line."""
+        code, said = call_digest(self.folder, self.environ, *arguments)
+        assert code == expect, said
+        return said
 
 
 def days(first: str, last: str, at: str) -> Iterator[datetime]:

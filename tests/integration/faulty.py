@@ -29,9 +29,8 @@ from digest.store.gate import Breaker, load_breaker
 from digest.store.runs import PollRun
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.acceptance.made import START, made_up
+from tests.command_line import ROOT, call_digest
 from tests.kept_sites import KeptSite
-
-ROOT = Path(__file__).parents[2]
 
 PAGE = 6
 """Papers on a page of the harvest: each look takes four of them."""
@@ -182,14 +181,13 @@ class World:
         return self.reports[-1]
 
     def command(self, *arguments: str, expect: int = 0) -> str:
-        """Run the real command line, as a process of its own."""
-        process = self.start(*arguments)
-        said, complained = process.communicate(timeout=100)
-        assert process.returncode == expect, said + complained
-        return said + complained
+        """Run the real command line."""
+        code, said = call_digest(self.folder, {"DIGEST_TEST_CLOCK": self.arxiv.clock_url}, *arguments)
+        assert code == expect, said
+        return said
 
     def start(self, *arguments: str, terminal: int | None = None) -> subprocess.Popen[str]:
-        """Start the real command line; `terminal` is a file descriptor to complain to."""
+        """Start the real command line as a process of its own; `terminal` is a file descriptor to complain to."""
         return subprocess.Popen(  # noqa: S603 - our own command
             [sys.executable, "-m", "digest", *arguments],
             cwd=self.folder,

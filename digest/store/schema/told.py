@@ -60,12 +60,7 @@ matches = Table(
     col.reference("digest_id", "digests.id", nullable=True),
     col.moment("matched_at"),
     Index(None, "subscription_id", "digest_id"),
-    Index(
-        "ix_matches_first_looks",
-        "subscription_id",
-        sqlite_where=UNPLANNED_FIRST_LOOK,
-        postgresql_where=UNPLANNED_FIRST_LOOK,
-    ),
+    col.partial_index("ix_matches_first_looks", "subscription_id", where=UNPLANNED_FIRST_LOOK),
     sqlite_with_rowid=False,
 )
 
@@ -100,22 +95,8 @@ deliveries = Table(
     col.moment("ended_at", nullable=True),
     col.number("priority"),
     UniqueConstraint("digest_id", "destination", "part"),
-    Index(
-        "ix_deliveries_active",
-        "state",
-        "priority",
-        "not_before",
-        "id",
-        sqlite_where=ACTIVE_DELIVERY,
-        postgresql_where=ACTIVE_DELIVERY,
-    ),
-    Index(
-        "ix_deliveries_stuck",
-        "state",
-        "ended_at",
-        sqlite_where=STUCK_DELIVERY,
-        postgresql_where=STUCK_DELIVERY,
-    ),
+    col.partial_index("ix_deliveries_active", "state", "priority", "not_before", "id", where=ACTIVE_DELIVERY),
+    col.partial_index("ix_deliveries_stuck", "state", "ended_at", where=STUCK_DELIVERY),
 )
 
 attempts = Table(

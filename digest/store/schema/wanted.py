@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Index, Table, UniqueConstraint, text
+from sqlalchemy import Table, UniqueConstraint, text
 
 from digest.store.schema import columns as col
 
@@ -74,12 +74,7 @@ subscriptions = Table(
     col.reference("subscriber_id", "subscribers.id", nullable=True, index=True),
     col.moment("created_at"),
     col.moment("ended_at", nullable=True),
-    Index(
-        "ix_subscriptions_paused",
-        "paused_until",
-        sqlite_where=PAUSED_SUBSCRIPTION,
-        postgresql_where=PAUSED_SUBSCRIPTION,
-    ),
+    col.partial_index("ix_subscriptions_paused", "paused_until", where=PAUSED_SUBSCRIPTION),
 )
 
 subscription_queries = Table(
@@ -90,12 +85,7 @@ subscription_queries = Table(
     col.number("position"),
     col.big("first_look_run_id", nullable=True),
     col.moment("added_at"),
-    Index(
-        "ix_subscription_queries_first_look",
-        "subscription_id",
-        sqlite_where=FIRST_LOOK_TO_COME,
-        postgresql_where=FIRST_LOOK_TO_COME,
-    ),
+    col.partial_index("ix_subscription_queries_first_look", "subscription_id", where=FIRST_LOOK_TO_COME),
 )
 
 subscription_destinations = Table(
