@@ -67,8 +67,8 @@ def _no_log_left_to_the_next() -> Iterator[None]:
 def _tables_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let an empty SQLite database get its tables from one that was migrated, which takes a third of a second.
 
-    Only within this process; the same tables to the letter, and secrets drawn anew. What tests migrations goes on from
-    a revision, or begins anew where the tables were dropped, and so goes through all of them.
+    Only within this process; the same tables to the letter, and secrets drawn anew. What tests migrations
+    goes on from a revision, or begins anew where the tables were dropped, and so goes through all of them.
     """
     path = tmp_path_factory.mktemp("tables") / "empty.db"
     open_store(f"sqlite:///{path}", create=True).close()
