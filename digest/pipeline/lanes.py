@@ -133,7 +133,7 @@ def is_turn_over(age: float, turn: float, lag: float) -> bool:
 
 def count_claims(under_way: int, slots: int) -> int:
     """Return how many deliveries to claim: none while there is enough in hand to go on with."""
-    ahead = max(slots, _LEAST_AHEAD)
+    ahead = max(2 * slots, _LEAST_AHEAD)
     return slots + ahead - under_way if under_way <= slots + ahead // 2 else 0
 
 

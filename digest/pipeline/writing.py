@@ -2,6 +2,9 @@
 
 Each thread waits for the commit of what it wrote, as if it had made the transaction itself. While one
 writes, what the others bring piles up, and whoever comes next writes all of it: the busier, the fewer commits.
+
+Marks on PostgreSQL are the exception: each is a transaction of its own and waits for nobody, since a death
+between the other side's answer and its mark makes a mail come twice. SQLite takes one writer at a time anyway.
 """
 
 from __future__ import annotations
@@ -123,8 +126,14 @@ class Clerk:
         Raises:
             StoreError: the database is away.
         """
-        pile = _Pile() if self._site.store.path is None else self._answers
-        pile.write(_Answer(delivery, receipt), self._write_together)
+        answer, store = _Answer(delivery, receipt), self._site.store
+        if store.path is not None:
+            self._answers.write(answer, self._write_together)
+        elif delivery.destination.kind in _SPACED:
+            with store.begin() as conn:
+                self._write_answers(conn, [answer])
+        elif not outbox.mark_sent_alone(store, delivery, receipt, self._site.clock.now()):
+            _warn_of_loss(delivery)
 
     def _write_together(self, batch: Sequence[_Entry]) -> None:
         answers = [entry for entry in batch if isinstance(entry, _Answer)]
@@ -153,7 +162,7 @@ class Clerk:
         marked = outbox.mark_sent_many(conn, [(answer.delivery, answer.receipt) for answer in answers], now)
         for delivery in (answer.delivery for answer in answers):
             if delivery.id not in marked:
-                _log.warning("%s took delivery %d, which somebody else has", delivery.destination, delivery.id)
+                _warn_of_loss(delivery)
             if delivery.destination.kind in _SPACED:
                 outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
 
@@ -169,3 +178,7 @@ class Clerk:
         for intent in intents:
             intent.state = states[intent.delivery.id]
         return stamps.count_sending(conn, now, len(intents))
+
+
+def _warn_of_loss(delivery: Delivery) -> None:
+    _log.warning("%s took delivery %d, which somebody else has", delivery.destination, delivery.id)

@@ -32,6 +32,7 @@ from digest.store.outbox_sends import (
     begin_sending,
     begin_sending_many,
     mark_sent,
+    mark_sent_alone,
     mark_sent_many,
     note_sent,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "mark_held",
     "mark_retry",
     "mark_sent",
+    "mark_sent_alone",
     "mark_sent_many",
     "mark_suppressed",
     "mark_unknown",

@@ -5,9 +5,23 @@ Row locks need no word here: `with_for_update` says nothing on SQLite, whose wri
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import ARRAY, Double, bindparam, column, func, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Double,
+    Text,
+    TypeDecorator,
+    bindparam,
+    column,
+    func,
+    literal,
+    select,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -17,8 +31,9 @@ from digest.store.postgresql import be_patient
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Table, UpdateBase
+    from sqlalchemy import ColumnElement, Connection, Select, Table, UpdateBase
     from sqlalchemy.dialects import postgresql
+    from sqlalchemy.engine import Dialect
     from sqlalchemy.sql.compiler import SQLCompiler
     from sqlalchemy.types import TypeEngine
 
@@ -75,33 +90,79 @@ def insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     return postgresql.insert(table)
 
 
+class Keys(TypeDecorator[Collection[int]]):
+    """Several keys in one parameter: the statement is the same however many there are, and is prepared once."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return an array where the database has them."""
+        return dialect.type_descriptor(ARRAY(BigInteger()) if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: Collection[int] | None, dialect: Dialect) -> list[int] | str:
+        """Return the keys as the driver takes them, in growing order."""
+        keys = sorted(value or ())
+        return keys if dialect.name == "postgresql" else json.dumps(keys)
+
+
+class _is_among(FunctionElement[bool]):  # noqa: N801 - reads as the SQL condition it is
+    type = Boolean()
+    inherit_cache = True
+
+
+def is_among(key: ColumnElement[int], name: str) -> ColumnElement[bool]:
+    """Return the condition that a key is one of those in a parameter of this name."""
+    return _is_among(key, bindparam(name, type_=Keys))
+
+
+@compiles(_is_among, "sqlite")
+def _is_among_listed(element: _is_among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
+    key, keys = (compiler.process(part, **options) for part in element.clauses)
+    return f"{key} IN (SELECT value FROM json_each({keys}))"
+
+
+@compiles(_is_among, "postgresql")
+def _is_among_array(element: _is_among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
+    key, keys = (compiler.process(part, **options) for part in element.clauses)
+    return f"{key} = ANY ({keys})"
+
+
 class EachRow:
-    """A statement that is run for each of many rows: on PostgreSQL in one go, on SQLite one after the other.
+    """Statements that are run for each of many rows: on PostgreSQL all in one go, on SQLite one after the other.
 
     Args:
-        build: makes the statement of what stands for a row's values, by name; called once for each database.
+        builds: each makes a statement of what stands for a row's values, by name; called once for each
+            database. None may depend on what another changes: PostgreSQL shows them all the same state.
         values: the names of a row's values, and their types. Other parameters are the same for all rows.
     """
 
     def __init__(
         self,
-        build: Callable[[Mapping[str, ColumnElement[Any]]], UpdateBase],
+        *builds: Callable[[Mapping[str, ColumnElement[Any]]], UpdateBase],
         **values: type[TypeEngine[Any]],
     ) -> None:
         given = {name: column(name, type_) for name, type_ in values.items()}
         arrays = [bindparam(name, type_=ARRAY(type_)) for name, type_ in values.items()]
         rows = func.unnest(*arrays).table_valued(*given.values()).render_derived(name="given")
+        single = {name: bindparam(name, type_=type_) for name, type_ in values.items()}
         self._names = tuple(values)
-        self._at_once = build({name: rows.c[name] for name in values})
-        self._one_by_one = build({name: bindparam(name, type_=type_) for name, type_ in values.items()})
+        self._at_once = run_together(*(build({name: rows.c[name] for name in values}) for build in builds))
+        self._one_by_one = [build(single) for build in builds]
 
     def run(self, conn: Connection, rows: Sequence[Mapping[str, Any]], **shared: Any) -> None:  # noqa: ANN401 - any column's
-        """Run it for rows, of which there must be one at least; `shared` holds for all of them."""
+        """Run them for rows, of which there must be one at least; `shared` holds for all of them."""
         if conn.dialect.name == "postgresql":
             arrays = {name: [row[name] for row in rows] for name in self._names}
             conn.execute(self._at_once, arrays | shared)
-        else:
-            conn.execute(self._one_by_one, [{**row, **shared} for row in rows])
+            return
+        for statement in self._one_by_one:
+            conn.execute(statement, [{**row, **shared} for row in rows])
+
+
+def run_together(*changes: UpdateBase) -> Select[Any]:
+    """Return one statement that makes several changes, for PostgreSQL: a round trip instead of one for each."""
+    return select(literal(1)).add_cte(*(change.cte(f"change_{n}") for n, change in enumerate(changes)))
 
 
 def take_turn(conn: Connection, key: int) -> None:

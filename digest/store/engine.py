@@ -19,10 +19,10 @@ from digest.store.provenance import refuse_moved
 from digest.store.reading import connect_for_reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from sqlite3 import Connection as SqliteConnection
 
-    from sqlalchemy import URL, Connection
+    from sqlalchemy import URL, Connection, Select
 
     from digest.store.migrating import MigrationReport
 
@@ -69,6 +69,15 @@ class Store:
         """
         with self._taking_turns(), explaining(self.url_masked, self.path), self.engine.begin() as conn:
             yield conn
+
+    def run_alone(self, statement: Select[Any], values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Run a statement of PostgreSQL's that is a transaction by itself; see `postgresql.run_alone`.
+
+        Raises:
+            StoreError: as `begin`.
+        """
+        with explaining(self.url_masked):
+            return postgresql.run_alone(self.engine, statement, values)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -14,17 +14,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, text
-from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 from digest import __version__
 from digest.clock import monotonic
 from digest.errors import ConfigurationError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
     from psycopg import Connection as Session
-    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy import URL, Connection, Engine, Select
     from sqlalchemy.engine import ExceptionContext
 
 POOL = 10
@@ -144,6 +144,42 @@ def be_patient(conn: Connection) -> None:
     for name in ("lock_timeout", "statement_timeout"):
         conn.execute(text("SELECT set_config(:name, '0', true)"), {"name": name})
     conn.connection.driver_connection.silence = PATIENT  # type: ignore[union-attr]  # it is one of ours
+
+
+def run_alone(engine: Engine, statement: Select[Any], values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Run a statement that is a transaction by itself, and return its rows: for what is written once a message.
+
+    It goes to the driver as it was compiled once, and is committed with itself: one round trip in place of
+    three, and a third of the processor time. Values and rows are the driver's own: moments must be aware.
+
+    Raises:
+        DBAPIError: it failed. Its connection is not used again, whatever the reason was.
+    """
+    sql, constants = _compile(statement)
+    lent = None
+    try:
+        lent = engine.raw_connection()
+        session: Session[Any] = lent.driver_connection  # type: ignore[assignment]  # it is one of ours
+        session.autocommit = True
+        rows = session.execute(sql, {**constants, **values}).fetchall()
+        session.autocommit = False
+    except BaseException as error:
+        if lent is not None:
+            lent.invalidate(error if isinstance(error, Exception) else None)
+        if isinstance(error, engine.dialect.loaded_dbapi.Error):
+            raise DBAPIError.instance(sql, None, error, engine.dialect.loaded_dbapi.Error) from error
+        raise
+    lent.close()
+    return rows
+
+
+@cache
+def _compile(statement: Select[Any]) -> tuple[str, dict[str, Any]]:
+    """Return a statement as the driver reads it, and the values that are always the same; None for all others."""
+    from sqlalchemy.dialects.postgresql import psycopg  # noqa: PLC0415 - SQLite works without, and starts sooner
+
+    compiled = statement.compile(dialect=psycopg.dialect())  # type: ignore[no-untyped-call]  # SQLAlchemy's own
+    return str(compiled), dict(compiled.params)
 
 
 def find_weakness(conn: Connection) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, literal, select, true, update
+from sqlalchemy import ColumnElement, and_, delete, func, insert, literal, select, true, update
 
 from digest.consent import EVERYTHING, SubscriberState
 from digest.store import dialect
@@ -75,7 +75,7 @@ _ASKED = (
             subscription_destinations.c.destination == deliveries.c.destination,
         ),
     )
-    .where(deliveries.c.id.in_(bindparam("asked", expanding=True)))
+    .where(dialect.is_among(deliveries.c.id, "asked"))
 )
 """What decides whether deliveries may be sent; built once, since it is asked before every message."""
 
@@ -175,11 +175,7 @@ def refusals(conn: Connection, delivery_ids: Collection[int]) -> dict[int, str]:
 
     The decision of record: the transaction that records the intent to send asks here.
     """
-    return {
-        row.id: _refuse(row)
-        for chunk in dialect.in_chunks(delivery_ids)
-        for row in conn.execute(_ASKED, {"asked": chunk})
-    }
+    return {row.id: _refuse(row) for row in conn.execute(_ASKED, {"asked": delivery_ids})}
 
 
 def _refuse(row: Row[*tuple[Any, ...]]) -> str:

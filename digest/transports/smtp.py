@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from digest.errors import ConfigurationError, DeliveryError
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 
     from digest.messages import Message, Receipt
     from digest.subscriptions import Destination
-
-_LONE_LINE_END = re.compile(rb"\r\n|\r|\n")
-_LEADING_DOT = re.compile(rb"^\.", re.MULTILINE)
 
 
 class SmtpTransport:
@@ -120,8 +116,12 @@ class SmtpTransport:
     def _choose_options(
         self, connection: SmtpConnection, link: smtplib.SMTP, recipient: Mailbox, data: bytes
     ) -> str:
-        head = data.partition(b"\r\n\r\n")[0]
-        needs_utf8 = self._sender.needs_utf8 or recipient.needs_utf8 or not head.isascii()
+        is_ascii = data.isascii()
+        needs_utf8 = (
+            self._sender.needs_utf8
+            or recipient.needs_utf8
+            or not (is_ascii or data.partition(b"\r\n\r\n")[0].isascii())
+        )
         if needs_utf8 and not link.has_extn("smtputf8"):
             raise self._refuse_utf8(connection)
         # smtplib encodes commands as ASCII unless told otherwise.
@@ -130,7 +130,7 @@ class SmtpTransport:
             option
             for option, is_wanted in (
                 (f" SIZE={len(data)}", link.has_extn("size")),
-                (" BODY=8BITMIME", link.has_extn("8bitmime") and not data.isascii()),
+                (" BODY=8BITMIME", link.has_extn("8bitmime") and not is_ascii),
                 (" SMTPUTF8", needs_utf8),
             )
             if is_wanted
@@ -157,12 +157,10 @@ def _read_recipient(destination: Destination) -> Mailbox:
 
 
 def _end_lines(body: bytes) -> bytes:
-    """Give every line the one line end that SMTP has; mostly each has it already, which is soon seen."""
-    ends = body.count(b"\r\n")
-    return body if body.count(b"\r") == body.count(b"\n") == ends else _LONE_LINE_END.sub(b"\r\n", body)
+    """Give every line, also the last, the one line end that SMTP has."""
+    return b"\r\n".join((*body.splitlines(), b""))
 
 
 def _stuff_dots(data: bytes) -> bytes:
-    """Double each leading dot, and end with a line end (RFC 5321 §4.5.2)."""
-    stuffed = _LEADING_DOT.sub(b"..", data) if b"\n." in data or data.startswith(b".") else data
-    return stuffed if stuffed.endswith(b"\r\n") else stuffed + b"\r\n"
+    """Double each dot that a line begins with (RFC 5321 §4.5.2)."""
+    return b"." * data.startswith(b".") + data.replace(b"\r\n.", b"\r\n..")

@@ -43,6 +43,14 @@ def test_indexes_are_partial_in_the_database_where_the_code_says_so(store: Store
     assert partial == found != set()
 
 
+def test_postgresql_keeps_messages_as_they_are(store: Store) -> None:
+    if store.dialect != "postgresql":
+        return
+    kept = text("SELECT attstorage FROM pg_attribute WHERE attrelid = 'deliveries'::regclass AND attname = 'body'")
+    with store.read() as conn:
+        assert conn.execute(kept).scalar() in {"e", b"e"}, "external: not compressed"
+
+
 def test_every_revision_goes_down_and_up_again(own_url: str) -> None:
     store = open_store(own_url)
     for revision in (*reversed(migrating.known_revisions()[:-1]), "base"):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import select
 
 from digest.messages import DeliveryState, Receipt
@@ -87,6 +88,56 @@ def test_many_answers_are_marked_together_but_never_those_of_a_lost_claim(store:
     assert {id_ for id_, outcome in said.items() if outcome == DeliveryState.SENT} == rest
     assert said[lost.id] == DeliveryState.SENDING
     assert mark(store, claimed) == frozenset()
+
+
+def leave_traces(store: Store) -> list[tuple[object, ...]]:
+    """Return what is told of every delivery, in the order of ids."""
+    tried = select(attempts.c.token, attempts.c.outcome, attempts.c.ended_at, attempts.c.detail)
+    place = select(destination_addresses.c.last_sent_at)
+    with store.read() as conn:
+        return [
+            (
+                (row.state, row.token, row.lease_until is None, row.last_error, row.ended_at, row.remote_id),
+                conn.execute(tried.where(attempts.c.delivery_id == row.id).order_by(attempts.c.number)).all(),
+                conn.execute(place.where(destination_addresses.c.destination == row.destination)).scalar(),
+            )
+            for row in conn.execute(select(deliveries).order_by(deliveries.c.id))
+        ]
+
+
+@pytest.mark.parametrize("database", ["postgresql"])
+@pytest.mark.parametrize("is_claimed_since", [False, True])
+def test_a_mark_alone_does_what_one_among_many_does(store: Store, *, is_claimed_since: bool) -> None:
+    places = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(18)]
+    store_digest(store, *places)
+    with store.begin() as conn:
+        for place in places[:12]:
+            remember_address(conn, place, "elsewhere", MORNING)
+    claimed = sorted(claim(store), key=lambda delivery: delivery.id)
+    begin(store, claimed)
+    states = list(DeliveryState)
+    pairs = list(zip(claimed[::2], claimed[1::2], strict=True))[: len(states)]
+    assert len(pairs) == len(states)
+    with store.begin() as conn:
+        for state, pair in zip(states, pairs, strict=True):
+            for delivery in pair:
+                changed = deliveries.update().where(deliveries.c.id == delivery.id)
+                conn.execute(changed.values(state=state, token=delivery.token + is_claimed_since))
+                if is_claimed_since:
+                    again = {"number": 2, "token": delivery.token + 1, "started_at": MORNING}
+                    told = {"delivery_id": delivery.id, "outcome": DeliveryState.SENDING, "detail": ""}
+                    conn.execute(attempts.insert(), again | told)
+    taken = []
+    for alone, among in pairs:
+        receipt = Receipt(f"ok {among.id}", "taken")
+        with store.begin() as conn:
+            is_marked = among.id in outbox.mark_sent_many(conn, [(among, receipt)], MORNING)
+        assert outbox.mark_sent_alone(store, alone, receipt, MORNING) is is_marked
+        taken.append(is_marked)
+    assert any(taken) is not is_claimed_since
+    traces = leave_traces(store)
+    for number, _ in enumerate(pairs):
+        assert traces[2 * number] == traces[2 * number + 1]
 
 
 def test_when_something_last_went_to_a_place_is_kept_where_the_place_is_known(store: Store) -> None:

@@ -60,6 +60,7 @@ def upgrade() -> None:
         col.moment("not_before"),
         col.moment("ended_at", nullable=True),
     )
+    _keep_bodies("EXTERNAL")
     op.create_index(
         "ix_deliveries_stuck",
         "deliveries",
@@ -76,10 +77,20 @@ def upgrade() -> None:
     )
 
 
+def _keep_bodies(how: str) -> None:
+    """Set how PostgreSQL keeps messages from now on: as they are, as SQLite does, or compressed (EXTENDED).
+
+    They are kept for days only, and compressing one costs as much as all else a database does for its sending.
+    """
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute(f"ALTER TABLE deliveries ALTER COLUMN body SET STORAGE {how}")
+
+
 def downgrade() -> None:
     """Forget who works, what alarms, quiet hours, and where a copy came from."""
     op.drop_index("ix_subscriptions_paused", "subscriptions")
     op.drop_index("ix_deliveries_stuck", "deliveries")
+    _keep_bodies("EXTENDED")
     for table in ("alarms", "job_turns", "workers"):
         op.drop_table(table)
     for column in ("restored_at", "quarantined_at", "works_from", "zone_data"):
