@@ -6,12 +6,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import select, update
 
 from digest.clock import ManualClock
 from digest.pipeline.replaying import replay
 from digest.store import Store, open_store
 from digest.store.schema import changes, metadata, papers, versions
+from tests.conftest import IS_NIGHTLY
 from tests.integration.replay_worlds import (
     START,
     LaggingArxiv,
@@ -23,6 +25,9 @@ from tests.integration.replay_worlds import (
     put_clock,
     spoil_answers,
 )
+
+
+pytestmark = pytest.mark.skipif(not IS_NIGHTLY, reason="weeks on either database are replayed by night")
 
 
 def live_a_week(folder: Path, url: str) -> None:
