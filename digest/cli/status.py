@@ -8,7 +8,7 @@ import click
 
 from digest.cli.alarm import describe_ways
 from digest.cli.storing import opened_store
-from digest.cli.telling import json_option, print_json
+from digest.cli.telling import json_option, lay_out, print_json
 from digest.cli.working import describe_workers, show_jobs, worker_as_json
 
 if TYPE_CHECKING:
@@ -178,26 +178,6 @@ def _count_days(status: Status, line: SubscriptionLine) -> tuple[int, ...]:
     counts = {day.day: day.papers for day in line.days}
     first = (status.now - SPAN).date()
     return tuple(counts.get(first + timedelta(days=number), 0) for number in range(1, SPAN.days + 1))
-
-
-def lay_out(rows: Sequence[tuple[str | None, ...]]) -> list[str]:
-    """Return rows as lines of aligned columns; a cell before a None reaches into the next column."""
-    from rich.cells import cell_len  # noqa: PLC0415 - only where a table is printed
-
-    columns = range(len(rows[0]))
-    widths = [
-        max((cell_len(row[n] or "") for row in rows if n + 1 == len(row) or row[n + 1] is not None), default=0)
-        for n in columns
-    ]
-    lines = []
-    for row in rows:
-        line, end = "", 0
-        for cell, width in zip(row, widths, strict=True):
-            if cell is not None:
-                line += " " * (end - cell_len(line)) + cell
-            end += width + 2
-        lines.append(line.rstrip())
-    return lines
 
 
 def _mask(destination: str) -> str:

@@ -47,6 +47,26 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: 
         click.echo(click.style(line, bold=True) if number == 0 else line)
 
 
+def lay_out(rows: Sequence[tuple[str | None, ...]]) -> list[str]:
+    """Return rows as lines of aligned columns; a cell before a None reaches into the next column."""
+    from rich.cells import cell_len  # noqa: PLC0415 - only where a table is printed
+
+    columns = range(len(rows[0]))
+    widths = [
+        max((cell_len(row[n] or "") for row in rows if n + 1 == len(row) or row[n + 1] is not None), default=0)
+        for n in columns
+    ]
+    lines = []
+    for row in rows:
+        line, end = "", 0
+        for cell, width in zip(row, widths, strict=True):
+            if cell is not None:
+                line += " " * (end - cell_len(line)) + cell
+            end += width + 2
+        lines.append(line.rstrip())
+    return lines
+
+
 class Lines:
     """Tells the verbs as lines: one for each that ended, with how long it took.
 

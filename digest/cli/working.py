@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.storing import opened_store
-from digest.cli.telling import print_json
+from digest.cli.telling import lay_out, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,6 @@ def worker_as_json(worker: Worker) -> dict[str, object]:
 
 def show_jobs(ctx: click.Context, *, as_json: bool) -> None:
     """Print how each job of each process at work stands."""
-    from digest.cli.status import lay_out  # noqa: PLC0415 - that module loads this one
     from digest.store.job_turns import list_turns  # noqa: PLC0415 - loaded by the command that needs it
     from digest.store.presence import list_present  # noqa: PLC0415 - the same
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from digest import signing
 from digest.errors import DigestError
-from digest.pipeline.watching import WatchReport
 from digest.planning.alarms import choose_pause, name_alarm, name_alarms, write_headline
 from digest.render import AlarmContext, AlarmView, Envelope, MailIdentity
 from digest.store import alarms as alarm_store
@@ -22,6 +22,21 @@ if TYPE_CHECKING:
     from digest.planning.alarms import Alarm
     from digest.store.alarms import StoredAlarm
     from digest.subscriptions import Destination
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What came of telling.
+
+    Attributes:
+        to: where the operator was told.
+        ended: the names of the alarms whose end was told, where nothing else was; () otherwise.
+        failures: where it failed, and why, in sentences.
+    """
+
+    to: tuple[Destination, ...] = ()
+    ended: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
 
 
 def send_test(site: Site) -> tuple[list[tuple[Destination, Receipt | DigestError]], str]:
@@ -42,7 +57,7 @@ def send_test(site: Site) -> tuple[list[tuple[Destination, Receipt | DigestError
     return results, "; ".join(ping(url)) if url else ""
 
 
-def tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], now: datetime) -> WatchReport:
+def tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], now: datetime) -> Told:
     """Tell of several alarms in one message; they count as told once any destination took it.
 
     Args:
@@ -52,7 +67,7 @@ def tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], now
         now: the moment, in UTC.
 
     Returns:
-        Where it was told, and where that failed; without the alarms found.
+        Where it was told, and where that failed.
     """
     lasting = [alarm for alarm in claimed if alarm.ended_at is None]
     ended = () if lasting else tuple(alarm.name for alarm in claimed)
@@ -80,7 +95,7 @@ def tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], now
                 alarm_store.mark_told(conn, alarm, now)
             else:
                 alarm_store.put_off(conn, alarm, now, lambda attempts: choose_pause(attempts, site.jitter()))
-    return WatchReport(told=tuple(told), ended=ended, failures=tuple(failures))
+    return Told(tuple(told), ended, tuple(failures))
 
 
 def _write_end(ended: Sequence[str], found: Sequence[Alarm]) -> str:

@@ -6,7 +6,7 @@ told afterwards: whoever dies in between leaves it to be told again, rather than
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -65,9 +65,9 @@ def watch(site: Site) -> WatchReport:
         return WatchReport(alarms)
     from digest.pipeline import raising  # noqa: PLC0415 - renders and sends, which most looks have no need of
 
-    report = raising.tell(site, claimed, alarms, now) if claimed else WatchReport()
-    failures = [*report.failures, *(raising.ping(url) if url else [])]
-    return replace(report, alarms=alarms, failures=tuple(failures))
+    told = raising.tell(site, claimed, alarms, now) if claimed else raising.Told()
+    failures = [*told.failures, *(raising.ping(url) if url else [])]
+    return WatchReport(alarms, told.to, told.ended, tuple(failures))
 
 
 def look_for_alarms(conn: Connection, config: Config, now: datetime) -> tuple[Alarm, ...]:

@@ -26,7 +26,6 @@ from tests.integration.replay_worlds import (
     spoil_answers,
 )
 
-
 pytestmark = pytest.mark.skipif(not IS_NIGHTLY, reason="weeks on either database are replayed by night")
 
 
