@@ -19,7 +19,6 @@ from sqlalchemy import (
     bindparam,
     column,
     func,
-    literal,
     select,
 )
 from sqlalchemy.dialects import sqlite
@@ -31,7 +30,7 @@ from digest.store.postgresql import be_patient
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select, Table, UpdateBase
+    from sqlalchemy import ColumnElement, Connection, Table, UpdateBase
     from sqlalchemy.dialects import postgresql
     from sqlalchemy.engine import Dialect
     from sqlalchemy.sql.compiler import SQLCompiler
@@ -41,6 +40,8 @@ T = TypeVar("T")
 
 _NAMED_TURNS = 0x64696765
 """First half of the keys of PostgreSQL's advisory locks by name; any number that nobody else uses."""
+
+_FEW = 32
 
 _LIST_LIMIT = 1000
 """Values bound in one `IN` list: well below what both drivers take."""
@@ -129,7 +130,10 @@ def _is_among_array(element: _is_among, compiler: SQLCompiler, **options: Any) -
 
 
 class EachRow:
-    """Statements that are run for each of many rows: on PostgreSQL all in one go, on SQLite one after the other.
+    """Statements that are run for each of many rows, one after the other, or on PostgreSQL all in one go.
+
+    There a statement for all rows at once is planned anew each time, which a few rows are not worth: these go
+    one by one, all statements of a row made one, without waiting for the answers in between.
 
     Args:
         builds: each makes a statement of what stands for a row's values, by name; called once for each
@@ -147,22 +151,24 @@ class EachRow:
         rows = func.unnest(*arrays).table_valued(*given.values()).render_derived(name="given")
         single = {name: bindparam(name, type_=type_) for name, type_ in values.items()}
         self._names = tuple(values)
-        self._at_once = run_together(*(build({name: rows.c[name] for name in values}) for build in builds))
-        self._one_by_one = [build(single) for build in builds]
+        self._at_once = _join(*(build({name: rows.c[name] for name in values}) for build in builds))
+        self._each = [build(single) for build in builds]
+        self._each_joined = _join(*self._each)
 
     def run(self, conn: Connection, rows: Sequence[Mapping[str, Any]], **shared: Any) -> None:  # noqa: ANN401 - any column's
         """Run them for rows, of which there must be one at least; `shared` holds for all of them."""
-        if conn.dialect.name == "postgresql":
+        if conn.dialect.name == "postgresql" and len(rows) > _FEW:
             arrays = {name: [row[name] for row in rows] for name in self._names}
             conn.execute(self._at_once, arrays | shared)
             return
-        for statement in self._one_by_one:
+        for statement in [self._each_joined] if conn.dialect.name == "postgresql" else self._each:
             conn.execute(statement, [{**row, **shared} for row in rows])
 
 
-def run_together(*changes: UpdateBase) -> Select[Any]:
-    """Return one statement that makes several changes, for PostgreSQL: a round trip instead of one for each."""
-    return select(literal(1)).add_cte(*(change.cte(f"change_{n}") for n, change in enumerate(changes)))
+def _join(*changes: UpdateBase) -> UpdateBase:
+    """Return one statement that makes several changes, as PostgreSQL can."""
+    *others, last = changes
+    return last.add_cte(*(change.cte(f"change_{number}") for number, change in enumerate(others)))
 
 
 def take_turn(conn: Connection, key: int) -> None:
