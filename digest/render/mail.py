@@ -22,7 +22,8 @@ from digest.render.headers import (
     write_subject,
     write_uris,
 )
-from digest.render.mime import MailParts, write_mail
+from digest.render.mail_forms import MailText
+from digest.render.mime import join_mail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from digest.messages import Delivery, Digest, Links
     from digest.render.environments import Templates
+    from digest.render.mail_forms import EncodedMail
     from digest.render.presentation import PaperView
 
 _SUBJECT_TITLE = 60
@@ -58,25 +60,27 @@ class MailIdentity:
     idempotency_header: str = ""
 
 
-def write_digest_mail(
-    templates: Templates, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
-) -> bytes:
-    """Write the whole mail of a digest.
+def render_mail_text(templates: Templates, digest: Digest, links: Links) -> MailText:
+    """Render what the mail of a digest says.
 
     Raises:
         TemplateError: a template cannot be rendered, or takes more room than a mail has.
-        ConfigurationError: an address cannot be written into a header.
     """
     html, fit = _render_html(templates, digest, links)
-    text = _render_text(templates, digest, links, fit)
-    return write_mail(
-        MailParts(
-            fields=_list_fields(templates, digest, delivery, links, identity),
-            key=delivery.idempotency_key,
-            text=flow_text(text) + "\n",
-            html=html,
-        )
-    )
+    plain = flow_text(_render_text(templates, digest, links, fit)) + "\n"
+    return MailText(write_subject(_render_subject(templates, digest)), plain, html)
+
+
+def write_digest_mail(
+    said: EncodedMail, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
+) -> bytes:
+    """Write the whole mail of a digest, given what it says.
+
+    Raises:
+        ConfigurationError: an address cannot be written into a header.
+    """
+    fields = _list_fields(said.subject, digest, delivery, links, identity)
+    return join_mail(fields, delivery.idempotency_key, said.plain, said.html)
 
 
 def write_digest_text(templates: Templates, digest: Digest, links: Links) -> str:
@@ -85,7 +89,7 @@ def write_digest_text(templates: Templates, digest: Digest, links: Links) -> str
 
 
 def _list_fields(
-    templates: Templates, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
+    subject: str, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
 ) -> list[tuple[str, str]]:
     key, domain = check_atom(delivery.idempotency_key), check_atom(identity.domain)
     leave = [uri for uri in (links.unsubscribe, links.unsubscribe_mail) if uri]
@@ -93,7 +97,7 @@ def _list_fields(
         ("Date", format_datetime(identity.date)),
         ("From", write_mailbox(identity.from_name, identity.from_address, field="From")),
         ("To", check_address(delivery.destination.address)),
-        ("Subject", write_subject(_render_subject(templates, digest))),
+        ("Subject", subject),
         ("Message-ID", f"<{key}@{domain}>"),
         ("List-Id", write_list_id(digest.title, digest.subscription, domain)),
     ]

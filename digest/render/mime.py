@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from digest.render.headers import check_atom, write_headers
 
 _LONGEST_LINE = 76
+_PLAIN = "text/plain; charset=utf-8; format=flowed; delsp=no"
 _UNSAFE = re.compile(rb"[^\n\x20-\x3c\x3e-\x7e]+| (?=\n|\Z)|^F(?=rom )|^\.(?=\.?$)", re.MULTILINE)
 """What must be encoded, and what mail software would change on its way: blanks at line ends, "From " at the
 start of a line (mailbox files), lone dots (the end of a message)."""
@@ -40,19 +42,25 @@ def write_mail(parts: MailParts) -> bytes:
     Raises:
         ConfigurationError: a header field cannot be written.
     """
+    return join_mail(parts.fields, parts.key, quote_printable(parts.text), quote_printable(parts.html))
+
+
+def join_mail(header: list[tuple[str, str]], key: str, plain: bytes, html: bytes) -> bytes:
+    """Write a whole mail of parts that are quoted-printable already; see `MailParts`.
+
+    Raises:
+        ConfigurationError: a header field cannot be written.
+    """
     # "=_" is never part of quoted-printable text, so the boundary cannot occur in a body.
-    boundary = f"=_{check_atom(parts.key)}"
+    boundary = f"=_{check_atom(key)}"
     fields = [
-        *parts.fields,
+        *header,
         ("MIME-Version", "1.0"),
         ("Content-Type", f'multipart/alternative;\r\n boundary="{boundary}"'),
     ]
     delimiter = b"--" + boundary.encode("ascii")
-    plain = _write_part("text/plain; charset=utf-8; format=flowed; delsp=no", parts.text)
-    html = _write_part("text/html; charset=utf-8", parts.html)
-    return b"\r\n".join(
-        [write_headers(fields), delimiter, plain, delimiter, html, delimiter + b"--", b""],
-    )
+    parts = [_head_part(_PLAIN) + plain, delimiter, _head_part("text/html; charset=utf-8") + html]
+    return b"\r\n".join([write_headers(fields), delimiter, *parts, delimiter + b"--", b""])
 
 
 def write_plain_mail(fields: list[tuple[str, str]], text: str) -> bytes:
@@ -61,8 +69,7 @@ def write_plain_mail(fields: list[tuple[str, str]], text: str) -> bytes:
     Raises:
         ConfigurationError: a header field cannot be written.
     """
-    plain = _write_part("text/plain; charset=utf-8; format=flowed; delsp=no", text)
-    return write_headers([*fields, ("MIME-Version", "1.0")]) + plain
+    return write_headers([*fields, ("MIME-Version", "1.0")]) + _head_part(_PLAIN) + quote_printable(text)
 
 
 def quote_printable(text: str) -> bytes:
@@ -90,6 +97,7 @@ def _break_line(line: bytes) -> list[bytes]:
     return parts
 
 
-def _write_part(content_type: str, text: str) -> bytes:
+@cache
+def _head_part(content_type: str) -> bytes:
     fields = [("Content-Type", content_type), ("Content-Transfer-Encoding", "quoted-printable")]
-    return write_headers(fields) + b"\r\n" + quote_printable(text)
+    return write_headers(fields) + b"\r\n"

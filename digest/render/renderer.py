@@ -17,7 +17,8 @@ from digest.render.digest_view import group_papers, view_digest, view_papers
 from digest.render.environments import Templates
 from digest.render.folders import find_shipped_templates
 from digest.render.json_feed import write_json_feed
-from digest.render.mail import write_digest_mail, write_digest_text
+from digest.render.mail import render_mail_text, write_digest_mail, write_digest_text
+from digest.render.mail_forms import MailForms
 from digest.render.slack import SlackParts, encode_payload, write_slack_payload, write_webhook_payload
 from digest.render.terminal import write_terminal
 from digest.subscriptions import DestinationKind
@@ -55,6 +56,7 @@ class Renderer:
         self.templates = Templates(folders, find_shipped_templates())
         # Counting a digest's parts and rendering each of them divide it the same; once is enough.
         self._divide = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
+        self._mails = MailForms(partial(render_mail_text, self.templates))
 
     def count_parts(self, digest: Digest, destination: Destination) -> int:
         """Return how many messages a digest takes at a destination; every `render_*` divides it the same.
@@ -98,7 +100,7 @@ class Renderer:
             TemplateError: a template cannot be rendered, or takes more room than a mail has.
             ConfigurationError: an address cannot be written into a header.
         """
-        body = write_digest_mail(self.templates, digest, delivery, links, identity)
+        body = write_digest_mail(self._mails.write(digest, links), digest, delivery, links, identity)
         return _write_message("message/rfc822", body, digest, delivery, ".eml")
 
     def render_slack(self, digest: Digest, delivery: Delivery, links: Links) -> Message:

@@ -1,0 +1,131 @@
+"""Mails made from a digest's form are those that would have been rendered one by one."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.render import MailIdentity, Renderer
+from digest.render.folders import find_shipped_templates
+from digest.render.mail import render_mail_text, write_digest_mail
+from digest.render.mail_forms import MailForms, MailText, PartForm, encode_mail
+from digest.render.mime import quote_printable
+from digest.render.samples import (
+    SAMPLE_LINKS,
+    make_digest,
+    merged_digest,
+    odd_entries,
+    quiet_digests,
+    sample_digest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from digest.messages import Digest, Links
+    from tests.unit.render.conftest import MakeDelivery
+
+    Write = Callable[[Renderer, Digest, Sequence[Links]], list[bytes]]
+
+DIGESTS = {
+    "sample": sample_digest(),
+    "merged": merged_digest(),
+    "odd": make_digest(odd_entries()),
+    **quiet_digests(),
+}
+LEAVE = "https://digest.example.org/u/"
+READERS = [replace(SAMPLE_LINKS, unsubscribe=f"{LEAVE}token-{number:04}") for number in range(5)]
+OTHERS = [
+    replace(SAMPLE_LINKS, unsubscribe=f"{LEAVE}another-length"),
+    replace(SAMPLE_LINKS, unsubscribe=""),
+    replace(SAMPLE_LINKS, unsubscribe="", web_view="", home=""),
+    replace(READERS[0], web_view=""),
+]
+
+
+@pytest.fixture
+def write(deliver: MakeDelivery, identity: MailIdentity) -> Write:
+    """Writes a digest's mails for some readers with one renderer."""
+    delivery = deliver("mailto:reader@example.org")
+    return lambda renderer, digest, links: [
+        renderer.render_mail(digest, delivery, one, identity).body for one in links
+    ]
+
+
+@pytest.fixture
+def write_alone(deliver: MakeDelivery, identity: MailIdentity) -> Write:
+    """Writes the same mails each by itself, whatever was written before."""
+    delivery = deliver("mailto:reader@example.org")
+
+    def write_one(renderer: Renderer, digest: Digest, links: Links) -> bytes:
+        said = encode_mail(render_mail_text(renderer.templates, digest, links))
+        return write_digest_mail(said, digest, delivery, links, identity)
+
+    return lambda renderer, digest, links: [write_one(renderer, digest, one) for one in links]
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_every_reader_of_a_digest_gets_the_bytes_of_a_mail_rendered_alone(
+    name: str, renderer: Renderer, write: Write, write_alone: Write
+) -> None:
+    links = [*READERS, *OTHERS]
+    alone = write_alone(renderer, DIGESTS[name], links)
+    assert write(renderer, DIGESTS[name], [*links, *links[::-1], *links]) == [*alone, *alone[::-1], *alone]
+    assert len(set(alone)) == len(links)
+
+
+@pytest.mark.parametrize("whim", ["{{ links.unsubscribe[-4:] }}", "{{ links.unsubscribe|reverse }}"])
+def test_a_template_may_cut_and_turn_a_readers_link(
+    whim: str, tmp_path: Path, write: Write, write_alone: Write
+) -> None:
+    shipped = (find_shipped_templates() / "email" / "text.txt").read_text(encoding="utf-8")
+    (tmp_path / "email").mkdir()
+    (tmp_path / "email" / "text.txt").write_text(f"{shipped}\n{whim}\n", encoding="utf-8")
+    renderer, digest = Renderer([tmp_path]), DIGESTS["sample"]
+    assert write(renderer, digest, READERS) == write_alone(renderer, digest, READERS)
+
+
+def test_a_digest_is_rendered_for_two_readers_however_many_there_are() -> None:
+    rendered: list[Links] = []
+
+    def render(_: Digest, links: Links) -> MailText:
+        rendered.append(links)
+        return MailText("s", f"leave:\n{links.unsubscribe}\n", f"<a href='{links.unsubscribe}'>leave</a>")
+
+    forms, digest = MailForms(render), DIGESTS["sample"]
+    assert forms.write(digest, READERS[0]) == forms.write(digest, READERS[0])
+    assert len(rendered) == 2, "one reader's mail twice says nothing of another's"
+    for links in READERS * 3:
+        assert forms.write(digest, links) == encode_mail(render(digest, links))
+        rendered.pop()
+    assert rendered == [READERS[0], READERS[0], READERS[0], READERS[1]]
+    assert forms.write(DIGESTS["merged"], READERS[2]) == encode_mail(render(digest, READERS[2]))
+    assert len(rendered) == 6
+
+
+def test_threads_that_write_the_same_digest_agree(renderer: Renderer, write: Write, write_alone: Write) -> None:
+    digest = merged_digest()
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda one: write(renderer, digest, [one]), READERS * 4))
+    assert [mail for (mail,) in together] == write_alone(renderer, digest, READERS) * 4
+
+
+LINES = st.lists(
+    st.lists(
+        st.sampled_from(["LINK", "From ", ".", " ", "=", "\u00e9", "x" * 75, "word", "\t", "\r", "\u2028"]),
+        max_size=6,
+    ).map("".join),
+    max_size=8,
+).map("\n".join)
+
+
+@given(LINES, st.sampled_from(["LIVE", "a=b.", "From"]))
+def test_a_part_with_another_link_is_encoded_as_if_it_had_been_there(text: str, link: str) -> None:
+    assert PartForm(text, "LINK").fill(link) == quote_printable(text.replace("LINK", link))
+    assert PartForm(text, "").fill("") == quote_printable(text)
