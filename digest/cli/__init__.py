@@ -30,6 +30,7 @@ _COMMANDS = {
     "feed": ("digest.cli.feed", "Feeds: list, secret addresses, rotate."),
     "export-refs": ("digest.cli.exporting", "Write papers as BibTeX or RIS, for a reference manager."),
     "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, drop."),
+    "templates": ("digest.cli.templates", "Templates: list, export as your own, check."),
     "backup": ("digest.cli.backup", "Copy the database while it works, and prove the copy."),
     "restore": ("digest.cli.restore", "Put a backup in place; it sends nothing until you say how to go on."),
     "resume": ("digest.cli.resume", "Let a restored database plan and send again."),

@@ -147,6 +147,10 @@ def _find_oddities(config: Config) -> Iterator[str]:
         except QueryError:
             continue  # an error, and told as one
     yield from list_remarks(config)
+    if config.templates is not None:
+        from digest.cli.templates import find_oddities  # noqa: PLC0415 - the same
+
+        yield from find_oddities(config.templates)
 
 
 def _check_templates(config: Config) -> Iterator[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SubjectContext:
-    """`email/subject.txt`: one line.
+    """`email/subject.txt`: the mail's subject, in one line.
 
     Attributes:
         digest: the digest as a whole.
@@ -38,7 +38,7 @@ class SubjectContext:
 
 @dataclass(frozen=True, slots=True)
 class MailTextContext:
-    """`email/text.txt`: one logical line per paragraph; lines are broken afterwards.
+    """`email/text.txt`: the mail's text part, one line per paragraph; lines are broken afterwards.
 
     Attributes:
         digest: the digest as a whole.
@@ -57,7 +57,7 @@ class MailTextContext:
 
 @dataclass(frozen=True, slots=True)
 class MailContext:
-    """`email/digest.html`: the frame of the HTML part.
+    """`email/digest.html`: the frame of the mail's HTML part.
 
     Attributes:
         digest: the digest as a whole.
@@ -78,7 +78,7 @@ class MailContext:
 
 @dataclass(frozen=True, slots=True)
 class MailPaperContext:
-    """`email/paper.html`: one paper of the HTML part.
+    """`email/paper.html`: one paper of the mail's HTML part.
 
     Attributes:
         paper: the paper.
@@ -91,7 +91,7 @@ class MailPaperContext:
 
 @dataclass(frozen=True, slots=True)
 class SlackDigestContext:
-    """`slack/digest.txt`: the message posted to the channel.
+    """`slack/digest.txt`: the message posted to the Slack channel.
 
     Attributes:
         digest: the digest as a whole.
@@ -112,7 +112,7 @@ class SlackDigestContext:
 
 @dataclass(frozen=True, slots=True)
 class SlackPageContext:
-    """`slack/page.txt`: a message in the thread.
+    """`slack/page.txt`: a message in its thread.
 
     Attributes:
         digest: the digest as a whole.
@@ -150,7 +150,7 @@ class FeedEntryContext:
 
 @dataclass(frozen=True, slots=True)
 class TerminalContext:
-    r"""`terminal/digest.txt`: lines; a tab separates what stands left from what is set to the right.
+    r"""`terminal/digest.txt`: the digest in a terminal; a tab parts what stands left from what stands right.
 
     Attributes:
         digest: the digest as a whole.

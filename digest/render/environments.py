@@ -9,11 +9,14 @@ file, so that an operator's template can extend the one it replaces.
 from __future__ import annotations
 
 import traceback
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+import jinja2.meta
+import jinja2.nodes
 from markupsafe import Markup
 
 from digest.errors import TemplateError
@@ -23,7 +26,7 @@ from digest.render.terminal_styles import styled
 from digest.render.words import count_papers, open_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from _typeshed import DataclassInstance
@@ -48,12 +51,12 @@ class Templates:
     def __init__(self, folders: Sequence[Path], shipped: Path) -> None:
         self.folders = (*(folder for folder in folders if folder != shipped), shipped)
         self._shipped = shipped
-        plain = self._build_loader()
-        self._text = _build_environment(plain)
+        self._plain = self._build_loader()
+        self._text = _build_environment(self._plain)
         self._text.globals.update(styled=styled)
-        self._slack = _build_environment(plain, finalize=slack_escape)
+        self._slack = _build_environment(self._plain, finalize=slack_escape)
         self._slack.globals.update(link=link, Mrkdwn=Mrkdwn)
-        self._escaped = _build_environment(_InliningLoader(plain), autoescape=True)
+        self._escaped = _build_environment(_InliningLoader(self._plain), autoescape=True)
         self._escaped.globals.update(read_style=self._read_style)
 
     def _build_loader(self) -> jinja2.BaseLoader:
@@ -64,14 +67,43 @@ class Templates:
 
     def names(self) -> list[str]:
         """Return the names of all templates, sorted."""
-        return sorted(
-            {
-                str(path.relative_to(folder).as_posix())
-                for folder in self.folders
-                for path in folder.rglob("*")
-                if path.suffix in ESCAPED_SUFFIXES + TEXT_SUFFIXES
-            }
-        )
+        return sorted({name for folder in self.folders for name in _list_names(folder)})
+
+    def shipped_names(self) -> list[str]:
+        """Return the names of the templates that came with the installation, sorted."""
+        return sorted(_list_names(self._shipped))
+
+    def find_file(self, name: str) -> Path:
+        """Return the file in force of a template.
+
+        Raises:
+            TemplateError: there is none.
+        """
+        for folder in self.folders:
+            if (folder / name).is_file():
+                return folder / name
+        raise self._missing(name)
+
+    def is_own(self, path: Path) -> bool:
+        """Whether a template's file is the operator's."""
+        return not path.is_relative_to(self._shipped)
+
+    def find_blocks(self, name: str) -> tuple[str, ...]:
+        """Return the names of a template's blocks, in the order they stand.
+
+        Raises:
+            TemplateError: it is missing or cannot be read.
+        """
+        return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(jinja2.nodes.Block)))
+
+    def find_references(self, name: str) -> frozenset[str | None]:
+        """Return the names of the templates that one takes in; None for one that it only names while rendering.
+
+        Raises:
+            TemplateError: it is missing or cannot be read.
+        """
+        named = jinja2.meta.find_referenced_templates(self._parse(name))
+        return frozenset(other and other.removeprefix(f"{SHIPPED_PREFIX}:") for other in named)
 
     def render(self, name: str, context: DataclassInstance) -> str:
         """Render a template with the fields of a context dataclass as its names.
@@ -105,10 +137,22 @@ class Templates:
             raise TemplateError(f"{name}: a style sheet cannot hold </", hint="Write it as \\3c / in CSS strings.")
         return Markup(style)  # noqa: S704 - the operator's own file, and it cannot end its element
 
+    def _parse(self, name: str) -> jinja2.nodes.Template:
+        environment = self._choose_environment(name.removeprefix(f"{SHIPPED_PREFIX}:"))
+        with self._blaming(name, (), "nothing"):
+            source, file, _ = self._plain.get_source(environment, name)
+            return environment.parse(source, name, file)
+
     def _run(self, name: str, seen: dict[str, Any], context_name: str) -> str:
         environment = self._choose_environment(name)
-        try:
+        with self._blaming(name, seen, context_name):
             return environment.get_template(name).render(seen)
+
+    @contextmanager
+    def _blaming(self, name: str, seen: Iterable[str], context_name: str) -> Iterator[None]:
+        """Let whatever fails within be said of the template, with the line it stands on."""
+        try:
+            yield
         except TemplateError:
             raise
         except jinja2.TemplateNotFound as error:
@@ -149,6 +193,12 @@ class Templates:
             if frame.filename.startswith(folders):
                 return f"{frame.filename}, line {frame.lineno}"
         return name
+
+
+def _list_names(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        if path.suffix in ESCAPED_SUFFIXES + TEXT_SUFFIXES:
+            yield path.relative_to(folder).as_posix()
 
 
 class _InliningLoader(jinja2.BaseLoader):

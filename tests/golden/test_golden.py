@@ -2,6 +2,7 @@ import email
 import email.policy
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,6 +70,19 @@ def test_slack_messages_look_as_they_did(
     ]
     payloads = [json.loads(message.body) for message in messages]
     golden(f"{name}.slack.json", json.dumps(payloads, indent=1, ensure_ascii=False) + "\n")
+
+
+def test_a_lab_rebrands_mail_and_slack_with_three_files(
+    deliver: MakeDelivery, identity: MailIdentity, golden: Golden
+) -> None:
+    own = Renderer([Path(__file__).with_name("theme")])
+    assert own.check() == ()
+    mail = own.render_mail(sample_digest(), deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
+    message = email.message_from_bytes(mail.body, policy=email.policy.default)
+    _, html = (str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts())
+    golden("theme.mail.html", html)
+    post = own.render_slack(sample_digest(), deliver("slack:#papers"), SAMPLE_LINKS)
+    golden("theme.slack.json", json.dumps(json.loads(post.body), indent=1, ensure_ascii=False) + "\n")
 
 
 @pytest.mark.parametrize("name", DIGESTS)

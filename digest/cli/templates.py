@@ -1,0 +1,213 @@
+"""`digest templates`: which there are, a copy to change, and whether your own can be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.telling import json_option, print_json, print_table
+from digest.errors import ConfigurationError, TemplateError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from digest.config import Config
+    from digest.render.catalogue import TemplateEntry
+    from digest.render.environments import Templates
+
+_FOLDER = "templates"
+
+
+@click.group()
+def command() -> None:
+    """Templates: what every mail, message, page and feed is made from.
+
+    Those in the folder that `templates` names in digest.toml win over the shipped ones, file by file.
+    """
+
+
+@command.command("list")
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, *, as_json: bool) -> None:
+    """Show every template, what it is for, and whose it is."""
+    from digest.render.catalogue import list_templates  # noqa: PLC0415 - loaded by the command that needs it
+
+    entries = list_templates(_open_templates(_load(ctx)))
+    if as_json:
+        print_json([_as_json(entry) for entry in entries])
+        return
+    rows = [[entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped"] for entry in entries]
+    print_table(["TEMPLATE", "WHAT IT IS", "FROM"], rows, empty="")
+    if not any(entry.is_own for entry in entries):
+        click.echo("\nTo change one: digest templates export NAME, or --extend NAME for some blocks of it.")
+
+
+@command.command()
+@click.option(
+    "--to", "folder", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path), help="Where to."
+)
+@click.option("--extend", is_flag=True, help="Write files that extend the shipped ones, to replace single blocks.")
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.pass_context
+def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool, names: tuple[str, ...]) -> None:
+    """Copy shipped templates into a folder of yours.
+
+    There they can be changed. All are copied where none is named.
+
+    \b
+    digest templates export email/style.css slack/digest.txt
+    digest templates export --extend email/digest.html
+
+    A file that extends a shipped one takes over what a later release improves; a copy stays as it is.
+    The folder is the one digest.toml names, else `templates` beside it. Nothing is ever written over
+    unless --force says so.
+    """  # noqa: D301 - click reads the backspace, which must be one
+    config = _load(ctx)
+    target = folder or config.templates or config.folder / _FOLDER
+    files = _gather(_open_templates(None), names, extend=extend)
+    if not force and (there := [name for name in files if (target / name).exists()]):
+        raise UsageError(
+            f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} in {_shorten(target)} already;"
+            " nothing was written",
+            hint="Name others, another folder with --to, or write over them with --force.",
+        )
+    _write(target, files)
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+
+    click.echo(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
+    if config.templates is None or config.templates.resolve() != target.resolve():
+        click.echo(
+            f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]'
+        )
+    click.echo("  then   digest templates check    can they be used?")
+
+
+@command.command()
+@json_option
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.pass_context
+def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
+    """Render every template with all it may meet.
+
+    That is an ordinary day, odd papers, a quiet day, a failed look, with every address and with none.
+    FOLDER is tried instead of the one that digest.toml names. A name that a template uses and does not
+    have is an error. Exit code 3 where one can't be used, else 0.
+    """
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+    from digest.render.catalogue import list_templates  # noqa: PLC0415 - the same
+    from digest.render.checking import check_templates  # noqa: PLC0415 - the same
+
+    templates = _open_templates(_load(ctx), folder)
+    problems = check_templates(templates)
+    unused = [] if problems else _describe_unused(templates)
+    if as_json:
+        shown = [{"template": one.name, "problem": one.message, "hint": one.hint} for one in problems]
+        print_json({"problems": shown, "warnings": unused})
+    else:
+        for warning in unused:
+            click.echo(f"warning: {warning}", err=True)
+        for problem in problems:
+            hint = f"\n      {problem.hint}" if problem.hint else ""
+            click.echo(f"{click.style('error:', fg='red', bold=True)} {problem.message}{hint}", err=True)
+    if problems:
+        ctx.exit(ConfigurationError.exit_code)
+    if not as_json:
+        entries = list_templates(templates)
+        own = sum(entry.is_own for entry in entries)
+        click.echo(f"{count(len(entries), 'template')} can be used, {own or 'none'} of them your own.")
+
+
+def find_oddities(folder: Path) -> list[str]:
+    """Say what a folder of the operator's holds in vain; nothing where its templates can't be read."""
+    try:
+        return _describe_unused(_open_templates(None, folder))
+    except TemplateError:
+        return []  # an error, and told as one
+
+
+def _describe_unused(templates: Templates) -> list[str]:
+    """Say of each of the operator's templates that nothing takes in which one may have been meant."""
+    from digest.config.problems import suggest  # noqa: PLC0415 - the same
+    from digest.render.catalogue import find_unused  # noqa: PLC0415 - the same
+
+    return [
+        f"{_shorten(templates.find_file(name))} replaces no template, and none takes it in."
+        f" {suggest(name, templates.shipped_names(), 'There are')}"
+        for name in find_unused(templates)
+    ]
+
+
+def _load(ctx: click.Context) -> Config:
+    from digest.config import open_config_or_defaults  # noqa: PLC0415 - the same
+
+    return open_config_or_defaults(ctx.obj["config_path"])
+
+
+def _open_templates(config: Config | None, folder: Path | None = None) -> Templates:
+    from digest.render.environments import Templates  # noqa: PLC0415 - the same
+    from digest.render.folders import find_shipped_templates  # noqa: PLC0415 - the same
+
+    own = folder or (config.templates if config else None)
+    return Templates([own] if own else [], find_shipped_templates())
+
+
+def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapping[str, str]:
+    """Return what is to be written, by name.
+
+    Raises:
+        UsageError: a name is none, or has no blocks to replace.
+    """
+    from digest.config.problems import suggest  # noqa: PLC0415 - the same
+    from digest.render.catalogue import write_extension  # noqa: PLC0415 - the same
+
+    shipped = templates.shipped_names()
+    for name in names:
+        if name not in shipped:
+            raise UsageError(f"there is no template {name!r}", hint=suggest(name, shipped, "There are"))
+    if not extend:
+        return {name: templates.find_file(name).read_text(encoding="utf-8") for name in names or shipped}
+    files = {name: write_extension(templates, name) for name in names or shipped}
+    if names and (bare := [name for name in names if not files[name]]):
+        raise UsageError(
+            f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no blocks that could be replaced one by one",
+            hint=f"Copy it whole: digest templates export {' '.join(bare)}",
+        )
+    return {name: text for name, text in files.items() if text}
+
+
+def _write(target: Path, files: Mapping[str, str]) -> None:
+    """Write the files below a folder.
+
+    Raises:
+        UsageError: one can't be written.
+    """
+    for name, text in files.items():
+        path = target / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"{path} can't be written: {error.strerror}", hint="Check the folder and its permissions."
+            ) from error
+
+
+def _shorten(path: Path) -> str:
+    """Return a path as seen from here, where that is shorter."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _as_json(entry: TemplateEntry) -> dict[str, object]:
+    return {
+        "name": entry.name,
+        "purpose": entry.purpose,
+        "sees": entry.sees,
+        "blocks": entry.blocks,
+        "path": str(entry.path),
+        "is_own": entry.is_own,
+    }

@@ -1,0 +1,123 @@
+"""Templates of one's own: listed, copied to be changed, and tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from digest.render.folders import find_shipped_templates
+from tests.integration.cli.conftest import Shell
+
+pytestmark = pytest.mark.usefixtures("fresh")
+
+SHIPPED = find_shipped_templates()
+
+
+def write(name: str, text: str) -> None:
+    path = Path("templates", name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def use_own() -> None:
+    Path("digest.toml").write_text('templates = "templates"\n[arxiv]\ncontact = "ops@example.org"\n')
+
+
+def test_every_template_is_listed_with_what_it_is_for_and_what_it_sees(digest: Shell) -> None:
+    listed = digest("templates", "list", "--json").json
+    assert [one["name"] for one in listed] == sorted(
+        path.relative_to(SHIPPED).as_posix() for path in SHIPPED.rglob("*") if path.is_file()
+    )
+    assert all(one["purpose"] and not one["is_own"] for one in listed)
+    (mail,) = (one for one in listed if one["name"] == "email/digest.html")
+    assert {"digest", "groups", "links"} <= {*mail["sees"]}
+    assert {"masthead", "papers", "foot"} <= {*mail["blocks"]}
+    assert digest("templates", "list").lines[1].split() == [
+        "email/alarm.txt",
+        "a",
+        "message",
+        "to",
+        "the",
+        "operator",
+        "shipped",
+    ]
+
+
+def test_a_template_of_ones_own_is_listed_with_its_file(digest: Shell) -> None:
+    use_own()
+    write("slack/page.txt", (SHIPPED / "slack/page.txt").read_text())
+    assert [line for line in digest("templates", "list").lines if line.endswith("templates/slack/page.txt")]
+
+
+def test_a_copy_is_what_is_shipped_to_the_letter_and_the_next_steps_are_said(digest: Shell) -> None:
+    said = digest("templates", "export", "email/style.css", "slack/digest.txt")
+    assert said.lines[0] == "Wrote 2 templates to templates."
+    assert said.lines[1].startswith('  to do  templates = "templates"')
+    for name in ("email/style.css", "slack/digest.txt"):
+        assert Path("templates", name).read_bytes() == (SHIPPED / name).read_bytes()
+    use_own()
+    assert "2 of them your own" in digest("templates", "check").out
+    assert "to do" not in digest("templates", "export", "web/style.css").out
+
+
+def test_all_of_them_are_copied_where_none_is_named(digest: Shell) -> None:
+    digest("templates", "export", "--to", "mine")
+    assert {path.relative_to("mine") for path in Path("mine").rglob("*")} == {
+        path.relative_to(SHIPPED) for path in SHIPPED.rglob("*")
+    }
+
+
+def test_nothing_is_written_over_unless_that_is_said(digest: Shell) -> None:
+    write("email/style.css", "p { color: red }")
+    said = digest("templates", "export", "email/media.css", "email/style.css", expect=2)
+    assert "email/style.css is in templates already; nothing was written" in said.err
+    assert not Path("templates/email/media.css").exists()
+    digest("templates", "export", "email/style.css", "--force")
+    assert Path("templates/email/style.css").read_bytes() == (SHIPPED / "email/style.css").read_bytes()
+
+
+def test_what_extends_a_shipped_one_changes_nothing_until_a_block_is_written(digest: Shell) -> None:
+    digest("templates", "export", "--extend")
+    written = [path for path in Path("templates").rglob("*") if path.is_file()]
+    assert {path.name for path in written} >= {"digest.html", "error.html", "frame.html"}
+    assert all("{% extends" in path.read_text() for path in written)
+    assert f"{len(written)} of them your own" in digest("templates", "check", "templates").out
+
+
+def test_what_has_no_blocks_can_only_be_copied_whole(digest: Shell) -> None:
+    said = digest("templates", "export", "--extend", "slack/page.txt", expect=2)
+    assert "no blocks" in said.err
+    assert "digest templates export slack/page.txt" in said.err
+    assert not Path("templates").exists()
+
+
+def test_a_name_that_is_none_gets_the_nearest(digest: Shell) -> None:
+    assert "Did you mean 'email/digest.html'?" in digest("templates", "export", "email/digets.html", expect=2).err
+
+
+def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(digest: Shell) -> None:
+    write("slack/digest.txt", "fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n")
+    said = digest("templates", "check", "templates", expect=3)
+    assert "templates/slack/digest.txt, line 4: 'nobody' is undefined" in said.err
+    assert "This template sees digest, groups" in said.err
+    (problem,) = digest("templates", "check", "templates", "--json", expect=3).json["problems"]
+    assert problem["template"] == "slack/digest.txt"
+
+
+@pytest.mark.parametrize("command", [("templates", "check"), ("config", "check")])
+def test_a_file_that_nothing_uses_is_pointed_out_as_a_likely_slip(command: tuple[str, ...], digest: Shell) -> None:
+    use_own()
+    write("email/digets.html", "x")
+    write("email/ours.html", "y")
+    write("email/paper.html", '{% include "email/ours.html" %}{{ paper.title }}')
+    said = digest(*command)
+    assert "templates/email/digets.html replaces no template" in said.err
+    assert "Did you mean 'email/digest.html'?" in said.err
+    assert "ours.html" not in said.err
+
+
+def test_a_folder_that_cannot_be_written_to_is_said(digest: Shell) -> None:
+    Path("templates").write_text("a file")
+    said = digest("templates", "export", "--to", "templates/deep", "email/style.css", expect=2)
+    assert "can't be written" in said.err
