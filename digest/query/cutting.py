@@ -1,7 +1,7 @@
-r"""Texts cut into pieces no word goes across, their TeX resolved: by the thousand, and quickly.
+r"""Texts joined into one, their TeX resolved: by the thousand, and quickly.
 
-All texts are joined and cut at once. What isn't ASCII has a token in its place meanwhile, so that the rest may be
-handled as ASCII, which takes a fraction of the time.
+What isn't ASCII has a token in its place, so that all of it may be handled as ASCII, which takes a fraction of the
+time.
 
 Most TeX in titles and abstracts is formulas between dollars in otherwise plain sentences, and the same ones
 come again and again: `$\alpha$`, `$z$`, `$10^{-3}$`. Where a text is of that kind, its formulas are read one by
@@ -14,6 +14,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from digest.query.word_runs import FENCE, SEPARATOR
 from digest.tex import parse_tex
 from digest.tex.cursor import Setting
 from digest.tex.dollars import find_formulas
@@ -24,14 +25,8 @@ from digest.tex.tokens import DROPPED, split_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-SIGNS: Final = "".join(chr(code) for code in range(33, 127) if not (chr(code).isalnum() or chr(code) == "_"))
-"""None of these ASCII characters begins or ends a word."""
-
-SEPARATOR: Final = "\x01"
-"""The piece before those of each text."""
-
-_FENCE, _STRAY = "\x00", "\x02"
-"""What encloses the number of what is not ASCII; and what stands for the control characters of texts."""
+_STRAY = "\x02"
+"""What stands for the control characters of texts."""
 
 _JOINING = ".,;'"
 """The signs that may stand within a word."""
@@ -41,7 +36,7 @@ _PARTED = {
 }
 """Signs that part words wherever they stand go; words are looked at in lower case anyhow."""
 _PARTED |= {code: _STRAY for code in range(128) if re.match(rf"[{DROPPED}]", chr(code))}
-_PARTED |= {ord(sign): sign for sign in (SEPARATOR, _FENCE)}
+_PARTED |= {ord(sign): sign for sign in (SEPARATOR, FENCE)}
 
 _NEEDS_READING = re.compile(rf"[\\${DROPPED}]")
 _DROPPED = re.compile(rf"[{DROPPED}]")
@@ -80,31 +75,31 @@ _AMOUNT = re.compile(r"\s?[0-9]")
 _TEX = re.compile(r"[\\^_{}=<>]")
 
 
-class Cut(NamedTuple):
-    """Texts cut into pieces: the words of the pieces, in order, are those of the texts.
+class Joined(NamedTuple):
+    """Texts as one text in ASCII, in lower case: its words, in order, are those of the texts.
 
     Attributes:
-        pieces: `SEPARATOR` and the pieces of each text, text by text.
-        fillings: what is not ASCII in them.
+        text: of each text, `SEPARATOR` and what it is; between blanks, and with no other white space.
+        fillings: what is not ASCII in them, a number between `FENCE`s in its place.
     """
 
-    pieces: list[str]
+    text: str
     fillings: Sequence[str]
 
     def fill(self, piece: str) -> str:
-        """Return a piece with what is not ASCII in its place; it may have blanks then."""
-        if _FENCE not in piece:
+        """Return a part of the text with what is not ASCII in its place; it may have white space then."""
+        if FENCE not in piece:
             return piece
-        parts = piece.split(_FENCE)
+        parts = piece.split(FENCE)
         parts[1::2] = [self.fillings[int(number)] for number in parts[1::2]]
         return "".join(parts)
 
 
-def cut(texts: Sequence[str]) -> Cut:
-    """Cut texts into pieces."""
+def join_texts(texts: Sequence[str]) -> Joined:
+    """Join texts, their TeX resolved."""
     together = "".join(texts)
-    if SEPARATOR in together or _FENCE in together:
-        texts = [text.replace(SEPARATOR, _STRAY).replace(_FENCE, _STRAY) for text in texts]
+    if SEPARATOR in together or FENCE in together:
+        texts = [text.replace(SEPARATOR, _STRAY).replace(FENCE, _STRAY) for text in texts]
     fillings = _Fillings()
     spelled = list(map(fillings.spell, texts))
     joined = _join(spelled)
@@ -113,19 +108,18 @@ def cut(texts: Sequence[str]) -> Cut:
             if _STRAY in text:
                 spelled[place] = fillings.spell_as_read(texts[place])
         joined = _join(spelled)
-    # Words are numbered piece by piece: the fewer the same one comes with signs behind it, the better.
-    return Cut(joined.replace(", ", " ").replace(". ", " ").split(), list(fillings))
+    return Joined(joined, list(fillings))
 
 
 def _join(spelled: Iterable[str]) -> str:
-    return f" {SEPARATOR} ".join(("", *spelled)).translate(_PARTED)
+    return f" {SEPARATOR} ".join(("", *spelled)).translate(_PARTED) + " "
 
 
 class _Fillings(dict[str, str]):
     """What is not ASCII -> what stands in its place."""
 
     def __missing__(self, filling: str) -> str:
-        self[filling] = place = f"{_FENCE}{len(self)}{_FENCE}"
+        self[filling] = place = f"{FENCE}{len(self)}{FENCE}"
         return place
 
     def spell(self, text: str) -> str:

@@ -1,28 +1,29 @@
 """A batch of papers read once: texts as numbered words, authors and categories as distinct values.
 
-The words are those of `AnalysedPaper`, found by the batch: TeX is resolved only where there is some, texts
-are cut at blanks and at signs that no word can hold, and each distinct piece is read once.
+The words are those of `AnalysedPaper`, found by the batch: TeX is resolved only where there is some, all texts
+are cut at once, and each distinct word is read once.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from itertools import chain, count
+from itertools import chain, compress, count, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from digest.query.arrays import take_runs
-from digest.query.cutting import SIGNS, cut
+from digest.query.cutting import join_texts
 from digest.query.names import split_name
-from digest.query.words import STOP_WORDS, fold, split_words, stem_all
+from digest.query.word_runs import SEPARATOR, find_runs
+from digest.query.words import STOP_WORDS, cut_words, fold, spell_word, stem_all
 from digest.tex import parse_tex
 from digest.tex.tokens import DROPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,12 +109,12 @@ def scan(papers: Sequence[Paper]) -> Batch:
 
 def _read_texts(papers: Sequence[Paper]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int32]]:
     """Return the distinct words of papers, and all words in order with their texts."""
-    texts = cut([text for name in _TEXTS for text in map(attrgetter(name), papers)])
-    distinct, numbers = _number(texts.pieces)
-    surfaces, words, counts = _read_pieces(map(texts.fill, distinct))
-    starts = np.cumsum(counts) - counts
-    owners = np.cumsum(numbers == 0, dtype=np.int32) - np.int32(1)  # a separator comes first, and has no words
-    return surfaces, take_runs(words, starts[numbers], counts[numbers]), np.repeat(owners, counts[numbers])
+    joined = join_texts([text for name in _TEXTS for text in map(attrgetter(name), papers)])
+    runs = find_runs(joined.text)
+    surfaces, words, starts, counts = _read_runs(runs.distinct, joined.fill)
+    owners = np.cumsum(runs.numbers == runs.distinct.index(SEPARATOR), dtype=np.int32) - np.int32(1)
+    counts = counts.take(runs.numbers)
+    return surfaces, take_runs(words, starts.take(runs.numbers), counts), np.repeat(owners, counts)
 
 
 def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -123,22 +124,62 @@ def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
     return list(numbering), numbers
 
 
-def _read_pieces(pieces: Iterable[str]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:
-    """Return the distinct words of some pieces, the words of each in order, and how many each has."""
-    numbering: defaultdict[str, int] = defaultdict(count(STOP_WORD + 1).__next__)
-    words: list[int] = []
+def _read_runs(
+    runs: Sequence[str], fill: Callable[[str], str]
+) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct words of runs, their words run by run, where those of each begin and how many it has.
+
+    Most runs are plain words, which need no closer look. Those come first among the words returned.
+    """
+    is_plain = np.fromiter(map(str.isalnum, runs), np.bool_, len(runs))
+    plain = list(compress(runs, is_plain))
+    surfaces = dict(zip((word for word in plain if word not in STOP_WORDS), count(STOP_WORD + 1)))
+    words = list(map(surfaces.get, plain, repeat(STOP_WORD)))
+    counts = np.ones(len(runs), np.int64)
+    counts[~is_plain] = _read_others(compress(runs, ~is_plain), fill, surfaces, words)
+    starts = np.empty(len(runs), np.int64)
+    starts[is_plain] = np.arange(len(plain))
+    starts[~is_plain] = len(plain) + np.cumsum(counts[~is_plain]) - counts[~is_plain]
+    return ["", *surfaces], np.array(words, np.int32), starts, counts
+
+
+def _read_others(
+    runs: Iterable[str], fill: Callable[[str], str], surfaces: dict[str, int], words: list[int]
+) -> list[int]:
+    """Return how many words each of some runs has that may have several or none.
+
+    Args:
+        runs: them.
+        fill: puts what is not ASCII in its place.
+        surfaces: folded words -> their numbers; takes those that it lacks.
+        words: takes the numbers of the words.
+    """
+    numbers = _Numbers(surfaces)
     counts: list[int] = []
-    for piece in pieces:
-        bare = piece.strip(SIGNS)
-        if bare.isalnum() and bare.isascii():
-            word = bare.lower()
-            words.append(STOP_WORD if word in STOP_WORDS else numbering[word])
-            counts.append(1)
-        else:
-            found = [word.text for word in split_words(piece)]
-            words += [STOP_WORD if word in STOP_WORDS else numbering[fold(word)] for word in found]
-            counts.append(len(found))
-    return ["", *numbering], np.array(words, np.int32), np.array(counts, np.int64)
+    for run in runs:
+        found = cut_words(fill(run))
+        words += map(numbers.__getitem__, found)
+        counts.append(len(found))
+    return counts
+
+
+class _Numbers(dict[str, int]):
+    """Words as written -> their numbers, each read once.
+
+    Args:
+        surfaces: folded words -> their numbers; takes those that it lacks.
+    """
+
+    def __init__(self, surfaces: dict[str, int]) -> None:
+        super().__init__()
+        self._surfaces = surfaces
+
+    def __missing__(self, written: str) -> int:
+        word = spell_word(written)
+        next_number = STOP_WORD + 1 + len(self._surfaces)
+        number = STOP_WORD if word in STOP_WORDS else self._surfaces.setdefault(fold(word), next_number)
+        self[written] = number
+        return number
 
 
 def _collect(values: Sequence[Sequence[str]]) -> Values:

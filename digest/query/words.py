@@ -102,13 +102,23 @@ class Word(NamedTuple):
 
 def split_words(text: str) -> Iterator[Word]:
     """Cut a plain text into its words, in order; stop words are among them, because they hold a place."""
-    pattern = _ASCII_WORD if text.isascii() else _word_pattern()
-    for match in pattern.finditer(text):
-        yield Word(_spell(match[0]), match.start(), match.end())
+    for match in _find_pattern(text).finditer(text):
+        yield Word(spell_word(match[0]), match.start(), match.end())
+
+
+def cut_words(text: str) -> list[str]:
+    """Return the words of a plain text as written: those `split_words` yields, not yet spelled."""
+    found: list[str] = _find_pattern(text).findall(text)
+    return found
+
+
+def _find_pattern(text: str) -> re.Pattern[str]:
+    return _ASCII_WORD if text.isascii() else _word_pattern()
 
 
 @lru_cache(maxsize=2**17)
-def _spell(raw: str) -> str:
+def spell_word(raw: str) -> str:
+    """Return a word as written in its one spelling: in lower case, without a possessive 's."""
     word = raw.lower()
     if not word.isascii():
         word = unicodedata.normalize("NFC", word.translate(_WITHOUT_FORMATS))

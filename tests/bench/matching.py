@@ -37,6 +37,7 @@ import numpy as np
 from digest.query import analyse, cutting, parse_query, words
 from digest.query.reverse_index import ReverseIndex
 from digest.query.scanning import scan
+from digest.query.word_runs import SEPARATOR
 from digest.tex import quick_formulas
 from tests.bench import index_memory
 from tests.bench.memory import is_measurable
@@ -103,7 +104,7 @@ class Bench:
 def forget() -> None:
     """Forget all words and formulas ever read."""
     for remembered in (
-        words._spell,
+        words.spell_word,
         words._fold_accents,
         words.stem,
         cutting._read_formula,
@@ -138,8 +139,8 @@ def has_tex(paper: Paper) -> bool:
 def resolve(paper: Paper) -> Paper:
     """Return a paper with its TeX resolved, as far as words go."""
     title, abstract, comment = (
-        " ".join(map(cut.fill, cut.pieces[1:]))
-        for cut in (cutting.cut([text]) for text in (paper.title, paper.abstract, paper.comment))
+        joined.fill(joined.text.removeprefix(f" {SEPARATOR} "))
+        for joined in (cutting.join_texts([text]) for text in (paper.title, paper.abstract, paper.comment))
     )
     return replace(paper, title=title, abstract=abstract, comment=comment)
 
