@@ -45,8 +45,9 @@ _MOST_TOKENS: Final = 900
 """`parse_tex` leaves what follows more tokens as typed; texts that come near are left to it. Where the most they
 can have is not too many, they need not be counted."""
 
-_BETWEEN_TOKENS = ("\\", "$", "{", "}", "_", "^", "&", "~", "--", "''", "``", "  ", "\n", "\t", "\r", "\v", "\f")
-"""Every token but runs of plain characters begins with one of these, but for a blank at the end."""
+_WITHIN_RUNS = {code: None for code in range(33, 127) if chr(code) not in "\\{}^$_&~`'-"}
+"""What never begins a token but the one after another; of what is left, each is the start of one, or a single
+blank."""
 
 _ACCENT = r"\\[\"'`^~=.](?:\{[A-Za-z]\}|[A-Za-z])"
 _ISLAND = re.compile(
@@ -185,8 +186,11 @@ def _has_many_tokens(text: str) -> bool:
     """Tell whether a text has so many tokens that its end may be left as typed."""
     if len(text) <= _MOST_TOKENS:
         return False
-    if text.isascii() and 2 * sum(map(text.count, _BETWEEN_TOKENS)) + 3 <= _MOST_TOKENS:
-        return False
+    if text.isascii():
+        signs = text.translate(_WITHIN_RUNS)
+        blanks = signs.count(" ") - text.count("  ")
+        if 2 * (len(signs) - blanks) + 3 <= _MOST_TOKENS:
+            return False
     return len(split_tokens(text)) > _MOST_TOKENS
 
 
@@ -243,10 +247,10 @@ class _Formula(NamedTuple):
 @lru_cache(maxsize=2**15)
 def _read_formula(before: str, formula: str, behind: str) -> _Formula | None:
     """Return a formula between two characters, resolved; None where what it is depends on more of the text."""
-    if not formula or _STRUCTURE.search(formula) or not _is_balanced(formula):
-        return None
     plain = write_formula(before, formula, behind)
     if plain is None:
+        if not formula or _STRUCTURE.search(formula) or not _is_balanced(formula):
+            return None
         plain = _read_island(before, f"\\({formula}\\)", behind)  # which needs no search for dollars
     return _Formula(plain, _AMOUNT.match(formula) is not None and not _TEX.search(formula))
 

@@ -16,6 +16,10 @@ _FACTORS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.CLO
 _INFIX = frozenset({Role.INFIX, Role.RELATION})
 _NO_LEFT_OPERAND = _INFIX | {Role.OPEN, Role.PUNCTUATION, Role.NAME, Role.BIG}
 _SETTLED = frozenset({Kind.TEXT, Kind.SYMBOL})
+_APART = frozenset({Kind.BLANK, Kind.FRACTION})
+_STANDING_OFF = frozenset({Role.RELATION, Role.NAME})
+"""Without the one and the other, there is nothing to decide about blanks: no part stands off from the next."""
+
 _PARENTHESISED = re.compile(r"([\^_])\((.+)\)", re.DOTALL)
 _DIFFERENTIAL = re.compile(r"d\w")
 
@@ -29,8 +33,10 @@ def arrange(pieces: Sequence[Piece], *, is_script: bool = False, followed_by: st
     """
     if not pieces or (len(pieces) == 1 and pieces[0].kind in _SETTLED):
         return list(pieces)
-    row = _Row(is_script=is_script)
     kinds = [piece.kind for piece in pieces]
+    if _APART.isdisjoint(kinds) and _STANDING_OFF.isdisjoint([piece.role for piece in pieces]):
+        return _settle_scripts(list(pieces), followed_by)
+    row = _Row(is_script=is_script)
     if Kind.FRACTION in kinds:
         pieces = _expand_fractions(pieces)
         kinds = [piece.kind for piece in pieces]

@@ -15,17 +15,14 @@ from digest.tex.alphabets import MATH_ACCENTS
 from digest.tex.cursor import Setting
 from digest.tex.formulas import make_script
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
-from digest.tex.pieces import Kind
-from digest.tex.reading import Reader, set_formula
+from digest.tex.pieces import Kind, Piece, Role
+from digest.tex.reading import Reader, set_digits, set_formula, set_letters, set_sign
 from digest.tex.symbols import SYMBOLS
 from digest.tex.tokens import DROPPED
 from digest.tex.words import DECLARATIONS, TEXT_COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from digest.tex.pieces import Piece
-
 
 _LONGEST: Final = 500
 """Within the longest run of plain characters that the reader takes for part of a formula."""
@@ -43,7 +40,8 @@ def _spell_group(deeper: str) -> str:
 
 
 _GROUP = _spell_group(_spell_group(_spell_group(r"(?!)")))
-_SYMBOL = _name_any([*(SYMBOLS.keys() - {*TEXT_COMMANDS, *FORMULA_COMMANDS, *DECLARATIONS, *DIVIDERS})])
+_PLAIN_SYMBOLS = SYMBOLS.keys() - {*TEXT_COMMANDS, *FORMULA_COMMANDS, *DECLARATIONS, *DIVIDERS}
+_SYMBOL = _name_any(_PLAIN_SYMBOLS)
 _FACE = _name_any(
     "mathrm mathup mathsf mathtt mathnormal mathit mathbf boldsymbol bm pmb mathbb Bbb mathds mathbbm "  # noqa: SIM905 - as quoted words they read worse
     "mathcal mathscr mathfrak text textrm textit textbf mbox operatorname".split()
@@ -70,7 +68,8 @@ _PART = re.compile(
     re.VERBOSE,
 )
 
-_SCRIPTS = {"_{": Kind.SUBSCRIPT, "^{": Kind.SUPERSCRIPT}
+_SCRIPTS = {"_": Kind.SUBSCRIPT, "^": Kind.SUPERSCRIPT}
+_SETTING = Setting(is_formula=True)
 
 
 def write_formula(before: str, formula: str, behind: str) -> str | None:
@@ -108,11 +107,38 @@ def _read_parts(formula: str, depth: int) -> list[Piece] | None:
 
 @lru_cache(maxsize=2**14)
 def _read_part(part: str, depth: int) -> Sequence[Piece] | None:
-    kind = _SCRIPTS.get(part[:2])
-    if kind and (inside := _read_parts(part[2:-1], depth + 1)) is not None:
+    plain = _read_plain_part(part)
+    if plain is not None:
+        return (plain,)
+    kind = _SCRIPTS.get(part[0])
+    if kind is not None and (inside := _read_script(part[1:], depth)) is not None:
         return make_script(kind, 0, len(part), inside)
     reader = Reader(part)
     reader.depth = depth
-    pieces = reader.read(len(reader.tokens), Setting(is_formula=True))
+    pieces = reader.read(len(reader.tokens), _SETTING)
     # What was printed as typed might be more than that with what follows it.
     return None if any("\\" in piece.text for piece in pieces) else pieces
+
+
+def _read_script(script: str, depth: int) -> Sequence[Piece] | None:
+    """Return what is raised or lowered, read; None where the reader has to."""
+    if script[0] == "{":
+        return _read_parts(script[1:-1], depth + 1)
+    plain = _read_plain_part(script)
+    return plain and (plain,)
+
+
+def _read_plain_part(part: str) -> Piece | None:
+    """Return letters, a number, a sign, a symbol or a blank as a piece; None where a part is more than that."""
+    end = len(part)
+    if part.isalpha():
+        return set_letters(0, end, part, _SETTING)
+    if part[0].isdigit():
+        return set_digits(0, end, part, _SETTING)
+    if part[0] == "\\":
+        symbol = SYMBOLS.get(part[1:]) if part[1:] in _PLAIN_SYMBOLS else None
+        return symbol and Piece(0, end, Kind.SYMBOL, *symbol[:1], role=symbol[1])
+    if part.isspace():
+        return Piece(0, end, Kind.BLANK, "\n" if "\n" in part and end > 1 else " ", role=Role.LOOSE)
+    is_sign = end == 1 and part not in "'{}^_" or part in {"->", ":="}
+    return set_sign(0, end, part, _SETTING) if is_sign else None

@@ -157,9 +157,9 @@ class Reader(Cursor):
         for part in _FORMULA_PART.finditer(self.text, token.start, token.end):
             start, end = part.span()
             if part.lastindex == 1:
-                pieces.append(_set_letters(start, end, part[0], setting))
+                pieces.append(set_letters(start, end, part[0], setting))
             elif part.lastindex == 2:  # noqa: PLR2004 - the groups of the pattern, in order
-                pieces.append(_set_digits(start, end, part[0], setting))
+                pieces.append(set_digits(start, end, part[0], setting))
             elif part.lastindex == 3:  # noqa: PLR2004 - as above
                 pieces.append(Piece(start, end, Kind.BLANK, " ", setting.tags, Role.LOOSE))
             elif part.lastindex == 4:  # noqa: PLR2004 - as above
@@ -168,7 +168,7 @@ class Reader(Cursor):
             elif _COMPOUND.match(self.text, start, token.end):
                 pieces.append(Piece(start, end, Kind.TEXT, "-", setting.tags, Role.INFIX))
             else:
-                pieces.append(_set_sign(start, end, part[0], setting))
+                pieces.append(set_sign(start, end, part[0], setting))
         return pieces
 
     def _read_group(self, token: Token, setting: Setting) -> list[Piece]:
@@ -254,7 +254,8 @@ class Reader(Cursor):
     }
 
 
-def _set_letters(start: int, end: int, letters: str, setting: Setting) -> Piece:
+def set_letters(start: int, end: int, letters: str, setting: Setting) -> Piece:
+    """Set letters of a formula; one by itself is a variable."""
     is_single = len(letters) == 1
     if setting.face in _FACES and (is_single or setting.face != "bold"):
         return Piece(start, end, Kind.SYMBOL, set_in(letters, _FACES[setting.face]), setting.tags, Role.VARIABLE)
@@ -265,14 +266,16 @@ def _set_letters(start: int, end: int, letters: str, setting: Setting) -> Piece:
     return Piece(start, end, Kind.TEXT, letters, setting.list_tags("i"), Role.VARIABLE if is_single else Role.WORD)
 
 
-def _set_digits(start: int, end: int, digits: str, setting: Setting) -> Piece:
+def set_digits(start: int, end: int, digits: str, setting: Setting) -> Piece:
+    """Set a number of a formula."""
     if setting.face == "blackboard":
         return Piece(start, end, Kind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER)
     tags = setting.list_tags("b") if setting.face == "bold" else setting.tags
     return Piece(start, end, Kind.TEXT, digits, tags, Role.NUMBER)
 
 
-def _set_sign(start: int, end: int, sign: str, setting: Setting) -> Piece:
+def set_sign(start: int, end: int, sign: str, setting: Setting) -> Piece:
+    """Set a sign of a formula, neither letter nor digit."""
     replaced = _REPLACED.get(sign)
     role = CHARACTER_ROLES.get(replaced or sign, Role.VARIABLE)
     return Piece(start, end, Kind.SYMBOL if replaced else Kind.TEXT, replaced or sign, setting.tags, role)
