@@ -14,11 +14,11 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from digest.query.formula_words import spell_formula
 from digest.query.word_runs import FENCE, SEPARATOR
 from digest.tex import parse_tex
 from digest.tex.cursor import Setting
 from digest.tex.dollars import find_formulas
-from digest.tex.quick_formulas import write_formula
 from digest.tex.reading import Reader
 from digest.tex.tokens import DROPPED, split_tokens
 
@@ -67,10 +67,13 @@ _ISLAND = re.compile(
 _ENTANGLED = re.compile(r"[\\{}]")
 """What beside formulas and islands makes a text more than sentences with some TeX in them."""
 
-_ADJACENT = frozenset(("$", "\\", "{", "}"))
+_ADJACENT = frozenset(("\\", "{", "}"))
 """What may stand beside an island only where both are read together."""
 
 _STRUCTURE = re.compile(rf"\\(?:[\[\]()]|begin|end)|\\\Z|[{DROPPED}]")
+_REACHING = re.compile(r"\\(?:[A-Za-z]+\*?|.)\s*(?:\[[^\]]*\]?\s*)*\Z", re.DOTALL)
+"""A command at the end, which may take what follows."""
+
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _AMOUNT = re.compile(r"\s?[0-9]")
 _TEX = re.compile(r"[\\^_{}=<>]")
@@ -209,10 +212,19 @@ def _resolve_part(before: str, text: str, behind: str, put: Callable[[str], str]
         start, end = island.span()
         left, right = text[start - 1 : start] or before, text[end : end + 1] or behind
         if left in _ADJACENT or right in _ADJACENT or _ENTANGLED.search(text, place, start):
-            return None
+            return _resolve_apart(before, text, behind, put)
         parts += text[place:start], put(_read_island(_CLASSES[left], island[0], _CLASSES[right]))
         place = end
-    return None if _ENTANGLED.search(text, place) else "".join((*parts, text[place:]))
+    if _ENTANGLED.search(text, place):
+        return _resolve_apart(before, text, behind, put)
+    return "".join((*parts, text[place:]))
+
+
+def _resolve_apart(before: str, text: str, behind: str, put: Callable[[str], str]) -> str | None:
+    """Return a text as `_resolve_part` does, read apart from what stands around it where nothing reaches beyond."""
+    if _STRUCTURE.search(text) or _REACHING.search(text) or not _is_balanced(text):
+        return None
+    return put(_read_island(_CLASSES[before], text, _CLASSES[behind]))
 
 
 def _are_formulas(text: str, outside: list[str], inside: list[str]) -> bool:
@@ -238,7 +250,7 @@ _CLASSES = _Classes()
 
 
 class _Formula(NamedTuple):
-    """A formula as plain text, and whether its dollars may be money."""
+    """A formula as plain text with its words, and whether its dollars may be money."""
 
     plain: str
     is_amount: bool
@@ -247,7 +259,7 @@ class _Formula(NamedTuple):
 @lru_cache(maxsize=2**15)
 def _read_formula(before: str, formula: str, behind: str) -> _Formula | None:
     """Return a formula between two characters, resolved; None where what it is depends on more of the text."""
-    plain = write_formula(before, formula, behind)
+    plain = spell_formula(before, formula, behind) if formula else None
     if plain is None:
         if not formula or _STRUCTURE.search(formula) or not _is_balanced(formula):
             return None

@@ -130,19 +130,24 @@ def _has_factor_beside(pieces: Sequence[Piece], place: int) -> bool:
 
 
 def _settle_scripts(pieces: list[Piece], followed_by: str) -> list[Piece]:
-    """Drop the parentheses of a script that is a single sign, or a word that nothing runs into."""
+    """Drop the parentheses of each script that is a single sign, or a word that nothing runs into."""
     for place, piece in enumerate(pieces):
-        if not piece.inside:
-            continue
-        bracketed = _PARENTHESISED.fullmatch(piece.text)
-        if bracketed is None:
-            continue
-        following = pieces[place + 1] if place + 1 < len(pieces) else None
-        runs_into = followed_by.isalnum() if following is None else _runs_into(following)
-        is_word = bracketed[2].isalpha() and not runs_into
-        if is_word or (len(bracketed[2]) == 1 and not bracketed[2].isalnum()):
-            pieces[place] = piece._replace(text=bracketed[1] + bracketed[2])
+        if piece.inside:
+            following = pieces[place + 1] if place + 1 < len(pieces) else None
+            runs_into = followed_by.isalnum() if following is None else _runs_into(following)
+            pieces[place] = settle_script(piece, runs_into=runs_into)
     return pieces
+
+
+def settle_script(piece: Piece, *, runs_into: bool = False) -> Piece:
+    """Return a piece without the parentheses that a script needs no more; `runs_into`: what follows would."""
+    bracketed = _PARENTHESISED.fullmatch(piece.text) if piece.inside else None
+    if bracketed is None:
+        return piece
+    is_word = bracketed[2].isalpha() and not runs_into
+    if is_word or (len(bracketed[2]) == 1 and not bracketed[2].isalnum()):
+        return piece._replace(text=bracketed[1] + bracketed[2])
+    return piece
 
 
 def _runs_into(following: Piece) -> bool:

@@ -80,25 +80,33 @@ def write_formula(before: str, formula: str, behind: str) -> str | None:
         formula: without its delimiters.
         behind: the character behind the closing delimiter, "" for none.
     """
-    if not formula.isascii() or len(formula) > _LONGEST or _ENTANGLED.search(formula):
-        return None
-    pieces = _read_parts(formula, 1)
+    parts = split_formula(formula)
+    pieces = None if parts is None else _read_all(parts, 1)
     return None if pieces is None else "".join([piece.text for piece in set_formula(pieces, before, behind)])
 
 
-def _read_parts(formula: str, depth: int) -> list[Piece] | None:
-    """Return a formula, or what one has in braces, as pieces that are not yet in a row; None as above.
+def split_formula(formula: str) -> list[str] | None:
+    """Return a formula without its delimiters as its parts; None where that takes the reader."""
+    if not formula.isascii() or len(formula) > _LONGEST or _ENTANGLED.search(formula):
+        return None
+    return _split(formula)
+
+
+def _split(formula: str) -> list[str] | None:
+    parts: list[str] = _PART.findall(formula)
+    return parts if sum(map(len, parts)) == len(formula) else None
+
+
+def _read_all(parts: Iterable[str], depth: int) -> list[Piece] | None:
+    """Return parts as pieces that are not yet in a row; None as above.
 
     Args:
-        formula: what to read.
-        depth: how many groups are around it for the reader.
+        parts: of a formula, or of what one has in braces.
+        depth: how many groups are around them for the reader.
     """
-    parts = _PART.findall(formula)
-    if sum(map(len, parts)) != len(formula):
-        return None
     pieces: list[Piece] = []
     for part in parts:
-        read = _read_part(part, depth)
+        read = read_part(part, depth)
         if read is None:
             return None
         pieces += read
@@ -106,7 +114,13 @@ def _read_parts(formula: str, depth: int) -> list[Piece] | None:
 
 
 @lru_cache(maxsize=2**14)
-def _read_part(part: str, depth: int) -> Sequence[Piece] | None:
+def read_part(part: str, depth: int = 1) -> Sequence[Piece] | None:
+    """Return a part as pieces that are not yet in a row; None where that takes the reader.
+
+    Args:
+        part: what to read.
+        depth: how many groups are around it for the reader.
+    """
     plain = _read_plain_part(part)
     if plain is not None:
         return (plain,)
@@ -123,7 +137,8 @@ def _read_part(part: str, depth: int) -> Sequence[Piece] | None:
 def _read_script(script: str, depth: int) -> Sequence[Piece] | None:
     """Return what is raised or lowered, read; None where the reader has to."""
     if script[0] == "{":
-        return _read_parts(script[1:-1], depth + 1)
+        parts = _split(script[1:-1])
+        return None if parts is None else _read_all(parts, depth + 1)
     plain = _read_plain_part(script)
     return plain and (plain,)
 

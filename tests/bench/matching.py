@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Final
 import click
 import numpy as np
 
-from digest.query import analyse, cutting, parse_query, words
+from digest.query import analyse, cutting, formula_words, parse_query, words
 from digest.query.reverse_index import ReverseIndex
 from digest.query.scanning import scan
 from digest.query.word_runs import SEPARATOR
@@ -109,7 +109,8 @@ def forget() -> None:
         words.stem,
         cutting._read_formula,
         cutting._read_island,
-        quick_formulas._read_part,
+        formula_words._spell_part,
+        quick_formulas.read_part,
     ):
         remembered.cache_clear()
     gc.collect()

@@ -1,0 +1,85 @@
+r"""Formulas as text that has their words: the same ones as what the reader makes of them, at a fraction of the price.
+
+How a formula is set is a matter of blanks, and few of them part words: `x = 1` and `x=1` have the same ones. So the
+parts of a formula, each read once, are put one behind the other as they are, unless a blank stands between two that
+words might go across, or something else asks for a closer look.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from digest.query.words import cut_words
+from digest.tex.formulas import settle_script
+from digest.tex.pieces import Kind, Piece, Role
+from digest.tex.quick_formulas import read_part, split_formula, write_formula
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_WORDY, _SIGN, _POINT, _BLANK, _ENCLOSED, _OTHER = "w", "o", "p", " ", "e", "?"
+"""What a piece is: `_SIGN`s part words wherever they stand, and `_WORDY` ones may not. A `_POINT` keeps a blank behind
+it, and none before. Of `_ENCLOSED` ones what follows decides whether they keep their parentheses."""
+
+_NEEDS_SETTING = re.compile(rf"[{_WORDY}{_ENCLOSED}] +[{_WORDY}{_ENCLOSED}{_POINT}]|{_ENCLOSED}{_WORDY}|\{_OTHER}")
+
+
+class _Part(NamedTuple):
+    """A part of a formula.
+
+    Attributes:
+        text: its plain form.
+        marks: of each piece of it, what it is.
+    """
+
+    text: str
+    marks: str
+
+
+def spell_formula(before: str, formula: str, behind: str) -> str | None:
+    """Return plain text that has, between the same characters, the words of a formula; None as `write_formula`.
+
+    Args:
+        before: the character before the opening delimiter, "" for none.
+        formula: without its delimiters.
+        behind: the character behind the closing delimiter, "" for none.
+    """
+    parts = split_formula(formula)
+    if parts is None:
+        return None
+    read = list(map(_spell_part, parts))
+    marks = "".join([part.marks for part in read])
+    if _NEEDS_SETTING.search(marks) or (behind.isalnum() and marks.rstrip().endswith(_ENCLOSED)):
+        return write_formula(before, formula, behind)
+    return "".join([part.text for part in read]).strip()
+
+
+@lru_cache(maxsize=2**14)
+def _spell_part(part: str) -> _Part:
+    pieces = read_part(part)
+    if pieces is None:
+        return _Part("", _OTHER)
+    return _Part("".join(map(_settle, pieces)), "".join(map(_classify, pieces)))
+
+
+def _settle(piece: Piece) -> str:
+    return " " if piece.kind is Kind.BLANK else settle_script(piece).text
+
+
+def _classify(piece: Piece) -> str:
+    if piece.kind is Kind.BLANK:
+        return _BLANK
+    if piece.kind is Kind.FRACTION or piece.role is Role.NAME:
+        return _OTHER
+    if settle_script(piece) is not piece:
+        return _ENCLOSED
+    if _is_sign(piece.text):
+        return _SIGN
+    return _POINT if piece.role is Role.PUNCTUATION else _WORDY
+
+
+def _is_sign(text: str) -> bool:
+    """Tell whether words end before a text and begin behind it, whatever stands there."""
+    return not text.isalnum() and all(cut_words(f"{beside}{text}{beside}") == [beside, beside] for beside in "a1")
