@@ -221,7 +221,7 @@ def _resolve_part(before: str, text: str, behind: str, put: Callable[[str], str]
 
 
 def _resolve_apart(before: str, text: str, behind: str, put: Callable[[str], str]) -> str | None:
-    """Return a text as `_resolve_part` does, read apart from what stands around it where nothing reaches beyond."""
+    """Return a text as `_resolve_part` does, read by itself where nothing in it reaches beyond."""
     if _STRUCTURE.search(text) or _REACHING.search(text) or not _is_balanced(text):
         return None
     return put(_read_island(_CLASSES[before], text, _CLASSES[behind]))

@@ -1,27 +1,24 @@
-r"""Formulas as text that has their words: the same ones as what the reader makes of them, at a fraction of the price.
+"""Formulas as text that has their words: those of what the reader makes of them, at a fraction of the price.
 
-How a formula is set is a matter of blanks, and few of them part words: `x = 1` and `x=1` have the same ones. So the
-parts of a formula, each read once, are put one behind the other as they are, unless a blank stands between two that
-words might go across, or something else asks for a closer look.
+How a formula is set is a matter of blanks, and few of them part words: `x = 1` and `x=1` have the same ones.
+So the parts of a formula, each read once, are put one behind the other as they are, unless a blank stands
+between two that words might go across, or something else asks for a closer look.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from digest.query.words import cut_words
 from digest.tex.formulas import settle_script
 from digest.tex.pieces import Kind, Piece, Role
 from digest.tex.quick_formulas import read_part, split_formula, write_formula
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 _WORDY, _SIGN, _POINT, _BLANK, _ENCLOSED, _OTHER = "w", "o", "p", " ", "e", "?"
-"""What a piece is: `_SIGN`s part words wherever they stand, and `_WORDY` ones may not. A `_POINT` keeps a blank behind
-it, and none before. Of `_ENCLOSED` ones what follows decides whether they keep their parentheses."""
+"""What a piece is: `_SIGN`s part words wherever they stand, and `_WORDY` ones may not. A `_POINT` keeps a blank
+behind it, and none before. Of `_ENCLOSED` ones what follows decides whether they keep their parentheses."""
 
 _NEEDS_SETTING = re.compile(rf"[{_WORDY}{_ENCLOSED}] +[{_WORDY}{_ENCLOSED}{_POINT}]|{_ENCLOSED}{_WORDY}|\{_OTHER}")
 

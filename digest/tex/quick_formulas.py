@@ -155,5 +155,5 @@ def _read_plain_part(part: str) -> Piece | None:
         return symbol and Piece(0, end, Kind.SYMBOL, *symbol[:1], role=symbol[1])
     if part.isspace():
         return Piece(0, end, Kind.BLANK, "\n" if "\n" in part and end > 1 else " ", role=Role.LOOSE)
-    is_sign = end == 1 and part not in "'{}^_" or part in {"->", ":="}
+    is_sign = (end == 1 and part not in "'{}^_") or part in {"->", ":="}
     return set_sign(0, end, part, _SETTING) if is_sign else None
