@@ -129,7 +129,8 @@ class Layout:
         size, stages = self.size + detection.unions.size, self.stages
         if detection.unions.size:
             stages = [_join_unions(detection.unions), *stages]
-        summaries = _summarise(stages, detection, size)
+        leaves = detection.leaves.astype(np.intp)
+        summaries = _summarise(stages, leaves, (_TOP << detection.shares).take(detection.papers), size)
         demanded = self._demand(stages, summaries)
         wanted = self.roots[demanded[self.roots >> 1] & (self.roots & 1 == 0)] >> 1
         demanded[wanted] = False
@@ -138,7 +139,9 @@ class Layout:
         numbers[wanted] = np.arange(1, len(wanted) + 1, dtype=np.int32)  # their rows lie side by side, in order
         numbers[others] = np.arange(len(wanted) + 1, len(wanted) + len(others) + 1, dtype=np.int32)
         rows = np.zeros((len(wanted) + len(others) + 1, -(-papers // WORD)), np.uint64)
-        _fill(rows, numbers, detection)
+        _fill(rows, numbers.take(leaves).astype(np.intp), detection.papers)
+        rows[numbers[0]] = _ALL
+        rows[0] = _NONE
         for stage in stages:
             _work_out(stage, rows, numbers)
         return self._extract(rows, numbers, len(wanted), papers)
@@ -168,10 +171,10 @@ class Layout:
         demanded[self.roots >> 1] = True
         demanded &= may_be
         for stage in reversed(stages):
-            chosen = np.flatnonzero(demanded[stage.nodes])
-            starts = stage.starts[chosen]
-            nodes = take_runs(stage.operands, starts, stage.starts[chosen + 1] - starts) >> 1
-            demanded[nodes[may_be[nodes]]] = True
+            chosen = np.flatnonzero(demanded.take(stage.nodes))
+            starts = stage.starts.take(chosen)
+            nodes = take_runs(stage.operands, starts, stage.starts.take(chosen + 1) - starts) >> 1
+            demanded[nodes[may_be.take(nodes)]] = True
         return demanded
 
 
@@ -198,65 +201,77 @@ def _join_unions(unions: Unions) -> _Stage:
     return _make_stage(nodes[by_count], starts[by_count], counts[by_count], operands, is_and=False)
 
 
-def _summarise(stages: Sequence[_Stage], detection: Detection, size: int) -> NDArray[np.uint64]:
-    """Return for each node in which shares of the batch papers may meet it; never too few."""
+def _summarise(
+    stages: Sequence[_Stage], leaves: NDArray[np.intp], shares: NDArray[np.uint64], size: int
+) -> NDArray[np.uint64]:
+    """Return for each node in which shares of the batch papers may meet it; never too few.
+
+    Args:
+        stages: the nodes that join others.
+        leaves: what papers meet.
+        shares: of each of them, the share of the paper as a bit.
+        size: how many nodes there are.
+    """
     summaries = np.zeros(size, np.uint64)
     summaries[0] = _ALL
-    np.bitwise_or.at(summaries, detection.leaves, (_TOP << detection.shares)[detection.papers])
+    np.bitwise_or.at(summaries, leaves, shares)
     for stage in stages:
-        values = summaries[stage.operands >> 1]
-        values[(stage.operands & 1).astype(np.bool_)] = _ALL
+        values = summaries.take(stage.operands >> 1)
+        values[np.flatnonzero(stage.operands & 1)] = _ALL
         operator = np.bitwise_and if stage.is_and else np.bitwise_or
         summaries[stage.nodes] = operator.reduceat(values, stage.starts[:-1])
     return summaries
 
 
-def _fill(rows: NDArray[np.uint64], numbers: NDArray[np.int32], detection: Detection) -> None:
-    rows[numbers[0]] = _ALL
-    rows[0] = _NONE
-    at = numbers[detection.leaves]
-    has_row = at != 0
-    papers = detection.papers[has_row]
-    places = at[has_row].astype(np.int64) * rows.shape[1] + (papers >> 6)
+def _fill(rows: NDArray[np.uint64], at: NDArray[np.intp], papers: NDArray[np.int32]) -> None:
+    """Set the bits of papers, each in the row it has a number of, if any."""
+    has_row = np.flatnonzero(at)
+    at, papers = at.take(has_row), papers.take(has_row)
+    places = at * rows.shape[1] + (papers >> 6)
     bits = _TOP << (papers & (WORD - 1)).astype(np.uint64)
     np.bitwise_or.at(rows.reshape(-1), places, bits)
 
 
 def _work_out(stage: _Stage, rows: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
     """Work out the rows of a stage's nodes: the first operands of all, then the second ones, and so on."""
-    chosen = np.flatnonzero(numbers[stage.nodes])
+    chosen = np.flatnonzero(numbers.take(stage.nodes))
     if not len(chosen):
         return
-    nodes = stage.nodes[chosen]
-    starts = stage.starts[chosen]
-    counts = stage.starts[chosen + 1] - starts
+    nodes = stage.nodes.take(chosen)
+    starts = stage.starts.take(chosen)
+    counts = stage.starts.take(chosen + 1) - starts
     operands = take_runs(stage.operands, starts, counts)
+    at, is_negated = numbers.take(operands >> 1), (operands & 1).astype(np.bool_)
+    starts = np.cumsum(counts) - counts
     if not stage.is_and:  # operands no paper meets add nothing
-        is_needed = (numbers[operands >> 1] != 0) | (operands & 1 != 0)
-        counts = np.add.reduceat(is_needed, np.cumsum(counts) - counts, dtype=np.int64)
-        operands = operands[is_needed]
+        is_needed = (at != 0) | is_negated
+        counts = np.add.reduceat(is_needed, starts, dtype=np.int64)
+        at, is_negated = at[is_needed], is_negated[is_needed]
         order = np.argsort(-counts, kind="stable")
         starts, counts, nodes = (np.cumsum(counts) - counts)[order], counts[order], nodes[order]
-    else:
-        starts = np.cumsum(counts) - counts
+    negations = is_negated if is_negated.any() else None
     operator = np.bitwise_and if stage.is_and else np.bitwise_or
     for first in range(0, len(nodes), _BLOCK):
         block = slice(first, first + _BLOCK)
         firsts, fewer = starts[block], -counts[block]
-        result = _read(operands[firsts], rows, numbers)
+        result = _read(rows, at, firsts, negations)
         for place in range(1, -int(fewer[0])):
             count = int(np.searchsorted(fewer, -place))
-            part = _read(operands[firsts[:count] + place], rows, numbers)
+            part = _read(rows, at, firsts[:count] + place, negations)
             operator(result[:count], part, out=result[:count])
-        rows[numbers[nodes[block]]] = result
+        rows[numbers.take(nodes[block])] = result
 
 
 def _read(
-    references: NDArray[np.uint32], rows: NDArray[np.uint64], numbers: NDArray[np.int32]
+    rows: NDArray[np.uint64],
+    at: NDArray[np.int32],
+    operands: NDArray[np.int64],
+    is_negated: NDArray[np.bool_] | None,
 ) -> NDArray[np.uint64]:
-    found: NDArray[np.uint64] = rows[numbers[references >> 1]]
-    negated = np.flatnonzero(references & 1)
-    if len(negated):
+    """Return the rows of some operands, by where each is, and whether it is negated where any is."""
+    found = rows.take(at.take(operands), axis=0, mode="clip")
+    if is_negated is not None:
+        negated = np.flatnonzero(is_negated.take(operands))
         found[negated] = ~found[negated]
     return found
 
@@ -269,18 +284,18 @@ def _list_bits(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.
     filled = np.flatnonzero(is_filled)
     octets = rows.reshape(-1)[filled].astype("<u8", copy=False).view(np.uint8)
     places = np.flatnonzero(octets != 0)
-    octets = octets[places]
-    sizes = _SIZES[octets]
+    octets = octets.take(places)
+    sizes = _SIZES.take(octets)
     ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     bounds = np.concatenate(([0], np.searchsorted(places, np.cumsum(per_row) * (WORD // 8))))
     columns = filled - np.repeat(np.arange(count) * width, per_row)
-    first = ((columns << 6).astype(np.uint16)[places >> 3]) + ((places & 7) << 3).astype(np.uint16)
+    first = (columns << 6).astype(np.uint16).take(places >> 3) + ((places & 7) << 3).astype(np.uint16)
     found = np.empty(ends[-1], np.uint16)
     at = ends[:-1]
     for number, set_bits in enumerate(_PLACES):
-        found[at + number] = first + set_bits[octets]
+        found[at + number] = first + set_bits.take(octets)
         more = np.flatnonzero(sizes > number + 1)
-        at, octets, first, sizes = at[more], octets[more], first[more], sizes[more]
+        at, octets, first, sizes = at.take(more), octets.take(more), first.take(more), sizes.take(more)
     return np.diff(ends[bounds]), found
 
 
