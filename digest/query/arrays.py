@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,14 +10,17 @@ from digest.query.lexicon import NOWHERE
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
 _Number = TypeVar("_Number", bound=np.integer)
 
-_BEHIND_ALL = "\U0010ffff"
-"""No word holds it, so it stands behind whatever a beginning may go on with."""
+_BEHIND_ALL = b"\xff"
+"""No word has it in UTF-8, and it stands behind whatever a beginning may go on with."""
+
+_WIDEST = 48
+"""Octets of words that are sorted and looked at together; what has more gets a closer look."""
 
 _SPREADING = np.uint64(0x9E37_79B9_7F4A_7C15)
 """Numbers multiplied by it differ in their upper bits (Knuth, The Art of Computer Programming 3, section 6.4)."""
@@ -118,10 +120,10 @@ class Spreader:
         self, numbers: NDArray[np.int32], holders: NDArray[_Number]
     ) -> tuple[NDArray[np.int32], NDArray[_Number]]:
         """Return what is known of numbers, each with who holds the number."""
-        found = np.flatnonzero(self._counts[numbers])
-        numbers = numbers[found]
-        counts = self._counts[numbers]
-        return take_runs(self._values, self._starts[numbers], counts), np.repeat(holders[found], counts)
+        found = np.flatnonzero(self._counts.take(numbers))
+        numbers = numbers.take(found)
+        counts = self._counts.take(numbers)
+        return take_runs(self._values, self._starts.take(numbers), counts), np.repeat(holders.take(found), counts)
 
 
 class PairTable:
@@ -147,11 +149,11 @@ class PairTable:
 
     def is_upper(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which numbers are the upper one of any pair."""
-        return self._is_upper[numbers]
+        return self._is_upper.take(numbers)
 
     def is_lower(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which numbers are the lower one of any pair."""
-        return self._is_lower[numbers]
+        return self._is_lower.take(numbers)
 
     def find(
         self, upper: NDArray[np.integer], lower: NDArray[np.integer]
@@ -160,34 +162,75 @@ class PairTable:
         if not len(self._keys):
             return np.zeros(0, np.intp), np.zeros(0, np.intp)
         keys = upper.astype(np.int64) * self._size + lower
-        likely = np.flatnonzero(self._may_be[self._hash(keys)])
-        keys = keys[likely]
+        likely = np.flatnonzero(self._may_be.take(self._hash(keys)))
+        keys = keys.take(likely)
         nearest = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        is_found = self._keys[nearest] == keys
+        is_found = self._keys.take(nearest) == keys
         return likely[is_found], self._order[nearest[is_found]]
 
 
 class Beginnings:
-    """Where in the order of some words' spellings each of some beginnings is met.
+    """Beginnings that words are looked for by.
 
     Args:
-        spellings: of all words.
-        words: the words to look at, as indexes of their spellings.
-        beginnings: what is looked for.
+        tables: beginning -> leaf, each of a kind of its own.
     """
 
-    def __init__(self, spellings: Sequence[str], words: Iterable[int], beginnings: Iterable[str]) -> None:
-        order = sorted(words, key=spellings.__getitem__)
-        ordered = [spellings[word] for word in order]
-        self._order = np.array(order, np.int64)
-        self._places = {
-            beginning: (bisect_left(ordered, beginning), bisect_left(ordered, beginning + _BEHIND_ALL))
-            for beginning in beginnings
-        }
+    def __init__(self, tables: Sequence[Mapping[str, int]]) -> None:
+        distinct = list(set().union(*tables))
+        numbering = dict(zip(distinct, range(len(distinct)), strict=True))
+        spelled = list(map(_encode, distinct))
+        self._long = {number: octets for number, octets in enumerate(spelled) if len(octets) >= _WIDEST}
+        self._firsts = np.array(spelled, f"S{_WIDEST}")
+        self._lasts = np.array([octets[: _WIDEST - 1] + _BEHIND_ALL for octets in spelled], f"S{_WIDEST}")
+        self._tables = [
+            (
+                np.fromiter(map(numbering.__getitem__, table), np.int64, len(table)),
+                np.fromiter(table.values(), np.int32, len(table)),
+            )
+            for table in tables
+        ]
 
-    def find(self, leaves: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def __len__(self) -> int:
+        return len(self._firsts)
+
+    def look_in(self, spellings: Sequence[str], words: NDArray[np.int64]) -> Begun:
+        """Look for them in words, given as indexes of their spellings."""
+        octets = [_encode(spellings[word]) for word in words.tolist()]
+        spelled = np.array(octets, f"S{_WIDEST}")  # the octets of UTF-8 are ordered as the characters are
+        order = np.argsort(spelled, kind="stable")
+        ordered, words = spelled[order], words[order]
+        starts, ends = np.searchsorted(ordered, self._firsts), np.searchsorted(ordered, self._lasts)
+        counts = ends - starts
+        for number, beginning in self._long.items():  # whose ends were cut off
+            likely = range(np.searchsorted(ordered, beginning[: _WIDEST - 1]), ends[number])
+            found = [place for place in likely if octets[order[place]].startswith(beginning)]
+            starts[number], counts[number] = len(words), len(found)
+            words = np.concatenate((words, words[found]))
+        return Begun(words, starts, counts, self._tables)
+
+
+class Begun(NamedTuple):
+    """Words, and where in their order each of some beginnings is met.
+
+    Attributes:
+        words: ordered by their spellings.
+        starts: of each beginning, where the words that begin so start.
+        counts: and how many they are.
+        tables: by kind, beginnings and their leaves.
+    """
+
+    words: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    tables: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]]
+
+    def find(self, kind: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return words that begin so, each with the leaf of the beginning."""
-        places = np.array([self._places[beginning] for beginning in leaves], np.int64).reshape(-1, 2)
-        counts = places[:, 1] - places[:, 0]
-        numbers = np.repeat(np.fromiter(leaves.values(), np.int32, len(leaves)), counts)
-        return take_runs(self._order, places[:, 0], counts), numbers
+        beginnings, leaves = self.tables[kind]
+        counts = self.counts.take(beginnings)
+        return take_runs(self.words, self.starts.take(beginnings), counts), np.repeat(leaves, counts)
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from digest.query.arrays import Begun
     from digest.query.lexicon import Lexicon, Links
     from digest.query.names import NamePattern
     from digest.query.people import PersonPattern
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
     Pairs: TypeAlias = tuple[NDArray[np.int32], NDArray[np.intp]]
     """Leaves, each with the name that meets it: its index among the distinct ones."""
+
+
+_OF_LEAVES, _TO_LOOK_AT = 0, 1
+"""Beginnings of parts: those that are leaves, and those of names to look at more closely."""
 
 
 @lru_cache(maxsize=2**14)
@@ -46,6 +51,10 @@ class NameTables:
             (_make_table(links, (befores, size)), fill_up(links.leaves[0], len(links.before)))
             for links, befores in zip(lexicon.parts, sizes, strict=False)
         ]
+        begun = lexicon.begun_names
+        self._closer = list(begun.values())
+        numbers = dict(zip(begun, range(len(begun)), strict=True))
+        self._beginnings = Beginnings([lexicon.beginnings[Column.NAME_PART], numbers])
         packed = np.fromiter(lexicon.signatures, np.int64, len(lexicon.signatures))
         self._signatures = PairTable(packed >> 32, packed & 0xFFFF_FFFF, (size, size))
         self._signature_leaves = np.fromiter(lexicon.signatures.values(), np.int32, len(lexicon.signatures))
@@ -60,13 +69,14 @@ class NameTables:
         names = np.repeat(np.arange(len(batch.names.distinct)), np.diff(batch.part_bounds))
         known = self._lexicon.terms
         terms = np.array([known.get(part, self._unknown) for part in batch.parts], np.int32)
-        leaves = self._leaves[terms][batch.name_parts]
+        leaves = self._leaves[terms].take(batch.name_parts)
         found = np.flatnonzero(leaves != NOWHERE)
         yield leaves[found], names[found]
         yield from self._find_parts(terms[batch.name_parts], names)
         yield from self._find_signatures(batch, terms)
-        yield from self._find_begun(batch, names)
-        yield self._look_closer(batch, names)
+        begun = self._beginnings.look_in(batch.parts, np.arange(len(batch.parts)))
+        yield self._find_begun(batch, begun, names)
+        yield self._look_closer(batch, begun, names)
 
     def _find_parts(self, terms: NDArray[np.int32], names: NDArray[np.intp]) -> Iterator[Pairs]:
         """Yield names that have several parts, in whatever order."""
@@ -97,22 +107,15 @@ class NameTables:
             found, signatures = self._signatures.find(last_terms, firsts[batch.name_parts[starts[named]]])
             yield self._signature_leaves[signatures], is_name[named[found]]
 
-    def _find_begun(self, batch: Batch, names: NDArray[np.intp]) -> Iterator[Pairs]:
-        leaves = self._lexicon.beginnings[Column.NAME_PART]
-        if leaves:
-            begun = Beginnings(batch.parts, range(len(batch.parts)), leaves).find(leaves)
-            yield Spreader(*begun, len(batch.parts)).spread(batch.name_parts, names)
+    def _find_begun(self, batch: Batch, begun: Begun, names: NDArray[np.intp]) -> Pairs:
+        parts, leaves = begun.find(_OF_LEAVES)
+        return Spreader(parts, leaves, len(batch.parts)).spread(batch.name_parts, names)
 
-    def _look_closer(self, batch: Batch, names: NDArray[np.intp]) -> Pairs:
+    def _look_closer(self, batch: Batch, begun: Begun, names: NDArray[np.intp]) -> Pairs:
         """Show names to the patterns of conditions that ask for a part they have."""
         entries = [list(self._lexicon.names.get(part, ())) for part in batch.parts]
-        begun = self._lexicon.begun_names
-        if begun:
-            numbers = dict(zip(begun, range(len(begun)), strict=True))
-            listed = list(begun.values())
-            parts, which = Beginnings(batch.parts, range(len(batch.parts)), begun).find(numbers)
-            for part, number in zip(parts.tolist(), which.tolist(), strict=True):
-                entries[part] += listed[number]
+        for part, number in zip(*(found.tolist() for found in begun.find(_TO_LOOK_AT)), strict=True):
+            entries[part] += self._closer[number]
         found: list[tuple[int, int]] = []
         is_asked = np.array([bool(some) for some in entries], np.bool_)
         for place in np.flatnonzero(is_asked[batch.name_parts]).tolist():

@@ -33,7 +33,7 @@ class WordTables:
     Attributes:
         lexicon: whose it is.
         nodes: how many nodes its graph has.
-        beginnings: by column: beginning -> leaf.
+        beginnings: what words begin with, by column.
         unknown: the number of all terms that no query asks for, one above the others.
         leaves: by column: term -> leaf, `NOWHERE` for none.
         steps: the steps of phrases, by depth.
@@ -42,7 +42,7 @@ class WordTables:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
         self.nodes = len(lexicon.graph)
-        self.beginnings = [lexicon.beginnings[column] for column in WORD_COLUMNS]
+        self.beginnings = Beginnings([lexicon.beginnings[column] for column in WORD_COLUMNS])
         self.unknown = len(lexicon.terms)
         self.leaves = [fill_up(lexicon.leaves[column], self.unknown + 1) for column in WORD_COLUMNS]
         sizes = (self.unknown + 1, *(len(links.before) for links in lexicon.phrases))
@@ -84,12 +84,14 @@ class _Steps:
         for distance, steps, table in self._by_distance:
             within = int(np.searchsorted(places, len(words.terms) - distance))
             begun = np.flatnonzero(table.is_upper(before[:within]))
-            behind = places[begun] + distance
-            is_met = table.is_lower(words.terms[behind]) & (words.texts[behind] == words.texts[places[begun]])
-            begun, behind = begun[is_met], behind[is_met]
-            found, taken = table.find(before[begun], words.terms[behind])
-            found_steps.append(steps[taken].astype(np.int32))
-            found_places.append(places[begun[found]])
+            terms = words.terms.take(places.take(begun) + distance)
+            is_met = np.flatnonzero(table.is_lower(terms))
+            begun, terms = begun.take(is_met), terms.take(is_met)
+            found, taken = table.find(before.take(begun), terms)
+            begun = places.take(begun.take(found))
+            is_same = words.texts.take(begun) == words.texts.take(begun + distance)
+            found_steps.append(steps[taken[is_same]].astype(np.int32))
+            found_places.append(begun[is_same])
         all_places = np.concatenate(found_places)
         order = np.argsort(all_places, kind="stable")
         return np.concatenate(found_steps)[order], all_places[order]
@@ -124,7 +126,7 @@ def detect_in_texts(tables: WordTables, batch: Batch) -> tuple[list[Pairs], Unio
 
 def _find_phrases(tables: WordTables, words: NumberedWords) -> Iterator[Pairs]:
     places = np.flatnonzero(words.terms != tables.unknown)
-    before = words.terms[places]
+    before = words.terms.take(places)
     for steps in tables.steps:
         before, places = steps.follow(words, before, places)
         for column, part in words.columns.items():
@@ -139,7 +141,7 @@ def _number_words(tables: WordTables, batch: Batch) -> NumberedWords:
     by_surface, by_stem = (_number(tables, words) for words in (batch.surfaces, batch.stems))
     terms = np.empty(len(batch.words), np.int32)
     for column, part in columns.items():
-        terms[part] = (by_stem if column in STEMMED_COLUMNS else by_surface)[batch.words[part]]
+        terms[part] = (by_stem if column in STEMMED_COLUMNS else by_surface).take(batch.words[part])
     return NumberedWords(terms, batch.texts, batch.texts % size, columns)
 
 
@@ -151,9 +153,9 @@ def _number(tables: WordTables, words: Sequence[str]) -> NDArray[np.int32]:
 
 
 def _find_leaves(table: NDArray[np.int32], numbers: NDArray[np.int32], papers: NDArray[np.int32]) -> Pairs:
-    leaves = table[numbers]
+    leaves = table.take(numbers)
     found = np.flatnonzero(leaves != NOWHERE)
-    return leaves[found], papers[found]
+    return leaves.take(found), papers.take(found)
 
 
 def _find_beginnings(tables: WordTables, batch: Batch, words: NumberedWords) -> tuple[list[Pairs], Unions]:
@@ -162,14 +164,13 @@ def _find_beginnings(tables: WordTables, batch: Batch, words: NumberedWords) -> 
     Each such word is a node of this batch, and each beginning the union of its words: papers are listed
     once a word, however many beginnings it has. A rare word is not worth a node.
     """
-    wanted = set().union(*tables.beginnings)
-    if not wanted:
+    if not len(tables.beginnings):
         return [], Unions(np.zeros(0, np.int32), np.zeros(0, np.int32), 0)
     surfaces, stems = batch.surfaces, batch.stems
     is_odd = np.fromiter(map(str.startswith, surfaces, stems), np.bool_, len(surfaces)) == 0
-    odd = np.flatnonzero(is_odd).tolist()  # the others begin as their stems do
-    every = range(STOP_WORD + 1, len(surfaces))
-    by_surface, by_stem = Beginnings(surfaces, every, wanted), Beginnings(stems, odd, wanted)
+    every = np.arange(STOP_WORD + 1, len(surfaces))
+    by_surface = tables.beginnings.look_in(surfaces, every)
+    by_stem = tables.beginnings.look_in(stems, np.flatnonzero(is_odd))  # the others begin as their stems do
     found: list[Pairs] = []
     leaves: list[NDArray[np.int32]] = []
     nodes: list[NDArray[np.int32]] = []
@@ -178,12 +179,10 @@ def _find_beginnings(tables: WordTables, batch: Batch, words: NumberedWords) -> 
         ways = (by_surface, by_stem) if column in STEMMED_COLUMNS else (by_surface,)
         here, papers = batch.words[part], words.papers[part]
         counts = np.bincount(here, minlength=len(surfaces))
-        begun, theirs = map(
-            np.concatenate, zip(*(way.find(tables.beginnings[column]) for way in ways), strict=True)
-        )
-        is_there = counts[begun] > 0
+        begun, theirs = map(np.concatenate, zip(*(way.find(column) for way in ways), strict=True))
+        is_there = counts.take(begun) > 0
         begun, theirs = begun[is_there], theirs[is_there]
-        is_rare = counts[begun] <= _RARE
+        is_rare = counts.take(begun) <= _RARE
         found.append(Spreader(begun[is_rare], theirs[is_rare], len(surfaces)).spread(here, papers))
         begun, theirs = begun[~is_rare], theirs[~is_rare]
         is_begun = mark(begun, len(surfaces))

@@ -16,11 +16,12 @@ from digest.tex.formulas import settle_script
 from digest.tex.pieces import Kind, Piece, Role
 from digest.tex.quick_formulas import read_part, split_formula, write_formula
 
-_WORDY, _SIGN, _POINT, _BLANK, _ENCLOSED, _OTHER = "w", "o", "p", " ", "e", "?"
-"""What a piece is: `_SIGN`s part words wherever they stand, and `_WORDY` ones may not. A `_POINT` keeps a blank
-behind it, and none before. Of `_ENCLOSED` ones what follows decides whether they keep their parentheses."""
+_WORDY, _SCRIPT, _ENCLOSED, _SIGN, _OPERATOR, _POINT, _BLANK, _OTHER = "wseor, ?"
+"""What a piece is: `_SIGN`s and `_OPERATOR`s part words wherever they stand, and the first three may not. Of
+`_ENCLOSED` scripts what follows decides whether they keep their parentheses. An `_OPERATOR` may stand off from
+what follows its script, too. A `_POINT` keeps a blank behind it, and none before."""
 
-_NEEDS_SETTING = re.compile(rf"[{_WORDY}{_ENCLOSED}] +[{_WORDY}{_ENCLOSED}{_POINT}]|{_ENCLOSED}{_WORDY}|\{_OTHER}")
+_NEEDS_SETTING = re.compile(r"[wse] +[wse,]|ew|r *[se]|\?")
 
 
 class _Part(NamedTuple):
@@ -73,8 +74,10 @@ def _classify(piece: Piece) -> str:
     if settle_script(piece) is not piece:
         return _ENCLOSED
     if _is_sign(piece.text):
-        return _SIGN
-    return _POINT if piece.role is Role.PUNCTUATION else _WORDY
+        return _OPERATOR if piece.role in (Role.INFIX, Role.RELATION) else _SIGN
+    if piece.role is Role.PUNCTUATION:
+        return _POINT
+    return _SCRIPT if piece.role is Role.SCRIPT else _WORDY
 
 
 def _is_sign(text: str) -> bool:

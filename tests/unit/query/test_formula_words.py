@@ -1,0 +1,57 @@
+"""A formula spelled for its words has those of what the reader makes of it, whatever stands beside it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.query.formula_words import spell_formula
+from digest.query.words import cut_words
+from digest.tex.quick_formulas import write_formula
+
+parts = st.sampled_from(
+    [
+        *("x", "n", "12", "3.5", "ab", "adic", "GPU", "=", "+", "-", "/", "(", ")", "|", "<", ",", ".", ":", "'"),
+        *(
+            r"\alpha",
+            r"\tau",
+            r"\sim",
+            r"\in",
+            r"\to",
+            r"\times",
+            r"\log",
+            r"\max",
+            r"\sum",
+            r"\,",
+            r"\quad",
+            r"\!",
+        ),
+        *("_2", "^*", "_{ij}", "^{-3}", r"_{\rm eff}", "^{(n)}", "_{g,n}", "^{3/2}", r"^\pm", r"_\mathrm{max}"),
+        *(r"\mathbb{R}", r"\mathcal{O}", r"\mathrm{GeV}", r"\text{a b}", r"\frac{1}{2}", r"\hat{x}", r"\bar{K}"),
+        *(
+            r"{\cal M}",
+            "{a b}",
+            r"\{",
+            r"\left(",
+            r"\right)",
+            r"\%",
+            "*",
+            "->",
+            r"\langle",
+            r"\circ",
+            r"\nonsense",
+        ),
+    ]
+)
+formulas = st.lists(st.tuples(parts, st.sampled_from(["", "", " "])), min_size=1, max_size=8).map(
+    lambda pairs: "".join(part + blank for part, blank in pairs)
+)
+edges = st.sampled_from(["", "a", "1"])
+
+
+@given(before=edges, formula=formulas, behind=edges)
+def test_its_words_are_those_of_the_formula_as_it_is_set(before: str, formula: str, behind: str) -> None:
+    written, spelled = write_formula(before, formula, behind), spell_formula(before, formula, behind)
+    assert (written is None) == (spelled is None)
+    if written is not None:
+        assert cut_words(f"{before}{spelled}{behind}") == cut_words(f"{before}{written}{behind}")
