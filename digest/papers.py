@@ -129,6 +129,8 @@ def _read_month(yymm: str) -> int:
 class Field(StrEnum):
     """The parts of a paper a query can look into and a reason can point into."""
 
+    __hash__ = str.__hash__  # that of Enum is Python code, called for every place of every reason
+
     TITLE = "title"
     ABSTRACT = "abstract"
     AUTHORS = "authors"

@@ -23,6 +23,8 @@ _DELIVERIES = uuid.UUID("6b0a7c1e-5d0f-5f0c-9d54-2a4b8f3e9c17")
 _FEEDS = uuid.UUID("b3f5f9a4-7f0b-5c55-8d5e-1f1c64a0d2c7")
 """Namespace of feeds and their entries. Never to be changed: a new one shows all readers everything again."""
 
+_write_json = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def derive_token(secret: str, purpose: str, *parts: str) -> str:
     """Derive an unguessable token of 22 URL-safe characters (HMAC-SHA256 cut to 128 bits).
@@ -63,8 +65,7 @@ def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
         destination: as `kind:address`.
         part: 0-based.
     """
-    name = json.dumps([scope, slot, destination, part], ensure_ascii=False)
-    return str(uuid.uuid5(_DELIVERIES, name))
+    return str(uuid.uuid5(_DELIVERIES, _write_json([scope, slot, destination, part])))
 
 
 def _join(parts: tuple[str, ...]) -> bytes:

@@ -15,13 +15,14 @@ from digest.messages import Occasion
 from digest.pipeline.covering import load_coverage, reach_back
 from digest.pipeline.links import make_links
 from digest.pipeline.matching_step import readable
-from digest.planning import covered_since, make_entry, plan_deliveries, plan_digest
+from digest.planning import Clauses, covered_since, make_entry, plan_deliveries, plan_digest
 from digest.query import analyse
 from digest.store import digests as digest_store
 from digest.store import mailings as mailing_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import provenance
+from digest.store import turns as turn_store
 from digest.store.freezing import freeze_entry, join_frozen
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ _KEPT_CHANGES = 20_000
 _KEPT_ENTRIES, _KEPT_QUERIES = 50_000, 10_000
 """Entries and saved queries kept at once; where each subscription has its own, keeping them gains nothing."""
 
+_KEPT_CLAUSES = 500_000
+"""What is kept at once of saved queries' conditions and of what each says of each paper: some 100 MB."""
+
 
 class Drafts:
     """Makes drafts of digests, and remembers what they share.
@@ -64,8 +68,9 @@ class Drafts:
         self._mailings: dict[int, tuple[date | None, date | None]] = {}
         self._texts: dict[int, int] = {}
         self._ready: dict[int, AnalysedPaper] = {}
+        self._clauses = Clauses()
         self._entries: dict[tuple[object, ...], tuple[DigestEntry, str]] = {}
-        self._coverages: dict[tuple[str, ...], Coverage] = {}
+        self._coverages: dict[frozenset[str], Coverage] = {}
         self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
         self._queries: dict[int, Query] = {}
         self._maker: LinkMaker | None = None
@@ -79,17 +84,26 @@ class Drafts:
         return self._maker
 
     def load_coverage(self, conn: Connection, due: DueSubscription) -> Coverage:
-        """Say what has been looked at on behalf of one subscription.
+        """Say what has been looked at on behalf of one subscription; see `load_coverages`."""
+        return self._load_coverage(conn, {revision.canonical for revision in due.revisions if revision.canonical})
+
+    def load_coverages(self, conn: Connection, ids: Collection[int]) -> Mapping[int, Coverage]:
+        """Say what has been looked at on behalf of some subscriptions.
 
         Ask before the matches that wait are read: then it never promises more than these hold. What was
         stored and not yet matched, as by another process at this moment, is not looked at.
         """
+        if self._site.config.arxiv.source == "harvest":
+            return dict.fromkeys(ids, self._load_coverage(conn, ()))
+        asked = turn_store.asked_queries(conn, ids)
+        return {id_: self._load_coverage(conn, queries) for id_, queries in asked.items()}
+
+    def _load_coverage(self, conn: Connection, queries: Collection[str]) -> Coverage:
         source = self._site.config.arxiv.source
-        queries = tuple(sorted(revision.canonical for revision in due.revisions if revision.canonical))
         # One harvest looks for everybody; a search looks for the queries it is given.
-        key = () if source == "harvest" else queries
+        key = frozenset(() if source == "harvest" else queries)
         if key not in self._coverages:
-            coverage = load_coverage(conn, source, queries, self.now)
+            coverage = load_coverage(conn, source, sorted(key), self.now)
             if match_store.matched_mark(conn) < match_store.stored_mark(conn):
                 coverage = replace(coverage, is_complete=False, is_settled=False)
             self._coverages[key] = coverage
@@ -114,6 +128,8 @@ class Drafts:
             self._entries.clear()
         if len(self._queries) > _KEPT_QUERIES:
             self._queries.clear()
+        if len(self._clauses) > _KEPT_CLAUSES:
+            self._clauses.forget()
 
     def draft(
         self,
@@ -202,7 +218,7 @@ class Drafts:
             last = changes[-1]
             if last.id not in self._ready:
                 self._ready[last.id] = analyse(last.paper)
-            entry = make(ready=self._ready[last.id])
+            entry = make(ready=self._ready[last.id], explain=self._clauses.find_reasons)
             known = self._entries[key] = entry, freeze_entry(entry, self._texts[entry.change_id])
         return known
 

@@ -6,6 +6,8 @@ of it happened or none of it did. One subscription that cannot be planned never 
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -23,20 +25,22 @@ from digest.store import idling, provenance
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
+from digest.store import turns as turn_store
 from digest.store.parting import let_go
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
     from digest.messages import Digest
     from digest.pipeline.site import Site
-    from digest.planning import DueSubscription
+    from digest.planning import DueSubscription, Turn
+    from digest.store.turns import DueTurn
     from digest.subscriptions import Subscription
 
-BATCH = 500
+BATCH = 1_000
 """Due subscriptions planned at once, in one transaction: what a death costs, and what others wait for."""
 
 
@@ -91,7 +95,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
         first_looks = subscription_store.load_subscriptions(conn, ids=match_store.unplanned_first_looks(conn))
     for due in first_looks:
         if not _rests(due.subscription, now):
-            _attempt(site, report, due, partial(_plan_first_look, drafts, due))
+            _attempt(site, report, due.subscription.name, partial(_plan_first_look, drafts, due))
     _plan_due(site, report, drafts, patience)
     return report
 
@@ -100,45 +104,55 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
     """Plan every turn that has come, batch by batch."""
     after: tuple[datetime, int] | None = None
     while True:
-        batch: list[DueSubscription] = []
+        batch: list[DueTurn] = []
         try:
-            with site.store.begin() as conn:
-                batch = subscription_store.due_subscriptions(conn, drafts.now, BATCH, after=after, lock=True)
+            with _collecting_later(), site.store.begin() as conn:
+                batch = turn_store.due_turns(conn, drafts.now, BATCH, after=after, lock=True)
                 part = _plan_turns(conn, drafts, batch, patience)
         except DigestError as error:
             is_away = isinstance(error, StoreError) and not isinstance(error, StoreBusy)
             if is_away or not batch:
                 raise
             # Somebody's digest cannot be planned, or another process was at the same: each by itself, then.
-            for due in batch:
-                _attempt(site, report, due, partial(_plan_turn, drafts, due, patience))
+            for turn in batch:
+                _attempt(site, report, turn.name, partial(_plan_turn, drafts, turn.id, patience))
         else:
             report.add(part)
         if not batch:
             return
-        after = _end_of(batch)
+        after = batch[-1].next_due_at, batch[-1].id  # those that wait stay due: the next batch begins behind
         drafts.forget()
         site.progress.update(f"{len(report.digests):,} digests")
 
 
-def _attempt(
-    site: Site, report: PlanReport, due: DueSubscription, step: Callable[[Connection], PlanReport]
-) -> None:
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Let Python look for cycles behind a batch, not in it.
+
+    A batch makes objects by the hundred thousand and hardly a cycle, next to all that a pass remembers: looking
+    through them again and again took two fifths of the time. What is left of it counts as old from then on.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
+
+
+def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connection], PlanReport]) -> None:
+    """Plan for one subscription in a transaction of its own."""
     try:
         with site.store.begin() as conn:
             part = step(conn)
     except DigestError as error:
-        report.failures.append(f"{due.subscription.name}: {error.message}")
-        site.progress.update(f"{due.subscription.name} could not be planned: {error.message}")
+        report.failures.append(f"{name}: {error.message}")
+        site.progress.update(f"{name} could not be planned: {error.message}")
     else:
         report.add(part)
-
-
-def _end_of(batch: Sequence[DueSubscription]) -> tuple[datetime, int]:
-    """Return where a batch ended, so that the next begins behind it: those that wait stay due."""
-    last = batch[-1]
-    assert last.next_due_at is not None  # noqa: S101 - what is due has a due time
-    return last.next_due_at, last.id
 
 
 def _rests(subscription: Subscription, now: datetime) -> bool:
@@ -150,7 +164,7 @@ def _rests(subscription: Subscription, now: datetime) -> bool:
 
 def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
     drafts.load_coverage(conn, due)
-    pending = _load_pending(conn, [due]).get(due.id, [])
+    pending = _load_pending(conn, {due.id: due.plan_after}, [due.id]).get(due.id, [])
     looks = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]
     if not looks:
         return PlanReport()
@@ -163,41 +177,54 @@ def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> 
     return _save(conn, drafts, [(due, draft)])
 
 
-def _plan_turn(drafts: Drafts, due: DueSubscription, patience: timedelta | None, conn: Connection) -> PlanReport:
+def _plan_turn(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
     """Plan the turn of one subscription, unless somebody took it meanwhile."""
-    found = subscription_store.due_subscriptions(conn, drafts.now, 1, lock=True, only=due.id)
+    found = turn_store.due_turns(conn, drafts.now, 1, lock=True, only=subscription_id)
     return _plan_turns(conn, drafts, found, patience)
 
 
 def _plan_turns(
-    conn: Connection, drafts: Drafts, batch: Sequence[DueSubscription], patience: timedelta | None
+    conn: Connection, drafts: Drafts, batch: Sequence[DueTurn], patience: timedelta | None
 ) -> PlanReport:
     """Plan the turns of subscriptions that this transaction has locked."""
-    report, chosen = PlanReport(), []
-    turns: dict[int, tuple[datetime | None, str]] = {}
-    told = [due for due in batch if due.subscription.has_digests]
-    coverages = {due.id: drafts.load_coverage(conn, due) for due in told}
-    pending = _load_pending(conn, told)
-    drafts.read_ahead(conn, (row for rows in pending.values() for row in rows))
-    for due in told:
-        assert due.next_due_at is not None  # noqa: S101 - due_subscriptions returns nothing else
-        rows, name = pending.get(due.id, []), due.subscription.name
+    report = PlanReport()
+    heard = turn_store.sent_somewhere(conn, [turn.id for turn in batch])
+    come = [turn for turn in batch if turn.id in heard]
+    coverages = drafts.load_coverages(conn, heard)
+    pending = _load_pending(
+        conn, {turn.id: turn.plan_after for turn in come}, [turn.id for turn in come if turn.excludes]
+    )
+    decisions: dict[object, Turn] = {}
+    taken: dict[int, tuple[datetime | None, str]] = {}
+    told: dict[int, str] = {}
+    for turn in come:
+        rows = pending.get(turn.id)
         newest_run = rows[-1].match_run_id if rows else 0
-        facts = TurnFacts(due.next_due_at, due.last_slot, drafts.now, coverages[due.id], newest_run, patience)
-        turn = decide_turn(due.subscription, facts)
-        if turn.next_due_at != due.next_due_at or turn.taken != due.last_slot:
-            turns[due.id] = turn.next_due_at, turn.taken
-        match turn.outcome:
+        likeness = turn.likeness, newest_run, coverages[turn.id]
+        decided = decisions.get(likeness)
+        if decided is None:
+            facts = TurnFacts(
+                turn.next_due_at, turn.last_slot, drafts.now, coverages[turn.id], newest_run, patience
+            )
+            decided = decisions[likeness] = decide_turn(turn.rhythm, facts)
+        if decided.next_due_at != turn.next_due_at or decided.taken != turn.last_slot:
+            taken[turn.id] = decided.next_due_at, decided.taken
+        match decided.outcome:
             case Outcome.TELL:
-                draft = drafts.draft(conn, due, rows, slot=turn.slot, occasion=Occasion.SCHEDULED)
-                chosen.append((due, draft))
+                told[turn.id] = decided.slot
             case Outcome.PASS:
-                report.quiet.append(name)
+                report.quiet.append(turn.name)
             case Outcome.WAIT:
-                report.waiting.append(name)
+                report.waiting.append(turn.name)
             case Outcome.REST:
-                report.resting.append(name)
-    subscription_store.take_turns(conn, turns)
+                report.resting.append(turn.name)
+    drafts.read_ahead(conn, (row for id_ in told for row in pending.get(id_, ())))
+    whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}
+    chosen = [
+        (whole[id_], drafts.draft(conn, whole[id_], pending.get(id_, ()), slot=slot, occasion=Occasion.SCHEDULED))
+        for id_, slot in told.items()
+    ]
+    subscription_store.take_turns(conn, taken)
     report.add(_save(conn, drafts, chosen))
     return report
 
@@ -206,14 +233,21 @@ def _is_first(conn: Connection, due: DueSubscription) -> bool:
     return not digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
 
 
-def _load_pending(conn: Connection, batch: Sequence[DueSubscription]) -> dict[int, list[match_store.MatchRow]]:
-    """Return what waits to be planned, after what was excluded since it matched has been let go."""
-    plan_after = {due.id: due.plan_after for due in batch}
+def _load_pending(
+    conn: Connection, plan_after: Mapping[int, int], excluding: Iterable[int]
+) -> dict[int, list[match_store.MatchRow]]:
+    """Return what waits to be planned, after what was excluded since it matched has been let go.
+
+    Args:
+        conn: a writing transaction.
+        plan_after: subscription -> only match runs after this one.
+        excluding: those among them that exclude anything.
+    """
     pending = match_store.pending_of_many(conn, plan_after)
-    for due in batch:
-        exclusion = read_exclusion(due.subscription)
-        rows = pending.get(due.id, [])
-        if not (rows and exclusion):
+    concerned = [id_ for id_ in excluding if id_ in pending]
+    for due in subscription_store.load_subscriptions(conn, concerned) if concerned else ():
+        exclusion, rows = read_exclusion(due.subscription), pending[due.id]
+        if not exclusion:
             continue
         changes = paper_store.load_changes(conn, {id_ for row in rows for id_ in row.changes})
         excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}

@@ -1,5 +1,6 @@
 """The decisions that make digests: when one is due, what is in it, and where its parts go. All pure."""
 
+from digest.planning.clauses import Clauses
 from digest.planning.coverage import PollSummary, assess_coverage, join_coverages
 from digest.planning.digests import (
     DeliveryPlan,
@@ -16,6 +17,7 @@ from digest.planning.quiet import leave_quiet
 from digest.planning.slots import FARTHEST, Slot, latest_slot, nearest_slot, next_slot
 from digest.planning.turns import (
     Outcome,
+    Rhythm,
     Turn,
     TurnFacts,
     covered_since,
@@ -28,10 +30,12 @@ from digest.planning.turns import (
 
 __all__ = [
     "FARTHEST",
+    "Clauses",
     "DeliveryPlan",
     "DueSubscription",
     "Outcome",
     "PollSummary",
+    "Rhythm",
     "Seen",
     "Slot",
     "Turn",

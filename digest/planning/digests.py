@@ -203,6 +203,7 @@ def make_entry(
     mailing: date | None = None,
     *,
     ready: AnalysedPaper | None = None,
+    explain: Callable[[Query, AnalysedPaper], Sequence[Reason]] = find_reasons,
 ) -> DigestEntry:
     """Make the entry of one paper.
 
@@ -213,11 +214,12 @@ def make_entry(
         occasion: why the digest exists.
         mailing: under whose day it is told; None where the digest stands for one mailing alone.
         ready: the paper as its last change found it, analysed already.
+        explain: says why a paper matches as `find_reasons` does, such as `Clauses`, which remembers.
     """
     last = changes[-1]
     kind = Kind.KNOWN if occasion.is_look_back else _merge_kinds([change.kind for change in changes])
     analysed = ready or analyse(last.paper)
-    found = {name: find_reasons(query, analysed) for name, query in queries.items()}
+    found = {name: explain(query, analysed) for name, query in queries.items()}
     matched = [name for name, reasons in found.items() if reasons]  # whatever matches has a reason
     reasons = [Reason(reason.clause, reason.spans, name) for name in matched for reason in found[name]]
     return DigestEntry(
@@ -234,8 +236,8 @@ def make_entry(
 
 
 def _merge_kinds(kinds: Sequence[Kind]) -> Kind:
-    if kinds[-1] is Kind.WITHDRAWAL:
-        return Kind.WITHDRAWAL
+    if len(kinds) == 1 or kinds[-1] is Kind.WITHDRAWAL:
+        return kinds[-1]
     return min(kinds, key=_KIND_ORDER.index)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from digest.messages import Coverage
-    from digest.subscriptions import Subscription
+    from digest.subscriptions import Cadence, QuietHours, Subscription
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -44,6 +44,15 @@ class Outcome(StrEnum):
     PASS = "pass"  # noqa: S105 - a turn that passes, no password
     WAIT = "wait"
     REST = "rest"
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """When a subscription wants to hear: all of it that decides over a turn."""
+
+    cadence: Cadence
+    quiet_hours: QuietHours | None
+    quiet_days: QuietDays
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,7 @@ class TurnFacts:
     patience: timedelta | None = None
 
 
-def decide_turn(subscription: Subscription, facts: TurnFacts) -> Turn:
+def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
     """Decide what becomes of the turn of a subscription that has come."""
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     may_go_at = leave_quiet(cadence, quiet, facts.now)
@@ -173,12 +182,12 @@ def covered_since(subscription: Subscription, taken: str) -> datetime | None:
     return None if last is None else last.latest_at
 
 
-def _find_next(subscription: Subscription, after: datetime, taken: str) -> datetime | None:
+def _find_next(subscription: Subscription | Rhythm, after: datetime, taken: str) -> datetime | None:
     slot = next_slot(subscription.cadence, subscription.quiet_hours, after, taken)
     return None if slot is None else slot.due_at
 
 
-def _find_wait(subscription: Subscription, first: Slot, last: Slot, facts: TurnFacts) -> datetime | None:
+def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> datetime | None:
     """Return when a turn that waits for the rest of the mailing is due meanwhile; None where it does not wait.
 
     Turns that were missed wait together for the last one's mailing, while there is nothing yet to be told;

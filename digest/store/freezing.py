@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from digest.announcements import Kind
@@ -12,12 +13,14 @@ from digest.messages import Coverage, Digest, DigestEntry, Occasion
 from digest.papers import Field, Reason, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from digest.papers import Paper
 
 FORMAT = 1
 """Grows when the text's shape changes; every earlier shape stays readable."""
+
+_quote: Callable[[str], str] = json.encoder.encode_basestring  # what the encoder itself uses
 
 
 def freeze(digest: Digest, versions: Mapping[int, int]) -> str:
@@ -32,28 +35,33 @@ def freeze(digest: Digest, versions: Mapping[int, int]) -> str:
 
 def join_frozen(digest: Digest, entries: Iterable[str]) -> str:
     """Return a digest as JSON text, its entries frozen already: many digests of one mailing share theirs."""
-    content = {
-        "format": FORMAT,
-        "subscription": digest.subscription,
-        "title": digest.title,
-        "slot": digest.slot,
-        "occasion": digest.occasion,
-        "planned_at": digest.planned_at.isoformat(),
-        "zone": digest.zone,
-        "shown": digest.shown,
-        "queries": digest.queries,
-        "coverage": _freeze_coverage(digest.coverage),
-    }
-    return f'{_write(content)[:-1]},"entries":[{",".join(entries)}]}}'
+    queries = ",".join([f"[{_quote(name)},{_quote(text)}]" for name, text in digest.queries])
+    return (
+        f'{{"format":{FORMAT},"subscription":{_quote(digest.subscription)},"title":{_quote(digest.title)},'
+        f'"slot":{_quote(digest.slot)},"occasion":"{digest.occasion}",'
+        f'"planned_at":"{digest.planned_at.isoformat()}","zone":{_quote(digest.zone)},"shown":{digest.shown},'
+        f'"queries":[{queries}],"coverage":{_freeze_coverage(digest.coverage)},"entries":[{",".join(entries)}]}}'
+    )
 
 
 def freeze_entry(entry: DigestEntry, version: int) -> str:
-    """Return an entry as JSON text, `version` being the key of the stored text it is about."""
-    return _write(_freeze_entry(entry, version))
+    """Return an entry as JSON text, `version` being the key of the stored text it is about.
+
+    It is put together by hand, as digests are: a morning has entries by the hundred thousand.
+    """
+    queries = ",".join(map(_quote, entry.queries))
+    reasons = ",".join(map(_freeze_reason, entry.reasons))
+    mailing = f',"mailing":"{entry.mailing.isoformat()}"' if entry.mailing else ""
+    return (
+        f'{{"version":{version},"change":{entry.change_id},"kind":"{entry.kind}","label":{_quote(entry.label)},'
+        f'"note":{_quote(entry.change_note)},"queries":[{queries}],"reasons":[{reasons}],'
+        f'"found_at":"{entry.found_at.isoformat()}"{mailing}}}'
+    )
 
 
-def _write(content: dict[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+def _freeze_reason(reason: Reason) -> str:
+    spans = ",".join([f'["{span.field}",{span.start},{span.end},{span.index}]' for span in reason.spans])
+    return f"[{_quote(reason.query)},{_quote(reason.clause)},[{spans}]]"
 
 
 def frozen_versions(content: str) -> tuple[int, ...]:
@@ -98,23 +106,6 @@ def _read(content: str) -> dict[str, Any]:
     return frozen
 
 
-def _freeze_entry(entry: DigestEntry, version: int) -> dict[str, Any]:
-    return {
-        "version": version,
-        "change": entry.change_id,
-        "kind": entry.kind,
-        "label": entry.label,
-        "note": entry.change_note,
-        "queries": entry.queries,
-        "reasons": [
-            [reason.query, reason.clause, [[s.field, s.start, s.end, s.index] for s in reason.spans]]
-            for reason in entry.reasons
-        ],
-        "found_at": entry.found_at.isoformat(),
-        **({"mailing": entry.mailing.isoformat()} if entry.mailing else {}),
-    }
-
-
 def _thaw_entry(frozen: dict[str, Any], paper: Paper) -> DigestEntry:
     return DigestEntry(
         kind=Kind(frozen["kind"]),
@@ -136,8 +127,10 @@ def _thaw_entry(frozen: dict[str, Any], paper: Paper) -> DigestEntry:
     )
 
 
-def _freeze_coverage(coverage: Coverage) -> dict[str, Any]:
-    return {
+@lru_cache(maxsize=256)
+def _freeze_coverage(coverage: Coverage) -> str:
+    """Freeze what was looked at once: the digests of a mailing share a few, one for each number of papers."""
+    content = {
         "mailing": coverage.mailing.isoformat() if coverage.mailing else None,
         "is_complete": coverage.is_complete,
         "looked_at": coverage.looked_at,
@@ -151,6 +144,7 @@ def _freeze_coverage(coverage: Coverage) -> dict[str, Any]:
         "since": coverage.since.isoformat() if coverage.since else None,
         "mailings": coverage.mailings,
     }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def _thaw_coverage(frozen: dict[str, Any]) -> Coverage:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, and_, bindparam, or_, select, update
+from sqlalchemy import Select, bindparam, or_, select, update
 
 from digest.announcements import Kind
 from digest.errors import ConfigurationError
@@ -18,7 +18,6 @@ from digest.store.dialect import in_chunks
 from digest.store.queries import ACTIVE, current_revision, read_revision
 from digest.store.schema import (
     PAUSED_SUBSCRIPTION,
-    Moment,
     subscription_destinations,
     subscription_queries,
     subscriptions,
@@ -104,47 +103,11 @@ def load_excluding(conn: Connection) -> list[DueSubscription]:
     return sorted(found, key=lambda due: due.subscription.name)
 
 
-def due_subscriptions(
-    conn: Connection,
-    now: datetime,
-    limit: int,
-    *,
-    after: tuple[datetime, int] | None = None,
-    only: int | None = None,
-    lock: bool = False,
-) -> list[DueSubscription]:
-    """Return subscriptions whose digest is due, the longest waiting first.
-
-    One that is paused counts again once its pause is over.
-
-    Args:
-        conn: any transaction; with `lock` a writing one.
-        now: the moment (UTC).
-        limit: how many at most.
-        after: only those behind this due time (UTC) and id: where the last batch ended.
-        only: this one alone, by its id.
-        lock: keep other processes from them until the transaction ends, and leave out what others keep.
-    """
-    is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
-    is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)
-    order = (subscriptions.c.next_due_at, subscriptions.c.id)
-    found = select(subscriptions).where(subscriptions.c.next_due_at <= now, is_live, _is_let_go_by_file(now))
-    if after is not None:
-        due_at, id_ = after
-        behind = and_(subscriptions.c.next_due_at == due_at, subscriptions.c.id > id_)
-        found = found.where(or_(subscriptions.c.next_due_at > due_at, behind))
-    if only is not None:
-        found = found.where(subscriptions.c.id == only)
-    if lock:
-        found = found.with_for_update(skip_locked=True)
-    return _read_all(conn, conn.execute(found.order_by(*order).limit(limit)).all())
-
-
 def find_far_due(conn: Connection, now: datetime, farthest: timedelta) -> list[DueSubscription]:
     """Return the subscriptions that no pause holds at a moment (UTC), whose next turn is yet farther ahead."""
     is_active = subscriptions.c.state == SubscriptionState.ACTIVE
     is_far = subscriptions.c.next_due_at > now + farthest
-    found = select(subscriptions).where(is_far, is_active, _is_let_go_by_file(now))
+    found = select(subscriptions).where(is_far, is_active, is_let_go_by_file(now))
     return _read_all(conn, conn.execute(found.order_by(subscriptions.c.id)).all())
 
 
@@ -166,21 +129,19 @@ def set_next_due(
 
 
 def take_turns(conn: Connection, turns: Mapping[int, tuple[datetime | None, str]]) -> None:
-    """Move subscriptions on, in the transaction that locked them (see `due_subscriptions`).
+    """Move subscriptions on, in the transaction that locked them (see `digest.store.turns`).
 
     Args:
         conn: a writing transaction.
         turns: subscription -> its next turn (UTC; None where only an event makes it due), and the slots taken.
     """
-    rows = [
-        {"taker": id_, "following": next_due_at, "taken": last_slot}
-        for id_, (next_due_at, last_slot) in turns.items()
-    ]
-    if rows:
-        take = update(subscriptions).where(subscriptions.c.id == bindparam("taker"))
-        conn.execute(
-            take.values(next_due_at=bindparam("following", type_=Moment), last_slot=bindparam("taken")), rows
-        )
+    together: dict[tuple[datetime | None, str], list[int]] = {}
+    for id_, turn in turns.items():
+        together.setdefault(turn, []).append(id_)
+    for (next_due_at, last_slot), ids in together.items():
+        for chunk in in_chunks(ids):
+            take = update(subscriptions).where(subscriptions.c.id.in_(chunk))
+            conn.execute(take.values(next_due_at=next_due_at, last_slot=last_slot))
 
 
 def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
@@ -190,7 +151,7 @@ def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
         bring_forward = update(subscriptions).where(
             subscriptions.c.id.in_(chunk),
             subscriptions.c.state == SubscriptionState.ACTIVE,
-            _is_let_go_by_file(at),
+            is_let_go_by_file(at),
             or_(subscriptions.c.next_due_at.is_(None), subscriptions.c.next_due_at > at),
         )
         moved += conn.execute(bring_forward.values(next_due_at=at)).rowcount
@@ -280,7 +241,7 @@ def revoke_feed(conn: Connection, subscription_id: int, at: datetime) -> None:
     conn.execute(revoke.values(feed_revoked_at=at))
 
 
-def _is_let_go_by_file(now: datetime) -> ColumnElement[bool]:
+def is_let_go_by_file(now: datetime) -> ColumnElement[bool]:
     """Return the condition that the operator's file lets no subscription rest, or no longer."""
     paused_until = subscriptions.c.file_paused_until
     return or_(paused_until.is_(None), paused_until <= now)

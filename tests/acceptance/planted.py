@@ -26,6 +26,7 @@ from digest.pipeline.drafting import Drafts
 from digest.pipeline.roster import make_due_what_waits
 from digest.planning import TurnFacts, decide_turn
 from digest.store import cursors, deliveries, matches, runs, subscriptions
+from digest.store import turns as turn_store
 
 
 def between() -> None:
@@ -140,21 +141,24 @@ def advance_first() -> Iterator[None]:
         planning = digest.pipeline.planning_step
         with site.store.begin() as conn:
             make_due_what_waits(conn, site.clock.now())
-            batch = subscriptions.due_subscriptions(conn, site.clock.now(), 500)
-            told = [due for due in batch if due.subscription.has_digests]
-            pending, drafts, turns = planning._load_pending(conn, told), Drafts(site), {}
-            for due in told:
-                assert due.next_due_at is not None
-                newest = pending[due.id][-1].match_run_id if pending.get(due.id) else 0
-                coverage = drafts.load_coverage(conn, due)
-                facts = TurnFacts(due.next_due_at, due.last_slot, drafts.now, coverage, newest, patience)
-                turn = decide_turn(due.subscription, facts)
-                turns[due.id] = turn.next_due_at, turn.taken
+            batch, drafts, turns = turn_store.due_turns(conn, site.clock.now(), 500), Drafts(site), {}
+            coverages = drafts.load_coverages(conn, turn_store.sent_somewhere(conn, [turn.id for turn in batch]))
+            told = [turn for turn in batch if turn.id in coverages]
+            pending = planning._load_pending(
+                conn, {turn.id: turn.plan_after for turn in told}, [turn.id for turn in told if turn.excludes]
+            )
+            for turn in told:
+                newest = pending[turn.id][-1].match_run_id if pending.get(turn.id) else 0
+                facts = TurnFacts(
+                    turn.next_due_at, turn.last_slot, drafts.now, coverages[turn.id], newest, patience
+                )
+                decided = decide_turn(turn.rhythm, facts)
+                turns[turn.id] = decided.next_due_at, decided.taken
             subscriptions.take_turns(conn, turns)
         between()
         left = [batch]
         with (
-            patch.object(subscriptions, "due_subscriptions", lambda *_, **__: left.pop() if left else []),
+            patch.object(turn_store, "due_turns", lambda *_, **__: left.pop() if left else []),
             patch.object(subscriptions, "take_turns", lambda *_: None),
         ):
             return original(site, patience=patience)

@@ -15,7 +15,7 @@ from digest.store import Store
 from digest.store import cursors as cursor_store
 from digest.store import deliveries as outbox
 from digest.store import matches as match_store
-from digest.store import subscriptions as subscription_store
+from digest.store import turns as turn_store
 from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
 from tests.battery.kill_world import Arrival
 
@@ -65,7 +65,7 @@ class Book:
     def has_due(self, now: datetime) -> bool:
         """Whether a digest is due, or matches wait for a turn that nobody gave them."""
         with self._store.read() as conn:
-            due = subscription_store.due_subscriptions(conn, now, 1)
+            due = turn_store.due_turns(conn, now, 1)
             return bool(due or match_store.undue_subscriptions(conn))
 
     def count_open(self) -> int:

@@ -29,6 +29,7 @@ from digest.store import deliveries as outbox
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
+from digest.store import turns as turn_store
 from digest.store.schema import deliveries
 from digest.store.schema import papers as papers_table
 from digest.subscriptions import CadenceKind
@@ -205,7 +206,8 @@ def _advance_first(weakness: Weakness) -> None:
     def begin_drafts(site: Site) -> Drafts:
         now = site.clock.now()
         with site.store.read() as conn:
-            dues = subscription_store.due_subscriptions(conn, now, _ADVANCED)
+            come = [turn.id for turn in turn_store.due_turns(conn, now, _ADVANCED)]
+            dues = subscription_store.load_subscriptions(conn, come)
         waiting = [
             due
             for due in dues

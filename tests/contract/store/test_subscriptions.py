@@ -9,7 +9,7 @@ from digest.messages import DeliveryState
 from digest.papers import ArxivId
 from digest.pipeline.roster import make_due_what_waits
 from digest.planning import FARTHEST
-from digest.store import subscriptions
+from digest.store import subscriptions, turns
 from digest.store.schema import deliveries
 from digest.store.subscribers import leave
 from tests.contract.store.made import (
@@ -34,7 +34,7 @@ SECOND = timedelta(seconds=1)
 
 def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
     with store.read() as conn:
-        return [found.subscription.name for found in subscriptions.due_subscriptions(conn, now, limit)]
+        return [turn.name for turn in turns.due_turns(conn, now, limit)]
 
 
 def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(store: Store) -> None:
@@ -173,12 +173,12 @@ def test_the_files_pause_and_a_commands_are_apart_and_it_rests_while_either_hold
 def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
-        locked = subscriptions.due_subscriptions(conn, NOW + DAY, 10, lock=True)
+        locked = turns.due_turns(conn, NOW + DAY, 10, lock=True)
         subscriptions.take_turns(
             conn, {ids["a"]: (NOW + 2 * DAY, "2026-11-20"), ids["b"]: (None, "run:7 2026-11-19")}
         )
         found = {one.subscription.name: one for one in subscriptions.load_subscriptions(conn)}
-    assert sorted(one.subscription.name for one in locked) == ["a", "b"]
+    assert sorted(turn.name for turn in locked) == ["a", "b"]
     assert (found["a"].next_due_at, found["a"].last_slot) == (NOW + 2 * DAY, "2026-11-20")
     assert (found["b"].next_due_at, found["b"].last_slot) == (None, "run:7 2026-11-19")
 

@@ -39,6 +39,7 @@ ENTRIES = st.builds(
     queries=st.lists(TEXTS, max_size=3).map(tuple),
     reasons=st.lists(REASONS, max_size=3).map(tuple),
     found_at=MOMENTS,
+    mailing=st.none() | st.dates(),
 )
 COVERAGES = st.builds(
     Coverage,
@@ -99,6 +100,12 @@ def test_the_same_digest_always_freezes_to_the_same_text(digest: Digest) -> None
     content = freeze(digest, versions_of(digest))
     thawed = thaw(content, {entry.change_id + 1000: entry.paper for entry in digest.entries})
     assert freeze(thawed, versions_of(digest)) == content
+
+
+@given(DIGESTS)
+def test_a_frozen_text_is_the_json_that_python_itself_would_write(digest: Digest) -> None:
+    content = freeze(digest, versions_of(digest))
+    assert json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":")) == content
 
 
 def test_papers_are_kept_by_key_not_by_text() -> None:
