@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import and_, or_, select
@@ -27,36 +28,32 @@ class DueTurn(NamedTuple):
     Attributes:
         id: the subscription's key.
         name: its name.
-        cadence, quiet_hours, quiet_days: as it writes them; see `rhythm`.
         next_due_at: when the turn came (UTC).
         last_slot: the slots it took last.
         plan_after: only matches of later match runs are planned.
         excludes: whether it excludes any query or paper.
+        written: its rhythm in its own words: equal words say the same.
+        rhythm: when it wants to hear.
     """
 
     id: int
     name: str
-    cadence: str
-    quiet_hours: str
-    quiet_days: str
     next_due_at: datetime
     last_slot: str
     plan_after: int
     excludes: bool
+    written: tuple[str, ...]
+    rhythm: Rhythm
 
     @property
-    def likeness(self) -> tuple[str, str, str, datetime, str]:
+    def likeness(self) -> object:
         """What is the same of turns that came alike: nothing else of it decides over one."""
-        return self.cadence, self.quiet_hours, self.quiet_days, self.next_due_at, self.last_slot
-
-    @property
-    def rhythm(self) -> Rhythm:
-        """When it wants to hear."""
-        return Rhythm(read_cadence(self.cadence), read_quiet_hours(self.quiet_hours), QuietDays(self.quiet_days))
+        return self.written, self.next_due_at, self.last_slot
 
 
+_TOLD = tuple(subscriptions.c[name] for name in ("id", "name", "next_due_at", "last_slot", "plan_after"))
 _EXCLUDES = or_(subscriptions.c.exclude_queries != "", subscriptions.c.exclude_papers != "")
-_COLUMNS = (*(subscriptions.c[name] for name in DueTurn._fields[:-1]), _EXCLUDES.label("excludes"))
+_WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.quiet_days)
 
 
 def due_turns(
@@ -79,11 +76,16 @@ def due_turns(
         after: only those behind this due time (UTC) and subscription: where the last batch ended.
         only: that of this subscription alone, by its id.
         lock: keep other processes from them until the transaction ends, and leave out what others keep.
+
+    Raises:
+        ConfigurationError: what one of them says of its rhythm can't be read.
     """
     is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
     is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)
     order = (subscriptions.c.next_due_at, subscriptions.c.id)
-    found = select(*_COLUMNS).where(subscriptions.c.next_due_at <= now, is_live, is_let_go_by_file(now))
+    found = select(*_TOLD, _EXCLUDES, *_WRITTEN).where(
+        subscriptions.c.next_due_at <= now, is_live, is_let_go_by_file(now)
+    )
     if after is not None:
         due_at, id_ = after
         # Said like this, the index leads there: of an OR of both SQLite reads all that is due, and sorts it.
@@ -95,7 +97,17 @@ def due_turns(
         found = found.where(subscriptions.c.id == only)
     if lock:
         found = found.with_for_update(skip_locked=True)
-    return list(map(DueTurn._make, conn.execute(found.order_by(*order).limit(limit))))
+    rows = conn.execute(found.order_by(*order).limit(limit))
+    return [
+        DueTurn(key, name, came_at, last_slot, plan_after, excludes, (*written,), _read_rhythm(*written))
+        for key, name, came_at, last_slot, plan_after, excludes, *written in rows
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _read_rhythm(cadence: str, quiet_hours: str, quiet_days: str) -> Rhythm:
+    """Read a rhythm once: a hundred thousand subscriptions share a few."""
+    return Rhythm(read_cadence(cadence), read_quiet_hours(quiet_hours), QuietDays(quiet_days))
 
 
 def sent_somewhere(conn: Connection, ids: Collection[int]) -> set[int]:
