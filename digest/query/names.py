@@ -31,6 +31,9 @@ def _part_pattern(ending: str = "") -> re.Pattern[str]:
     return re.compile(rf"(?=\w){run}(?:(?:\.?[{_HYPHENS}]|[{_APOSTROPHES}]){run})*{ending}")
 
 
+_ASCII_PART = re.compile(r"\w+(?:(?:\.?-|')\w+)*", re.ASCII)
+"""The same for names in ASCII, which most are."""
+
 GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
 """What may stand behind a last name without being one."""
 
@@ -55,6 +58,12 @@ def split_name(name: str) -> tuple[NamePart, ...]:
         NamePart(fold(match[0].replace(".", "")), match.start(), match.end())
         for match in _part_pattern().finditer(name.translate(_ONE_SPELLING))
     )
+
+
+def list_parts(name: str) -> list[str]:
+    """Return the folded parts of a plain name, in order: those of `split_name`, without their places."""
+    found = (_ASCII_PART if name.isascii() else _part_pattern()).findall(name.translate(_ONE_SPELLING))
+    return [fold(part.replace(".", "")) for part in found]
 
 
 def spell_name(text: str) -> str:

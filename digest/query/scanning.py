@@ -16,7 +16,7 @@ import numpy as np
 
 from digest.query.arrays import take_runs
 from digest.query.cutting import join_texts
-from digest.query.names import split_name
+from digest.query.names import list_parts
 from digest.query.word_runs import SEPARATOR, find_runs
 from digest.query.words import STOP_WORDS, cut_words, fold, spell_word, stem_all
 from digest.tex import parse_tex
@@ -201,9 +201,13 @@ def _split_names(names: Sequence[str]) -> tuple[list[str], NDArray[np.int32], ND
     counts: list[int] = []
     for piece in distinct:
         bare = piece.removesuffix(".")
-        found = [bare.lower()] if bare.isalpha() and bare.isascii() else _list_parts(piece)
-        parts += [numbering[part] for part in found]
-        counts.append(len(found))
+        if bare.isalpha() and bare.isascii():
+            parts.append(numbering[bare.lower()])
+            counts.append(1)
+        else:
+            found = list_parts(piece)
+            parts += map(numbering.__getitem__, found)
+            counts.append(len(found))
     sizes = np.array(counts, np.int64)
     starts, lengths = np.cumsum(sizes) - sizes, sizes[numbers]
     name_parts = take_runs(np.array(parts, np.int32), starts[numbers], lengths)
@@ -212,7 +216,3 @@ def _split_names(names: Sequence[str]) -> tuple[list[str], NDArray[np.int32], ND
 
 def _resolve_name(name: str) -> str:
     return "".join(piece.text for piece in parse_tex(name))
-
-
-def _list_parts(name: str) -> list[str]:
-    return [part.text for part in split_name(name)]
