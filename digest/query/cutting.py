@@ -75,6 +75,7 @@ _REACHING = re.compile(r"\\(?:[A-Za-z]+\*?|.)\s*(?:\[[^\]]*\]?\s*)*\Z", re.DOTAL
 """A command at the end, which may take what follows."""
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_DOLLARS = re.compile(r"\$\$?")
 _AMOUNT = re.compile(r"\s?[0-9]")
 _TEX = re.compile(r"[\\^_{}=<>]")
 
@@ -154,11 +155,12 @@ class _Fillings(dict[str, str]):
         """Return a text of plain sentences, its formulas and other TeX resolved; None where it is no such text."""
         if _has_many_tokens(text):
             return None
-        parts = text.split("$")
+        has_doubled = "$$" in text
+        parts = _DOLLARS.split(text) if has_doubled else text.split("$")
         if not len(parts) % 2:
             return None
         last = len(parts) - 1
-        is_amount = False
+        is_unsure = has_doubled
         put = self._put if text.isascii() else str
         resolved = parts.copy()
         for place in range(1, last, 2):
@@ -166,9 +168,9 @@ class _Fillings(dict[str, str]):
             formula = _read_formula(before, parts[place], behind)
             if formula is None:
                 return None
-            is_amount = is_amount or formula.is_amount
+            is_unsure = is_unsure or formula.is_amount
             resolved[place] = put(formula.plain)
-        if is_amount and not _are_formulas(text, parts[::2], parts[1::2]):
+        if is_unsure and not _are_formulas(text):
             return None
         for place in range(0, last + 1, 2):
             part = parts[place]
@@ -227,15 +229,12 @@ def _resolve_apart(before: str, text: str, behind: str, put: Callable[[str], str
     return put(_read_island(_CLASSES[before], text, _CLASSES[behind]))
 
 
-def _are_formulas(text: str, outside: list[str], inside: list[str]) -> bool:
-    """Tell whether the dollars of a text pair up one after the other, though some may be money."""
-    place, expected = 0, {}
-    for before, formula in zip(outside, inside, strict=False):
-        opening = place + len(before)
-        closing = opening + 1 + len(formula)
-        expected[opening] = (closing, closing + 1)
-        place = closing + 1
-    return find_formulas(text) == expected
+def _are_formulas(text: str) -> bool:
+    """Tell whether the dollars of a text pair up one after the other, though some may be money, or doubled."""
+    dollars = [dollar.span() for dollar in _DOLLARS.finditer(text)]
+    return find_formulas(text) == {
+        opening[0]: closing for opening, closing in zip(dollars[::2], dollars[1::2], strict=True)
+    }
 
 
 class _Classes(dict[str, str]):
