@@ -28,7 +28,7 @@ class Kind(IntEnum):
     SPREAD = 3
 
 
-_AND, _SPREAD = Kind.AND, Kind.SPREAD  # naming a member takes Python 3.11 as long as joining two nodes
+_LEAF, _AND, _SPREAD = Kind.LEAF, Kind.AND, Kind.SPREAD  # naming a member takes Python 3.11 as long as joining two nodes
 _KEYS = [kind.to_bytes() for kind in Kind]
 
 ALWAYS = 0
@@ -63,16 +63,19 @@ class Graph:
 
     def add_leaf(self) -> int:
         """Return a new leaf."""
-        return self._add(Kind.LEAF, 0)
+        node = len(self.kinds)
+        self.kinds.append(_LEAF)
+        self.levels.append(0)
+        self.starts.append(len(self.operands))
+        return node
 
     def join(self, kind: Kind, references: Iterable[int]) -> int:
         """Return a reference to the node that joins these; the same one for the same operands in any order.
 
         An operand that is a node of the same kind is taken apart, but for a `SPREAD`.
         """
-        distinct = set(references)
+        distinct, kinds = set(references), self.kinds
         if kind is not _SPREAD:
-            kinds = self.kinds
             for reference in [one for one in distinct if kinds[one >> 1] == kind and not one & 1]:
                 distinct.remove(reference)
                 distinct.update(self.list_operands(reference >> 1))
@@ -90,17 +93,13 @@ class Graph:
         if node is None:
             levels = self.levels
             level = 1 + max([levels[reference >> 1] for reference in ordered])
+            node = self._nodes[key] = len(kinds)
+            kinds.append(kind)
+            levels.append(level)
             self.operands.extend(ordered)
-            node = self._nodes[key] = self._add(kind, level)
+            self.starts.append(len(self.operands))
         return node << 1
 
     def list_operands(self, node: int) -> array[int]:
         """Return the references a node joins."""
         return self.operands[self.starts[node] : self.starts[node + 1]]
-
-    def _add(self, kind: Kind, level: int) -> int:
-        node = len(self.kinds)
-        self.kinds.append(kind)
-        self.levels.append(level)
-        self.starts.append(len(self.operands))
-        return node

@@ -18,6 +18,7 @@ from digest.query.words import fold, stem
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+_AND, _OR, _SPREAD = Kind.AND, Kind.OR, Kind.SPREAD  # as in the graph
 _MOST_KNOWN = 2**14
 _COLUMNS: Mapping[Prefix, Column] = {
     Prefix.TITLE: Column.TITLE,
@@ -43,21 +44,20 @@ class Indexer:
         """Return the reference to what meets a tree."""
         match node:
             case Condition():
-                return self._find_condition(node)
+                reference = self._known.get(node)
+                return self._read_condition(node) if reference is None else reference
+            case And(operands):
+                return self._lexicon.graph.join(_AND, map(self.find, operands))
+            case Or(operands):
+                return self._lexicon.graph.join(_OR, map(self.find, operands))
             case Not(operand):
                 return negate(self.find(operand))
-            case And(operands):
-                return self._lexicon.graph.join(Kind.AND, map(self.find, operands))
-            case Or(operands):
-                return self._lexicon.graph.join(Kind.OR, map(self.find, operands))
 
-    def _find_condition(self, condition: Condition) -> int:
-        reference = self._known.get(condition)
-        if reference is None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            read = _READERS.get(condition.prefix, _find_test)
-            reference = self._known[condition] = read(self._lexicon, condition)
+    def _read_condition(self, condition: Condition) -> int:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        read = _READERS.get(condition.prefix, _find_test)
+        reference = self._known[condition] = read(self._lexicon, condition)
         return reference
 
 
@@ -68,7 +68,7 @@ def _find_all(lexicon: Lexicon, condition: Condition) -> int:
     references = [_READERS[part.prefix](lexicon, part) for part in parts]
     references += _find_pattern(lexicon, STEMMED_COLUMNS, stemmed)
     references += _find_pattern(lexicon, PLAIN_COLUMNS, plain)
-    return lexicon.graph.join(Kind.SPREAD, references)
+    return lexicon.graph.join(_SPREAD, references)
 
 
 def _find_words(lexicon: Lexicon, condition: Condition) -> int:
@@ -86,7 +86,7 @@ def _find_pattern(lexicon: Lexicon, columns: Sequence[Column], pattern: WordPatt
     if pattern.beginning:
         found.append([lexicon.find_beginning(column, pattern.beginning) for column in columns])
     join = lexicon.graph.join
-    return [join(Kind.AND, [leaves[place] << 1 for leaves in found]) for place in range(len(columns))]
+    return [join(_AND, [leaves[place] << 1 for leaves in found]) for place in range(len(columns))]
 
 
 def _find_author(lexicon: Lexicon, condition: Condition) -> int:

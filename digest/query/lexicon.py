@@ -120,7 +120,8 @@ class Lexicon:
 
     def number(self, term: str) -> int:
         """Return the number of a term, a new one where it was not known."""
-        return self.terms.setdefault(term, len(self.terms))
+        terms = self.terms
+        return terms.setdefault(term, len(terms))
 
     def find_term(self, column: Column, term: str) -> int:
         """Return the leaf of papers that have this very term."""
@@ -128,8 +129,8 @@ class Lexicon:
 
     def find_terms(self, columns: Iterable[Column], term: str) -> list[int]:
         """Return the leaves of papers that have this very term, for several columns."""
-        number = self.number(term)
-        return [self._find_in(self.leaves[column], number) for column in columns]
+        number, tables = self.number(term), self.leaves
+        return [self._find_in(tables[column], number) for column in columns]
 
     def find_beginning(self, column: Column, beginning: str) -> int:
         """Return the leaf of papers that have a term, or in stemmed columns a word, that begins so."""
@@ -198,10 +199,14 @@ class Lexicon:
         return step
 
     def _find_in(self, table: array[int], number: int) -> int:
-        missing = number + 1 - len(table)
-        if missing > 0:
-            table.extend((NOWHERE,) * missing)
-        leaf = table[number]
-        if leaf == NOWHERE:
-            leaf = table[number] = self.graph.add_leaf()
+        size = len(table)
+        if number < size:
+            leaf = table[number]
+            if leaf == NOWHERE:
+                leaf = table[number] = self.graph.add_leaf()
+            return leaf
+        if number > size:
+            table.extend((NOWHERE,) * (number - size))
+        leaf = self.graph.add_leaf()
+        table.append(leaf)
         return leaf

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from digest.query.tree import Shape
-from digest.query.words import fold, is_stop_word, split_words, stem
+from digest.query.words import STOP_WORDS, cut_words, fold, spell_word, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,16 +34,16 @@ class WordPattern:
         """Prepare a condition for texts that are stemmed, or are not."""
         text = condition.text
         is_word = text.isalnum() and text.isascii()
-        words = [text.lower()] if is_word else [word.text for word in split_words(text)]
-        if is_word and condition.shape is Shape.WORD and not is_stop_word(words[0]):  # as most are
+        words = [text.lower()] if is_word else list(map(spell_word, cut_words(text)))
+        if is_word and condition.shape is Shape.WORD and words[0] not in STOP_WORDS:  # as most are
             return cls((stem(words[0]),) if is_stemmed else (words[0],))
         beginning = fold(words.pop()) if condition.shape is Shape.BEGINNING else ""
-        kept = [number for number, word in enumerate(words) if not is_stop_word(word)]
+        kept = [number for number, word in enumerate(words) if word not in STOP_WORDS]
         folded = [fold(words[number]) for number in kept]
         is_phrase = condition.shape is Shape.PHRASE and len(kept) > 1
         return cls(
             terms=tuple(map(stem, folded)) if is_stemmed else tuple(folded),
-            places=tuple(number - kept[0] for number in kept) if is_phrase else (),
+            places=tuple([number - kept[0] for number in kept]) if is_phrase else (),
             beginning=beginning,
         )
 
