@@ -20,7 +20,7 @@ from digest.query.spreading import spread_condition
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from digest.query.analysis import WordText
 
@@ -48,7 +48,22 @@ def compile_tree(node: Node) -> Test:
         case And(operands):
             return _require_all(tuple(map(compile_tree, operands)))
         case Or(operands):
-            return _require_any(tuple(map(compile_tree, operands)))
+            return _compile_or(operands)
+
+
+def _compile_or(operands: Sequence[Node]) -> Test:
+    names: list[Condition] = []
+    tests: list[Test] = []
+    for operand in operands:
+        if isinstance(operand, Condition) and _is_about_whole_parts(operand):
+            names.append(operand)
+        else:
+            tests.append(compile_tree(operand))
+    if len(names) == 1:
+        tests.append(compile_condition(names[0]))
+    elif names:  # lists of authors are long, and most papers are by none of them
+        tests.append(_compile_names(names))
+    return _require_any(tuple(tests))
 
 
 def _negate(test: Test) -> Test:
@@ -138,6 +153,38 @@ def narrow_names(pattern: NamePattern | PersonPattern, paper: AnalysedPaper) -> 
     if any(first.endswith("*") for first in firsts):
         return range(len(paper.names))
     return sorted({index for first in firsts for index in paper.name_parts.get(first, ())})
+
+
+def _is_about_whole_parts(condition: Condition) -> bool:
+    """Tell whether a condition is on authors, and no part it asks for may go on."""
+    if condition.prefix is not Prefix.AUTHOR or condition.shape is Shape.BEGINNING:
+        return False
+    return "*" not in condition.text
+
+
+def _compile_names(conditions: Iterable[Condition]) -> Test:
+    """Return a function that tells whether any of such conditions is met."""
+    enough: set[str] = set()
+    closer: dict[str, list[NamePattern]] = {}
+    for condition in conditions:
+        pattern = _read_author(condition)
+        if condition.shape is Shape.WORD:
+            enough.add(pattern.anywhere[0])
+        else:
+            closer.setdefault((pattern.anywhere or pattern.last)[0], []).append(pattern)
+
+    def is_met(paper: AnalysedPaper) -> bool:
+        parts = paper.name_parts
+        if not enough.isdisjoint(parts):
+            return True
+        for part in closer.keys() & parts.keys():
+            for index in parts[part]:
+                name = paper.names[index].parts
+                if any(pattern.find_parts(name) for pattern in closer[part]):
+                    return True
+        return False
+
+    return is_met
 
 
 def _compile_person(condition: Condition) -> Test:

@@ -28,7 +28,11 @@ class Kind(IntEnum):
     SPREAD = 3
 
 
-_LEAF, _AND, _SPREAD = Kind.LEAF, Kind.AND, Kind.SPREAD  # naming a member takes Python 3.11 as long as joining two nodes
+_LEAF, _AND, _SPREAD = (
+    Kind.LEAF,
+    Kind.AND,
+    Kind.SPREAD,
+)  # naming a member takes Python 3.11 as long as joining two nodes
 _KEYS = [kind.to_bytes() for kind in Kind]
 
 ALWAYS = 0

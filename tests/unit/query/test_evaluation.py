@@ -330,3 +330,28 @@ def test_evaluation_agrees_with_a_plain_evaluator(
     papers = {make_paper(**each) for each in fields}
     found = {paper for paper in papers if matches(Query("", tree), paper)}
     assert found == evaluate(tree, papers)
+
+
+authors = st.sampled_from(
+    [
+        *(
+            "Serre",
+            '"J.-P. Serre"',
+            "Serre_J",
+            "Serre_K",
+            "Tözün",
+            '"Pinar Tozun"',
+            '"Tozun Liu"',
+            "Liu_Y",
+            "nobody",
+        ),
+        *("Smi*", '"Smith John"', "Smith_J", '"ATLAS Collaboration"', "Bin"),
+    ]
+).map("au:{}".format)
+
+
+@given(names=st.lists(authors, min_size=2, max_size=6), other=st.sampled_from(["", " OR ti:latency", " OR ti:no"]))
+def test_a_list_of_authors_is_met_where_any_of_them_is(names: list[str], other: str, paper: Paper) -> None:
+    listed = parse_query(" OR ".join(names) + other)
+    each = [*names, *filter(None, [other.removeprefix(" OR ")])]
+    assert matches(listed, paper) == any(matches(parse_query(one), paper) for one in each)
