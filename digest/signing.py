@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import json
 import uuid
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
 
 from digest.errors import ConfigurationError
 
@@ -89,3 +89,16 @@ def feed_uri(scope: str, *parts: str) -> str:
         parts: what is named, such as `arxiv` and a paper's id without version.
     """
     return uuid.uuid5(_FEEDS, json.dumps([scope, *parts], ensure_ascii=False)).urn
+
+
+def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
+    """Return the `webhook-signature` of a message, as https://www.standardwebhooks.com has it.
+
+    Args:
+        key: shared with the receiver.
+        message_id: the `webhook-id`, the same for every attempt.
+        timestamp: the `webhook-timestamp`, seconds since 1970, of this attempt.
+        body: as sent.
+    """
+    signed = b".".join((message_id.encode("ascii"), str(timestamp).encode("ascii"), body))
+    return "v1," + b64encode(hmac.digest(key, signed, hashlib.sha256)).decode("ascii")

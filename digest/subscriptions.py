@@ -45,6 +45,7 @@ class DestinationKind(StrEnum):
     MAIL = "mailto"
     SLACK = "slack"
     SLACK_WEBHOOK = "slack-webhook"
+    WEBHOOK = "webhook"
     FEED = "feed"
     FILE = "file"
     CONSOLE = "console"
@@ -68,7 +69,7 @@ class Destination:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `mailto:a@b.c`, `slack:#papers`, `slack-webhook:team`, `feed`, `file:feeds/x.atom`, `console`.
+        """Read `mailto:a@b.c`, `slack:#papers`, `slack-webhook:team`, `webhook:lab`, `feed`, `file:x.atom` ….
 
         Raises:
             ConfigurationError: no transport is named, or the address is missing or not wanted.
@@ -79,7 +80,7 @@ class Destination:
         except ValueError:
             raise ConfigurationError(
                 f"{text!r} names no way out",
-                hint="Write mailto:…, slack:#…, slack-webhook:name, feed, file:… or console.",
+                hint="Write mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:… or console.",
             ) from None
         takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
         if takes_address and not address.strip():

@@ -31,6 +31,7 @@ _COMMANDS = {
     "export-refs": ("digest.cli.exporting", "Write papers as BibTeX or RIS, for a reference manager."),
     "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, drop."),
     "templates": ("digest.cli.templates", "Templates: list, export as your own, check."),
+    "webhook": ("digest.cli.webhook", "Signed JSON to other programs: secret, schema, test."),
     "backup": ("digest.cli.backup", "Copy the database while it works, and prove the copy."),
     "restore": ("digest.cli.restore", "Put a backup in place; it sends nothing until you say how to go on."),
     "resume": ("digest.cli.resume", "Let a restored database plan and send again."),

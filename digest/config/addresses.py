@@ -112,6 +112,21 @@ def read_webhook(value: object) -> str:
     return url
 
 
+def read_hook_url(value: object) -> str:
+    """Read where signed JSON is posted, as it stands; it may be a secret, so no message repeats it."""
+    url = read_line(value)
+    parts = _split(url)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or not url.isascii():
+        raise ConfigurationError("is no web address", hint="Write https:// and what follows.")
+    if "@" in parts.netloc or parts.fragment:
+        raise ConfigurationError(
+            "carries a name or a password, or what follows #", hint="What is posted is signed: leave them out."
+        )
+    if parts.scheme == "http" and not is_loopback(url):
+        raise ConfigurationError("must be https", hint="Plain http is for 127.0.0.1 alone.")
+    return url
+
+
 def read_smtp_url(value: object) -> str:
     """Read the mail server's address."""
     url = read_line(value)

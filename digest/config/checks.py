@@ -7,13 +7,14 @@ from urllib.parse import urlsplit
 
 from digest.config.addresses import is_loopback
 from digest.config.problems import Place
-from digest.config.table import WEBHOOKS, variable_of
+from digest.config.table import HOOK_KEYS, HOOKS, WEBHOOKS, variable_of
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from digest.config.progress import Reading
+    from digest.config.settings import Webhook
     from digest.subscriptions import Destination, Subscription
 
 _ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url", "arxiv.rss_url")
@@ -22,6 +23,7 @@ _ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url", "arxiv.rss_url")
 def check_together(
     reading: Reading,
     webhooks: Mapping[str, str],
+    hooks: Mapping[str, Webhook],
     subscriptions: Sequence[Subscription],
     *,
     has_file: bool,
@@ -34,9 +36,12 @@ def check_together(
     _check_witness(reading)
     _check_mail(reading, destinations)
     _check_slack(reading, destinations, webhooks)
+    _check_hooks(reading, destinations, hooks)
     _check_feed_files(reading, subscriptions)
     _check_folders(reading)
-    _check_test_clock(reading, destinations, webhooks)
+    addresses = {f"{WEBHOOKS}.{name}": url for name, url in webhooks.items()}
+    addresses |= {f"{HOOKS}.{name}.url": hook.url for name, hook in hooks.items()}
+    _check_test_clock(reading, destinations, addresses)
 
 
 def _check_reachable(reading: Reading) -> None:
@@ -98,6 +103,14 @@ def _check_slack(reading: Reading, destinations: Sequence[Destination], webhooks
             reading.warnings.append(f"{destination} has no URL: set {variable_of(key)} or {variable_of(key)}_FILE")
 
 
+def _check_hooks(reading: Reading, destinations: Sequence[Destination], hooks: Mapping[str, Webhook]) -> None:
+    for name in sorted({one.address for one in destinations if one.kind is DestinationKind.WEBHOOK} - set(hooks)):
+        lacking = [f"{HOOKS}.{name}.{key}" for key in HOOK_KEYS if f"{HOOKS}.{name}.{key}" not in reading.origins]
+        if lacking:
+            variables = " and ".join(variable_of(key) for key in lacking)
+            reading.warnings.append(f"webhook:{name} lacks {' and '.join(lacking)}: set {variables}")
+
+
 def _check_feed_files(reading: Reading, subscriptions: Sequence[Subscription]) -> None:
     """Two subscriptions that write one feed file would overwrite each other for ever."""
     owners: dict[str, str] = {}
@@ -118,11 +131,11 @@ def _check_folders(reading: Reading) -> None:
         _complain(reading, "mail.ca_file", f"there is no file {ca_file}", "Name a PEM file, or leave it out.")
 
 
-def _check_test_clock(reading: Reading, destinations: Sequence[Destination], webhooks: Mapping[str, str]) -> None:
+def _check_test_clock(reading: Reading, destinations: Sequence[Destination], hooks: Mapping[str, str]) -> None:
     """Months pass in minutes under a test clock: nobody outside this machine must be asked or told then."""
     if not reading.values["test_clock"]:
         return
-    outside = [key for key, url in _outside_addresses(reading, destinations, webhooks) if not is_loopback(url)]
+    outside = [key for key, url in _outside_addresses(reading, destinations, hooks) if not is_loopback(url)]
     if outside:
         _complain(
             reading,
@@ -133,15 +146,14 @@ def _check_test_clock(reading: Reading, destinations: Sequence[Destination], web
 
 
 def _outside_addresses(
-    reading: Reading, destinations: Sequence[Destination], webhooks: Mapping[str, str]
+    reading: Reading, destinations: Sequence[Destination], hooks: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield key and address of all that may be reached; Slack only where something could be posted there."""
     for key in ("test_clock", *_ARXIV_KEYS, "mail.smtp", "web.base_url", "alarms.ping_url"):
         yield key, reading.values[key]
     if reading.values["slack.token"] or any(one.kind is DestinationKind.SLACK for one in destinations):
         yield "slack.url", reading.values["slack.url"]
-    for name, url in webhooks.items():
-        yield f"{WEBHOOKS}.{name}", url
+    yield from hooks.items()
 
 
 def _complain(reading: Reading, key: str, what: str, hint: str) -> None:

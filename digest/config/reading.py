@@ -16,6 +16,7 @@ from digest.config.addresses import mask_password
 from digest.config.checks import check_together
 from digest.config.document import read_document
 from digest.config.environment import Environment
+from digest.config.hooks import read_hooks
 from digest.config.problems import Place, Problems, suggest
 from digest.config.progress import DEFAULT_ORIGIN, Reading
 from digest.config.subscribing import read_queries, read_subscriptions
@@ -49,12 +50,14 @@ def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path |
     queries = read_queries(reading)
     subscriptions = read_subscriptions(reading, [query.name for query in queries])
     webhooks = read_webhooks(reading, subscriptions)
+    told = [destination for subscription in subscriptions for destination in subscription.destinations]
+    hooks = read_hooks(reading, [*told, *reading.values["alarms.to"]])
     reading.warnings += [
         f"{name} is set, but Digest has no such setting" for name in reading.environment.find_unknown()
     ]
-    check_together(reading, webhooks, subscriptions, has_file=path is not None)
+    check_together(reading, webhooks, hooks, subscriptions, has_file=path is not None)
     problems.raise_all()
-    return _build(reading, webhooks, queries, subscriptions, path)
+    return _build(reading, queries, subscriptions, webhooks=webhooks, hooks=hooks, path=path)
 
 
 def _read_setting(reading: Reading, setting: Setting) -> None:
@@ -134,9 +137,11 @@ def _refuse_strangers_in(reading: Reading, table: str, value: object) -> None:
 
 def _build(
     reading: Reading,
-    webhooks: dict[str, str],
     queries: tuple[Any, ...],
     subscriptions: tuple[Any, ...],
+    *,
+    webhooks: dict[str, str],
+    hooks: dict[str, parts.Webhook],
     path: Path | None,
 ) -> parts.Config:
     """Put the values into their dataclasses."""
@@ -152,6 +157,7 @@ def _build(
         alarms=parts.AlarmSettings(**tables["alarms"]),
         defaults=parts.DefaultSettings(**tables["defaults"]),
         **tables[""],
+        webhooks=MappingProxyType(hooks),
         queries=queries,
         subscriptions=subscriptions,
         path=path,

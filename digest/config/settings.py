@@ -99,6 +99,19 @@ class SlackSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where signed JSON is posted.
+
+    Attributes:
+        url: https, or this machine; it may be a secret.
+        secret: the key that signs, as bytes.
+    """
+
+    url: str = field(repr=False)
+    secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class WebSettings:
     """Where feeds and pages are served.
 
@@ -165,6 +178,7 @@ class Config:
 
     Attributes:
         arxiv, store, mail, slack, web, alarms, defaults: the tables of `digest.toml`.
+        webhooks: where signed JSON is posted, by name.
         templates: folder of the operator's templates, which win over the shipped ones; None for none.
         queries: saved queries as written; whether one can be read is found out one by one, later.
         subscriptions: with everything inherited from `defaults`.
@@ -182,6 +196,7 @@ class Config:
     web: WebSettings
     alarms: AlarmSettings
     defaults: DefaultSettings
+    webhooks: Mapping[str, Webhook]
     templates: Path | None
     queries: tuple[SavedQuery, ...]
     subscriptions: tuple[Subscription, ...]

@@ -7,14 +7,24 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from digest.config.addresses import mask_password
-from digest.config.table import INHERITED, SETTINGS, SUBSCRIPTION_KEYS, WEBHOOKS, Secrecy, Setting, variable_of
+from digest.config.table import (
+    HOOK_KEYS,
+    HOOKS,
+    INHERITED,
+    SETTINGS,
+    SUBSCRIPTION_KEYS,
+    WEBHOOKS,
+    Secrecy,
+    Setting,
+    variable_of,
+)
 from digest.config.values import UNLIMITED, read_cap
 from digest.config.writing import write_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from digest.config.settings import Config
+    from digest.config.settings import Config, Webhook
     from digest.subscriptions import Subscription
 
 
@@ -32,6 +42,7 @@ def show(config: Config) -> tuple[Row, ...]:
     return (
         *(_show_setting(config, setting) for setting in SETTINGS),
         *(_show_secret(config, f"{WEBHOOKS}.{name}", url) for name, url in config.slack.webhooks.items()),
+        *(row for name, hook in config.webhooks.items() for row in _show_hook(config, name, hook)),
         *(_row(config, f"queries.{query.name}", query.text) for query in config.queries),
         *(row for subscription in config.subscriptions for row in _show_subscription(config, subscription)),
     )
@@ -58,9 +69,18 @@ def settings_table_markdown() -> str:
             'URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
         )
     )
+    rows += [
+        (f"`{HOOKS}.NAME.{key}`", f"`{variable_of(HOOKS)}_NAME_{key.upper()}`, `…_FILE`", "", text)
+        for key, text in HOOK_KEYS.items()
+    ]
     rows.append(("`queries.NAME`", "", "", "A saved query, as arXiv's search writes them."))
     rows += [(f"`subscriptions.{key}`", "", "", text) for key, text in SUBSCRIPTION_KEYS.items()]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
+
+
+def _show_hook(config: Config, name: str, hook: Webhook) -> Iterator[Row]:
+    yield _show_secret(config, f"{HOOKS}.{name}.url", hook.url)
+    yield _show_secret(config, f"{HOOKS}.{name}.secret", "set")
 
 
 def _describe_setting(setting: Setting) -> tuple[str, str, str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from digest.config.table import INHERITED, SETTINGS, SUBSCRIPTION_KEYS, TABLES, WEBHOOKS, Secrecy, Setting
+from digest.config.table import HOOKS, INHERITED, SETTINGS, SUBSCRIPTION_KEYS, TABLES, WEBHOOKS, Secrecy, Setting
 from digest.config.writing import write_text, write_toml
 from digest.errors import UsageError
 from digest.subscriptions import NAME, normalise_address
@@ -79,6 +79,8 @@ def _write_lines(
                 yield from _write_setting(setting, filled.get(setting.key, ""))
         if WEBHOOKS.startswith(f"{table}.") and table:
             yield from _comment(f"Incoming webhooks belong in DIGEST_SLACK_WEBHOOKS_NAME, or below [{WEBHOOKS}].")
+    yield ""
+    yield from _comment(f"Other programs get signed JSON: a table [{HOOKS}.NAME] with url and secret.")
     yield from ("", "[queries]")
     yield from _comment('Saved queries: a name, and what arXiv\'s search would be asked. Try one: digest try "…"')
     for name, text in queries.items():

@@ -304,7 +304,7 @@ SETTINGS: tuple[Setting, ...] = (
         "alarms.to",
         destinations.read_operator_places,
         [],
-        "Where you are told: mailto:…, slack:#…, slack-webhook:name, file:…, console; one or a list.",
+        "Where you are told: mailto:…, slack:#…, slack-webhook:name, webhook:name, file:…, console.",
         example="mailto:ops@example.org",
         from_text=values.split_text,
         resolve=destinations.resolve_operator_places,
@@ -350,10 +350,19 @@ INHERITED: dict[str, Setting] = {
 }
 """What a subscription takes from `[defaults]` where it says nothing else."""
 
+HOOKS = "webhooks"
+"""The table of webhooks: a table of keys by name; each key may come from a variable of its own too."""
+
+HOOK_KEYS = {
+    "url": 'Where digests are posted as signed JSON, for `to = "webhook:NAME"`.',
+    "secret": "What they are signed with (whsec_…): `digest webhook secret` makes one.",
+}
+"""The keys of `[webhooks.NAME]`, with what each means."""
+
 SUBSCRIPTION_KEYS: dict[str, str] = {
     "name": "Its name, unique and lasting; small letters, digits, dots, dashes, underscores.",
     "queries": "Names of the saved queries it follows.",
-    "to": "One destination or a list: mailto:…, slack:#…, slack-webhook:name, feed, file:…, console.",
+    "to": "One or a list: mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:…, console.",
     "title": "What its digests are called; its name where none is given.",
     "was": "The name it had before, so that renaming loses no history.",
     "exclude": "A query or a list of them: what they bring is never told to it, as with `ANDNOT`.",
@@ -364,5 +373,5 @@ SUBSCRIPTION_KEYS: dict[str, str] = {
 }
 """The keys of `[[subscriptions]]`, with what each means."""
 
-OTHER_KEYS = ("queries", "subscriptions")
+OTHER_KEYS = ("queries", "subscriptions", "webhooks")
 """Tables of the operator's own names."""

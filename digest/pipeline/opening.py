@@ -59,7 +59,7 @@ def open_site(
         clock=clock,
         open_renderer=partial(_open_renderer, config),
         client=open_client(config, gate, clock, on_request=partial(_log_request, store)),
-        open_transport=partial(_open_transport, config),
+        open_transport=partial(_open_transport, config, clock),
         owner=owner,
         jitter=jitter,
         progress=progress or Silent(),
@@ -95,7 +95,7 @@ def _open_renderer(config: Config) -> Renderer:
     return Renderer([config.templates] if config.templates else [])
 
 
-def _open_transport(config: Config, kind: DestinationKind) -> Transport:
+def _open_transport(config: Config, clock: Clock, kind: DestinationKind) -> Transport:
     mail, slack = config.mail, config.slack
     settings: dict[DestinationKind, dict[str, object]] = {
         DestinationKind.MAIL: {
@@ -107,6 +107,10 @@ def _open_transport(config: Config, kind: DestinationKind) -> Transport:
         },
         DestinationKind.SLACK: {"token": slack.token, "url": slack.url},
         DestinationKind.SLACK_WEBHOOK: {"urls": slack.webhooks},
+        DestinationKind.WEBHOOK: {
+            "hooks": {name: (hook.url, hook.secret) for name, hook in config.webhooks.items()},
+            "now": clock.now,
+        },
         DestinationKind.FILE: {"root": config.folder},
         DestinationKind.CONSOLE: {},
     }

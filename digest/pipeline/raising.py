@@ -45,16 +45,25 @@ def send_test(site: Site) -> tuple[list[tuple[Destination, Receipt | DigestError
     Returns:
         Each destination with what came of it; and what is wrong with the ping, "" for nothing.
     """
-    now = site.clock.now()
-    context = AlarmContext("Digest: a test of its alarms", (), _name_installation(site), _write(now), is_test=True)
     results: list[tuple[Destination, Receipt | DigestError]] = []
     for destination in site.config.alarms.to:
         try:
-            results.append((destination, _send(site, destination, context, f"test {now.isoformat()}", now)))
+            results.append((destination, send_test_to(site, destination)))
         except DigestError as error:
             results.append((destination, error))
     url = site.config.alarms.ping_url
     return results, "; ".join(ping(url)) if url else ""
+
+
+def send_test_to(site: Site, destination: Destination) -> Receipt:
+    """Send a message that says it is a test to one place.
+
+    Raises:
+        DigestError: it was not taken.
+    """
+    now = site.clock.now()
+    context = AlarmContext("Digest: a test of its alarms", (), _name_installation(site), _write(now), is_test=True)
+    return _send(site, destination, context, f"test {now.isoformat()}", now)
 
 
 def tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], now: datetime) -> Told:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from digest.store.deliveries import UnknownDelivery
 
 
+_WEBHOOK_WAIT = timedelta(seconds=60)
+"""Until a post whose answer was lost is repeated: its receiver tells repetitions by their id."""
+
+
 def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
     """Return how long a message that may have arrived is left alone, by way out; none for those missing.
 
@@ -33,6 +37,7 @@ def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
         DestinationKind.MAIL: config.mail.ambiguous_wait,
         DestinationKind.SLACK: config.slack.ambiguous_wait,
         DestinationKind.SLACK_WEBHOOK: config.slack.ambiguous_wait,
+        DestinationKind.WEBHOOK: _WEBHOOK_WAIT,
     }
 
 
@@ -42,7 +47,8 @@ def settle_unknown(site: Site, kinds: Collection[DestinationKind] | None = None)
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
     again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says; a mail that carries
     `mail.idempotency_header` goes out again without counting, since its server drops repetitions. The same
-    choice for webhooks is `slack.webhook_on_ambiguous`. Whatever else cannot be told is held for the operator.
+    choice for Slack's webhooks is `slack.webhook_on_ambiguous`. A signed webhook goes out again under the same
+    id, without counting: receivers tell repetitions by it. Whatever else cannot be told is held for the operator.
     """
     now = site.clock.now()
     with site.store.begin() as conn:
@@ -65,7 +71,7 @@ def _settle(site: Site, unknown: UnknownDelivery) -> None:
         if not error.permanent:
             return  # the other side is away: asked again on a later pass
         may_repeat = delivery.destination.kind in _repeated(site.config)
-        is_harmless = may_repeat and _is_recognised(site.config, unknown.message)
+        is_harmless = may_repeat and _is_recognised(site.config, delivery.destination.kind, unknown.message)
         reason = f"nobody can tell whether it arrived: {error.message}"
     except ConfigurationError as error:
         # The way out is configured no more: one such delivery must not stop all others.
@@ -88,11 +94,13 @@ def _repeated(config: Config) -> set[DestinationKind]:
         DestinationKind.MAIL: config.mail.on_ambiguous,
         DestinationKind.SLACK_WEBHOOK: config.slack.webhook_on_ambiguous,
     }
-    return {kind for kind, policy in policies.items() if policy == "resend"}
+    return {kind for kind, policy in policies.items() if policy == "resend"} | {DestinationKind.WEBHOOK}
 
 
-def _is_recognised(config: Config, message: Message) -> bool:
-    """Whether the mail itself carries the header by which its server knows a repetition."""
+def _is_recognised(config: Config, kind: DestinationKind, message: Message) -> bool:
+    """Whether the other side knows a repetition: by a webhook's id, or by the header that a mail carries."""
+    if kind is DestinationKind.WEBHOOK:
+        return True
     name = config.mail.idempotency_header
     head = message.body.partition(b"\r\n\r\n")[0]
     return bool(name) and re.search(rb"(?im)^" + re.escape(name.encode("ascii")) + rb":", head) is not None

@@ -15,6 +15,7 @@ from digest.render.headers import check_address, check_atom, write_mailbox, writ
 from digest.render.mime import write_plain_mail
 from digest.render.slack import EVENT_TYPE, encode_payload, frame_payload
 from digest.render.slack_limits import validate_blocks
+from digest.render.webhook import write_alarm_event
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ def write_alarm(templates: Templates, context: AlarmContext, envelope: Envelope)
             return _message("application/json", encode_payload(payload), envelope, ".json")
         case DestinationKind.SLACK_WEBHOOK:
             body = encode_payload(_write_payload(templates, context))
+            return _message("application/json", body, envelope, ".json")
+        case DestinationKind.WEBHOOK:
+            body = write_alarm_event(context, envelope.key, envelope.identity.date)
             return _message("application/json", body, envelope, ".json")
         case _:
             subject, text = _render_text(templates, context)

@@ -21,6 +21,7 @@ from digest.render.mail import render_mail_text, write_digest_mail, write_digest
 from digest.render.mail_forms import MailForms
 from digest.render.slack import SlackParts, encode_payload, write_slack_payload, write_webhook_payload
 from digest.render.terminal import write_terminal
+from digest.render.webhook import write_digest_event
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ class Renderer:
                 return self.render_mail(digest, delivery, links, identity)
             case DestinationKind.SLACK:
                 return self.render_slack(digest, delivery, links)
+            case DestinationKind.WEBHOOK:
+                event = write_digest_event(digest, delivery, links)
+                return _write_message("application/json", event, digest, delivery, ".json")
             case DestinationKind.SLACK_WEBHOOK:
                 return self.render_webhook(digest, delivery, links)
             case DestinationKind.CONSOLE:

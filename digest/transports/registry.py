@@ -20,6 +20,7 @@ TRANSPORTS: dict[DestinationKind, str] = {
     DestinationKind.MAIL: "digest.transports.smtp:SmtpTransport",
     DestinationKind.SLACK: "digest.transports.slack:SlackTransport",
     DestinationKind.SLACK_WEBHOOK: "digest.transports.slack_webhook:WebhookTransport",
+    DestinationKind.WEBHOOK: "digest.transports.webhook:SignedWebhookTransport",
     DestinationKind.FILE: "digest.transports.folder:FolderTransport",
     DestinationKind.CONSOLE: "digest.transports.console:ConsoleTransport",
 }

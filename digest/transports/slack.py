@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
 from digest.transports.fence import always_ours
-from digest.transports.slack_client import TIMEOUT, SlackClient, is_loopback
+from digest.transports.posting import TIMEOUT, is_loopback
+from digest.transports.slack_client import SlackClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from digest.messages import Message
     from digest.subscriptions import Destination
-    from digest.transports.slack_errors import Answer
+    from digest.transports.answers import Answer
 
 SLACK_URL = "https://slack.com/api/"
 

@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
+from digest.transports.answers import CLIENT_ERRORS, Answer, judge_break, judge_status
 from digest.transports.fence import always_ours
-from digest.transports.slack_client import TIMEOUT, build_opener, is_loopback
-from digest.transports.slack_errors import CLIENT_ERRORS, Answer, is_our_fault, judge_break, judge_status
+from digest.transports.posting import TIMEOUT, build_opener, is_loopback
+from digest.transports.slack_errors import is_our_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

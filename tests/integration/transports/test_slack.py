@@ -15,8 +15,8 @@ from digest.demo.workspace import SlackChannel
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
+from digest.transports.posting import TIMEOUT
 from digest.transports.slack import SLACK_URL, SlackTransport
-from digest.transports.slack_client import TIMEOUT
 from tests.integration.transports.slack_posts import KEY, PAPERS, POST, fail_to_send, make_post
 
 if TYPE_CHECKING:

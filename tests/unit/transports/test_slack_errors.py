@@ -9,16 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from digest.transports.answers import Answer, judge_break, read_retry_after
 from digest.transports.slack_errors import (
     AMBIGUOUS,
     DESTINATION,
     WAIT,
     WORKSPACE,
-    Answer,
     is_our_fault,
     judge_answer,
-    judge_break,
-    read_retry_after,
 )
 
 if TYPE_CHECKING:

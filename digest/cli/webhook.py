@@ -1,0 +1,62 @@
+"""`digest webhook`: a secret to sign with, what a receiver gets, and a try."""
+
+from __future__ import annotations
+
+import secrets
+
+import click
+
+from digest.cli.telling import json_option, print_json
+from digest.errors import UsageError
+
+_KEY_BYTES = 32
+
+
+@click.group()
+def command() -> None:
+    """Signed JSON to other programs: secret, schema, test."""
+
+
+@command.command()
+def secret() -> None:
+    """Make a secret for DIGEST_WEBHOOKS_NAME_SECRET.
+
+    The receiver needs the same. It is not kept anywhere.
+    """
+    from digest.config.hooks import write_secret  # noqa: PLC0415 - loaded by the command that needs it
+
+    click.echo(write_secret(secrets.token_bytes(_KEY_BYTES)))
+
+
+@command.command()
+def schema() -> None:
+    """Print the JSON Schema of what is posted."""
+    from digest.render.webhook_schema import describe_events  # noqa: PLC0415 - the same
+
+    print_json(describe_events())
+
+
+@command.command()
+@json_option
+@click.argument("name")
+@click.pass_context
+def test(ctx: click.Context, name: str, *, as_json: bool) -> None:
+    """Post a signed message to one webhook that says it is a test.
+
+    Its type is alarm.raised, with `is_test`. Exit code 4 where it was not taken.
+    """
+    from digest.cli.opening import opened  # noqa: PLC0415 - the same
+    from digest.pipeline.raising import send_test_to  # noqa: PLC0415 - the same
+    from digest.subscriptions import Destination, DestinationKind  # noqa: PLC0415 - the same
+
+    with opened(ctx) as site:
+        if name not in site.config.webhooks:
+            known = ", ".join(sorted(site.config.webhooks)) or "none yet"
+            raise UsageError(
+                f"there is no webhook {name!r} with url and secret", hint=f"Webhooks that are configured: {known}."
+            )
+        receipt = send_test_to(site, Destination(DestinationKind.WEBHOOK, name))
+    if as_json:
+        print_json({"webhook": name, "taken": True, "answer": receipt.detail})
+    else:
+        click.echo(f"webhook {name} took it: {receipt.detail}")

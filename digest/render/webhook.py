@@ -1,0 +1,112 @@
+"""What other programs get: a digest, or an alarm, as one JSON document (`digest webhook schema` describes it).
+
+Members may be added later; none is renamed or taken away without another `version`. Texts come as arXiv
+has them, TeX and all; the title comes once more in plain Unicode. Places of reasons are code points of these
+texts.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from digest.render.dates import write_moment
+from digest.render.digest_view import view_digest
+from digest.render.marking import show_plain
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from digest.messages import Delivery, Digest, DigestEntry, Links
+    from digest.papers import Reason
+    from digest.render.contexts import AlarmContext
+
+VERSION = 1
+"""Of the document's shape."""
+
+DIGEST_EVENT, ALARM_EVENT = "digest.planned", "alarm.raised"
+
+
+def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> bytes:
+    """Write a digest with all its papers, those beyond the cap too; the same bytes for every attempt."""
+    view = view_digest(digest)
+    coverage = digest.coverage
+    data = {
+        "subscription": digest.subscription,
+        "title": digest.title,
+        "slot": digest.slot,
+        "occasion": str(digest.occasion),
+        "planned_at": write_moment(digest.planned_at),
+        "headline": view.headline,
+        "coverage": {
+            "sentence": view.coverage.sentence,
+            "state": view.coverage.state,
+            "mailing": _write_day(coverage.mailing),
+            "since": _write_day(coverage.since),
+            "new": coverage.new,
+            "matched": coverage.matched,
+            "checked_at": write_moment(coverage.checked_at) if coverage.checked_at else None,
+        },
+        "queries": [{"name": name, "text": text} for name, text in digest.queries],
+        "links": {"web_view": links.web_view or None, "feed": links.feed or None},
+        "papers": [
+            {"number": number, "is_shown": number <= digest.shown, **_describe(entry)}
+            for number, entry in enumerate(digest.entries, 1)
+        ],
+    }
+    return _write_event(DIGEST_EVENT, delivery.idempotency_key, digest.planned_at, data)
+
+
+def write_alarm_event(context: AlarmContext, key: str, moment: datetime) -> bytes:
+    """Write a message to the operator."""
+    data = {
+        "headline": context.headline,
+        "alarms": [{"heading": alarm.heading, "detail": alarm.detail} for alarm in context.alarms],
+        "installation": context.installation,
+        "is_test": context.is_test,
+    }
+    return _write_event(ALARM_EVENT, key, moment, data)
+
+
+def _write_event(name: str, key: str, moment: datetime, data: dict[str, Any]) -> bytes:
+    event = {"version": VERSION, "type": name, "id": key, "timestamp": write_moment(moment), "data": data}
+    # Escaped to ASCII: a lone surrogate in a title is no UTF-8, and must not keep the others away.
+    return (json.dumps(event, ensure_ascii=True, separators=(",", ":")) + "\n").encode("ascii")
+
+
+def _describe(entry: DigestEntry) -> dict[str, Any]:
+    paper = entry.paper
+    return {
+        "id": str(paper.id),
+        "version": paper.version,
+        "kind": str(entry.kind),
+        "url": paper.url,
+        "pdf_url": paper.pdf_url,
+        "title": show_plain(paper.title),
+        "title_tex": paper.title,
+        "abstract_tex": paper.abstract,
+        "authors": [{"name": author.name, "affiliations": list(author.affiliations)} for author in paper.authors],
+        "categories": list(paper.categories),
+        "submitted_at": write_moment(paper.published),
+        "updated_at": write_moment(paper.updated),
+        "comment": paper.comment,
+        "journal_ref": paper.journal_ref,
+        "dois": list(paper.dois),
+        "change": entry.label,
+        "changed_fields": entry.change_note,
+        "mailing": _write_day(entry.mailing),
+        "queries": list(entry.queries),
+        "reasons": [_describe_reason(reason) for reason in entry.reasons],
+    }
+
+
+def _describe_reason(reason: Reason) -> dict[str, Any]:
+    places = [
+        {"field": str(span.field), "index": span.index, "start": span.start, "end": span.end}
+        for span in reason.spans
+    ]
+    return {"query": reason.query, "clause": reason.clause, "places": places}
+
+
+def _write_day(day: date | None) -> str | None:
+    return day.isoformat() if day else None

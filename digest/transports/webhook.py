@@ -1,0 +1,137 @@
+"""Signed JSON to other programs, as https://www.standardwebhooks.com has it: receivers need no code of ours.
+
+Each request carries `webhook-id` (the same for every attempt: by it a receiver tells repetitions),
+`webhook-timestamp` (of this attempt, so that an old request can't be played again) and
+`webhook-signature`. Any 2xx means that it was taken. Redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import urllib.request
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+
+from digest import __version__
+from digest.errors import DeliveryError
+from digest.messages import Receipt
+from digest.signing import sign_webhook
+from digest.transports.answers import CLIENT_ERRORS, Answer, judge_break, judge_status
+from digest.transports.fence import always_ours
+from digest.transports.posting import TIMEOUT, build_opener
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from digest.messages import Message
+    from digest.subscriptions import Destination
+
+_TAKEN = range(200, 300)
+_MOST_TEXT = 300
+"""Characters of an answer's body that a refusal is told with."""
+
+_LATER = (HTTPStatus.LOCKED, HTTPStatus.TOO_EARLY)
+"""Refusals that a later attempt may meet otherwise, besides 408 and 429 (RFC 4918 §11.3, RFC 8470 §5.2)."""
+
+
+class SignedWebhookTransport:
+    """Posts to webhooks, known by the names the configuration gives them.
+
+    Args:
+        hooks: name → address and key. Both are secrets: they appear in no message and no log.
+        now: the time, for signatures.
+        timeout: seconds for connecting and for each read.
+    """
+
+    def __init__(
+        self, *, hooks: Mapping[str, tuple[str, bytes]], now: Callable[[], datetime], timeout: float = TIMEOUT
+    ) -> None:
+        self._hooks = dict(hooks)
+        self._now = now
+        self._timeout = timeout
+
+    def resolve(self, destination: Destination) -> str:
+        """Return "": the address is a secret.
+
+        Raises:
+            DeliveryError: no webhook of that name is configured.
+        """
+        self._hook_of(destination)
+        return ""
+
+    def send(
+        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
+    ) -> Receipt:
+        """Post the message's bytes, signed, in exactly one request.
+
+        Raises:
+            DeliveryError: it was not taken, or (`ambiguous`) the answer does not say.
+        """
+        url, key = self._hook_of(destination)
+        moment = int(self._now().timestamp())
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"preprint-digest/{__version__}",
+            "webhook-id": message.idempotency_key,
+            "webhook-timestamp": str(moment),
+            "webhook-signature": sign_webhook(key, message.idempotency_key, moment, message.body),
+            "Idempotency-Key": message.idempotency_key,
+        }
+        answer = self._post(url, message.body, headers, f"webhook {destination.address}", is_ours)
+        if answer.status in _TAKEN:
+            return Receipt("", f"HTTP {answer.status}")
+        raise _judge(f"webhook {destination.address}", answer)
+
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+        """Never tells: a webhook only takes.
+
+        Raises:
+            DeliveryError: always, permanent.
+        """
+        raise DeliveryError(
+            f"whether {message.idempotency_key} reached {destination} since {since:%F %T} UTC can't be told: "
+            "a webhook can't be asked",
+            permanent=True,
+        )
+
+    def close(self) -> None:
+        """Do nothing: each request has a connection of its own."""
+
+    def _hook_of(self, destination: Destination) -> tuple[str, bytes]:
+        hook = self._hooks.get(destination.address)
+        if hook is None:
+            raise DeliveryError(
+                f"there is no webhook called {destination.address!r}",
+                permanent=True,
+                hint=f"[webhooks.{destination.address}] in digest.toml needs a url and a secret.",
+            )
+        return hook
+
+    def _post(
+        self, url: str, body: bytes, headers: dict[str, str], who: str, is_ours: Callable[[], bool]
+    ) -> Answer:
+        request = urllib.request.Request(url, body, headers, method="POST")  # noqa: S310 - https or loopback, checked when configured
+        try:
+            with build_opener(url, is_ours).open(request, timeout=self._timeout) as reply:
+                return Answer(reply.status, dict(reply.headers), None)
+        except HTTPError as error:
+            with error:
+                text = error.read(_MOST_TEXT).decode("utf-8", "replace").strip()
+                return Answer(error.code, dict(error.headers), {"text": text})
+        except (OSError, http.client.HTTPException) as error:
+            failure = judge_break(who, error, is_post=True)
+            failure.whole_transport = False
+            raise failure from error
+
+
+def _judge(who: str, answer: Answer) -> DeliveryError:
+    failure = judge_status(who, answer, is_post=True)
+    # Each webhook is an address of its own: what one answers says nothing about the others.
+    failure.whole_transport = False
+    if answer.status in _LATER:
+        failure.permanent = False
+    elif answer.status in CLIENT_ERRORS and failure.permanent:
+        failure.hint = "Its receiver says why in its log, or here: " + (answer.text("text") or "nothing was said.")
+    return failure

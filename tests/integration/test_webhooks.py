@@ -1,0 +1,177 @@
+"""Digests to other programs, from `digest.toml` to a receiver that reads them with the reference library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from standardwebhooks import Webhook
+
+from digest.clock import ManualClock
+from digest.config.hooks import write_secret
+from digest.demo.loopback import Answer, Ending, LoopbackServer, Request
+from digest.pipeline import run_pass
+from digest.render.webhook_schema import describe_events
+from digest.store import deliveries as outbox
+from tests.command_line import call_digest
+from tests.integration.web.world import World, live_in
+
+SECRET = write_secret(bytes(range(32)))
+VALIDATOR = Draft202012Validator(describe_events(), format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+@dataclass
+class Receiver:
+    """A program that takes events; each is verified and held against the schema.
+
+    Attributes:
+        answers: what the next requests are answered; then 202.
+        events: what came.
+    """
+
+    answers: list[Answer] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    def take(self, request: Request) -> Answer:
+        name, moment = request.headers["webhook-id"], int(request.headers["webhook-timestamp"])
+        signed = Webhook(SECRET).sign(name, datetime.fromtimestamp(moment, UTC), request.body.decode())
+        assert request.headers["webhook-signature"] == signed
+        event = json.loads(request.body)
+        VALIDATOR.validate(event)
+        assert event["id"] == name
+        self.events.append(event)
+        return self.answers.pop(0) if self.answers else Answer(status=202)
+
+    @property
+    def ids(self) -> list[str]:
+        return [event["id"] for event in self.events]
+
+
+@pytest.fixture
+def receiver() -> Receiver:
+    return Receiver()
+
+
+@pytest.fixture
+def world(tmp_path: Path, receiver: Receiver) -> Iterator[World]:
+    """An installation with one subscription that posts to `lab`, whose secret is in the environment."""
+    with live_in(tmp_path) as world, LoopbackServer(receiver.take) as server:
+        world.write_config(to=("webhook:lab",), extra=f'\n[webhooks.lab]\nurl = "{server.url}/hook"\n')
+        world.environ["DIGEST_WEBHOOKS_LAB_SECRET"] = SECRET
+        yield world
+
+
+def pass_by(world: World, times: int) -> None:
+    """Make so many passes, twenty minutes apart."""
+    assert isinstance(world.clock, ManualClock)
+    for _ in range(times):
+        site = world.open()
+        try:
+            run_pass(site)
+        finally:
+            site.close()
+        world.clock.set(world.clock.now() + timedelta(minutes=20))
+
+
+def states(world: World) -> list[str]:
+    site = world.open()
+    try:
+        with site.store.read() as conn:
+            return [str(stored.delivery.state) for stored in outbox.list_deliveries(conn)]
+    finally:
+        site.close()
+
+
+def test_a_digest_arrives_whole_signed_and_as_the_schema_says(world: World, receiver: Receiver) -> None:
+    pass_by(world, 2)
+    (event,) = receiver.events
+    assert event["type"] == "digest.planned"
+    data = event["data"]
+    assert data["papers"]
+    assert [paper["number"] for paper in data["papers"]] == [*range(1, len(data["papers"]) + 1)]
+    assert data["coverage"]["state"] == "complete"
+    for paper in data["papers"]:
+        for reason in paper["reasons"]:
+            for place in reason["places"]:
+                if place["field"] == "title":
+                    assert paper["title_tex"][place["start"] : place["end"]]
+    assert states(world) == ["sent"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Answer(b"", 503), Answer(ending=Ending.DROP), Answer(ending=Ending.RESET)],
+    ids=["503", "drop", "reset"],
+)
+def test_where_the_answer_was_lost_the_same_comes_again_under_the_same_id(
+    answer: Answer, world: World, receiver: Receiver
+) -> None:
+    receiver.answers = [answer, answer]
+    pass_by(world, 6)
+    first, *others = receiver.events
+    assert others == [first, first]
+    assert states(world) == ["sent"]
+
+
+def test_a_refusal_ends_it_with_its_reason_and_an_operator_can_send_it_again(
+    world: World, receiver: Receiver
+) -> None:
+    receiver.answers = [Answer(b"unknown list", 404)]
+    pass_by(world, 2)
+    assert states(world) == ["dead"]
+    environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
+    code, said = call_digest(world.folder, environ, "delivery", "list")
+    assert (code, "unknown list" in said or "404" in said) == (0, True)
+    assert call_digest(world.folder, environ, "delivery", "retry", "1")[0] == 0
+    pass_by(world, 1)
+    assert states(world) == ["sent"]
+    assert len({*receiver.ids}) == 1
+
+
+def test_without_its_secret_nothing_is_sent_and_the_operator_is_told_what_is_missing(
+    world: World, receiver: Receiver
+) -> None:
+    del world.environ["DIGEST_WEBHOOKS_LAB_SECRET"]
+    pass_by(world, 2)
+    assert receiver.events == []
+    environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
+    _, said = call_digest(world.folder, environ, "config", "check")
+    assert "webhook:lab lacks webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET" in said
+
+
+def test_a_try_says_whether_it_was_taken(world: World, receiver: Receiver) -> None:
+    environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
+    assert call_digest(world.folder, environ, "webhook", "test", "lab") == (0, "webhook lab took it: HTTP 202\n")
+    (event,) = receiver.events
+    assert (event["type"], event["data"]["is_test"]) == ("alarm.raised", True)
+    receiver.answers = [Answer(b"who are you?", 401)]
+    code, said = call_digest(world.folder, environ, "webhook", "test", "lab")
+    assert (code, "401" in said, "who are you?" in said) == (4, True, True)
+    code, said = call_digest(world.folder, environ, "webhook", "test", "elsewhere")
+    assert (code, "Webhooks that are configured: lab." in said) == (2, True)
+    code, said = call_digest(world.folder, environ, "webhook", "test", "lab", "--json")
+    assert json.loads(said) == {"webhook": "lab", "taken": True, "answer": "HTTP 202"}
+
+
+def test_alarms_go_there_too(world: World, receiver: Receiver) -> None:
+    environ = {**world.environ, "DIGEST_ALARMS_TO": "webhook:lab", "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
+    pass_by(world, 1)
+    assert call_digest(world.folder, environ, "alarm", "test")[0] == 0
+    assert [event["type"] for event in receiver.events] == ["digest.planned", "alarm.raised"]
+
+
+def test_a_secret_made_here_signs_and_none_is_made_twice(tmp_path: Path) -> None:
+    made = {call_digest(tmp_path, {}, "webhook", "secret")[1].strip() for _ in range(3)}
+    assert len(made) == 3
+    for secret in made:
+        Webhook(secret)
+
+
+def test_the_schema_is_one(tmp_path: Path) -> None:
+    Draft202012Validator.check_schema(json.loads(call_digest(tmp_path, {}, "webhook", "schema")[1]))

@@ -1,0 +1,151 @@
+"""Signed webhooks over real connections, read by the reference library of Standard Webhooks."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from digest.clock import SystemClock
+from digest.config.hooks import write_secret
+from digest.demo.loopback import Answer, Ending, LoopbackServer, Request
+from digest.errors import DeliveryError
+from digest.messages import Message
+from digest.subscriptions import Destination, DestinationKind
+from digest.transports.webhook import SignedWebhookTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.messages import Receipt
+
+KEY = bytes(range(32))
+LAB = Destination(DestinationKind.WEBHOOK, "lab")
+MESSAGE = Message("application/json", '{"title":"Pınar’s nine papers"}'.encode(), "5a1d0b0e-93a4-4a35-8c39")
+
+
+def send(
+    answer: Answer | Callable[[Request], Answer], *, age: timedelta = timedelta(0), timeout: float = 5
+) -> Receipt:
+    with LoopbackServer(answer if callable(answer) else lambda _: answer) as server:
+        hooks = {"lab": (f"{server.url}/hooks/digest?from=digest", KEY)}
+        transport = SignedWebhookTransport(hooks=hooks, now=lambda: SystemClock().now() - age, timeout=timeout)
+        return transport.send(MESSAGE, LAB)
+
+
+def fail(answer: Answer, *, timeout: float = 5) -> DeliveryError:
+    with pytest.raises(DeliveryError) as caught:
+        send(answer, timeout=timeout)
+    assert "/hooks" not in f"{caught.value.message} {caught.value.hint}"
+    assert not caught.value.whole_transport
+    return caught.value
+
+
+def test_what_arrives_is_the_bytes_signed_so_that_any_receiver_can_tell() -> None:
+    visits: list[Request] = []
+
+    def note(request: Request) -> Answer:
+        visits.append(request)
+        return Answer(status=204)
+
+    assert send(note).detail == "HTTP 204"
+    (visit,) = visits
+    assert (visit.method, visit.body, visit.param("from")) == ("POST", MESSAGE.body, "digest")
+    assert visit.headers["webhook-id"] == visit.headers["idempotency-key"] == MESSAGE.idempotency_key
+    reader = Webhook(write_secret(KEY))
+    assert reader.verify(visit.body, visit.headers) == json.loads(MESSAGE.body)
+    with pytest.raises(WebhookVerificationError):
+        reader.verify(visit.body + b" ", visit.headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(write_secret(KEY[::-1])).verify(visit.body, visit.headers)
+
+
+def test_an_attempt_is_signed_with_its_own_time_so_that_an_old_one_cannot_be_played_again() -> None:
+    visits: list[Request] = []
+
+    def note(request: Request) -> Answer:
+        visits.append(request)
+        return Answer()
+
+    send(note, age=timedelta(hours=1))
+    with pytest.raises(WebhookVerificationError, match="too old"):
+        Webhook(write_secret(KEY)).verify(visits[0].body, visits[0].headers)
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 410, 413, 422])
+def test_a_refusal_is_for_good_and_says_what_the_receiver_said(status: int) -> None:
+    failure = fail(Answer(b"no such list", status))
+    assert failure.permanent
+    assert not failure.ambiguous
+    assert str(status) in failure.message
+    assert "no such list" in failure.hint
+
+
+@pytest.mark.parametrize("status", [423, 425])
+def test_a_refusal_for_now_is_worth_another_try(status: int) -> None:
+    failure = fail(Answer(b"", status))
+    assert (failure.permanent, failure.ambiguous) == (False, False)
+
+
+def test_a_receiver_that_asks_to_wait_is_given_the_time() -> None:
+    failure = fail(Answer(b"", 429, headers=(("Retry-After", "90"),)))
+    assert (failure.permanent, failure.ambiguous, failure.retry_after) == (False, False, 90)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(b"oops", 500),
+        Answer(b"", 408),
+        Answer(ending=Ending.DROP),
+        Answer(ending=Ending.RESET),
+        Answer(ending=Ending.HANG, patience=3),
+    ],
+    ids=["500", "408", "drop", "reset", "hang"],
+)
+def test_where_the_answer_does_not_say_it_may_have_been_taken(answer: Answer) -> None:
+    failure = fail(answer, timeout=0.3)
+    assert failure.ambiguous
+    assert not failure.permanent
+
+
+def test_a_redirect_is_not_followed() -> None:
+    with LoopbackServer(lambda _: Answer(b"taken")) as other:
+        failure = fail(Answer(b"", 307, headers=(("Location", f"{other.url}/elsewhere"),)))
+    assert failure.permanent
+    assert "redirects are not followed" in failure.message
+
+
+def test_where_nobody_listens_nothing_was_taken() -> None:
+    with LoopbackServer(lambda _: Answer()) as gone:
+        url = gone.url
+    with pytest.raises(DeliveryError) as caught:
+        SignedWebhookTransport(hooks={"lab": (url, KEY)}, now=SystemClock().now).send(MESSAGE, LAB)
+    assert (caught.value.permanent, caught.value.ambiguous, caught.value.whole_transport) == (False, False, False)
+
+
+def test_what_is_not_ours_any_more_is_not_posted() -> None:
+    visits: list[Request] = []
+
+    def note(request: Request) -> Answer:
+        visits.append(request)
+        return Answer()
+
+    with LoopbackServer(note) as server:
+        transport = SignedWebhookTransport(hooks={"lab": (server.url, KEY)}, now=SystemClock().now)
+        with pytest.raises(DeliveryError, match="claim"):
+            transport.send(MESSAGE, LAB, lambda: False)
+    assert visits == []
+
+
+def test_a_name_that_is_not_configured_says_what_is_missing() -> None:
+    transport = SignedWebhookTransport(hooks={}, now=SystemClock().now)
+    with pytest.raises(DeliveryError, match="no webhook called 'lab'") as caught:
+        transport.resolve(LAB)
+    assert "[webhooks.lab]" in caught.value.hint
+    with pytest.raises(DeliveryError, match="can't be asked"):
+        transport.find(MESSAGE, LAB, datetime(2026, 11, 20, tzinfo=UTC))
+    transport.close()

@@ -1,0 +1,91 @@
+"""Webhooks in `digest.toml` and in the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.config import load_config, show
+from digest.config.hooks import read_secret, write_secret
+from digest.errors import ConfigurationError
+
+SECRET = write_secret(bytes(32))
+REST = '[arxiv]\ncontact = "ops@example.org"\n'
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "digest.toml"
+    path.write_text(REST + text)
+    return path
+
+
+@given(st.binary(min_size=24, max_size=64))
+def test_a_secret_stands_for_its_key(key: bytes) -> None:
+    assert read_secret(write_secret(key)) == key
+
+
+@pytest.mark.parametrize("text", ["", "abc", "whsec_", "whsec_????", "whsec_YWJj", write_secret(bytes(65))])
+def test_what_is_no_secret_is_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read_secret(text)
+    assert "digest webhook secret" in caught.value.hint
+    assert not text or text == "whsec_" or text not in caught.value.message
+
+
+def test_address_and_secret_come_from_the_file_or_from_variables(tmp_path: Path) -> None:
+    path = write(tmp_path, '[webhooks.lab]\nurl = "https://lab.example.org/hook?a=1"\n')
+    config = load_config(path, {"DIGEST_WEBHOOKS_LAB_SECRET": SECRET})
+    assert (config.webhooks["lab"].url, config.webhooks["lab"].secret) == (
+        "https://lab.example.org/hook?a=1",
+        bytes(32),
+    )
+    assert SECRET not in repr(config)
+    shown = {row.key: row.value for row in show(config)}
+    assert shown["webhooks.lab.url"].startswith("set (from ")
+    assert shown["webhooks.lab.secret"] == "set (from DIGEST_WEBHOOKS_LAB_SECRET)"
+
+
+def test_a_webhook_that_only_a_subscription_names_may_come_whole_from_variables(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        '[queries]\nperf = "cat:cs.PF"\n[[subscriptions]]\nname = "x"\nqueries = ["perf"]\nto = "webhook:lab"\n',
+    )
+    environ = {"DIGEST_WEBHOOKS_LAB_URL": "https://lab.example.org/hook", "DIGEST_WEBHOOKS_LAB_SECRET": SECRET}
+    assert [*load_config(path, environ).webhooks] == ["lab"]
+    lacking = load_config(path, {"DIGEST_WEBHOOKS_LAB_URL": "https://lab.example.org/hook"})
+    assert not lacking.webhooks
+    assert lacking.warnings == ("webhook:lab lacks webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET",)
+
+
+def test_a_secret_in_the_file_is_warned_of(tmp_path: Path) -> None:
+    path = write(tmp_path, f'[webhooks.lab]\nurl = "https://a.example/"\nsecret = "{SECRET}"\n')
+    (warning,) = load_config(path, {}).warnings
+    assert "holds webhooks.lab.secret, a secret: move it to DIGEST_WEBHOOKS_LAB_SECRET" in warning
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('webhooks = "x"\n', "must be a table of tables"),
+        ('[webhooks]\nlab = "https://a.example/"\n', "must be a table, not"),
+        ('[webhooks.Lab]\nurl = "https://a.example/"\n', "can't be a name"),
+        ('[webhooks.lab]\nadress = "https://a.example/"\n', "there is no such setting"),
+        ('[webhooks.lab]\nurl = "http://a.example/"\n', "must be https"),
+        ('[webhooks.lab]\nurl = "ftp://a.example/"\n', "is no web address"),
+        ('[webhooks.lab]\nurl = "https://me:pw@a.example/"\n', "carries a name or a password"),
+        ('[webhooks.lab]\nurl = "https://a.example/#x"\n', "carries a name or a password, or what follows #"),
+        ("[webhooks.lab]\nurl = 3\n", "must be text"),
+        ('[webhooks.lab]\nurl = "https://a.example/"\nsecret = "whsec_x"\n', "base64"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "digest.toml"
+    path.write_text(text + REST)
+    with pytest.raises(ConfigurationError) as caught:
+        load_config(path, {})
+    assert complaint in caught.value.message
+    assert "webhooks" in caught.value.message
+    assert "line" in caught.value.message
