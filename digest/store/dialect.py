@@ -42,6 +42,7 @@ _NAMED_TURNS = 0x64696765
 """First half of the keys of PostgreSQL's advisory locks by name; any number that nobody else uses."""
 
 _FEW = 32
+"""Rows up to which statements that are planned already cost less than a new one for all of them."""
 
 _LIST_LIMIT = 1000
 """Values bound in one `IN` list: well below what both drivers take."""
