@@ -28,7 +28,7 @@ _TAKEN = {
     "Slack": Point("digest.transports.slack:SlackTransport.send", after=True, happens="pause"),
 }
 _NOT_TAKEN = {
-    "mail": Point(_SMTP + "_look_once_more", happens="pause"),
+    "mail": Point("digest.transports.smtp_conversation:Conversation._look_once_more", happens="pause"),
     # The first connection looks the channel up.
     "Slack": Point("digest.transports.slack_client:_FencedConnection.connect", skip=1, happens="pause"),
 }
