@@ -13,7 +13,9 @@ numpy is imported by the first match; who only adds queries does without.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import gc
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
@@ -23,7 +25,7 @@ from digest.query.lexicon import Lexicon
 from digest.query.queries import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -126,6 +128,10 @@ class ReverseIndex(Generic[Key]):
 
     def match(self, papers: Sequence[Paper]) -> Matches[Key]:
         """Hold papers against all queries."""
+        with _without_collecting():
+            return self._match(papers)
+
+    def _match(self, papers: Sequence[Paper]) -> Matches[Key]:
         from digest.query import bitsets, detecting, scanning  # noqa: PLC0415 - numpy takes its time to import
 
         if self._prepared is None:
@@ -137,3 +143,19 @@ class ReverseIndex(Generic[Key]):
             batch = scanning.scan(papers[start : start + MOST_PAPERS])
             parts.append(layout.evaluate(detector.detect(batch)))
         return Matches(keys, layout.queries, bitsets.join_rows(parts, len(layout.roots), MOST_PAPERS))
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Let Python look for no garbage meanwhile.
+
+    Matching makes objects by the ten thousand, none of them in cycles, and each look goes through much of what
+    an installation holds besides.
+    """
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()

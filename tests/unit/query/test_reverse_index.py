@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -388,3 +389,10 @@ def test_a_name_is_shown_only_to_conditions_that_name_a_part_of_it(make_paper: M
     with patch("digest.query.detecting_names.read_name", note):
         assert answer(index, [make_paper(authors=["Ada B. Number7"])]) == {7: [0]}
     assert asked == ["ada number7"]
+
+
+def test_garbage_is_collected_again_after_a_match_that_failed(papers: list[Paper]) -> None:
+    index = build(parse_query("cat:cs.PF"))
+    with patch.object(reverse_index, "MOST_PAPERS", 0), pytest.raises(ValueError, match="arg 3 must not be zero"):
+        index.match(papers)
+    assert gc.isenabled()
