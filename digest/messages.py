@@ -21,6 +21,8 @@ class Occasion(StrEnum):
     says the operator, and this one keeps on record that it did; or somebody only wants to see what it would be.
     """
 
+    __hash__ = str.__hash__  # that of Enum is Python code, called for every paper of every digest
+
     SCHEDULED = "scheduled"
     FIRST_LOOK = "first look"
     TAKEN_AS_TOLD = "taken as told"

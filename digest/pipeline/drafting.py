@@ -7,7 +7,6 @@ was looked at is asked anew by the next pass.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.announcements import Kind
@@ -26,9 +25,8 @@ from digest.store import turns as turn_store
 from digest.store.freezing import freeze_entry, join_frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date, datetime
-    from typing import TypeAlias
 
     from sqlalchemy import Connection
 
@@ -41,8 +39,6 @@ if TYPE_CHECKING:
     from digest.store.digests import Draft
     from digest.store.matches import MatchRow
 
-    _Maker: TypeAlias = Callable[..., DigestEntry]
-    _Made: TypeAlias = tuple[DigestEntry, str]
 
 _KEPT_CHANGES = 20_000
 """Changes kept at once: a week's worth."""
@@ -167,10 +163,11 @@ class Drafts:
             occasion: Occasion,
             mailing: date | None,
         ) -> DigestEntry:
-            key = (*(change.id for change in found), asked, seen, occasion, mailing)
-            entry, text = self._make_entry(
-                key, found, partial(make_entry, found, queries, seen, occasion, mailing)
-            )
+            key = tuple([change.id for change in found]), asked, seen, occasion, mailing
+            known = self._entries.get(key)
+            if known is None:
+                known = self._entries[key] = self._make_entry(found, queries, seen, occasion, mailing)
+            entry, text = known
             written[entry.change_id] = text
             return entry
 
@@ -211,16 +208,22 @@ class Drafts:
             self._reached[key] = reach_back(conn, coverage, first, covered_until)
         return self._reached[key]
 
-    def _make_entry(self, key: tuple[object, ...], changes: Sequence[StoredChange], make: _Maker) -> _Made:
-        """Make the entry of a paper, or return that of another digest with the same saved queries."""
-        known = self._entries.get(key)
-        if known is None:
-            last = changes[-1]
-            if last.id not in self._ready:
-                self._ready[last.id] = analyse(last.paper)
-            entry = make(ready=self._ready[last.id], explain=self._clauses.find_reasons)
-            known = self._entries[key] = entry, freeze_entry(entry, self._texts[entry.change_id])
-        return known
+    def _make_entry(
+        self,
+        changes: Sequence[StoredChange],
+        queries: Mapping[str, Query],
+        seen: Seen | None,
+        occasion: Occasion,
+        mailing: date | None,
+    ) -> tuple[DigestEntry, str]:
+        """Make the entry of a paper, and freeze it: other digests with the same saved queries tell the same."""
+        last = changes[-1]
+        ready = self._ready.get(last.id)
+        if ready is None:
+            ready = self._ready[last.id] = analyse(last.paper)
+        explain = self._clauses.find_reasons
+        entry = make_entry(changes, queries, seen, occasion, mailing, ready=ready, explain=explain)
+        return entry, freeze_entry(entry, self._texts[entry.change_id])
 
     def _read_queries(self, due: DueSubscription) -> dict[str, Query]:
         missing = [revision for revision in due.revisions if revision.id not in self._queries]

@@ -309,7 +309,7 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             queries=tuple(revision.name for revision in revisions),
             destinations=tuple(Destination.parse(place.destination) for place in places),
             cadence=read_cadence(row.cadence),
-            kinds=tuple(Kind(kind) for kind in row.kinds.split()),
+            kinds=_read_kinds(row.kinds),
             quiet_days=QuietDays(row.quiet_days),
             cap=row.cap,
             first_look=row.first_look,
@@ -327,6 +327,11 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
         revisions=revisions,
         feed_generation=row.feed_generation,
     )
+
+
+@lru_cache(maxsize=1024)
+def _read_kinds(names: str) -> tuple[Kind, ...]:
+    return tuple(map(Kind, names.split()))
 
 
 @lru_cache(maxsize=1024)
