@@ -18,7 +18,7 @@ from digest.clock import monotonic
 from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.messages import DeliveryState
 from digest.pipeline.settling import settling_times
-from digest.planning.retries import Step, decide_failure
+from digest.planning.retries import Step, Tries, decide_failure
 from digest.store import deliveries as outbox
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def deliver_one(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool]) -> 
     try:
         receipt = transport.send(message, delivery.destination, is_ours)
     except DeliveryError as error:
-        _mark_failure(site, report, delivery, error, was_sending=True)
+        _mark_failure(site, report, delivery, error)
         return
     _mark_sent(desk, delivery, receipt)
     report.note_sent(delivery.destination.kind)
@@ -200,28 +200,23 @@ def _mark_failure(
     report: DeliverReport,
     delivery: Delivery,
     error: DeliveryError,
-    *,
-    was_sending: bool = False,
 ) -> None:
-    now = site.clock.now()
-    next_step = decide_failure(
-        error,
-        settling=settling_times(site.config).get(delivery.destination.kind, timedelta(0)),
-        attempts=delivery.attempts + was_sending,
-        created_at=delivery.created_at,
-        now=now,
-        jitter=site.jitter(),
-    )
+    now, jitter = site.clock.now(), site.jitter()
+    settling = settling_times(site.config).get(delivery.destination.kind, timedelta(0))
+    steps: list[Step] = []
     reason = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
     line = f"{delivery.destination}: {error.message}"
 
     def mark() -> None:
         with site.store.begin() as conn:
+            tries = Tries(*outbox.count_tries(conn, delivery))
+            next_step = decide_failure(error, settling=settling, tries=tries, now=now, jitter=jitter)
+            steps.append(next_step.step)
             match next_step.step:
                 case Step.RETRY:
                     outbox.mark_retry(conn, delivery, next_step.not_before, reason, now)
-                    if error.retry_after is not None:
-                        outbox.block_destination(conn, delivery.destination, next_step.not_before)
+                    if next_step.blocked_until is not None:
+                        outbox.block_destination(conn, delivery.destination, next_step.blocked_until)
                 case Step.ASK:
                     outbox.mark_unknown(conn, delivery, next_step.not_before, reason, now)
                 case Step.HOLD:
@@ -230,7 +225,7 @@ def _mark_failure(
                     outbox.mark_dead(conn, delivery, reason, now)
 
     _mark_stubbornly(site, delivery, mark)
-    report.note_failure(next_step.step, line)
+    report.note_failure(steps[-1], line)
 
 
 def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -> None:

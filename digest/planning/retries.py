@@ -12,8 +12,19 @@ if TYPE_CHECKING:
 
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=6)
-MAX_ATTEMPTS = 24
-MAX_AGE = timedelta(hours=48)
+LONGEST_WISH = timedelta(hours=24)
+"""What the other side may ask for at most: who asks for a year has made a mistake."""
+
+MAX_TRIES = 60
+MAX_AGE, FEWEST_TRIES = timedelta(days=5), 12
+"""A refusal that may pass is tried for five days (RFC 5321 §4.5.4.1), and then so often at least: whoever was off
+for a week has tried once."""
+
+MAX_DOUBTS = 24
+"""So often a message is sent that never arrived, as the other side says, before a person has to look."""
+
+_TRUSTED = 5
+"""So often the other side's own wish is taken as it is; then pauses grow all the same."""
 
 MAX_REPEATS = 1
 """So often a message whose fate nobody knows is sent again by itself: each time may be a copy too many."""
@@ -29,45 +40,54 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Tries:
+    """What was tried already, since the delivery was planned or an operator last had it sent.
+
+    Attributes:
+        count: how often the network was touched, this time included; 0 where it never came to that.
+        since: when first; where it never came to that, when it was planned (UTC).
+    """
+
+    count: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class NextStep:
-    """A step, and the earliest moment for it (UTC)."""
+    """A step, the earliest moment for it, and until when the other side wants nothing at all there (UTC)."""
 
     step: Step
     not_before: datetime
+    blocked_until: datetime | None = None
 
 
 def decide_failure(
-    error: DeliveryError,
-    *,
-    settling: timedelta,
-    attempts: int,
-    created_at: datetime,
-    now: datetime,
-    jitter: float,
+    error: DeliveryError, *, settling: timedelta, tries: Tries, now: datetime, jitter: float
 ) -> NextStep:
     """Decide what follows a failure.
+
+    A way out that is away for everybody is no reason to give anybody's digest up, however long that lasts.
 
     Args:
         error: what the transport said.
         settling: how long a message that may have arrived is left alone before it is looked into.
-        attempts: how often the network was touched for this delivery, this time included.
-        created_at: when the delivery was planned (UTC).
+        tries: what was tried already.
         now: the moment (UTC).
         jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
             do not come back at once.
     """
     if error.ambiguous:
-        again = _pause(attempts - 1, jitter) if attempts > 1 else timedelta(0)
+        again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
         return NextStep(Step.ASK, now + settling + again)
     if error.permanent and error.whole_transport:
         return NextStep(Step.HOLD, now)
-    if error.permanent:
+    if error.permanent or (_is_enough(tries, now) and not error.whole_transport):
         return NextStep(Step.GIVE_UP, now)
-    if now - created_at > MAX_AGE or (error.retry_after is None and attempts >= MAX_ATTEMPTS):
-        return NextStep(Step.GIVE_UP, now)
-    if error.retry_after is not None:
-        return NextStep(Step.RETRY, now + timedelta(seconds=error.retry_after + jitter))
-    return NextStep(Step.RETRY, now + _pause(attempts, jitter))
+    pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)
+    if error.retry_after is None:
+        return NextStep(Step.RETRY, now + pause)
+    wish = min(timedelta(seconds=min(error.retry_after, LONGEST_WISH.total_seconds()) + jitter), LONGEST_WISH)
+    return NextStep(Step.RETRY, now + (wish if tries.count <= _TRUSTED else max(wish, pause)), now + wish)
 
 
 def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
@@ -81,10 +101,19 @@ def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeat
         repeats: how often it was sent again already although it may have arrived.
     """
     if is_harmless:
-        return Step.RETRY if attempts < MAX_ATTEMPTS else Step.HOLD
+        return Step.RETRY if attempts < MAX_DOUBTS else Step.HOLD
     return Step.RETRY if may_repeat and repeats < MAX_REPEATS else Step.HOLD
+
+
+def _is_enough(tries: Tries, now: datetime) -> bool:
+    return tries.count >= MAX_TRIES or (tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE)
 
 
 def _pause(attempts: int, jitter: float) -> timedelta:
     ceiling: timedelta = min(FIRST_PAUSE * 2 ** min(attempts - 1, 16), LONGEST_PAUSE)
     return FIRST_PAUSE / 2 + (ceiling - FIRST_PAUSE / 2) * jitter
+
+
+def _pause_before(waited: timedelta, jitter: float) -> timedelta:
+    """Choose a pause where nothing counts the tries: the longer it has not come to one, the longer."""
+    return FIRST_PAUSE / 2 + (min(max(waited, FIRST_PAUSE), timedelta(hours=1)) - FIRST_PAUSE / 2) * jitter

@@ -40,6 +40,7 @@ from digest.store.outbox_steps import CLAIM_LEASE, REPEATED, Step, is_behind, ta
 from digest.store.outbox_views import (
     Attempt,
     StoredDelivery,
+    count_tries,
     list_deliveries,
     load_delivery,
     require_delivery,
@@ -67,6 +68,7 @@ __all__ = [
     "begin_sending_many",
     "block_destination",
     "claim",
+    "count_tries",
     "drop",
     "known_address",
     "list_deliveries",

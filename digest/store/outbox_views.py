@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, select
 
 from digest.errors import UnknownName
+from digest.messages import DeliveryState
 from digest.store.claiming import read_deliveries
 from digest.store.schema import attempts, deliveries, digests, subscriptions
 
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from digest.messages import Delivery, DeliveryState
+    from digest.messages import Delivery
+
+
+_LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,20 @@ def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, l
     return stored, [
         Attempt(row.number, row.started_at, row.ended_at, row.outcome, row.detail) for row in conn.execute(tries)
     ]
+
+
+def count_tries(conn: Connection, delivery: Delivery) -> tuple[int, datetime]:
+    """Return how often a delivery was tried since it was planned or an operator last had it sent, and since when.
+
+    A try that ended it, or had it wait for the operator, is one that only an operator lets others follow.
+    """
+    found = (
+        select(attempts.c.outcome, attempts.c.started_at)
+        .where(attempts.c.delivery_id == delivery.id)
+        .order_by(attempts.c.number.desc())
+    )
+    tries = list(takewhile(lambda row: row.outcome not in _LAST_WORDS, conn.execute(found)))
+    return len(tries), tries[-1].started_at if tries else delivery.created_at
 
 
 def require_delivery(conn: Connection, delivery_id: int) -> Row[Any]:

@@ -15,7 +15,7 @@ from digest.clock import ManualClock
 from digest.demo.slack import SCOPES
 from digest.messages import DeliveryState
 from digest.pipeline import leasing, run_pass
-from digest.planning.retries import MAX_ATTEMPTS
+from digest.planning.retries import MAX_DOUBTS
 from digest.store import deliveries as outbox
 from digest.store.outbox_views import Attempt, StoredDelivery
 from tests.conftest import IS_NIGHTLY
@@ -83,10 +83,10 @@ def test_a_post_that_never_arrives_is_tried_ever_more_seldom_and_then_held(world
     world.slack.faults.add("internal_error", times=FOR_EVER, path="chat.post")
     pass_by(world, 12, timedelta(minutes=5))
     assert look(world)[0].delivery.attempts < 12
-    pass_by(world, MAX_ATTEMPTS, timedelta(hours=7))
+    pass_by(world, MAX_DOUBTS, timedelta(hours=7))
     stored, tries = look(world)
-    assert (stored.delivery.state, stored.delivery.attempts) == (DeliveryState.HELD, MAX_ATTEMPTS)
-    assert len(tries) == MAX_ATTEMPTS
+    assert (stored.delivery.state, stored.delivery.attempts) == (DeliveryState.HELD, MAX_DOUBTS)
+    assert len(tries) == MAX_DOUBTS
     assert world.slack.messages == ()
 
 

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.errors import DeliveryError
-from digest.planning.retries import LONGEST_PAUSE, MAX_ATTEMPTS, Step, decide_failure, decide_unknown
+from digest.planning.retries import (
+    FEWEST_TRIES,
+    LONGEST_PAUSE,
+    LONGEST_WISH,
+    MAX_AGE,
+    MAX_DOUBTS,
+    MAX_TRIES,
+    Step,
+    Tries,
+    decide_failure,
+    decide_unknown,
+)
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
@@ -20,8 +31,7 @@ def decide(
     step = decide_failure(
         DeliveryError("no", **error),  # type: ignore[arg-type]  # keywords of DeliveryError
         settling=timedelta(seconds=15),
-        attempts=attempts,
-        created_at=NOW - age,
+        tries=Tries(attempts, NOW - age),
         now=NOW,
         jitter=jitter,
     )
@@ -44,7 +54,26 @@ def test_a_failure_knows_what_follows(error: dict[str, object], step: Step) -> N
 
 
 def test_the_other_sides_wish_wins_over_our_own_pause() -> None:
-    assert decide(attempts=9, retry_after=30.0, jitter=0.25) == (Step.RETRY, 30.25)
+    assert decide(attempts=5, retry_after=30.0, jitter=0.25) == (Step.RETRY, 30.25)
+
+
+@pytest.mark.parametrize("wish", [1e300, 999_999_999_999.0, 366 * 86_400.0])
+def test_no_wish_is_taken_for_longer_than_a_day(wish: float) -> None:
+    assert decide(retry_after=wish) == (Step.RETRY, LONGEST_WISH.total_seconds())
+
+
+def test_a_wish_that_is_repeated_for_ever_is_believed_ever_less() -> None:
+    waits = [decide(attempts=attempts, retry_after=1.0)[1] for attempts in range(1, 20)]
+    assert waits[:5] == [1.5] * 5
+    assert waits[5:] == sorted(waits[5:])
+    assert waits[5] > 600
+    assert decide(attempts=MAX_TRIES, retry_after=1.0)[0] is Step.GIVE_UP
+
+
+def test_what_fails_before_anything_is_sent_waits_the_longer_the_longer_it_has_failed() -> None:
+    waits = [decide(attempts=0, age=timedelta(minutes=2**n), jitter=1.0)[1] for n in range(12)]
+    assert waits == sorted(waits)
+    assert (waits[0], waits[-1]) == (60, 3600)
 
 
 def test_an_ambiguous_message_is_asked_about_only_after_it_has_settled() -> None:
@@ -60,7 +89,7 @@ def test_what_never_came_goes_out_again_a_bounded_number_of_times() -> None:
     def follow(attempts: int) -> Step:
         return decide_unknown(is_harmless=True, may_repeat=False, attempts=attempts, repeats=0)
 
-    assert (follow(1), follow(MAX_ATTEMPTS)) == (Step.RETRY, Step.HOLD)
+    assert (follow(1), follow(MAX_DOUBTS)) == (Step.RETRY, Step.HOLD)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +103,28 @@ def test_what_may_have_come_is_repeated_once_where_that_is_the_lesser_harm(
     assert decide_unknown(is_harmless=False, may_repeat=may_repeat, attempts=1, repeats=repeats) is step
 
 
-def test_after_enough_attempts_or_two_days_it_is_given_up() -> None:
-    assert decide(attempts=MAX_ATTEMPTS)[0] is Step.GIVE_UP
-    assert decide(age=timedelta(hours=49))[0] is Step.GIVE_UP
+def test_after_enough_tries_or_five_days_it_is_given_up() -> None:
+    assert decide(attempts=MAX_TRIES)[0] is Step.GIVE_UP
+    late = MAX_AGE + timedelta(minutes=1)
+    assert decide(attempts=FEWEST_TRIES, age=late)[0] is Step.GIVE_UP
+    assert decide(attempts=FEWEST_TRIES - 1, age=late)[0] is Step.RETRY
 
 
-@given(attempts=st.integers(1, MAX_ATTEMPTS - 1), jitter=st.floats(0, 1, exclude_max=True))
+def test_a_way_out_that_is_away_for_all_ends_nobodys_digest() -> None:
+    assert decide(attempts=10 * MAX_TRIES, age=10 * MAX_AGE, whole_transport=True)[0] is Step.RETRY
+
+
+def test_three_days_of_refusals_are_outlasted_wherever_the_jitter_falls() -> None:
+    for jitter in (0.3, 0.5, 0.99):
+        elapsed = timedelta(0)
+        for count in range(1, MAX_TRIES):
+            step, pause = decide(attempts=count, age=elapsed, jitter=jitter)
+            assert step is Step.RETRY or elapsed > timedelta(days=3)
+            elapsed += timedelta(seconds=pause)
+        assert elapsed > timedelta(days=3)
+
+
+@given(attempts=st.integers(1, MAX_TRIES - 1), jitter=st.floats(0, 1, exclude_max=True))
 def test_pauses_grow_within_bounds_and_never_vanish(attempts: int, jitter: float) -> None:
     step, seconds = decide(attempts=attempts, jitter=jitter)
     assert step is Step.RETRY
