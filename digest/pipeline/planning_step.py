@@ -6,13 +6,12 @@ of it happened or none of it did. One subscription that cannot be planned never 
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from digest.collecting import collecting_later
 from digest.errors import DigestError, StoreBusy, StoreError
 from digest.excluding import read_exclusion
 from digest.messages import Occasion
@@ -29,7 +28,7 @@ from digest.store import turns as turn_store
 from digest.store.parting import let_go
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -106,7 +105,7 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
     while True:
         batch: list[DueTurn] = []
         try:
-            with _collecting_later(), site.store.begin() as conn:
+            with collecting_later(), site.store.begin() as conn:
                 batch = turn_store.due_turns(conn, drafts.now, BATCH, after=after, lock=True)
                 part = _plan_turns(conn, drafts, batch, patience)
         except DigestError as error:
@@ -123,24 +122,6 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
         after = batch[-1].next_due_at, batch[-1].id  # those that wait stay due: the next batch begins behind
         drafts.forget()
         site.progress.update(f"{len(report.digests):,} digests")
-
-
-@contextmanager
-def _collecting_later() -> Iterator[None]:
-    """Let Python look for cycles behind a batch, not in it.
-
-    A batch makes objects by the hundred thousand and hardly a cycle, next to all that a pass remembers: looking
-    through them again and again took two fifths of the time. What is left of it counts as old from then on.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.unfreeze()
-        if was_enabled:
-            gc.enable()
 
 
 def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connection], PlanReport]) -> None:

@@ -13,12 +13,11 @@ numpy is imported by the first match; who only adds queries does without.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
+from digest.collecting import collecting_later
 from digest.query.compaction import compact
 from digest.query.indexing import Indexer
 from digest.query.lexicon import Lexicon
@@ -128,7 +127,7 @@ class ReverseIndex(Generic[Key]):
 
     def match(self, papers: Sequence[Paper]) -> Matches[Key]:
         """Hold papers against all queries."""
-        with _without_collecting():
+        with collecting_later():
             return self._match(papers)
 
     def _match(self, papers: Sequence[Paper]) -> Matches[Key]:
@@ -143,19 +142,3 @@ class ReverseIndex(Generic[Key]):
             batch = scanning.scan(papers[start : start + MOST_PAPERS])
             parts.append(layout.evaluate(detector.detect(batch)))
         return Matches(keys, layout.queries, bitsets.join_rows(parts, len(layout.roots), MOST_PAPERS))
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Let Python look for no garbage meanwhile.
-
-    Matching makes objects by the ten thousand, none of them in cycles, and each look goes through much of what
-    an installation holds besides.
-    """
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_collecting:
-            gc.enable()
