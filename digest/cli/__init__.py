@@ -27,6 +27,8 @@ _COMMANDS = {
     "config": ("digest.cli.config", "Show and check the configuration."),
     "query": ("digest.cli.query", "Saved queries: check, preview, diff, explain, audit, history."),
     "subscription": ("digest.cli.subscription", "Subscriptions: show, pause, resume, exclude, leave, return."),
+    "preview": ("digest.cli.preview", "Show a subscription's digest in any shape; nothing is sent."),
+    "send": ("digest.cli.send", "Send a digest to the operator, to try how it arrives."),
     "feed": ("digest.cli.feed", "Feeds: list, secret addresses, rotate."),
     "export-refs": ("digest.cli.exporting", "Write papers as BibTeX or RIS, for a reference manager."),
     "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, drop."),

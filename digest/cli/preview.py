@@ -1,0 +1,194 @@
+"""`digest preview`: a digest in every shape, without its readers knowing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.messages import Digest, Links
+    from digest.pipeline.site import Site
+    from digest.planning import DueSubscription
+
+_SHAPES = ("terminal", "text", "page", "mail", "slack", "json", "feed")
+_SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed"}
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A digest to be shown, and a sentence on which one it is."""
+
+    due: DueSubscription
+    digest: Digest
+    links: Links
+    what: str
+
+
+def choosing(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that choose a digest."""
+    for option in (
+        click.option("--digest", "number", type=click.IntRange(1, _LARGEST), help="The one of this number."),
+        click.option(
+            "--date",
+            "day",
+            type=click.DateTime(["%Y-%m-%d"]),
+            metavar="YYYY-MM-DD",
+            help="The one of this day, or of the mailing of this day.",
+        ),
+        click.option("--next", "wants_next", is_flag=True, help="The one that would go out if its turn came now."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("name", metavar="SUBSCRIPTION")
+@choosing
+@click.option("--as", "shape", type=click.Choice(_SHAPES), help="What to show; the terminal's view by default.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it here; .html, .eml and .atom say what.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    name: str,
+    number: int | None,
+    day: datetime | None,
+    wants_next: bool,
+    shape: str | None,
+    output: Path | None,
+) -> None:
+    """Show a subscription's digest in any shape; nothing is sent.
+
+    That is what waits for its next turn, or where nothing waits its last digest. A digest that was planned
+    already is shown as it was frozen. What is personal in a copy (the address to leave at) is left out.
+
+    \b
+    digest preview perf-team
+    digest preview perf-team --date 2026-11-19 --output look.html
+    digest preview perf-team --next --as slack
+    """  # noqa: D301 - click reads the backspace, which must be one
+    from digest.cli.opening import opened  # noqa: PLC0415 - the stack is loaded by the command that needs it
+
+    wanted = shape or _SUFFIXES.get(output.suffix.lower() if output else "", "terminal")
+    with opened(ctx, create=False) as site, site.store.read() as conn:
+        chosen = choose_digest(
+            conn, site, name, number=number, day=day.date() if day else None, wants_next=wants_next
+        )
+        body = _render(conn, site, chosen, wanted)
+    click.echo(chosen.what, err=True)
+    if output is None:
+        click.echo(body, nl=not body.endswith(b"\n"))
+        return
+    try:
+        output.write_bytes(body)
+    except OSError as error:
+        raise UsageError(
+            f"{output} can't be written: {error.strerror}", hint="Check the folder and its permissions."
+        ) from error
+    click.echo(f"Written to {output}.", err=True)
+
+
+def choose_digest(
+    conn: Connection, site: Site, name: str, *, number: int | None, day: date | None, wants_next: bool
+) -> Chosen:
+    """Find the digest that is meant.
+
+    Raises:
+        UsageError: several are named.
+        UnknownName: there is none.
+    """
+    from digest.cli.naming import suggest_name  # noqa: PLC0415 - the same
+    from digest.cli.wording import choose_zone, count  # noqa: PLC0415 - the same
+    from digest.pipeline import foretelling  # noqa: PLC0415 - the same
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
+
+    if sum((number is not None, day is not None, wants_next)) > 1:
+        raise UsageError("give one of --digest, --date and --next")
+    stored = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
+    if name not in stored:
+        raise UnknownName(
+            f"there is no subscription {name!r}", hint=suggest_name(name, stored, "digest subscription list")
+        )
+    due = stored[name]
+    digest, others = None, ""
+    if number is not None:
+        digest = foretelling.load_numbered(conn, due, number)
+    if wants_next or (number is None and day is None):
+        digest = foretelling.foretell(conn, site, due)
+    is_waiting = digest is not None and number is None
+    if digest is None and not wants_next:
+        digest, more = foretelling.find_digest(conn, due, day, choose_zone(site.config))
+        others = f"; --digest {', '.join(str(one.id) for one in more)}: of that day too" if more else ""
+    if digest is None:
+        what = (
+            "nothing waits for it"
+            if wants_next
+            else f"it has had no digest{f' of {day:%a %-d %b %Y}' if day else ''}"
+        )
+        raise UnknownName(
+            f"there is nothing to show of {name}: {what}",
+            hint=f"`digest subscription show {name}` lists its digests.",
+        )
+    papers = count(len(digest.entries), "paper")
+    which = (
+        f"what waits for {name}: {papers}, not planned yet"
+        if is_waiting
+        else f"digest {digest.id} of {name}, {digest.slot}: {papers}, as it was frozen"
+    )
+    return Chosen(due, digest, foretelling.make_preview_links(conn, site, digest), which + others)
+
+
+def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
+    """Write the digest in a shape."""
+    from digest.pipeline.feeds import load_feed  # noqa: PLC0415 - the same
+
+    renderer, digest, links = site.renderer, chosen.digest, chosen.links
+    match shape:
+        case "page":
+            text = renderer.render_page(digest, links)
+        case "text":
+            text = renderer.render_text(digest, links)
+        case "mail":
+            return _render_for(site, chosen, "mailto:reader@example.org")[0]
+        case "slack":
+            text = _write_json([json.loads(body) for body in _render_for(site, chosen, "slack:#channel")])
+        case "json":
+            text = _write_json(json.loads(_render_for(site, chosen, "webhook:preview")[0])["data"])
+        case "feed":
+            return renderer.render_atom(load_feed(conn, site, chosen.due))
+        case _:
+            width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+            text = renderer.render_terminal(digest, width=width, color=sys.stdout.isatty(), limit=None)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _render_for(site: Site, chosen: Chosen, stand_in: str) -> list[bytes]:
+    """Render all parts for the subscription's own destination of a kind, or one in its place."""
+    from digest.pipeline.foretelling import render_parts  # noqa: PLC0415 - the same
+    from digest.subscriptions import Destination  # noqa: PLC0415 - the same
+
+    other = Destination.parse(stand_in)
+    own = [one for one in chosen.due.subscription.destinations if one.kind is other.kind]
+    return [message.body for message in render_parts(site, chosen.digest, (own or [other])[0], chosen.links)]
+
+
+def _write_json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,141 @@
+"""Digests in every shape, before they are sent and long after; and one sent to the operator alone."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+
+def count_outbox(digest: Shell) -> int:
+    return len(digest("delivery", "list", "--json", "--limit", "1000").json)
+
+
+def last_digest(digest: Shell, name: str = "perf-team") -> dict[str, object]:
+    found = digest("subscription", "show", name, "--json").json["digests"][0]
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.usefixtures("world")
+def test_a_past_digest_is_shown_as_it_was_frozen_and_nothing_is_sent(digest: Shell) -> None:
+    before, last = count_outbox(digest), last_digest(digest)
+    said = digest("preview", "perf-team", "--digest", str(last["id"]))
+    named = f"digest {last['id']} of perf-team, {last['slot']}"
+    assert said.err == f"{named}: {last['papers']} papers, as it was frozen\n"
+    assert "mailing" in said.out
+    assert count_outbox(digest) == before
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ("terminal", "NEW"),
+        ("text", "https://arxiv.org/abs/"),
+        ("page", "<!doctype html>"),
+        ("slack", '"blocks"'),
+        ("json", '"papers"'),
+        ("feed", '<feed xmlns="http://www.w3.org/2005/Atom"'),
+        ("mail", "MIME-Version: 1.0"),
+    ],
+)
+def test_each_shape_is_that_medium_itself(shape: str, expected: str, digest: Shell) -> None:
+    number = str(last_digest(digest)["id"])
+    assert expected in digest("preview", "perf-team", "--digest", number, "--as", shape).out
+
+
+@pytest.mark.usefixtures("world")
+def test_a_file_says_by_its_name_what_it_holds(digest: Shell) -> None:
+    number = str(last_digest(digest)["id"])
+    said = digest("preview", "perf-team", "--digest", number, "--output", "look.eml")
+    assert said.out == ""
+    assert said.err.endswith("Written to look.eml.\n")
+    mail = email.message_from_bytes(Path("look.eml").read_bytes(), policy=email.policy.default)
+    assert [part.get_content_type() for part in mail.iter_parts()] == ["text/plain", "text/html"]
+    assert mail["List-Unsubscribe"] is None  # nobody's own address to leave at
+    digest("preview", "perf-team", "--digest", number, "--output", "look.html")
+    assert Path("look.html").read_text().startswith("<!doctype html>")
+    assert "can't be written" in digest("preview", "perf-team", "--output", "no/such/x.html", expect=2).err
+
+
+@pytest.mark.usefixtures("world")
+def test_a_day_names_the_digest_of_its_mailing(digest: Shell) -> None:
+    last = last_digest(digest)
+    day = str(last["slot"]).removeprefix("mailing:")[:10]
+    assert f"digest {last['id']} of perf-team" in digest("preview", "perf-team", "--date", day).err
+    said = digest("preview", "perf-team", "--date", "2001-01-01", expect=2)
+    assert "it has had no digest of Mon 1 Jan 2001" in said.err
+    assert "digest subscription show perf-team" in said.err
+
+
+def test_what_waits_is_shown_as_it_will_go_out(digest: Shell, world: World) -> None:
+    waiting = digest("preview", "perf-mail", "--as", "json").json
+    assert waiting["papers"]
+    digest("subscription", "resume", "perf-mail")
+    world.clock.advance(timedelta(days=4))  # over the weekend
+    digest("run")
+    number = str(last_digest(digest, "perf-mail")["id"])
+    frozen = digest("preview", "perf-mail", "--digest", number, "--as", "json").json
+    went_out = {paper["id"]: paper | {"number": 0} for paper in frozen["papers"]}
+    assert all(went_out[paper["id"]] == paper | {"number": 0} for paper in waiting["papers"])
+    assert "nothing waits for it" in digest("preview", "perf-mail", "--next", expect=2).err
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIGEST_ALARMS_TO", "mailto:ops@example.org, slack:#papers")
+
+
+@pytest.mark.usefixtures("told")
+def test_a_digest_is_sent_to_the_operator_alone_and_nothing_is_marked(digest: Shell, world: World) -> None:
+    before, mails = digest("delivery", "list", "--json", "--limit", "1000").json, len(world.mail.mails)
+    said = digest("send", "perf-team", "--test", "--digest", str(last_digest(digest)["id"]))
+    assert said.lines[1:] == ["  mailto:ops@example.org: sent, 1 message", "  slack:#papers: sent, 2 messages"]
+    (mail,) = world.mail.mails[mails:]
+    assert mail.recipients == ("ops@example.org",)
+    assert b"List-Unsubscribe" not in mail.raw
+    assert digest("delivery", "list", "--json", "--limit", "1000").json == before
+    digest("send", "perf-team", "--test", "--digest", str(last_digest(digest)["id"]))
+    assert len(world.mail.mails) == mails + 2  # as often as asked
+
+
+@pytest.mark.usefixtures("told")
+def test_a_place_that_takes_nothing_stops_no_other_and_is_named(digest: Shell, world: World) -> None:
+    world.mail.script.reply("RCPT", "550 5.1.1 no such user")
+    said = digest("send", "perf-team", "--test", "--json", "--digest", str(last_digest(digest)["id"]), expect=4)
+    mail, slack = said.json["sent"]
+    assert "no such user" in mail["error"]
+    assert (slack["error"], slack["messages"]) == ("", 2)
+
+
+@pytest.mark.usefixtures("world")
+def test_without_an_operator_or_without_test_nothing_is_sent(digest: Shell) -> None:
+    assert "nobody is the operator" in digest("send", "perf-team", "--test", expect=2).err
+    assert "digest send perf-team --test" in digest("send", "perf-team", expect=2).err
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nobody",), "there is no subscription 'nobody'"),
+        (("perf-team", "--digest", "99999"), "there is no digest 99999"),
+        (("perf-team", "--next", "--date", "2026-11-19"), "one of --digest, --date and --next"),
+    ],
+)
+def test_what_is_not_there_is_said(arguments: tuple[str, ...], words: str, digest: Shell) -> None:
+    assert words in digest("preview", *arguments, expect=2).err
+
+
+@pytest.mark.usefixtures("world")
+def test_another_subscriptions_digest_is_not_taken_for_this_ones(digest: Shell) -> None:
+    other = last_digest(digest, "perf-mail")
+    said = digest("preview", "perf-team", "--digest", str(other["id"]), expect=2)
+    assert "is one of perf-mail, not of perf-team" in said.err
