@@ -198,6 +198,10 @@ def _name_release(folder: Path) -> str:
     return total.hexdigest()[:16]
 
 
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux's `CLOCK_MONOTONIC` stands still while the machine is suspended, and leases do not."""
+
+
 def monotonic() -> float:
-    """Return seconds on a clock that never goes back; only differences mean anything."""
-    return time.monotonic()
+    """Return seconds on a clock that never goes back, nor stops for a sleep; only differences mean anything."""
+    return time.clock_gettime(_CLOCK)

@@ -31,7 +31,7 @@ _COMMANDS = {
     "send": ("digest.cli.send", "Send a digest to the operator, to try how it arrives."),
     "feed": ("digest.cli.feed", "Feeds: list, secret addresses, rotate."),
     "export-refs": ("digest.cli.exporting", "Write papers as BibTeX or RIS, for a reference manager."),
-    "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, drop."),
+    "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, arrived, drop."),
     "templates": ("digest.cli.templates", "Templates: list, export as your own, check."),
     "webhook": ("digest.cli.webhook", "Signed JSON to other programs: secret, schema, test."),
     "backup": ("digest.cli.backup", "Copy the database while it works, and prove the copy."),

@@ -24,20 +24,23 @@ _STATES = ("ready", "claimed", "sending", "sent", "unknown", "held", "dead", "su
 _ID = click.IntRange(1, 2**63 - 1)
 """What a database takes for an id."""
 
+_MOST_LINES = 1_000_000
 _WIDEST_ADDRESS = 40
 _WIDEST_ERROR = 60
 
 
 @click.group()
 def command() -> None:
-    """The outbox: list the deliveries, look at one, try it again, drop it."""
+    """The outbox: list the deliveries, look at one, try it again, say that it arrived, drop it."""
 
 
 @command.command("list")
 @click.option(
     "--state", "states", type=click.Choice(_STATES), multiple=True, help="Only of this state; repeatable."
 )
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, the latest.")
+@click.option(
+    "--limit", type=click.IntRange(1, _MOST_LINES), default=20, show_default=True, help="How many, the latest."
+)
 @json_option
 @click.pass_context
 def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, as_json: bool) -> None:
@@ -59,7 +62,7 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
     _print_list(here, stored, states)
     hidden = sum(number for state, number in counts.items() if wanted is None or state in wanted) - len(stored)
     if hidden > 0:
-        click.echo(f"… {hidden:,} older ones: --limit {limit + hidden}")
+        click.echo(f"… {hidden:,} older ones: --limit {min(limit + hidden, _MOST_LINES)}")
 
 
 def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tuple[str, ...]) -> None:
@@ -135,6 +138,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
     with opened_store(ctx) as here, here.store.read() as conn:
         stored, attempts = outbox.load_delivery(conn, delivery_id)
         message = outbox.stored_message(conn, delivery_id)
+        is_doubtful = outbox.may_have_arrived(conn, delivery_id)
     glance = glance_at(message) if message else []
     if as_json:
         tries = [
@@ -149,12 +153,12 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         ]
         print_json({**_as_json(stored), "tries": tries, "message": glance})
         return
-    _print_delivery(here, stored)
+    _print_delivery(here, stored, is_doubtful=is_doubtful)
     _print_attempts(here, attempts)
     _print_glance(stored, glance)
 
 
-def _print_delivery(here: Installation, one: StoredDelivery) -> None:
+def _print_delivery(here: Installation, one: StoredDelivery, *, is_doubtful: bool) -> None:
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
 
     delivery = one.delivery
@@ -165,7 +169,7 @@ def _print_delivery(here: Installation, one: StoredDelivery) -> None:
         "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
         "answer": delivery.remote_id,
         "trouble": delivery.last_error,
-        "to do": _advise(delivery.state, delivery.id),
+        "to do": _advise(delivery.state, delivery.id, is_doubtful=is_doubtful),
     }
     for label, value in lines.items():
         if value:
@@ -178,13 +182,13 @@ def _describe_remote(delivery: Delivery) -> str:
     return f" ({remote} there)" if remote and remote != delivery.destination.address else ""
 
 
-def _advise(state: DeliveryState, id_: int) -> str:
+def _advise(state: DeliveryState, id_: int, *, is_doubtful: bool) -> str:
     from digest.messages import DeliveryState  # noqa: PLC0415 - the same
 
-    if state is DeliveryState.DEAD:
+    if state is DeliveryState.HELD and is_doubtful:
+        return f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery arrived {id_}"
+    if state in (DeliveryState.DEAD, DeliveryState.HELD):
         return f"once the cause is gone: digest delivery retry {id_}; or never: digest delivery drop {id_}"
-    if state is DeliveryState.HELD:
-        return f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery drop {id_}"
     return ""
 
 
@@ -210,18 +214,57 @@ def _print_glance(one: StoredDelivery, glance: Sequence[str]) -> None:
 
 @command.command()
 @click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
+@click.option(
+    "--anyway", is_flag=True, help="Send what may have arrived without looking for it: it may come twice."
+)
 @click.pass_context
-def retry(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
-    """Send ID… with the next run, though dead, held, or in doubt."""
+def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, anyway: bool) -> None:
+    """Send ID… with the next run, though dead, held, or in doubt.
+
+    What may have reached a Slack channel is looked for there first, and sent only if it is missing.
+    """
+    from digest.messages import DeliveryState  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.pipeline.settling import settling_times  # noqa: PLC0415 - the same
+    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
+    from digest.store import provenance  # noqa: PLC0415 - the same
+
+    went: dict[DeliveryState, list[int]] = {}
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        for id_ in sorted(
+            set(delivery_ids)
+        ):  # parts in their order: one that is taken up clears the way for the next
+            _refuse_behind(conn, id_)
+            to = outbox.retry(conn, id_, here.now, settle=settling_times(here.config), anyway=anyway)
+            if to is None:
+                _refuse(conn, id_, "tried again")
+            else:
+                went.setdefault(to, []).append(id_)
+        is_held_back = provenance.is_in_quarantine(conn)
+    when = "the next `digest run`, or at once where `digest serve` runs"
+    if is_held_back:
+        when = "the first `digest run` after `digest resume`: until then this restored database sends nothing"
+    for id_ in went.get(DeliveryState.UNKNOWN, ()):
+        name = _name([id_])
+        click.echo(
+            f"{name} may have arrived: it is looked for there first and sent only if it is missing, by {when}."
+            f" To send it unasked: digest delivery retry --anyway {id_}"
+        )
+    if sent := went.get(DeliveryState.READY):
+        click.echo(f"{_name(sent)} will be sent by {when}.")
+
+
+@command.command()
+@click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
+@click.pass_context
+def arrived(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
+    """Say that ID…, held or in doubt, did arrive: the parts behind go on."""
     from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.begin() as conn:
-        for id_ in dict.fromkeys(delivery_ids):
-            if not outbox.retry(conn, id_, here.now):
-                _refuse(conn, id_, "tried again")
-    click.echo(
-        f"{_name(delivery_ids)} will be sent by the next `digest run`, or at once where `digest serve` runs."
-    )
+        for id_ in sorted(set(delivery_ids)):
+            if not outbox.take_as_arrived(conn, id_, here.now):
+                _refuse(conn, id_, "taken as arrived")
+    click.echo(f"{_name(delivery_ids)} will not be sent again; what waits behind goes on.")
 
 
 @command.command()
@@ -242,6 +285,28 @@ def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     click.echo(f"{_name(delivery_ids)} will not be sent.")
 
 
+def _refuse_behind(conn: Connection, id_: int) -> None:
+    """Refuse a part that would wait for ever: one before it was not sent, and will not be by itself.
+
+    Raises:
+        UsageError: there is such a part; the transaction is rolled back.
+    """
+    from digest.messages import DeliveryState  # noqa: PLC0415 - the same
+    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
+
+    before = outbox.find_obstacle(conn, id_)
+    if before is None:
+        return
+    hint = f"`digest delivery show {before.id}` says what can be done about that one."
+    if before.state in (DeliveryState.SUPPRESSED, DeliveryState.SUPERSEDED):
+        hint = "Without it the rest is not sent either: a digest is had from its first part on, or not at all."
+    raise UsageError(
+        f"delivery {id_} follows part {before.part + 1}, delivery {before.id}, which is {before.state};"
+        " nothing was changed",
+        hint=hint,
+    )
+
+
 def _refuse(conn: Connection, id_: int, what: str) -> None:
     """Say why a delivery can't be moved; the transaction is rolled back, so none of them was.
 
@@ -253,6 +318,8 @@ def _refuse(conn: Connection, id_: int, what: str) -> None:
     stored, _ = outbox.load_delivery(conn, id_)
     state = stored.delivery.state
     hint = "It is under way right now: look again in a minute." if state in ("claimed", "sending") else ""
+    if state == "held" and not stored.delivery.attempts:
+        hint = "It was never on its way."
     raise UsageError(
         f"delivery {id_} is {state} and can't be {what}; nothing was changed",
         hint=hint or f"`{LISTING}` shows where each stands.",

@@ -116,7 +116,7 @@ class Desk:
 
 
 def deliver_one(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool]) -> None:
-    """Send a delivery that was claimed, and mark what came of it.
+    """Send a delivery that was claimed, and mark what came of it; a fault of ours is marked, too, and logged.
 
     Args:
         desk: what the deliveries of this pass share.
@@ -128,6 +128,35 @@ def deliver_one(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool]) -> 
             answered, the process was told to stop before the database was back: the answer is lost, and what
             became of the delivery is found out later.
     """
+    progress = _Progress()
+    try:
+        _deliver(desk, delivery, is_ours, progress)
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - what nobody thought of concerns this delivery alone: others go on
+        _log.exception("delivery %d to %s failed", delivery.id, delivery.destination)
+        failure = DeliveryError(
+            f"Digest itself failed on it ({type(error).__name__})",
+            ambiguous=progress.is_begun,
+            permanent=not progress.is_begun,
+            whole_transport=not progress.is_begun,
+            hint="That is a fault of Digest: its log says more.",
+        )
+        _mark_failure(desk.site, desk.report, delivery, failure)
+
+
+@dataclass
+class _Progress:
+    """How far one delivery has come.
+
+    Attributes:
+        is_begun: the intent is on record: the other side may have been reached.
+    """
+
+    is_begun: bool = False
+
+
+def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progress: _Progress) -> None:
     site, report = desk.site, desk.report
     try:
         transport = site.transport(delivery.destination.kind)
@@ -155,6 +184,7 @@ def deliver_one(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool]) -> 
         if intent is DeliveryState.SUPPRESSED:
             report.note_suppressed()
         return
+    progress.is_begun = True
     try:
         receipt = transport.send(message, delivery.destination, is_ours)
     except DeliveryError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -20,18 +21,19 @@ from digest.errors import StoreError
 from digest.pipeline.delivering import SAY_AGAIN, DeliverReport, Desk, deliver_one
 from digest.pipeline.fetching import Drawer
 from digest.pipeline.leasing import Leases
-from digest.pipeline.settling import settle_unknown, settling_times
+from digest.pipeline.settling import settle_one, settling_times, take_settled
 from digest.pipeline.writing import Clerk
 from digest.store import deliveries as outbox
 from digest.store import idling
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from digest.config import Config
     from digest.messages import Delivery
     from digest.pipeline.site import Site
+    from digest.store.deliveries import UnknownDelivery
 
 _log = logging.getLogger("digest.deliver")
 
@@ -44,12 +46,19 @@ LAG = 5.0
 _POSTS = 4
 """Sends at once on all ways out that are no mail; to one Slack channel they go one by one all the same."""
 
+_LOOKS = 2
+"""Threads of a lane that look into what may have arrived: whoever does not answer them keeps no send waiting."""
+
+_LOOKS_AHEAD = 8
 _LEAST_AHEAD = 8
 _TIDY_EVERY = 5.0
 _LOOK_AGAIN = 0.5
 _TELL_EVERY = 0.1
 _GLANCE = 0.25
 """Seconds between two looks at whether to stop, while nothing comes to its end."""
+
+_LEAST_WAIT = 0.25
+"""Seconds a pass waits at least where there is something to claim and it gets nothing: somebody holds that row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +167,7 @@ class _Pass:
         self._slots = lane.count_slots(site.config)
         self._desk = Desk(site, Drawer(site), Clerk(site), report)
         self._in_hand: dict[Future[None], Delivery] = {}
+        self._looking: set[Future[None]] = set()
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
         self._begun: dict[int, float] = {}
         self._lock = threading.Lock()
@@ -173,13 +183,14 @@ class _Pass:
         with (
             Leases(self._site.store) as self._leases,
             ThreadPoolExecutor(self._slots, self._lane.name) as self._pool,
+            ThreadPoolExecutor(_LOOKS, f"{self._lane.name}-looks") as self._lookers,
         ):
             try:
                 self._keep_busy()
             except BaseException as error:  # noqa: BLE001 - raised below, when all that was begun has ended
                 self._trouble = error
             self._call_off()
-            while self._in_hand:
+            while self._is_busy:
                 self._collect()
         if self._trouble is not None:
             raise self._trouble
@@ -187,10 +198,14 @@ class _Pass:
     def _keep_busy(self) -> None:
         while not self._is_over():
             is_dry = self._look_for_more() == 0 if self._has_room() else False
-            if self._in_hand:
+            if self._is_busy:
                 self._collect()
             elif is_dry and not self._wait_for_pace():
                 return
+
+    @property
+    def _is_busy(self) -> bool:
+        return bool(self._in_hand or self._looking)
 
     def _is_over(self) -> bool:
         return self._trouble is not None or self._ends(self._find_lag())
@@ -201,7 +216,7 @@ class _Pass:
 
     def _has_room(self) -> bool:
         """Whether to look for more: not while there is enough, nor at once again where there was no more."""
-        is_time = not self._in_hand or monotonic() >= self._look_at
+        is_time = not self._is_busy or monotonic() >= self._look_at
         return is_time and count_claims(len(self._in_hand), self._slots) > 0
 
     def _look_for_more(self) -> int:
@@ -223,7 +238,7 @@ class _Pass:
         is_tidy = asked_at < self._tidy_at
         if not is_tidy:
             self._tidy_at = asked_at + _TIDY_EVERY
-            settle_unknown(site, self._lane.kinds)
+            self._look_into_unknown()
         wanted, now, asked_at = count_claims(len(self._in_hand), self._slots), site.clock.now(), monotonic()
         with site.store.begin() as conn:
             if not is_tidy:
@@ -238,20 +253,42 @@ class _Pass:
         self._look_at = 0.0 if len(claimed) == wanted else monotonic() + _LOOK_AGAIN
         return len(claimed)
 
-    def _send(self, delivery: Delivery) -> None:
-        """Send one delivery, in a thread that does nothing else meanwhile."""
+    def _look_into_unknown(self) -> None:
+        """Have others look into what may have arrived: Slack may take its time to answer."""
+        wanted = _LOOKS_AHEAD - len(self._looking)
+        for unknown in take_settled(self._site, self._lane.kinds, wanted) if wanted > 0 else ():
+            future = self._lookers.submit(self._look_into, unknown)
+            self._looking.add(future)
+            future.add_done_callback(self._done.put)
+
+    def _look_into(self, unknown: UnknownDelivery) -> None:
+        """Look into one, unless there is no time left: then the next pass does."""
+        with self._noting(unknown.delivery):
+            if not self._is_over():
+                settle_one(self._site, unknown)
+
+    @contextmanager
+    def _noting(self, delivery: Delivery) -> Iterator[None]:
+        """Note since when a delivery is on its way, or looked into."""
         with self._lock:
             self._begun[delivery.id] = monotonic()
         try:
-            if self._is_over():
-                self._give_back([delivery])
-                return
-            deliver_one(self._desk, delivery, partial(self._leases.holds, delivery))
-            self._tell()
+            yield
+        finally:
+            with self._lock:
+                self._begun.pop(delivery.id, None)
+
+    def _send(self, delivery: Delivery) -> None:
+        """Send one delivery, in a thread that does nothing else meanwhile."""
+        try:
+            with self._noting(delivery):
+                if self._is_over():
+                    self._give_back([delivery])
+                    return
+                deliver_one(self._desk, delivery, partial(self._leases.holds, delivery))
+                self._tell()
         finally:
             self._leases.drop(delivery)
-            with self._lock:
-                del self._begun[delivery.id]
 
     def _tell(self) -> None:
         """Say how far this has come, as often as anybody reads it."""
@@ -264,7 +301,10 @@ class _Pass:
         try:
             future = self._done.get(timeout=_GLANCE)
             while True:
-                if self._in_hand.pop(future, None) is not None:
+                is_mine = future in self._looking or future in self._in_hand
+                self._in_hand.pop(future, None)
+                self._looking.discard(future)
+                if is_mine and not future.cancelled():
                     self._trouble = self._trouble or future.exception()
                 future = self._done.get_nowait()
         except Empty:
@@ -272,9 +312,10 @@ class _Pass:
 
     def _call_off(self) -> None:
         """Give back what was claimed and not begun."""
+        self._looking = {future for future in self._looking if not future.cancel()}
         not_begun = [future for future in list(self._in_hand) if future.cancel()]
         called_off = [self._in_hand.pop(future) for future in not_begun]
-        if self._trouble is None or isinstance(self._trouble, StoreError):
+        if self._trouble is None or isinstance(self._trouble, Exception):
             try:
                 self._give_back(called_off)
             except StoreError as error:
@@ -295,5 +336,5 @@ class _Pass:
             next_at = outbox.next_claimable_at(conn, now, kinds=self._lane.kinds)
         if next_at is None or next_at - now > SHORT_WAIT:
             return False
-        self._site.clock.sleep(max((next_at - now).total_seconds(), 0.01))
+        self._site.clock.sleep(max((next_at - now).total_seconds(), _LEAST_WAIT))
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ from digest.planning.retries import Step, decide_unknown
 from digest.store import deliveries as outbox
 from digest.subscriptions import DestinationKind
 
-CLOCK_MARGIN = timedelta(seconds=60)
-"""How far the other side's clock may be behind ours."""
+CLOCK_MARGIN = timedelta(minutes=15)
+"""How far the other side's clock may be behind that of the host that sent; a wider look only reads more."""
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from digest.pipeline.site import Site
     from digest.store.deliveries import UnknownDelivery
 
+
+_log = logging.getLogger("digest.deliver")
 
 _WEBHOOK_WAIT = timedelta(seconds=60)
 """Until a post whose answer was lost is repeated: its receiver tells repetitions by their id."""
@@ -41,32 +44,35 @@ def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
     }
 
 
-def settle_unknown(site: Site, kinds: Collection[DestinationKind] | None = None) -> int:
-    """Settle every ambiguous delivery whose settling time is over, on some ways out; return how many were settled.
+def take_settled(site: Site, kinds: Collection[DestinationKind], limit: int) -> list[UnknownDelivery]:
+    """Take ambiguous deliveries on some ways out whose settling time is over, to look into each."""
+    with site.store.begin() as conn:
+        return outbox.take_unknown(
+            conn, site.clock.now(), limit=limit, kinds=kinds, is_real_time=not site.clock.is_simulated
+        )
+
+
+def settle_one(site: Site, unknown: UnknownDelivery) -> None:
+    """Settle one ambiguous delivery.
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
     again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says; a mail that carries
     `mail.idempotency_header` goes out again without counting, since its server drops repetitions. The same
     choice for Slack's webhooks is `slack.webhook_on_ambiguous`. A signed webhook goes out again under the same
     id, without counting: receivers tell repetitions by it. Whatever else cannot be told is held for the operator.
+
+    Raises:
+        StoreError: the database is away.
     """
-    now = site.clock.now()
-    with site.store.begin() as conn:
-        waiting = outbox.take_unknown(conn, now, kinds=kinds)
-    for unknown in waiting:
-        _settle(site, unknown)
-    return len(waiting)
-
-
-def _settle(site: Site, unknown: UnknownDelivery) -> None:
     delivery, now = unknown.delivery, site.clock.now()
     receipt: Receipt | None = None
-    is_harmless = may_repeat = False
+    is_missing = is_harmless = may_repeat = False
     try:
         receipt = site.transport(delivery.destination.kind).find(
             unknown.message, delivery.destination, unknown.sending_at - CLOCK_MARGIN
         )
-        is_harmless, reason = receipt is None, "it never arrived"
+        is_missing = is_harmless = receipt is None
+        reason = "it never arrived"
     except DeliveryError as error:
         if not error.permanent:
             return  # the other side is away: asked again on a later pass
@@ -76,6 +82,9 @@ def _settle(site: Site, unknown: UnknownDelivery) -> None:
     except ConfigurationError as error:
         # The way out is configured no more: one such delivery must not stop all others.
         reason = f"nobody can tell whether it arrived: {error.message}"
+    except Exception as error:  # noqa: BLE001 - a fault of ours in looking into one is to stop no other
+        _log.exception("looking into delivery %d to %s failed", delivery.id, delivery.destination)
+        reason = f"nobody can tell whether it arrived: looking for it failed ({type(error).__name__})"
     next_step = decide_unknown(
         is_harmless=is_harmless, may_repeat=may_repeat, attempts=delivery.attempts, repeats=unknown.repeats
     )
@@ -85,7 +94,7 @@ def _settle(site: Site, unknown: UnknownDelivery) -> None:
         elif next_step is Step.RETRY:
             outbox.settle_ready(conn, delivery, now, f"{reason}; sent again", is_repeat=not is_harmless)
         else:
-            outbox.settle_held(conn, delivery, now, reason)
+            outbox.settle_held(conn, delivery, now, reason, is_missing=is_missing)
 
 
 def _repeated(config: Config) -> set[DestinationKind]:

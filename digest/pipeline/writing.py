@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from digest.errors import StoreError
 from digest.messages import DeliveryState
 from digest.store import deliveries as outbox
 from digest.store import stamps
@@ -143,6 +144,10 @@ class Clerk:
                 self._write_answers(conn, answers)
                 stamp = self._write_intents(conn, intents)
         except BaseException as error:  # noqa: BLE001 - raised again in each thread that wrote
+            if len(batch) > 1 and isinstance(error, Exception) and not isinstance(error, StoreError):
+                for entry in batch:  # something is wrong with one of them, which is to harm no other
+                    self._write_together([entry])
+                return
             for entry in batch:
                 entry.error = error
         else:

@@ -335,7 +335,7 @@ def _take_back(
         .values(
             state=DeliveryState.UNKNOWN,
             not_before=_add_by_kind(now, settle),
-            lease_until=None,
+            lease_until=database_clock() + _seconds_by_kind(settle),
             last_error="the process died, or lost the database, while sending",
         )
         .returning(deliveries.c.id)
@@ -353,6 +353,13 @@ def _add_by_kind(now: datetime, waits: Mapping[DestinationKind, timedelta]) -> C
         for kind, wait in waits.items()
     ]
     return case(*later_by_kind, else_=literal(now, Moment)) if later_by_kind else literal(now, Moment)
+
+
+def _seconds_by_kind(waits: Mapping[DestinationKind, timedelta]) -> ColumnElement[float]:
+    by_kind = [
+        (deliveries.c.destination.startswith(f"{kind}:"), wait.total_seconds()) for kind, wait in waits.items()
+    ]
+    return case(*by_kind, else_=0.0) if by_kind else literal(0.0)
 
 
 def _load_addresses(conn: Connection, destinations: set[str]) -> dict[str, str]:

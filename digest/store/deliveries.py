@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, not_, select, update
+from sqlalchemy import func, not_, or_, select, true, update
 
 from digest.messages import DeliveryState, Message
 from digest.store.claiming import (
@@ -27,7 +27,14 @@ from digest.store.claiming import (
     release_claim,
     renew,
 )
-from digest.store.destinations import block_destination, known_address, remember_address
+from digest.store.destinations import (
+    block_destination,
+    known_address,
+    remember_address,
+    unblock_destination,
+)
+from digest.store.dialect import database_clock, make_storable
+from digest.store.outbox_orders import drop, find_obstacle, may_have_arrived, retry, take_as_arrived
 from digest.store.outbox_sends import (
     begin_sending,
     begin_sending_many,
@@ -36,14 +43,13 @@ from digest.store.outbox_sends import (
     mark_sent_many,
     note_sent,
 )
-from digest.store.outbox_steps import CLAIM_LEASE, REPEATED, Step, is_behind, take_step
+from digest.store.outbox_steps import CLAIM_LEASE, IN_DOUBT, REPEATED, Step, take_step
 from digest.store.outbox_views import (
     Attempt,
     StoredDelivery,
     count_tries,
     list_deliveries,
     load_delivery,
-    require_delivery,
 )
 from digest.store.provenance import is_at_rest
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries
@@ -70,6 +76,7 @@ __all__ = [
     "claim",
     "count_tries",
     "drop",
+    "find_obstacle",
     "known_address",
     "list_deliveries",
     "load_delivery",
@@ -81,6 +88,7 @@ __all__ = [
     "mark_sent_many",
     "mark_suppressed",
     "mark_unknown",
+    "may_have_arrived",
     "next_claimable_at",
     "reap",
     "release_claim",
@@ -91,7 +99,9 @@ __all__ = [
     "settle_ready",
     "settle_sent",
     "stored_message",
+    "take_as_arrived",
     "take_unknown",
+    "unblock_destination",
 ]
 
 SETTLING_PAUSE = timedelta(minutes=2)
@@ -101,7 +111,6 @@ _CLAIMED = (DeliveryState.CLAIMED,)
 _SENDING = (DeliveryState.SENDING,)
 _BEGUN = (DeliveryState.CLAIMED, DeliveryState.SENDING)
 _DOUBTFUL = (DeliveryState.UNKNOWN,)
-_OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +148,16 @@ def mark_retry(conn: Connection, delivery: Delivery, not_before: datetime, error
 
 
 def mark_unknown(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
-    """Record that it may have arrived, to be looked into from `not_before` on: from `sending`."""
+    """Record that it may have arrived, to be looked into from `not_before` on: from `sending`.
+
+    How long that is the database's clock measures too: whoever looks into it may be another host.
+    """
     step = Step(DeliveryState.UNKNOWN, now, error, {"not_before": not_before})
-    return take_step(conn, delivery.id, step, _SENDING, token=delivery.token)
+    if not take_step(conn, delivery.id, step, _SENDING, token=delivery.token):
+        return False
+    wait = update(deliveries).where(deliveries.c.id == delivery.id)
+    conn.execute(wait.values(lease_until=database_clock() + (not_before - now).total_seconds()))
+    return True
 
 
 def mark_held(conn: Connection, delivery: Delivery, error: str, now: datetime) -> bool:
@@ -161,18 +177,31 @@ def mark_suppressed(conn: Connection, delivery: Delivery, reason: str, now: date
 
 
 def take_unknown(
-    conn: Connection, now: datetime, *, limit: int = 100, kinds: Collection[DestinationKind] | None = None
+    conn: Connection,
+    now: datetime,
+    *,
+    limit: int = 100,
+    kinds: Collection[DestinationKind] | None = None,
+    is_real_time: bool = False,
 ) -> list[UnknownDelivery]:
     """Take deliveries that may have arrived and have settled; nobody else gets them for a while.
 
-    Only deliveries on some ways out where `kinds` names them.
+    Args:
+        conn: a writing transaction.
+        now: the moment (UTC).
+        limit: how many at most.
+        kinds: only deliveries on these ways out; None for all.
+        is_real_time: whether they must have settled by the database's clock too: hosts' clocks differ by more
+            than the other side takes to show what it has.
     """
+    has_settled = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= database_clock())
     picked = (
         select(deliveries.c.id)
         .where(
             ACTIVE_DELIVERY,
             deliveries.c.state == DeliveryState.UNKNOWN,
             deliveries.c.not_before <= now,
+            has_settled if is_real_time else true(),
             deliveries.c.body.is_not(None),
             not_(is_at_rest()),
             goes_by(kinds),
@@ -202,7 +231,9 @@ def settle_sent(conn: Connection, delivery: Delivery, receipt: Receipt, now: dat
     Every settlement returns False, with nothing changed, where the attempt it is about is no more in doubt:
     what was found out about one attempt says nothing of the next.
     """
-    step = Step(DeliveryState.SENT, now, receipt.detail, {"remote_id": receipt.remote_id, "last_error": ""})
+    step = Step(
+        DeliveryState.SENT, now, receipt.detail, {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
+    )
     if not take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token):
         return False
     note_sent(conn, [delivery], now)
@@ -218,39 +249,13 @@ def settle_ready(
     return take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
 
 
-def settle_held(conn: Connection, delivery: Delivery, now: datetime, reason: str) -> bool:
-    """Leave an unknown delivery to the operator: nobody can tell whether it arrived."""
-    return take_step(conn, delivery.id, Step(DeliveryState.HELD, now, reason), _DOUBTFUL, token=delivery.token)
-
-
-def retry(conn: Connection, delivery_id: int, now: datetime) -> bool:
-    """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
-
-    The parts given up because of it come back with it. False where its state does not allow it.
-
-    Raises:
-        UnknownName: there is no such delivery.
-    """
-    row = require_delivery(conn, delivery_id)
-    fresh = {"not_before": now, "ended_at": None}
-    step = Step(DeliveryState.READY, now, values=fresh)
-    if not take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD)):
-        return False
-    never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)
-    revive = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), never_tried)
-    conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
-    return True
-
-
-def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
-    """Never send it, on the operator's word: from `ready`, `held` or `unknown`; the parts behind it go too.
-
-    Raises:
-        UnknownName: there is no such delivery.
-    """
-    require_delivery(conn, delivery_id)
-    step = Step(DeliveryState.SUPPRESSED, now, "dropped by the operator")
-    return take_step(conn, delivery_id, step, _OPEN)
+def settle_held(
+    conn: Connection, delivery: Delivery, now: datetime, reason: str, *, is_missing: bool = False
+) -> bool:
+    """Leave an unknown delivery to the operator: nobody can tell if it arrived, or (`is_missing`) it never did."""
+    outcome = DeliveryState.HELD if is_missing else IN_DOUBT
+    step = Step(DeliveryState.HELD, now, reason, outcome=outcome)
+    return take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
 
 
 def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:

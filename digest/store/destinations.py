@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, literal, select
+from sqlalchemy import func, literal, select, update
 
 from digest.errors import UsageError
-from digest.store.dialect import insert, later
+from digest.store.dialect import insert, later, make_storable
 from digest.store.schema import Moment, destination_addresses
 from digest.subscriptions import Destination, DestinationKind, normalise_address
 
@@ -44,9 +44,18 @@ def block_destination(conn: Connection, destination: Destination, until: datetim
     )
 
 
+def unblock_destination(conn: Connection, destination: Destination, until: datetime) -> None:
+    """Leave a destination alone no longer than up to a moment (UTC), whatever it has asked for."""
+    lift = update(destination_addresses).where(
+        destination_addresses.c.destination == destination_key(destination),
+        destination_addresses.c.blocked_until > until,
+    )
+    conn.execute(lift.values(blocked_until=until))
+
+
 def remember_address(conn: Connection, destination: Destination, remote_address: str, now: datetime) -> None:
     """Keep what the other side calls a destination."""
-    known = {"remote_address": remote_address, "resolved_at": now}
+    known = {"remote_address": make_storable(remote_address), "resolved_at": now}
     _upsert(conn, {"destination": destination_key(destination), **known}, known)
 
 

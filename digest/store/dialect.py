@@ -92,6 +92,13 @@ def insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     return postgresql.insert(table)
 
 
+def make_storable(text: str) -> str:
+    """Return a text that others wrote as every database takes it: without NUL and without halves of characters."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
 class Keys(TypeDecorator[Collection[int]]):
     """Several keys in one parameter: the statement is the same however many there are, and is prepared once."""
 

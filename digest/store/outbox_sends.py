@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from digest.messages import DeliveryState
-from digest.store.dialect import EachRow, database_clock, in_chunks, is_among
+from digest.store.dialect import EachRow, database_clock, in_chunks, is_among, make_storable
 from digest.store.outbox_steps import CLAIM_LEASE, UNDECIDED, Step, take_step
 from digest.store.schema import Moment, attempts, deliveries, destination_addresses
 from digest.store.subscribers import refusals
@@ -265,8 +265,8 @@ def _ended(delivery: Delivery, receipt: Receipt) -> dict[str, Any]:
     return {
         "ended": delivery.id,
         "claim": delivery.token,
-        "answer": receipt.remote_id,
-        "said": receipt.detail,
+        "answer": make_storable(receipt.remote_id),
+        "said": make_storable(receipt.detail),
     }
 
 

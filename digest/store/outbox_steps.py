@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, bindparam, update
 
 from digest.messages import TERMINAL_STATES, DeliveryState
+from digest.store.dialect import make_storable
 from digest.store.schema import attempts, deliveries
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ UNDECIDED = (DeliveryState.SENDING, DeliveryState.UNKNOWN)
 
 REPEATED = "repeated"
 """Outcome of an attempt that may have arrived and was followed by another all the same."""
+
+IN_DOUBT = "in doubt"
+"""Outcome of an attempt that may have arrived, and of which only a person can say whether it did."""
 
 _ENDS_PARTS_BEHIND = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 """A reader gets a digest from its first part on, or not at all."""
@@ -80,7 +84,8 @@ def take_step(
     Returns:
         False, with nothing changed, where it is in no such state, or somebody else has claimed it.
     """
-    changes: dict[str, Any] = {"state": step.to, "lease_until": None, "last_error": step.said}
+    said = make_storable(step.said)
+    changes: dict[str, Any] = {"state": step.to, "lease_until": None, "last_error": said}
     if step.to in TERMINAL_STATES:
         changes["ended_at"] = step.now
     which: dict[str, Any] = {"moved": delivery_id, "out_of": list(out_of)}
@@ -90,11 +95,11 @@ def take_step(
     row = conn.execute(move, changes | step.values | which).one_or_none()
     if row is None:
         return False
-    told = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": step.said}
+    told = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": said}
     conn.execute(_CLOSE, told | {"closed": delivery_id})
     if step.to in _ENDS_PARTS_BEHIND and row.part + 1 < row.parts:
         waiting = deliveries.c.state.in_((DeliveryState.READY, DeliveryState.HELD))
-        reason = f"part {row.part + 1} was not sent: {step.said}"
+        reason = f"part {row.part + 1} was not sent: {said}"
         ending = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), waiting)
         conn.execute(ending.values(state=step.to, ended_at=step.now, last_error=reason))
     return True

@@ -11,6 +11,7 @@ from sqlalchemy import Select, select
 from digest.errors import UnknownName
 from digest.messages import DeliveryState
 from digest.store.claiming import read_deliveries
+from digest.store.outbox_steps import IN_DOUBT
 from digest.store.schema import attempts, deliveries, digests, subscriptions
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from digest.messages import Delivery
 
 
-_LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD)
+_LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD, IN_DOUBT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Attempt:
         started_at: when the intent was recorded (UTC).
         ended_at: when an answer was (UTC); None while none is.
         outcome: the state it led to; `sending` while it lasts, `repeated` where it may have arrived and
-            the same was sent again.
+            the same was sent again, `in doubt` where it may have and a person has to say.
         detail: what the other side said.
     """
 

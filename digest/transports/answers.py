@@ -18,6 +18,9 @@ CLIENT_ERRORS = range(400, 500)
 """RFC 9110 §15.5. All but 408 and 429 say that the request was understood and refused."""
 _REDIRECTIONS = range(300, 400)
 
+UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
+"""What reading an answer may end in that makes no sense: no text, an unknown encoding, lists in lists in lists."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -68,7 +71,7 @@ def read_retry_after(answer: Answer) -> float | None:
         try:
             until, since = parsedate_to_datetime(text), parsedate_to_datetime(answer.header("Date"))
             seconds = (until - since).total_seconds()
-        except (ValueError, TypeError):  # TypeError: one date has a zone and the other has none
+        except (ValueError, TypeError, LookupError, ArithmeticError):  # TypeError: only one date has a zone
             return None
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 

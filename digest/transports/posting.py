@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import http.client
+import socket
+import threading
 import urllib.request
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from digest.clock import LOOPBACK_HOSTS
+from digest.transports.answers import UNREADABLE, Answer, judge_break
 from digest.transports.fence import always_ours, require_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
+    from email.message import Message
 
 TIMEOUT = 15.0
 """Seconds for connecting and for each read."""
@@ -21,8 +27,38 @@ TIMEOUT = 15.0
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Leaves a redirect as the answer it is."""
 
-    def redirect_request(self, *_: object) -> None:
-        """Follow nothing."""
+    def http_error_302(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message
+    ) -> None:
+        """Follow nothing, and read no address: it may be none."""
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+class Lines:
+    """The connections on which somebody waits; they can be broken off from another thread."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, socket.socket] = {}
+        self._lock = threading.Lock()
+
+    def add(self, line: socket.socket) -> None:
+        """Note the connection of this thread: it has one at a time."""
+        with self._lock:
+            self._open[threading.get_ident()] = line
+
+    def drop(self) -> None:
+        """Forget this thread's connection."""
+        with self._lock:
+            self._open.pop(threading.get_ident(), None)
+
+    def hang_up(self) -> None:
+        """End every connection at once: whoever waits on one is woken, and fails."""
+        with self._lock:
+            for line in self._open.values():
+                with suppress(OSError):  # it may have ended by itself just now
+                    # Not TLS's own way, which takes the connection from under whoever reads from it.
+                    socket.socket.shutdown(line, socket.SHUT_RDWR)
 
 
 def is_loopback(url: str) -> bool:
@@ -33,12 +69,13 @@ def is_loopback(url: str) -> bool:
 class _FencedConnection(http.client.HTTPConnection):
     """Asks once more whether to go on, when the connection stands and the request is all that is left."""
 
-    def __init__(self, *args: Any, is_ours: Callable[[], bool], **options: Any) -> None:  # noqa: ANN401 - http.client's own
+    def __init__(self, *args: Any, is_ours: Callable[[], bool], lines: Lines, **options: Any) -> None:  # noqa: ANN401 - http.client's own
         super().__init__(*args, **options)
-        self._is_ours = is_ours
+        self._is_ours, self._lines = is_ours, lines
 
     def connect(self) -> None:
         super().connect()
+        self._lines.add(self.sock)
         require_ours(self._is_ours)
 
 
@@ -49,21 +86,62 @@ class _FencedSecureConnection(_FencedConnection, http.client.HTTPSConnection):
 class _FencedHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
     """Opens fenced connections."""
 
-    def __init__(self, is_ours: Callable[[], bool]) -> None:
+    def __init__(self, is_ours: Callable[[], bool], lines: Lines) -> None:
         super().__init__()
-        self._is_ours = is_ours
+        self._given: dict[str, Any] = {"is_ours": is_ours, "lines": lines}
 
     def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(partial(_FencedConnection, is_ours=self._is_ours), request)
+        return self.do_open(partial(_FencedConnection, **self._given), request)
 
     def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(partial(_FencedSecureConnection, is_ours=self._is_ours), request)
+        return self.do_open(partial(_FencedSecureConnection, **self._given), request)
 
 
-def build_opener(url: str, is_ours: Callable[[], bool] = always_ours) -> urllib.request.OpenerDirector:
+def build_opener(
+    url: str, is_ours: Callable[[], bool] = always_ours, lines: Lines | None = None
+) -> urllib.request.OpenerDirector:
     """Return an opener for `url` that follows no redirect, and uses no proxy to reach this machine.
 
-    `is_ours` is asked before each request goes out over its connection.
+    `is_ours` is asked before each request goes out over its connection, which `lines` holds from then on.
     """
     proxies = urllib.request.ProxyHandler({}) if is_loopback(url) else urllib.request.ProxyHandler()
-    return urllib.request.build_opener(proxies, _NoRedirects, _FencedHandler(is_ours))
+    return urllib.request.build_opener(proxies, _NoRedirects, _FencedHandler(is_ours, lines or Lines()))
+
+
+def post_once(
+    request: urllib.request.Request,
+    who: str,
+    *,
+    is_ours: Callable[[], bool],
+    lines: Lines,
+    timeout: float,
+    most: int,
+    unread: Container[int] = (),
+) -> Answer:
+    """Make a request and return its answer, whose data is its text.
+
+    Args:
+        request: to https or this machine, checked when it was configured.
+        who: names the other side in errors.
+        is_ours: asked right before it goes out.
+        lines: holds the connection while it lasts.
+        timeout: seconds for connecting and for each read.
+        most: bytes of the body that are read.
+        unread: statuses that say all there is to know: what comes behind them is not waited for.
+
+    Raises:
+        DeliveryError: the connection broke or was broken off, or the answer can't be read.
+    """
+    try:
+        opener = build_opener(request.full_url, is_ours, lines)
+        try:
+            reply = opener.open(request, timeout=timeout)
+        except HTTPError as refusal:
+            reply = refusal
+        with reply:
+            body = b"" if reply.status in unread else reply.read(most)
+            return Answer(reply.status, dict(reply.headers), {"text": body.decode("utf-8", "replace").strip()})
+    except (OSError, http.client.HTTPException, *UNREADABLE) as error:
+        raise judge_break(who, error, is_post=True) from error
+    finally:
+        lines.drop()

@@ -138,7 +138,8 @@ class SlackTransport:
         return None
 
     def close(self) -> None:
-        """Do nothing: each request has a connection of its own."""
+        """Break off what waits for an answer; each request has a connection of its own."""
+        self._client.hang_up()
 
     def _list_channels(self) -> dict[str, str]:
         try:

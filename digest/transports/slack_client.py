@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from digest.transports.answers import Answer, judge_break
+from digest.transports.answers import UNREADABLE, Answer, judge_break
 from digest.transports.fence import always_ours
-from digest.transports.posting import build_opener
+from digest.transports.posting import Lines, build_opener
 from digest.transports.slack_errors import judge_answer
 
 if TYPE_CHECKING:
@@ -46,6 +46,11 @@ class SlackClient(WebClient):
         self._seconds = timeout
         self._url = url
         self._own = threading.local()  # several threads post at once
+        self._lines = Lines()
+
+    def hang_up(self) -> None:
+        """Break off what waits for an answer, from another thread."""
+        self._lines.hang_up()
 
     def call(
         self,
@@ -75,9 +80,11 @@ class SlackClient(WebClient):
             raise judge_answer(
                 method, Answer(reply.status_code, reply.headers, reply.data), is_post=is_post
             ) from None
-        # AttributeError: slack_sdk expects every JSON answer to be an object. ValueError: its bytes are no text.
-        except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
+        # AttributeError: slack_sdk expects every JSON answer to be an object.
+        except (OSError, http.client.HTTPException, *UNREADABLE) as error:
             raise judge_break("Slack", error, is_post=is_post) from error
+        finally:
+            self._lines.drop()
         return Answer(response.status_code, response.headers, response.data)
 
     def _perform_urllib_http_request_internal(
@@ -85,7 +92,7 @@ class SlackClient(WebClient):
         url: str,  # noqa: ARG002 - the request carries it
         req: urllib.request.Request,
     ) -> dict[str, Any]:
-        with build_opener(self._url, self._own.is_ours).open(req, timeout=self._seconds) as reply:
+        with build_opener(self._url, self._own.is_ours, self._lines).open(req, timeout=self._seconds) as reply:
             charset = reply.headers.get_content_charset() or "utf-8"
             body = reply.read(_LARGEST_ANSWER).decode(charset)
             return {"status": reply.status, "headers": reply.headers, "body": body}

@@ -8,19 +8,17 @@ missing) or sends it again (it may be there twice). Where that matters, use the 
 
 from __future__ import annotations
 
-import http.client
 import re
 import urllib.request
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
-from digest.transports.answers import CLIENT_ERRORS, Answer, judge_break, judge_status
+from digest.transports.answers import CLIENT_ERRORS, Answer, judge_status
 from digest.transports.fence import always_ours
-from digest.transports.posting import TIMEOUT, build_opener, is_loopback
+from digest.transports.posting import TIMEOUT, Lines, is_loopback, post_once
 from digest.transports.slack_errors import is_our_fault
 
 if TYPE_CHECKING:
@@ -66,6 +64,7 @@ class WebhookTransport:
             _check_url(name, url)
         self._urls = dict(urls)
         self._timeout = timeout
+        self._lines = Lines()
 
     def resolve(self, destination: Destination) -> str:
         """Return "": the URL itself says where messages go, and is a secret.
@@ -100,11 +99,12 @@ class WebhookTransport:
             f"whether {message.idempotency_key} reached {destination} since {since:%F %T} UTC can't be told: "
             "a webhook can't be asked",
             permanent=True,
-            hint="Look into the channel, then retry or drop the delivery.",
+            hint="Look into the channel, then retry the delivery, or say that it arrived.",
         )
 
     def close(self) -> None:
-        """Do nothing: each request has a connection of its own."""
+        """Break off what waits for an answer; each request has a connection of its own."""
+        self._lines.hang_up()
 
     def _url_of(self, destination: Destination) -> str:
         url = self._urls.get(destination.address)
@@ -121,14 +121,7 @@ class WebhookTransport:
         request = urllib.request.Request(  # noqa: S310 - https or loopback, checked when configured
             url, data=body, headers={"Content-Type": "application/json"}, method="POST"
         )
-        try:
-            with build_opener(url, is_ours).open(request, timeout=self._timeout) as reply:
-                return Answer(reply.status, dict(reply.headers), {"text": _read_text(reply)})
-        except HTTPError as error:
-            with error:
-                return Answer(error.code, dict(error.headers), {"text": _read_text(error)})
-        except (OSError, http.client.HTTPException) as error:
-            raise judge_break(_WHO, error, is_post=True) from error
+        return post_once(request, _WHO, is_ours=is_ours, lines=self._lines, timeout=self._timeout, most=_MOST_TEXT)
 
 
 def _check_url(name: str, url: str) -> None:
@@ -141,10 +134,6 @@ def _check_url(name: str, url: str) -> None:
         )
 
 
-def _read_text(reply: http.client.HTTPResponse | HTTPError) -> str:
-    return reply.read(_MOST_TEXT).decode("utf-8", "replace").strip()
-
-
 def _judge(answer: Answer, text: str) -> DeliveryError:
     code = text if text.replace("_", "").isalnum() else ""
     if answer.status in CLIENT_ERRORS and code in _REFUSALS:
@@ -155,7 +144,5 @@ def _judge(answer: Answer, text: str) -> DeliveryError:
             permanent=True,
             hint="The message itself is wrong: check changed Slack templates, or report it as a fault of Digest.",
         )
-    failure = judge_status(_WHO, answer, is_post=True)
-    # Each webhook is an address of its own: what one answers says nothing about the others.
-    failure.whole_transport = False
-    return failure
+    # Words that are none of Slack's are another's: a proxy's on the way, which may refuse all there is.
+    return judge_status(_WHO, answer, is_post=True)

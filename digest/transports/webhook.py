@@ -7,19 +7,17 @@ Each request carries `webhook-id` (the same for every attempt: by it a receiver 
 
 from __future__ import annotations
 
-import http.client
 import urllib.request
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.error import HTTPError
 
 from digest import __version__
 from digest.errors import DeliveryError
 from digest.messages import Receipt
 from digest.signing import sign_webhook
-from digest.transports.answers import CLIENT_ERRORS, Answer, judge_break, judge_status
+from digest.transports.answers import CLIENT_ERRORS, Answer, judge_status
 from digest.transports.fence import always_ours
-from digest.transports.posting import TIMEOUT, build_opener
+from digest.transports.posting import TIMEOUT, Lines, post_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,6 +49,7 @@ class SignedWebhookTransport:
         self._hooks = dict(hooks)
         self._now = now
         self._timeout = timeout
+        self._lines = Lines()
 
     def resolve(self, destination: Destination) -> str:
         """Return "": the address is a secret.
@@ -97,7 +96,8 @@ class SignedWebhookTransport:
         )
 
     def close(self) -> None:
-        """Do nothing: each request has a connection of its own."""
+        """Break off what waits for an answer; each request has a connection of its own."""
+        self._lines.hang_up()
 
     def _hook_of(self, destination: Destination) -> tuple[str, bytes]:
         hook = self._hooks.get(destination.address)
@@ -114,22 +114,24 @@ class SignedWebhookTransport:
     ) -> Answer:
         request = urllib.request.Request(url, body, headers, method="POST")  # noqa: S310 - https or loopback, checked when configured
         try:
-            with build_opener(url, is_ours).open(request, timeout=self._timeout) as reply:
-                return Answer(reply.status, dict(reply.headers), None)
-        except HTTPError as error:
-            with error:
-                text = error.read(_MOST_TEXT).decode("utf-8", "replace").strip()
-                return Answer(error.code, dict(error.headers), {"text": text})
-        except (OSError, http.client.HTTPException) as error:
-            failure = judge_break(who, error, is_post=True)
+            return post_once(
+                request,
+                who,
+                is_ours=is_ours,
+                lines=self._lines,
+                timeout=self._timeout,
+                most=_MOST_TEXT,
+                unread=_TAKEN,
+            )
+        except DeliveryError as failure:
             failure.whole_transport = False
-            raise failure from error
+            raise
 
 
 def _judge(who: str, answer: Answer) -> DeliveryError:
     failure = judge_status(who, answer, is_post=True)
-    # Each webhook is an address of its own: what one answers says nothing about the others.
-    failure.whole_transport = False
+    # Each webhook is an address of its own: what one answers says nothing about the others. A proxy does.
+    failure.whole_transport = answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:

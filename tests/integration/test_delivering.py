@@ -63,7 +63,7 @@ def test_a_mail_of_unknown_fate_is_sent_again_once_as_it_was_and_then_held(world
     assert len({mail.raw for mail in world.mail.mails}) == 1
     stored, tries = look(world)
     assert stored.delivery.state is DeliveryState.HELD
-    assert [one.outcome for one in tries] == ["repeated", "held"]
+    assert [one.outcome for one in tries] == ["repeated", "in doubt"]
 
 
 def test_a_refusal_in_between_does_not_use_up_the_one_repetition(world: World) -> None:

@@ -1,4 +1,5 @@
 import threading
+import time
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -109,3 +110,13 @@ def test_the_data_of_the_time_zones_is_named_by_release_or_else_by_what_it_holds
     assert name_zone_data() != unnamed
     (tmp_path / "tzdata.zi").write_text("# version 2026b\nR A 1", encoding="utf-8")
     assert name_zone_data() == f"2026b + {package}"
+
+
+@pytest.mark.skipif(
+    not hasattr(time, "CLOCK_BOOTTIME"), reason="only Linux counts the time a machine is suspended"
+)
+def test_the_seconds_that_leases_are_judged_by_go_on_while_the_machine_is_suspended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: float(clock == time.CLOCK_BOOTTIME))
+    assert monotonic() == 1.0

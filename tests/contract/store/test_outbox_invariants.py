@@ -27,7 +27,7 @@ ARROWS = {
     S.CLAIMED: {S.READY, S.SENDING, S.HELD, S.DEAD, S.SUPPRESSED},
     S.SENDING: {S.SENT, S.READY, S.UNKNOWN, S.HELD, S.DEAD},
     S.UNKNOWN: {S.SENT, S.READY, S.HELD, S.SUPPRESSED},
-    S.HELD: {S.READY, S.SENT, S.SUPPRESSED, S.DEAD},
+    S.HELD: {S.READY, S.SENT, S.SUPPRESSED, S.DEAD, S.UNKNOWN},
     S.DEAD: {S.READY},
     S.SENT: set(),
     S.SUPPRESSED: set(),
@@ -36,7 +36,7 @@ OTHERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for n
 EVENTS = (
     *("claim", "begin") * 4,
     *("sent", "retry", "unknown", "held", "dead", "give back", "crash") * 2,
-    *("found", "missing", "unclear", "wait", "operator retries", "operator drops", "leave"),
+    *("found", "missing", "unclear", "wait", "operator retries", "operator drops", "operator says", "leave"),
 )
 
 
@@ -99,6 +99,8 @@ class Life:
                 outbox.retry(conn, 1 + number % len(self.before), self.now)
             elif event == "operator drops":
                 outbox.drop(conn, 1 + number % len(self.before), self.now)
+            elif event == "operator says":
+                outbox.take_as_arrived(conn, 1 + number % len(self.before), self.now)
             elif event == "leave":
                 leave(conn, MAIL, "team", how="page", at=self.now)
                 self.has_left = True

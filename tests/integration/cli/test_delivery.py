@@ -31,6 +31,7 @@ def test_the_list_can_be_had_by_state(digest: Shell) -> None:
         "No delivery is held or unknown.\n"
     )
     assert digest("delivery", "list", "--state", "held", "--json").json == []
+    assert "not in the range" in digest("delivery", "list", "--limit", "9" * 30, expect=2).err
     assert "'lost' is not one of" in digest("delivery", "list", "--state", "lost", expect=2).err
 
 

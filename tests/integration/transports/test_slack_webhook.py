@@ -88,11 +88,11 @@ def test_a_message_slack_does_not_understand_is_permanent_and_our_own_fault(text
     assert "template" in failure.hint
 
 
-@pytest.mark.parametrize("status", [400, 404, 413])
-def test_an_unknown_refusal_is_permanent_for_this_webhook_alone(status: int) -> None:
+@pytest.mark.parametrize("status", [400, 404, 407, 413])
+def test_a_refusal_in_words_that_are_not_slacks_waits_for_the_operator(status: int) -> None:
     failure = _fail(Answer(b"<html>nginx</html>", status))
     assert failure.permanent
-    assert not failure.whole_transport
+    assert failure.whole_transport
     assert "<html" not in failure.message
 
 

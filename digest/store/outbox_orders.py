@@ -1,0 +1,167 @@
+"""The operator's word on a delivery: it goes out again, it never goes out, or it has arrived."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select, update
+
+from digest.messages import DeliveryState
+from digest.store.claiming import NO_WAIT, read_deliveries
+from digest.store.destinations import unblock_destination
+from digest.store.dialect import database_clock
+from digest.store.outbox_sends import note_sent
+from digest.store.outbox_steps import IN_DOUBT, Step, is_behind, take_step
+from digest.store.outbox_views import require_delivery
+from digest.store.schema import attempts, deliveries
+from digest.subscriptions import Destination, DestinationKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Row
+
+    from digest.messages import Delivery
+
+ASKED = (DestinationKind.SLACK,)
+"""Ways out whose other side can be asked whether a message is there."""
+
+_PACE = timedelta(seconds=1)
+"""A destination that asked to be left alone gets its next message so much later, at the operator's word."""
+
+_OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
+_WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
+_OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED, DeliveryState.SUPERSEDED)
+
+
+def retry(
+    conn: Connection,
+    delivery_id: int,
+    now: datetime,
+    *,
+    settle: Mapping[DestinationKind, timedelta] = NO_WAIT,
+    anyway: bool = False,
+) -> DeliveryState | None:
+    """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
+
+    What may have arrived is looked for first where the other side can be asked. The parts given up because of
+    it come back with it, and its destination is left alone no longer.
+
+    Args:
+        conn: a writing transaction.
+        delivery_id: which.
+        now: the moment (UTC).
+        settle: how long a message that may have arrived is left alone before it is looked into, by way out.
+        anyway: send it without a look; it may arrive twice.
+
+    Returns:
+        `READY`: it goes out. `UNKNOWN`: it is looked for, and goes out if it is missing. None: its state allows
+        neither.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
+    row = require_delivery(conn, delivery_id)
+    place = Destination.parse(row.destination)
+    if not anyway and place.kind in ASKED and row.body is not None and may_have_arrived(conn, delivery_id):
+        to, is_taken = DeliveryState.UNKNOWN, _look_first(conn, row, now, settle.get(place.kind, timedelta(0)))
+    else:
+        to, is_taken = DeliveryState.READY, _send_again(conn, row, now)
+    if not is_taken:
+        return None
+    unblock_destination(conn, place, now + _PACE)
+    return to
+
+
+def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
+    """Never send it, on the operator's word: from `ready`, `held` or `unknown`; the parts behind it go too.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
+    require_delivery(conn, delivery_id)
+    step = Step(DeliveryState.SUPPRESSED, now, "dropped by the operator")
+    return take_step(conn, delivery_id, step, _OPEN)
+
+
+def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
+    """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts behind it go on.
+
+    Returns:
+        False, with nothing changed, where its state does not allow it, or it was never on its way.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
+    row = require_delivery(conn, delivery_id)
+    said = "the operator says it arrived"
+    step = Step(DeliveryState.SENT, now, said, {"last_error": ""})
+    if not row.attempts or not take_step(conn, delivery_id, step, _WAITS_FOR_WORD, token=row.token):
+        return False
+    latest = update(attempts).where(attempts.c.delivery_id == delivery_id, attempts.c.number == row.attempts)
+    conn.execute(latest.values(ended_at=now, outcome=DeliveryState.SENT, detail=said))
+    note_sent(conn, read_deliveries(conn, [row]), now)
+    return True
+
+
+def may_have_arrived(conn: Connection, delivery_id: int) -> bool:
+    """Whether the last attempt at a delivery that waits may have arrived, and nobody has found out yet."""
+    found = (
+        select(attempts.c.outcome)
+        .join(deliveries, deliveries.c.id == attempts.c.delivery_id)
+        .where(
+            deliveries.c.id == delivery_id,
+            deliveries.c.state.in_(_WAITS_FOR_WORD),
+            attempts.c.number == deliveries.c.attempts,
+        )
+    )
+    return conn.execute(found).scalar() in (DeliveryState.UNKNOWN, IN_DOUBT)
+
+
+def find_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
+    """Return the first of the parts before a delivery that keeps it from going out until somebody has a say.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
+    row = require_delivery(conn, delivery_id)
+    before = (
+        select(deliveries)
+        .where(
+            deliveries.c.digest_id == row.digest_id,
+            deliveries.c.destination == row.destination,
+            deliveries.c.part < row.part,
+            deliveries.c.state.in_(_OBSTACLES),
+        )
+        .order_by(deliveries.c.part)
+        .limit(1)
+    )
+    return next(iter(read_deliveries(conn, conn.execute(before).all())), None)
+
+
+def _look_first(conn: Connection, row: Row[Any], now: datetime, settling: timedelta) -> bool:
+    """Have a delivery looked into: at once where it was before, else when it has settled."""
+    look: dict[str, Any] = {"not_before": now, "lease_until": None}
+    if row.state == DeliveryState.UNKNOWN:
+        seconds = settling.total_seconds()
+        look = {"not_before": min(row.not_before, now + settling), "lease_until": database_clock() + seconds}
+    is_as_read = (deliveries.c.id == row.id, deliveries.c.state == row.state, deliveries.c.token == row.token)
+    move = update(deliveries).where(*is_as_read).values(state=DeliveryState.UNKNOWN, **look)
+    if conn.execute(move).rowcount != 1:
+        return False
+    doubtful = update(attempts).where(attempts.c.delivery_id == row.id, attempts.c.outcome == IN_DOUBT)
+    conn.execute(doubtful.values(outcome=DeliveryState.UNKNOWN))
+    return True
+
+
+def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
+    fresh = {"not_before": now, "ended_at": None}
+    step = Step(DeliveryState.READY, now, values=fresh)
+    if not take_step(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
+        return False
+    never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)
+    revive = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), never_tried)
+    conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
+    return True

@@ -1,0 +1,163 @@
+"""The operator's word on a delivery, what is kept of others' words, and the database's clock over what settles."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.clock import SystemClock
+from digest.messages import DeliveryState, Receipt
+from digest.store import deliveries as outbox
+from digest.store.dialect import make_storable
+from digest.store.invariants import find_violations
+from digest.subscriptions import Destination, DestinationKind
+from tests.contract.store.made import MAIL, MORNING, SLACK, store_digest
+from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of, states
+
+if TYPE_CHECKING:
+    from digest.messages import Delivery
+    from digest.store import Store
+
+
+def be_in_doubt(store: Store, *, is_held: bool) -> Delivery:
+    """Bring the first delivery into doubt; `is_held`: where nobody could be asked."""
+    delivery = claim(store)
+    begin(store, delivery)
+    with store.begin() as conn:
+        outbox.mark_unknown(conn, delivery, MORNING, "no answer", MORNING)
+        if is_held:
+            outbox.settle_held(conn, delivery, MORNING, "can't tell")
+    return delivery
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_the_operator_may_say_that_what_is_in_doubt_arrived_and_the_parts_behind_go_on(
+    store: Store, *, is_held: bool
+) -> None:
+    store_digest(store, SLACK, parts=2)
+    delivery = be_in_doubt(store, is_held=is_held)
+    with store.begin() as conn:
+        assert outbox.take_as_arrived(conn, delivery.id, LATER)
+        assert not outbox.take_as_arrived(conn, delivery.id, LATER)
+        _, (tried,) = outbox.load_delivery(conn, delivery.id)
+        assert "what was sent was attempted" not in {one.name for one in find_violations(conn)}
+    assert states(store) == [DeliveryState.SENT, DeliveryState.READY]
+    assert (tried.outcome, tried.detail) == ("sent", "the operator says it arrived")
+    assert claim(store, now=LATER).part == 1
+
+
+def test_what_was_never_on_its_way_did_not_arrive(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    with store.begin() as conn:
+        outbox.mark_held(conn, delivery, "no token", LATER)
+        assert not outbox.take_as_arrived(conn, delivery.id, LATER)
+    assert states(store) == [DeliveryState.HELD]
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+@pytest.mark.parametrize(("to", "anyway"), [(SLACK, False), (SLACK, True), (MAIL, False)])
+def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_be_asked(
+    store: Store, to: Destination, *, anyway: bool, is_held: bool
+) -> None:
+    store_digest(store, to)
+    delivery = be_in_doubt(store, is_held=is_held)
+    with store.begin() as conn:
+        assert outbox.may_have_arrived(conn, delivery.id)
+        went = outbox.retry(conn, delivery.id, LATER, anyway=anyway)
+        is_asked = to is SLACK and not anyway
+        assert went is (DeliveryState.UNKNOWN if is_asked else DeliveryState.READY)
+        found = outbox.take_unknown(conn, LATER)
+        assert [unknown.delivery.id for unknown in found] == [delivery.id] * is_asked
+        for unknown in found:
+            assert outbox.settle_sent(conn, unknown.delivery, RECEIPT, LATER)
+        _, (tried,) = outbox.load_delivery(conn, delivery.id)
+    assert tried.outcome == ("sent" if is_asked else "in doubt" if is_held else "ready")
+
+
+def test_a_retry_does_not_cut_short_the_time_in_which_a_post_may_still_show(store: Store) -> None:
+    store_digest(store, SLACK)
+    delivery = claim(store)
+    begin(store, delivery)
+    settle = {SLACK.kind: timedelta(seconds=10)}
+    with store.begin() as conn:
+        outbox.mark_unknown(conn, delivery, MORNING + timedelta(hours=6), "no answer", MORNING)
+        assert outbox.retry(conn, delivery.id, MORNING, settle=settle) is DeliveryState.UNKNOWN
+        assert outbox.take_unknown(conn, MORNING) == []
+        assert outbox.take_unknown(conn, MORNING + settle[SLACK.kind], is_real_time=True) == []
+        assert outbox.take_unknown(conn, MORNING + settle[SLACK.kind])
+
+
+def test_a_retry_of_what_was_refused_for_certain_sends_it(store: Store) -> None:
+    store_digest(store, SLACK)
+    delivery = claim(store)
+    begin(store, delivery)
+    with store.begin() as conn:
+        outbox.mark_held(conn, delivery, "invalid_auth", MORNING)
+        assert not outbox.may_have_arrived(conn, delivery.id)
+        assert outbox.retry(conn, delivery.id, LATER) is DeliveryState.READY
+
+
+def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_for(store: Store) -> None:
+    store_digest(store, SLACK)
+    delivery = claim(store)
+    with store.begin() as conn:
+        outbox.mark_retry(conn, delivery, LATER, "429", MORNING)
+        outbox.block_destination(conn, SLACK, MORNING + timedelta(days=1))
+    with store.begin() as conn:
+        outbox.retry(conn, delivery.id, LATER)
+        assert outbox.claim(conn, owner="me", limit=1, now=LATER) == []  # Slack's pace is kept
+        assert outbox.claim(conn, owner="me", limit=1, now=LATER + timedelta(seconds=1))
+
+
+def test_a_part_behind_one_that_will_not_go_by_itself_is_told_which(store: Store) -> None:
+    store_digest(store, SLACK, parts=3)
+    delivery = claim(store)
+    for state in DeliveryState:
+        put(store, delivery, state)
+        with store.read() as conn:
+            obstacle = outbox.find_obstacle(conn, delivery.id + 2)
+        is_final = state in {"held", "dead", "suppressed", "superseded"}
+        assert (obstacle is not None and obstacle.id == delivery.id) is is_final
+
+
+@pytest.mark.parametrize("said", ["bad \x00 here", "bad \ud800 here"])
+def test_a_mark_takes_whatever_words_the_other_side_finds(store: Store, said: str) -> None:
+    store_digest(store, MAIL, SLACK, Destination(DestinationKind.MAIL, "b@example.org"))
+    first, second, third = (claim(store) for _ in range(3))
+    begin(store, second)
+    begin(store, third)
+    with store.begin() as conn:
+        outbox.remember_address(conn, SLACK, said, LATER)
+        assert outbox.mark_dead(conn, first, said, LATER)
+        assert outbox.mark_unknown(conn, second, MORNING, said, LATER)
+        assert outbox.settle_sent(conn, second, Receipt(said, said), LATER)
+        assert outbox.mark_sent(conn, third, Receipt(said, said), LATER)
+    for id_, word in ((first.id, "last_error"), (second.id, "remote_id"), (third.id, "remote_id")):
+        assert getattr(row_of(store, id_), word) in {"bad \ufffd here", "bad ? here"}
+
+
+def test_words_that_any_database_takes_are_kept_as_they_are() -> None:
+    assert make_storable("Pınar’s nine 𝛼") == "Pınar’s nine 𝛼"
+    assert make_storable("plain") == "plain"
+
+
+@pytest.mark.parametrize("how", ["marked", "reaped"])
+def test_how_long_a_message_settles_is_measured_on_the_databases_clock_too(store: Store, how: str) -> None:
+    store_digest(store, SLACK)
+    delivery = claim(store)
+    begin(store, delivery)
+    wait = timedelta(seconds=0.5)
+    with store.begin() as conn:
+        if how == "marked":
+            outbox.mark_unknown(conn, delivery, MORNING + wait, "no answer", MORNING)
+        else:
+            outbox.adopt_orphans(conn, MORNING, settle={SLACK.kind: wait})
+    ahead = MORNING + timedelta(seconds=90)  # the clock of another host
+    with store.begin() as conn:
+        assert outbox.take_unknown(conn, ahead, is_real_time=True) == []
+    SystemClock().sleep(0.6)
+    with store.begin() as conn:
+        assert outbox.take_unknown(conn, ahead, is_real_time=True)

@@ -1,0 +1,272 @@
+"""Messages that may have arrived, and faults nobody thought of: who is asked, and what goes on beside."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from digest.clock import ManualClock, SystemClock, monotonic
+from digest.config import load_config
+from digest.demo.loopback import Answer, Request
+from digest.demo.slack import SCOPES, SlackReceiver
+from digest.messages import DeliveryState
+from digest.pipeline import deliver, delivering, open_site, run_pass
+from digest.pipeline.site import Site
+from digest.transports.slack import SlackTransport
+from digest.transports.smtp import SmtpTransport
+from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
+from tests.integration.test_lanes import in_thread, planned, states
+from tests.integration.web.world import World, live_in, wait_until
+
+BOTH = (*READER, *CHANNEL)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with live_in(tmp_path) as world:
+        yield world
+
+
+def say(world: World, *words: str) -> str:
+    """Call `digest delivery`; return what it says."""
+    done = world.run("delivery", *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def answer_once(world: World, answer: Answer, path: str = "chat.postMessage") -> None:
+    """Have the workspace answer a request with something odd, once."""
+    server = world.slack._server._server
+    usual, left = server.answer, [answer]
+
+    def spoil(request: Request) -> Answer:
+        return left.pop() if path in request.path and left else usual(request)
+
+    server.answer = spoil
+
+
+def test_a_post_in_doubt_that_is_tried_again_by_hand_is_looked_for_first(world: World) -> None:
+    world.write_config(to=CHANNEL)
+    world.slack.faults.add("drop_after", path="chat.post")
+    pass_by(world, 1, timedelta(seconds=2))
+    said = say(world, "retry", "1")
+    assert "Delivery 1 may have arrived: it is looked for there first and sent only if it is missing" in said
+    pass_by(world, 3, timedelta(seconds=30))
+    assert look(world)[0].delivery.state is DeliveryState.SENT
+    assert len(world.slack.messages) == 1
+
+
+def test_a_post_held_in_doubt_is_looked_for_when_tried_again_unless_it_is_to_go_out_anyway(world: World) -> None:
+    world.write_config(to=CHANNEL)
+    world.slack._scopes = frozenset(SCOPES.values()) - {"channels:history"}
+    world.slack.faults.add("drop_after", path="chat.post")
+    pass_by(world, 2)
+    assert "if it did: digest delivery arrived 1" in say(world, "show", "1")
+    say(world, "retry", "1")
+    pass_by(world, 1)
+    assert look(world)[0].delivery.state is DeliveryState.HELD
+    assert "Delivery 1 will be sent" in say(world, "retry", "--anyway", "1")
+    world.slack._scopes = frozenset(SCOPES.values())
+    pass_by(world, 1)
+    assert look(world)[0].delivery.state is DeliveryState.SENT
+    assert len(world.slack.messages) == 2  # as asked for
+
+
+def test_a_webhooks_post_that_the_operator_has_seen_is_sent_and_never_repeated(world: World) -> None:
+    world.write_config(to=("slack-webhook:team",))
+    world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
+    world.slack.faults.add("drop_after")
+    pass_by(world, 2)
+    assert "if it did: digest delivery arrived 1" in say(world, "show", "1")
+    assert say(world, "arrived", "1") == "Delivery 1 will not be sent again; what waits behind goes on.\n"
+    refused = world.run("delivery", "arrived", "1")
+    assert "delivery 1 is sent and can't be taken as arrived" in refused.stderr
+    pass_by(world, 1)
+    assert len(world.slack.messages) == 1
+    assert "the operator says it arrived" in say(world, "show", "1")
+
+
+def test_a_retry_in_a_restored_database_says_that_it_waits_for_the_operators_word(world: World) -> None:
+    world.write_config(to=READER)
+    world.mail.script.reply("RCPT", "550 5.1.1 no such user")
+    pass_by(world, 1)
+    assert world.run("restore", "--mark").returncode == 0
+    assert "by the first `digest run` after `digest resume`" in say(world, "retry", "1")
+
+
+def test_a_part_behind_one_that_was_given_up_is_not_promised_to_be_sent(world: World) -> None:
+    world.write_config(to=READER)
+    world.mail.script.reply("RCPT", "550 5.1.1 no such user")
+    pass_by(world, 1)
+    site = world.open()
+    with site.store.begin() as conn:
+        conn.exec_driver_sql("UPDATE deliveries SET parts = 2")
+        names = [row[1] for row in conn.exec_driver_sql("PRAGMA table_info(deliveries)")]
+        others = ", ".join(names)
+        copied = ", ".join({"id": "2", "part": "1", "idempotency_key": "'b'"}.get(name, name) for name in names)
+        conn.exec_driver_sql(f"INSERT INTO deliveries ({others}) SELECT {copied} FROM deliveries")
+    site.close()
+    refused = world.run("delivery", "retry", "2")
+    assert refused.returncode == 2
+    assert "delivery 2 follows part 1, delivery 1, which is dead; nothing was changed" in refused.stderr
+    assert "Deliveries 1, 2 will be sent" in say(world, "retry", "2", "1")
+
+
+def test_hosts_whose_clocks_are_minutes_ahead_of_slacks_find_what_they_posted(world: World) -> None:
+    world.write_config(to=CHANNEL)
+    world.slack.faults.add("drop_after", path="chat.post")
+    ahead = ManualClock(world.clock.now() + timedelta(minutes=10))
+    config = load_config(world.folder / "digest.toml", world.environ)
+    for _ in range(3):
+        site = open_site(config, ahead, owner="ahead", jitter=lambda: 0.5)
+        run_pass(site)
+        site.close()
+        ahead.advance(timedelta(seconds=30))
+    assert len(world.slack.messages) == 1
+    assert look(world)[0].delivery.state is DeliveryState.SENT
+
+
+class Ahead(SystemClock):
+    """The clock of a host that is ahead."""
+
+    def __init__(self, by: timedelta) -> None:
+        super().__init__()
+        self._by = by
+
+    def now(self) -> Any:  # noqa: ANN401 - a moment
+        return super().now() + self._by
+
+
+def test_a_host_whose_clock_is_ahead_does_not_look_before_slack_shows_what_it_has(tmp_path: Path) -> None:
+    with live_in(tmp_path) as world, SlackReceiver(SystemClock(), history_lag=1.0) as world.slack:
+        world.environ |= {"DIGEST_SLACK_AMBIGUOUS_WAIT": "2", "DIGEST_SLACK_TOKEN": world.slack.token}
+        world.slack.faults.add("drop_after", path="chat.post")
+        with planned(world, CHANNEL, connections=1) as site:
+            site.clock = SystemClock()
+            deliver(site)
+            assert states(site) == {"unknown": 1}
+            site.clock = Ahead(timedelta(seconds=90))
+            deliver(site)
+            assert "conversations.history" not in world.slack.calls
+            SystemClock().sleep(2.1)
+            deliver(site)
+            assert states(site) == {"sent": 1}
+            assert len(world.slack.messages) == 1
+
+
+ODD = {
+    "an unknown encoding": Answer(b"<html>proxy</html>", 502, "text/html; charset=x-user-defined"),
+    "an unknown encoding of a yes": Answer(b'{"ok":true}', 200, "application/json; charset=utf-99"),
+    "lists in lists": Answer(b'{"ok":' + b"[" * 200_000, 200, "application/json"),
+    "an address that is none": Answer(b"", 302, "text/plain", headers=(("Location", "http://[bad"),)),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_answer_that_makes_no_sense_stops_nothing_else(world: World, name: str) -> None:
+    world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
+    answer_once(world, ODD[name])
+    answer_once(world, ODD[name], "/services/")
+    with planned(world, (*BOTH, "slack-webhook:team"), connections=1) as site:
+        report = deliver(site)
+        assert report.sent == {"mailto": 1}
+        is_refusal = "address" in name
+        assert (len(report.held), len(report.unknown)) == ((2, 0) if is_refusal else (0, 2))
+
+
+def fail(*_given: object, **_options: object) -> None:
+    raise ZeroDivisionError("nobody thought of this")
+
+
+@pytest.mark.parametrize("phase", ["before", "after"])
+def test_a_fault_nobody_thought_of_concerns_one_delivery_alone(
+    world: World, phase: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(SlackTransport, "resolve" if phase == "before" else "send", fail)
+    with planned(world, BOTH, connections=1) as site:
+        report = deliver(site)
+        assert report.sent == {"mailto": 1}
+        assert states(site) == {"sent": 1, "held" if phase == "before" else "unknown": 1}
+    (line,) = report.held + report.unknown
+    assert "ZeroDivisionError" in line
+    assert "nobody thought of this" in caplog.text
+
+
+def test_a_fault_in_rendering_one_digest_leaves_no_claim_behind(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivering, "_render", fail)
+    with planned(world, BOTH, connections=1) as site:
+        assert len(deliver(site).held) == 2
+        assert states(site) == {"held": 2}
+
+
+def test_a_fault_that_breaks_a_pass_gives_back_what_was_not_begun(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivering, "_mark_failure", fail)
+    monkeypatch.setattr(SmtpTransport, "send", fail)
+    with planned(world, tuple(f"mailto:r{number}@example.org" for number in range(6)), connections=1) as site:
+        with pytest.raises(ZeroDivisionError):
+            deliver(site)
+        left = states(site)
+        assert set(left) == {"sending", "ready"}
+        assert left["ready"] >= 3
+
+
+def test_a_fault_in_looking_for_a_post_holds_that_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write_config(to=CHANNEL)
+    world.slack.faults.add("drop_after", path="chat.post")
+    pass_by(world, 1)
+    monkeypatch.setattr(SlackTransport, "find", fail)
+    pass_by(world, 1)
+    stored, _ = look(world)
+    assert (stored.delivery.state, "ZeroDivisionError" in stored.delivery.last_error) == (DeliveryState.HELD, True)
+
+
+def doubt(world: World, site: Site) -> None:
+    """Bring every post into doubt, long enough ago to be looked into; Slack does not answer that any more."""
+    assert isinstance(world.clock, ManualClock)
+    world.slack.faults.add("drop_after", times=3, path="chat.post")
+    deliver(site)
+    assert states(site)["unknown"] == 3
+    world.clock.advance(timedelta(minutes=5))
+    world.slack.faults.add("hang", times=3, path="conversations.history", seconds=60)
+
+
+def test_what_is_looked_into_keeps_no_other_post_waiting_nor_the_stop(world: World) -> None:
+    with SlackReceiver(world.clock, channels=("papers", "one", "two", "three"), pace=0) as world.slack:
+        world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
+        world.slack.faults.add("ratelimited", path="/services/", retry_after="60")
+        with planned(
+            world, ("slack:#one", "slack:#two", "slack:#three", "slack-webhook:team"), connections=1
+        ) as site:
+            doubt(world, site)
+            should_stop = threading.Event()
+            run = in_thread(lambda: deliver(site, should_stop=should_stop.is_set))
+            wait_until(lambda: states(site) == {"unknown": 3, "sent": 1}, 5)
+            wait_until(lambda: world.slack.calls.count("conversations.history") == 2, 5)
+            should_stop.set()
+            began = monotonic()
+            site.interrupt()
+            run.join(10)
+            assert monotonic() - began < 5
+            assert states(site) == {"unknown": 3, "sent": 1}
+
+
+def test_a_pass_that_gets_nothing_though_something_is_due_pauses_before_it_looks_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    monkeypatch.setattr(
+        outbox, "claim", lambda *_given, **_options: looks.append(1) or []
+    )  # another holds the row
+    with planned(world, READER, connections=1) as site:
+        before = site.clock.now()
+        deliver(site, should_stop=lambda: len(looks) > 20)
+        assert site.clock.now() - before >= timedelta(seconds=0.2) * (len(looks) - 2)
