@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from digest.clock import ManualClock, SystemClock, monotonic
 from digest.config import load_config
 from digest.demo.loopback import Answer, Request
 from digest.demo.slack import SCOPES, SlackReceiver
-from digest.messages import DeliveryState
-from digest.pipeline import deliver, delivering, open_site, run_pass
+from digest.messages import Delivery, DeliveryState
+from digest.pipeline import LANES, deliver, delivering, open_site, run_pass
 from digest.pipeline.site import Site
+from digest.store import deliveries as outbox
 from digest.transports.slack import SlackTransport
 from digest.transports.smtp import SmtpTransport
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
@@ -262,11 +264,13 @@ def test_what_is_looked_into_keeps_no_other_post_waiting_nor_the_stop(world: Wor
 def test_a_pass_that_gets_nothing_though_something_is_due_pauses_before_it_looks_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks = []
-    monkeypatch.setattr(
-        outbox, "claim", lambda *_given, **_options: looks.append(1) or []
-    )  # another holds the row
+    looks: list[datetime] = []
+
+    def claim_nothing(*_given: object, now: datetime, **_options: object) -> list[Delivery]:
+        looks.append(now)  # what is due there somebody else holds
+        return []
+
+    monkeypatch.setattr(outbox, "claim", claim_nothing)
     with planned(world, READER, connections=1) as site:
-        before = site.clock.now()
-        deliver(site, should_stop=lambda: len(looks) > 20)
-        assert site.clock.now() - before >= timedelta(seconds=0.2) * (len(looks) - 2)
+        deliver(site, lanes=LANES[:1], should_stop=lambda: len(looks) > 20)
+    assert all(later - earlier >= timedelta(seconds=0.2) for earlier, later in pairwise(looks))
