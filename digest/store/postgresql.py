@@ -68,6 +68,7 @@ _HOSTS = "several-hosts"
 _READ_ONLY = "25006"
 """The error of a server that takes no writes: a primary that became a standby."""
 
+_SEVERAL = re.compile(r"[?&]host=[^&]*(?:,|%2C)", re.IGNORECASE)
 _AUTHORITY = re.compile(
     r"(?P<scheme>\w+(?:\+\w+)?://)(?:(?P<user>[^/@]*)@)?(?P<hosts>[^/?]+)(?P<rest>.*)", re.DOTALL
 )
@@ -107,11 +108,12 @@ def open_engine(url: URL, *, pool: int = POOL) -> Engine:
 def spread_hosts(url: str) -> str:
     """Rewrite libpq's way to name several hosts, `//user@h1:5432,h2:5432/name`, to the one SQLAlchemy reads.
 
-    With several hosts the one that takes writes is looked for, unless the URL says otherwise.
+    Of several hosts, however they are named, the one that takes writes is sought, if the URL asks for no other.
     """
     found = _AUTHORITY.fullmatch(url)
     if found is None or "," not in found["hosts"]:
-        return url
+        seeks = url.startswith("postgres") and _SEVERAL.search(url) and "target_session_attrs=" not in url
+        return f"{url}&target_session_attrs=read-write" if seeks else url
     hosts, ports = zip(*(_split_port(host) for host in found["hosts"].split(",")), strict=True)
     path, _, query = found["rest"].partition("?")
     named = [f"host={','.join(hosts)}", f"port={','.join(ports)}", *filter(None, [query])]

@@ -22,7 +22,7 @@ from digest.store import deliveries as outbox
 from digest.transports.slack import SlackTransport
 from digest.transports.smtp import SmtpTransport
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
-from tests.integration.test_lanes import in_thread, planned, states
+from tests.integration.test_lanes import in_thread, mails_to, planned, states
 from tests.integration.web.world import World, live_in, wait_until
 
 BOTH = (*READER, *CHANNEL)
@@ -177,6 +177,7 @@ def test_an_answer_that_makes_no_sense_stops_nothing_else(world: World, name: st
     with planned(world, (*BOTH, "slack-webhook:team"), connections=1) as site:
         report = deliver(site)
         assert report.sent == {"mailto": 1}
+        assert "Digest itself failed" not in " ".join(report.held + report.unknown)
         is_refusal = "address" in name
         assert (len(report.held), len(report.unknown)) == ((2, 0) if is_refusal else (0, 2))
 
@@ -213,7 +214,7 @@ def test_a_fault_that_breaks_a_pass_gives_back_what_was_not_begun(
 ) -> None:
     monkeypatch.setattr(delivering, "_mark_failure", fail)
     monkeypatch.setattr(SmtpTransport, "send", fail)
-    with planned(world, tuple(f"mailto:r{number}@example.org" for number in range(6)), connections=1) as site:
+    with planned(world, mails_to(6), connections=1) as site:
         with pytest.raises(ZeroDivisionError):
             deliver(site)
         left = states(site)
@@ -274,3 +275,20 @@ def test_a_pass_that_gets_nothing_though_something_is_due_pauses_before_it_looks
     with planned(world, READER, connections=1) as site:
         deliver(site, lanes=LANES[:1], should_stop=lambda: len(looks) > 20)
     assert all(later - earlier >= timedelta(seconds=0.2) for earlier, later in pairwise(looks))
+
+
+def test_an_intent_that_cannot_be_written_harms_no_other_that_is_written_with_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = outbox.begin_sending_many
+
+    def fail_for_one(conn: Any, sends: Any, *given: Any) -> Any:  # noqa: ANN401 - passed on
+        SystemClock().sleep(0.1)  # so that the others pile up meanwhile
+        if any(delivery.id == 6 for delivery, _ in sends):
+            raise ZeroDivisionError
+        return begin(conn, sends, *given)
+
+    monkeypatch.setattr(outbox, "begin_sending_many", fail_for_one)
+    with planned(world, mails_to(6), connections=6) as site:
+        report = deliver(site)
+        assert (report.sent, len(report.held)) == ({"mailto": 5}, 1)

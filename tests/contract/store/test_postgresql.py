@@ -104,6 +104,16 @@ def test_of_several_hosts_the_one_that_can_be_reached_is_used(url: str, link: Li
             "postgresql://[::1]:1,[::2]/n?target_session_attrs=any",
             "postgresql:///n?host=::1,::2&port=1,5432&target_session_attrs=any",
         ),
+        (
+            "postgresql://u@/n?host=h1,h2&port=5432,5433",
+            "postgresql://u@/n?host=h1,h2&port=5432,5433&target_session_attrs=read-write",
+        ),
+        (
+            "postgresql:///n?host=h1,h2&target_session_attrs=any",
+            "postgresql:///n?host=h1,h2&target_session_attrs=any",
+        ),
+        ("postgres:///n?host=h1%2Ch2", "postgres:///n?host=h1%2Ch2&target_session_attrs=read-write"),
+        ("postgresql:///n?host=/tmp", "postgresql:///n?host=/tmp"),
         ("sqlite:////a,b.db", "sqlite:////a,b.db"),
     ],
 )
