@@ -22,7 +22,7 @@ from digest.store import deliveries as outbox
 from digest.transports.slack import SlackTransport
 from digest.transports.smtp import SmtpTransport
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
-from tests.integration.test_lanes import in_thread, mails_to, planned, states
+from tests.integration.test_lanes import by_night, in_thread, mails_to, planned, states
 from tests.integration.web.world import World, live_in, wait_until
 
 BOTH = (*READER, *CHANNEL)
@@ -63,6 +63,7 @@ def test_a_post_in_doubt_that_is_tried_again_by_hand_is_looked_for_first(world: 
     assert len(world.slack.messages) == 1
 
 
+@by_night
 def test_a_post_held_in_doubt_is_looked_for_when_tried_again_unless_it_is_to_go_out_anyway(world: World) -> None:
     world.write_config(to=CHANNEL)
     world.slack._scopes = frozenset(SCOPES.values()) - {"channels:history"}
@@ -79,6 +80,7 @@ def test_a_post_held_in_doubt_is_looked_for_when_tried_again_unless_it_is_to_go_
     assert len(world.slack.messages) == 2  # as asked for
 
 
+@by_night
 def test_a_webhooks_post_that_the_operator_has_seen_is_sent_and_never_repeated(world: World) -> None:
     world.write_config(to=("slack-webhook:team",))
     world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
@@ -93,6 +95,7 @@ def test_a_webhooks_post_that_the_operator_has_seen_is_sent_and_never_repeated(w
     assert "the operator says it arrived" in say(world, "show", "1")
 
 
+@by_night
 def test_a_retry_in_a_restored_database_says_that_it_waits_for_the_operators_word(world: World) -> None:
     world.write_config(to=READER)
     world.mail.script.reply("RCPT", "550 5.1.1 no such user")
@@ -101,6 +104,7 @@ def test_a_retry_in_a_restored_database_says_that_it_waits_for_the_operators_wor
     assert "by the first `digest run` after `digest resume`" in say(world, "retry", "1")
 
 
+@by_night
 def test_a_part_behind_one_that_was_given_up_is_not_promised_to_be_sent(world: World) -> None:
     world.write_config(to=READER)
     world.mail.script.reply("RCPT", "550 5.1.1 no such user")
@@ -119,6 +123,7 @@ def test_a_part_behind_one_that_was_given_up_is_not_promised_to_be_sent(world: W
     assert "Deliveries 1, 2 will be sent" in say(world, "retry", "2", "1")
 
 
+@by_night
 def test_hosts_whose_clocks_are_minutes_ahead_of_slacks_find_what_they_posted(world: World) -> None:
     world.write_config(to=CHANNEL)
     world.slack.faults.add("drop_after", path="chat.post")
@@ -169,7 +174,9 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=by_night if "yes" in name or "lists" in name else ()) for name in ODD]
+)
 def test_an_answer_that_makes_no_sense_stops_nothing_else(world: World, name: str) -> None:
     world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
     answer_once(world, ODD[name])
@@ -200,6 +207,7 @@ def test_a_fault_nobody_thought_of_concerns_one_delivery_alone(
     assert "nobody thought of this" in caplog.text
 
 
+@by_night
 def test_a_fault_in_rendering_one_digest_leaves_no_claim_behind(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +230,7 @@ def test_a_fault_that_breaks_a_pass_gives_back_what_was_not_begun(
         assert left["ready"] >= 3
 
 
+@by_night
 def test_a_fault_in_looking_for_a_post_holds_that_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.write_config(to=CHANNEL)
     world.slack.faults.add("drop_after", path="chat.post")
