@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from digest.clock import ManualClock
+from digest.demo.loopback import Answer, LoopbackServer, Request
 from digest.demo.mail import MailSink
 from digest.demo.slack import TOKEN, SlackReceiver
 from digest.messages import Message
@@ -104,6 +105,27 @@ def _lay_webhook(stack: ExitStack, _: Path) -> Route:
     )
 
 
+def _lay_signed_webhook(stack: ExitStack, _: Path) -> Route:
+    arrived: list[bytes] = []
+    refusals: list[Answer] = []
+
+    def take(request: Request) -> Answer:
+        if refusals:
+            return refusals[0]
+        arrived.append(request.body)
+        return Answer()
+
+    receiver = stack.enter_context(LoopbackServer(take))
+    hooks = {"lab": (receiver.url, bytes(32))}
+    return Route(
+        open_transport(DestinationKind.WEBHOOK, {"hooks": hooks, "now": ManualClock(NOW).now}),
+        Destination(DestinationKind.WEBHOOK, "lab"),
+        Message("application/json", _encode({"title": "Pınar’s nine papers"}), KEY, "perf.json"),
+        lambda: list(arrived),
+        lambda: refusals.append(Answer(status=429)),
+    )
+
+
 def _lay_folder(_: ExitStack, tmp_path: Path) -> Route:
     folder = tmp_path / "digests"
     return Route(
@@ -131,6 +153,7 @@ _ROUTES = {
     DestinationKind.MAIL: _lay_mail,
     DestinationKind.SLACK: _lay_slack,
     DestinationKind.SLACK_WEBHOOK: _lay_webhook,
+    DestinationKind.WEBHOOK: _lay_signed_webhook,
     DestinationKind.FILE: _lay_folder,
     DestinationKind.CONSOLE: _lay_console,
 }
