@@ -257,7 +257,10 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, anyway: bool) ->
 @click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
 @click.pass_context
 def arrived(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
-    """Say that ID…, held or in doubt, did arrive: the parts behind go on."""
+    """Say that ID…, held or in doubt, did arrive.
+
+    The parts behind it go on.
+    """
     from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.begin() as conn:
