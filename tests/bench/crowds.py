@@ -51,7 +51,12 @@ def draw_queries(papers: Sequence[Paper], count: int, seed: int = 1) -> list[Que
 
 
 def subscribe_crowd(
-    store: Store, queries: Sequence[Query], *, due_at: datetime | None = DUE, count: int = 0
+    store: Store,
+    queries: Sequence[Query],
+    *,
+    due_at: datetime | None = DUE,
+    count: int = 0,
+    before: datetime = _BEFORE,
 ) -> None:
     """Write subscribers with one subscription by mail each, all due at the same moment.
 
@@ -60,23 +65,24 @@ def subscribe_crowd(
         queries: what they ask for, each its own; the same again in turn where `count` is more.
         due_at: when (UTC).
         count: how many; as many as there are queries where it is not said.
+        before: since when they are there (UTC).
     """
     count = count or len(queries)
     n = numbers(count)
     name, address = "reader-" + cast(n, Text), "reader-" + cast(n, Text) + "@example.org"
-    kept = {"origin": "store", "state": "active", "created_at": _BEFORE}
+    kept = {"origin": "store", "state": "active", "created_at": before}
     fill(store, saved_queries, n, {"id": n, "name": "query-" + cast(n, Text), **kept})
-    _write_revisions(store, queries, count)
-    since = {"how": "link", "since": _BEFORE}
+    _write_revisions(store, queries, count, before)
+    since = {"how": "link", "since": before}
     fill(store, subscribers, n, {"id": n, "address": address, "state": "confirmed", **since})
-    consent = {"subscriber_id": n, "subscription": name, "event": "confirmed", "how": "link", "at": _BEFORE}
+    consent = {"subscriber_id": n, "subscription": name, "event": "confirmed", "how": "link", "at": before}
     fill(store, consents, n, consent)
     wish = {"cadence": CADENCE, "kinds": "new cross-list", "quiet_days": "skip", "cap": 40, "first_look": 0}
     turn = {"next_due_at": due_at, "last_slot": "", "plan_after": 0, "feed_generation": 1, "subscriber_id": n}
     fill(store, subscriptions, n, {"id": n, "name": name, "title": "", **kept, **wish, **turn})
-    asked = {"subscription_id": n, "query_id": n, "position": 0, "first_look_run_id": 0, "added_at": _BEFORE}
+    asked = {"subscription_id": n, "query_id": n, "position": 0, "first_look_run_id": 0, "added_at": before}
     fill(store, subscription_queries, n, asked)
-    place = {"destination": "mailto:" + address, "position": 0, "state": "active", "reason": "", "since": _BEFORE}
+    place = {"destination": "mailto:" + address, "position": 0, "state": "active", "reason": "", "since": before}
     fill(store, subscription_destinations, n, {"subscription_id": n, **place})
     settle(store)
 
@@ -114,7 +120,7 @@ def settle(store: Store) -> None:
             conn.execute(text("VACUUM ANALYZE"))
 
 
-def _write_revisions(store: Store, queries: Sequence[Query], count: int) -> None:
+def _write_revisions(store: Store, queries: Sequence[Query], count: int, before: datetime) -> None:
     rows = (
         {
             "id": n,
@@ -124,7 +130,7 @@ def _write_revisions(store: Store, queries: Sequence[Query], count: int) -> None
             "canonical": query.canonical,
             "problem": "",
             "active_from_change": 0,
-            "created_at": _BEFORE,
+            "created_at": before,
         }
         for n, query in enumerate(queries, 1)
     )

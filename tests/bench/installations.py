@@ -16,6 +16,7 @@ from tests.bench.crowds import EVENING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from digest.clock import Clock
     from digest.pipeline import Site
 
 
@@ -55,18 +56,25 @@ def databases() -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def opened(url: str) -> Iterator[Site]:
-    """Open an installation on an empty database."""
+def opened(url: str, clock: Clock | None = None, arxiv: str = "") -> Iterator[Site]:
+    """Open an installation on an empty database.
+
+    Args:
+        url: the database.
+        clock: what it lives by; one that stands still in the evening of a mailing where none is given.
+        arxiv: where the arXiv it asks listens, "" for the real one (which nothing here asks).
+    """
     with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder, ExitStack() as stack:
         path = Path(folder) / "digest.toml"
+        kept = {"api_url": "api/query", "oai_url": "oai", "rss_url": "rss"} if arxiv else {}
+        addresses = "".join(f'{name} = "{arxiv}/{path}"\n' for name, path in kept.items())
         text = (
-            '[arxiv]\ncontact = "ops@example.org"\n'
+            f'[arxiv]\ncontact = "ops@example.org"\n{addresses}'
             f'[store]\nurl = "{url}"\n'
             '[mail]\nfrom = "digest@example.org"\n'
             '[web]\nbase_url = "https://digest.example.org"\n'
         )
         path.write_text(text, encoding="utf-8")
-        clock = ManualClock(EVENING)
-        site = open_site(load_config(path, {}), clock, owner="bench", jitter=lambda: 0.5)
+        site = open_site(load_config(path, {}), clock or ManualClock(EVENING), owner="bench", jitter=lambda: 0.5)
         stack.callback(site.close)
         yield site
