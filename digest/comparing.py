@@ -77,6 +77,8 @@ class StoredChange:
         run_id: the poll run that found it.
         found_at: when that was (UTC).
         paper_key: the stored paper's key, the same for all changes of one paper.
+        text_key: the key of the stored text it found; 0 where nothing is stored.
+        previous_key: the key of the text that was stored before; 0 for the first change of a paper.
     """
 
     id: int
@@ -87,6 +89,8 @@ class StoredChange:
     run_id: int
     found_at: datetime
     paper_key: int
+    text_key: int = 0
+    previous_key: int = 0
 
 
 @dataclass(frozen=True, slots=True)

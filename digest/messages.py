@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from digest.subscriptions import Grouping, Replacements
+
 if TYPE_CHECKING:
     from datetime import date, datetime
 
@@ -69,6 +71,31 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredText:
+    """A paper as it read at some time, and the key by which the store keeps that text; 0 where it keeps none."""
+
+    paper: Paper
+    key: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sequel:
+    """What became of a paper after what its entry tells, before the digest was planned.
+
+    Attributes:
+        kind: replacement or withdrawal.
+        day: Eastern date of the mailing that told it.
+        before: the paper as it is told.
+        after: the paper as it has been since; it may be the entry's own, where both are told.
+    """
+
+    kind: Kind
+    day: date
+    before: StoredText
+    after: StoredText
+
+
+@dataclass(frozen=True, slots=True)
 class DigestEntry:
     """One paper of a digest.
 
@@ -82,6 +109,9 @@ class DigestEntry:
         found_at: when the run that found it stored it (UTC).
         change_id: the change this entry reports.
         mailing: Eastern date of the mailing that brought it, told only where a digest stands for several.
+        before: what a replacement, withdrawal or edit is held against: the text its reader had, else the one
+            stored before; None for new papers, and where neither is known.
+        sequel: what became of it since; None where nothing did.
     """
 
     kind: Kind
@@ -93,6 +123,8 @@ class DigestEntry:
     found_at: datetime
     change_id: int = 0
     mailing: date | None = None
+    before: StoredText | None = None
+    sequel: Sequel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +138,14 @@ class Digest:
         occasion: why it exists.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
-        entries: every paper, in the order shown: by kind, then best reasons, then newest id; where it stands
-            for several mailings, the newest of these first.
+        entries: every paper, in the order shown; see `digest.planning.ordering`.
         shown: how many of `entries` are shown in full; the rest are counted and linked.
         queries: (name, text) of the saved queries behind it.
         coverage: what was looked at.
         id: the stored digest's number; 0 before it is stored.
+        group_by: what its headings are.
+        replacements: how it tells what changed in a paper.
+        is_round_up: it rounds up a week, day by day.
     """
 
     subscription: str
@@ -125,6 +159,9 @@ class Digest:
     queries: tuple[tuple[str, str], ...]
     coverage: Coverage
     id: int = 0
+    group_by: Grouping = Grouping.KIND
+    replacements: Replacements = Replacements.FOLDED
+    is_round_up: bool = False
 
     @property
     def hidden(self) -> int:

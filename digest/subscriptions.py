@@ -23,12 +23,15 @@ __all__ = [
     "CadenceKind",
     "Destination",
     "DestinationKind",
+    "Grouping",
     "Origin",
     "QuietDays",
     "QuietHours",
+    "Replacements",
     "SavedQuery",
     "Subscription",
     "SubscriptionState",
+    "Weekly",
     "normalise_address",
 ]
 
@@ -136,6 +139,27 @@ class QuietDays(StrEnum):
     HEARTBEAT = "heartbeat"
 
 
+class Grouping(StrEnum):
+    """What a digest's headings are: kinds of announcement, or the saved queries that brought its papers."""
+
+    KIND = "kind"
+    QUERY = "query"
+
+
+class Replacements(StrEnum):
+    """How a paper that was replaced says what changed: folded to one line, or whole, word by word."""
+
+    FOLDED = "folded"
+    WHOLE = "whole"
+
+
+class Weekly(StrEnum):
+    """What a subscription with one day a week gets: a round-up of the week, or a digest like any other."""
+
+    ROUND_UP = "round-up"
+    DIGEST = "digest"
+
+
 class Origin(StrEnum):
     """Where a saved query or subscription is kept: the operator's file, or the store (self-service)."""
 
@@ -172,6 +196,9 @@ class Subscription:
         quiet_days: what happens when nothing matched.
         cap: how many papers a digest shows in full; None for all.
         first_look: days a new saved query looks back once; 0 for none.
+        group_by: what the headings of its digests are.
+        replacements: how its digests tell what changed in a paper.
+        weekly: what it gets where its cadence has one day a week.
         title: what a digest is called; the name where none is given.
         was: the name it had before, so that renaming loses no history.
         exclude: queries; what they bring is never told to it.
@@ -188,6 +215,9 @@ class Subscription:
     quiet_days: QuietDays = QuietDays.SKIP
     cap: int | None = 40
     first_look: int = 7
+    group_by: Grouping = Grouping.KIND
+    replacements: Replacements = Replacements.FOLDED
+    weekly: Weekly = Weekly.ROUND_UP
     title: str = ""
     was: str = ""
     exclude: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from digest.store.digests import DigestSummary
     from digest.store.overview import SubscriptionLine
     from digest.store.places import Place
+    from digest.subscriptions import Subscription
 
 _WIDEST = 40
 
@@ -94,6 +95,9 @@ def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
         "quiet_hours": str(subscription.quiet_hours or ""),
         "cap": subscription.cap,
         "first_look": subscription.first_look,
+        "group_by": subscription.group_by,
+        "replacements": subscription.replacements,
+        "weekly": subscription.weekly,
         "exclude": subscription.exclude,
         "exclude_papers": [str(id_) for id_ in subscription.exclude_papers],
         "next_due_at": line.next_due_at,
@@ -172,6 +176,7 @@ def _describe(
         **({"quiet hours": [str(subscription.quiet_hours)]} if subscription.quiet_hours else {}),
         "excludes": excluding.describe_exclusion(subscription),
         "cap": ["none" if subscription.cap is None else count(subscription.cap, "paper")],
+        **_describe_reading(subscription),
         "30 days": [count(sum(day.papers for day in line.days), "paper")],
         "digests": [
             f"{write_moment(digest.planned_at, here.zone)}  {count(digest.papers, 'paper')}, {digest.slot}"
@@ -181,6 +186,17 @@ def _describe(
         ]
         or ["none yet"],
     }
+
+
+def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
+    """Say how its digests read, as far as that is not the usual."""
+    from digest.planning import is_weekly  # noqa: PLC0415 - the same
+    from digest.subscriptions import Grouping, Replacements  # noqa: PLC0415 - the same
+
+    words = ["one round-up a week"] if is_weekly(subscription) else []
+    words += ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
+    words += ["what changed in a paper whole"] if subscription.replacements is Replacements.WHOLE else []
+    return {"reads": ["; ".join(words)]} if words else {}
 
 
 def _describe_place(here: Installation, place: Place) -> str:

@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from digest.announcements import Kind
-    from digest.subscriptions import Cadence, Destination, QuietDays, QuietHours, SavedQuery, Subscription
+    from digest.subscriptions import (
+        Cadence,
+        Destination,
+        Grouping,
+        QuietDays,
+        QuietHours,
+        Replacements,
+        SavedQuery,
+        Subscription,
+        Weekly,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +161,9 @@ class DefaultSettings:
     quiet_hours: QuietHours | Literal[""]
     cap: int | None
     first_look: int
+    group_by: Grouping
+    replacements: Replacements
+    weekly: Weekly
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,28 @@ _FIRST_LOOK = Setting(
     "How many days a new saved query looks back, once; 0 for not at all.",
     from_text=values.number_text,
 )
+_GROUP_BY = Setting(
+    "defaults.group_by",
+    values.read_grouping,
+    "kind",
+    'What papers stand under: their "kind", or the first saved "query" of the subscription that they match.',
+)
+_REPLACEMENTS = Setting(
+    "defaults.replacements",
+    values.read_replacements,
+    "folded",
+    'How a replaced paper tells what changed: "folded" to one line, or "whole": the abstract word by word.',
+)
+_WEEKLY = Setting(
+    "defaults.weekly",
+    values.read_weekly,
+    "round-up",
+    'What comes where `when` names one day a week: a "round-up" of the week by day, or a "digest" like any other.',
+)
+_INHERITED = (
+    *(_WHEN, _KINDS, _QUIET_DAYS, _QUIET_HOURS, _CAP, _FIRST_LOOK),
+    *(_GROUP_BY, _REPLACEMENTS, _WEEKLY),
+)
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(
@@ -337,17 +359,10 @@ SETTINGS: tuple[Setting, ...] = (
         "Minutes after it was planned by which a message must be sent, or given up; 0 for no alarm.",
         from_text=values.number_text,
     ),
-    _WHEN,
-    _KINDS,
-    _QUIET_DAYS,
-    _QUIET_HOURS,
-    _CAP,
-    _FIRST_LOOK,
+    *_INHERITED,
 )
 
-INHERITED: dict[str, Setting] = {
-    setting.name: setting for setting in (_WHEN, _KINDS, _QUIET_DAYS, _QUIET_HOURS, _CAP, _FIRST_LOOK)
-}
+INHERITED: dict[str, Setting] = {setting.name: setting for setting in _INHERITED}
 """What a subscription takes from `[defaults]` where it says nothing else."""
 
 HOOKS = "webhooks"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from digest.announcements import DELIVERABLE_KINDS, Kind
 from digest.errors import ConfigurationError
-from digest.subscriptions import NAME, Cadence, QuietDays, QuietHours
+from digest.subscriptions import NAME, Cadence, Grouping, QuietDays, QuietHours, Replacements, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +110,21 @@ def read_cadence(value: object) -> Cadence:
 def read_quiet_days(value: object) -> QuietDays:
     """Read what is done on a day without papers."""
     return QuietDays(choose_from(*QuietDays)(value))
+
+
+def read_grouping(value: object) -> Grouping:
+    """Read what the headings of digests are."""
+    return Grouping(choose_from(*Grouping)(value))
+
+
+def read_replacements(value: object) -> Replacements:
+    """Read how much digests tell of what changed in a paper."""
+    return Replacements(choose_from(*Replacements)(value))
+
+
+def read_weekly(value: object) -> Weekly:
+    """Read what comes where there is one day a week."""
+    return Weekly(choose_from(*Weekly)(value))
 
 
 def read_quiet_hours(value: object) -> QuietHours:

@@ -14,7 +14,7 @@ from digest.messages import Occasion
 from digest.pipeline.covering import load_coverage, reach_back
 from digest.pipeline.links import make_links
 from digest.pipeline.matching_step import readable
-from digest.planning import Clauses, covered_since, make_entry, plan_deliveries, plan_digest
+from digest.planning import Clauses, covered_since, is_weekly, make_entry, plan_deliveries, plan_digest
 from digest.query import analyse
 from digest.store import digests as digest_store
 from digest.store import mailings as mailing_store
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
     from digest.comparing import StoredChange
     from digest.messages import Coverage, DigestEntry
+    from digest.papers import Paper
     from digest.pipeline.links import LinkMaker
     from digest.pipeline.site import Site
-    from digest.planning import DueSubscription, Seen
+    from digest.planning import DueSubscription, Seen, Told
     from digest.query import AnalysedPaper, Query
     from digest.store.digests import Draft
     from digest.store.matches import MatchRow
@@ -63,6 +64,8 @@ class Drafts:
         self._changes: dict[int, StoredChange] = {}
         self._mailings: dict[int, tuple[date | None, date | None]] = {}
         self._texts: dict[int, int] = {}
+        self._seen: dict[int, Paper] = {}
+        self._histories: dict[int, tuple[StoredChange, ...]] = {}
         self._ready: dict[int, AnalysedPaper] = {}
         self._clauses = Clauses()
         self._entries: dict[tuple[object, ...], tuple[DigestEntry, str]] = {}
@@ -118,7 +121,7 @@ class Drafts:
     def forget(self) -> None:
         """Let go of what was read where it has become much; call it between two batches."""
         if len(self._changes) > _KEPT_CHANGES:
-            for kept in (self._changes, self._mailings, self._texts, self._ready):
+            for kept in (self._changes, self._mailings, self._texts, self._ready, self._seen, self._histories):
                 kept.clear()
         if len(self._entries) > _KEPT_ENTRIES:
             self._entries.clear()
@@ -153,20 +156,16 @@ class Drafts:
         coverage = self.load_coverage(conn, due)
         if occasion is Occasion.SCHEDULED:
             coverage = self._reach_back(conn, coverage, changes, covered_since(due.subscription, due.last_slot))
+        tells_days = coverage.since is not None or is_weekly(due.subscription)
         written: dict[int, str] = {}
         asked = tuple(revision.id for revision in due.revisions)
 
-        def make(
-            found: Sequence[StoredChange],
-            queries: Mapping[str, Query],
-            seen: Seen | None,
-            occasion: Occasion,
-            mailing: date | None,
-        ) -> DigestEntry:
-            key = tuple([change.id for change in found]), asked, seen, occasion, mailing
+        def make(told: Told, queries: Mapping[str, Query]) -> DigestEntry:
+            found = tuple([change.id for change in told.changes])
+            key = found, asked, told.seen, told.occasion, told.mailing, told.sequel
             known = self._entries.get(key)
             if known is None:
-                known = self._entries[key] = self._make_entry(found, queries, seen, occasion, mailing)
+                known = self._entries[key] = self._make_entry(told, queries)
             entry, text = known
             written[entry.change_id] = text
             return entry
@@ -180,7 +179,8 @@ class Drafts:
             slot=slot,
             occasion=occasion,
             now=self.now,
-            announced=self._mailings if coverage.since else None,
+            announced=self._mailings if tells_days else None,
+            later=self._load_later(conn, changes) if tells_days else None,
             make=make,
         )
         content = join_frozen(digest, [written[entry.change_id] for entry in digest.entries])
@@ -208,21 +208,14 @@ class Drafts:
             self._reached[key] = reach_back(conn, coverage, first, covered_until)
         return self._reached[key]
 
-    def _make_entry(
-        self,
-        changes: Sequence[StoredChange],
-        queries: Mapping[str, Query],
-        seen: Seen | None,
-        occasion: Occasion,
-        mailing: date | None,
-    ) -> tuple[DigestEntry, str]:
+    def _make_entry(self, told: Told, queries: Mapping[str, Query]) -> tuple[DigestEntry, str]:
         """Make the entry of a paper, and freeze it: other digests with the same saved queries tell the same."""
-        last = changes[-1]
+        last = told.changes[-1]
         ready = self._ready.get(last.id)
         if ready is None:
             ready = self._ready[last.id] = analyse(last.paper)
         explain = self._clauses.find_reasons
-        entry = make_entry(changes, queries, seen, occasion, mailing, ready=ready, explain=explain)
+        entry = make_entry(told, queries, ready=ready, explain=explain)
         return entry, freeze_entry(entry, self._texts[entry.change_id])
 
     def _read_queries(self, due: DueSubscription) -> dict[str, Query]:
@@ -239,4 +232,20 @@ class Drafts:
         known = [
             change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN
         ]
-        return match_store.seen_versions(conn, due.id, known) if known else {}
+        seen = match_store.seen_versions(conn, due.id, known) if known else {}
+        missing = {one.key for one in seen.values()} - self._seen.keys()
+        if missing:
+            self._seen.update(paper_store.load_versions(conn, missing))
+        return {key: replace(one, paper=self._seen[one.key]) for key, one in seen.items()}
+
+    def _load_later(
+        self, conn: Connection, changes: Collection[StoredChange]
+    ) -> dict[int, tuple[StoredChange, ...]]:
+        """Return what was found of papers after these changes, by paper: read once for all digests of a pass."""
+        latest = {change.paper_key: change.id for change in sorted(changes, key=lambda change: change.id)}
+        missing = latest.keys() - self._histories.keys()
+        if missing:
+            self._histories.update(paper_store.earlier_changes(conn, missing))
+        return {
+            key: tuple(change for change in self._histories[key] if change.id > id_) for key, id_ in latest.items()
+        }

@@ -5,12 +5,12 @@ from digest.planning.coverage import PollSummary, assess_coverage, join_coverage
 from digest.planning.digests import (
     DeliveryPlan,
     DueSubscription,
-    Seen,
-    make_entry,
+    is_weekly,
     plan_deliveries,
     plan_digest,
     zone_of,
 )
+from digest.planning.entries import Seen, Told, make_entry
 from digest.planning.firstlook import choose_first_look
 from digest.planning.localtime import resolve_local
 from digest.planning.quiet import leave_quiet
@@ -38,6 +38,7 @@ __all__ = [
     "Rhythm",
     "Seen",
     "Slot",
+    "Told",
     "Turn",
     "TurnFacts",
     "assess_coverage",
@@ -45,6 +46,7 @@ __all__ = [
     "covered_since",
     "decide_turn",
     "first_due",
+    "is_weekly",
     "join_coverages",
     "latest_slot",
     "leave_quiet",

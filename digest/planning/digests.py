@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
 from digest import signing
-from digest.announcements import Kind, latest_mailing
-from digest.messages import Digest, DigestEntry, Occasion
-from digest.papers import Field, Reason
-from digest.query import analyse, find_reasons, matches
-from digest.subscriptions import Cadence, CadenceKind, Destination, Subscription
+from digest.messages import Digest, Occasion
+from digest.planning.entries import Told, find_mailing, find_sequel, find_telling, make_entry
+from digest.planning.ordering import order_entries
+from digest.subscriptions import Cadence, CadenceKind, Destination, Subscription, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date
-    from typing import TypeAlias
+    from datetime import date, datetime
 
     from digest.comparing import StoredChange
     from digest.matching import ActiveRevision
-    from digest.messages import Coverage
-    from digest.query import AnalysedPaper, Query
-
-    EntryMaker: TypeAlias = Callable[
-        [Sequence[StoredChange], Mapping[str, Query], "Seen | None", Occasion, "date | None"], DigestEntry
-    ]
-
-_DAYS_END = time(23, 59)
-_KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
+    from digest.messages import Coverage, DigestEntry
+    from digest.planning.entries import EntryMaker, Seen
+    from digest.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +50,6 @@ class DueSubscription:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the reader of one subscription saw of a paper before: the highest version sent."""
-
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
 class DeliveryPlan:
     """A delivery to be stored with its digest."""
 
@@ -86,6 +70,7 @@ def plan_digest(
     occasion: Occasion,
     now: datetime,
     announced: Mapping[int, tuple[date | None, date | None]] | None = None,
+    later: Mapping[int, Sequence[StoredChange]] | None = None,
     make: EntryMaker | None = None,
 ) -> Digest:
     """Freeze one digest.
@@ -100,7 +85,8 @@ def plan_digest(
         occasion: why it exists.
         now: the moment of planning (UTC).
         announced: of papers by their keys, the mailing that brought each and the day arXiv last changed its
-            record; asked only where the digest stands for several mailings.
+            record; asked only where the digest stands for several mailings, or is a round-up.
+        later: what else was found of papers by their keys, though the subscription does not ask for it.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
     """
     subscription = due.subscription
@@ -109,18 +95,17 @@ def plan_digest(
         by_paper.setdefault(change.paper_key, []).append(change)
     texts = [(revision.name, revision.text) for revision in due.revisions]
     readable = {name: queries[name] for name, _ in texts if name in queries}
-    entries = sorted(
-        (
-            (make or make_entry)(
-                found,
-                readable,
-                seen.get(key),
-                occasion,
-                find_mailing(found[-1], *(announced or {}).get(key, (None, None)), coverage),
-            )
-            for key, found in by_paper.items()
-        ),
-        key=_reading_order,
+    is_round_up = occasion is Occasion.SCHEDULED and is_weekly(subscription)
+    told = replace(coverage, since=coverage.since or coverage.mailing) if is_round_up else coverage
+
+    def tell(key: int, found: Sequence[StoredChange]) -> DigestEntry:
+        mailing, datestamp = (announced or {}).get(key, (None, None))
+        day = find_mailing(find_telling(found, occasion), mailing, datestamp, told)
+        sequel = find_sequel(found, (later or {}).get(key, ()), occasion, datestamp)
+        return (make or make_entry)(Told(found, occasion, seen.get(key), day, sequel), readable)
+
+    entries = order_entries(
+        (tell(key, found) for key, found in by_paper.items()), subscription.group_by, [name for name, _ in texts]
     )
     shown = len(entries) if subscription.cap is None else min(subscription.cap, len(entries))
     return Digest(
@@ -130,33 +115,21 @@ def plan_digest(
         occasion=occasion,
         planned_at=now,
         zone=zone_of(subscription.cadence),
-        entries=tuple(entries),
+        entries=entries,
         shown=shown,
         queries=tuple(texts),
         coverage=replace(coverage, matched=None if occasion.is_look_back else len(entries)),
+        group_by=subscription.group_by,
+        replacements=subscription.replacements,
+        is_round_up=is_round_up,
     )
 
 
-def find_mailing(
-    change: StoredChange, mailing: date | None, datestamp: date | None, coverage: Coverage
-) -> date | None:
-    """Return the mailing under whose day a change is told; None where a digest stands for one mailing alone.
-
-    A new paper's mailing is known by its id. What changed of another became public on the day of its
-    record, which lies behind the evening of the mailing, or else was found when it was.
-
-    Args:
-        change: the paper's last change.
-        mailing: Eastern date of the mailing that brought the paper; None where it is not known.
-        datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
-        coverage: the mailings the digest stands for.
-    """
-    if coverage.since is None or coverage.mailing is None:
-        return None
-    if change.kind is Kind.NEW and mailing is not None:
-        return min(mailing, coverage.mailing)
-    public_at = datetime.combine(datestamp, _DAYS_END, tzinfo=UTC) if datestamp else change.found_at
-    return min(max(latest_mailing(min(public_at, change.found_at)), coverage.since), coverage.mailing)
+def is_weekly(subscription: Subscription) -> bool:
+    """Whether a subscription's digests are round-ups of a week."""
+    cadence = subscription.cadence
+    has_one_day = cadence.kind is CadenceKind.CLOCK and len(cadence.days) == 1
+    return has_one_day and subscription.weekly is Weekly.ROUND_UP
 
 
 def zone_of(cadence: Cadence) -> str:
@@ -193,100 +166,3 @@ def plan_deliveries(
             for part in range(parts)
         ]
     return tuple(plans)
-
-
-def make_entry(
-    changes: Sequence[StoredChange],
-    queries: Mapping[str, Query],
-    seen: Seen | None,
-    occasion: Occasion,
-    mailing: date | None = None,
-    *,
-    ready: AnalysedPaper | None = None,
-    explain: Callable[[Query, AnalysedPaper], Sequence[Reason]] = find_reasons,
-) -> DigestEntry:
-    """Make the entry of one paper.
-
-    Args:
-        changes: all its changes that are told, oldest first.
-        queries: the subscription's saved queries by name.
-        seen: what its reader saw before; None for nothing.
-        occasion: why the digest exists.
-        mailing: under whose day it is told; None where the digest stands for one mailing alone.
-        ready: the paper as its last change found it, analysed already.
-        explain: says why a paper matches as `find_reasons` does, such as `Clauses`, which remembers.
-    """
-    last = changes[-1]
-    kind = Kind.KNOWN if occasion.is_look_back else _merge_kinds([change.kind for change in changes])
-    analysed = ready or analyse(last.paper)
-    found = {name: explain(query, analysed) for name, query in queries.items()}
-    matched = [name for name, reasons in found.items() if reasons]  # whatever matches has a reason
-    reasons = [Reason(reason.clause, reason.spans, name) for name in matched for reason in found[name]]
-    return DigestEntry(
-        kind=kind,
-        paper=last.paper,
-        label=_label(kind, changes, queries, seen),
-        change_note=_note_changes(last) if kind in (Kind.REPLACEMENT, Kind.METADATA) else "",
-        queries=tuple(matched or queries),
-        reasons=tuple(reasons),
-        found_at=last.found_at,
-        change_id=last.id,
-        mailing=mailing,
-    )
-
-
-def _merge_kinds(kinds: Sequence[Kind]) -> Kind:
-    if len(kinds) == 1 or kinds[-1] is Kind.WITHDRAWAL:
-        return kinds[-1]
-    return min(kinds, key=_KIND_ORDER.index)
-
-
-def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None) -> str:
-    first, last = changes[0], changes[-1]
-    version = last.paper.version
-    if kind is Kind.WITHDRAWAL:
-        return f"withdrawn (v{version})"
-    if kind is Kind.CROSS_LIST:
-        before = set(first.previous.categories) if first.previous else set()
-        return "cross-listed into " + ", ".join(name for name in last.paper.categories if name not in before)
-    if kind not in (Kind.REPLACEMENT, Kind.METADATA):
-        return ""
-    if seen is not None and seen.version < version:
-        return f"v{seen.version} → v{version}"
-    if first.previous is not None and not _matched_any(queries, first):
-        return f"now matches (v{version})"
-    return f"first time here (v{version})"
-
-
-def _matched_any(queries: Mapping[str, Query], change: StoredChange) -> bool:
-    if change.previous is None:
-        return False
-    before = analyse(change.previous)
-    return any(matches(query, before) for query in queries.values())
-
-
-_FIELD_WORDS = {"journal_ref": "journal reference", "dois": "DOI"}
-
-
-def _note_changes(change: StoredChange) -> str:
-    """Say what changed, the authors' own comment first: it is what "accepted at …" stands in."""
-    names = [_FIELD_WORDS.get(name, name) for name in change.fields if name not in ("version", "withdrawn")]
-    comment = f"“{change.paper.comment}”" if "comment" in change.fields and change.paper.comment else ""
-    others = [name for name in names if name != "comment" or not comment]
-    changed = " and ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
-    return "; ".join(part for part in (comment, f"{changed} changed" if changed else "") if part)
-
-
-def _reading_order(entry: DigestEntry) -> tuple[int, int, int, int, int, tuple[int, int]]:
-    """The newest mailing; kinds in order; inside: an author asked for, words in the title, clauses, newest id."""
-    fields = {span.field for reason in entry.reasons for span in reason.spans}
-    clauses = {reason.clause for reason in entry.reasons}
-    month, number = entry.paper.id.announcement_order
-    return (
-        -entry.mailing.toordinal() if entry.mailing else 0,
-        _KIND_ORDER.index(entry.kind),
-        -int(Field.AUTHORS in fields),
-        -int(Field.TITLE in fields),
-        -len(clauses),
-        (-month, -number),
-    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from digest.announcements import Kind
 from digest.messages import Feed, FeedEntry, Occasion
-from digest.planning.digests import make_entry
+from digest.planning.entries import Told, find_sequel, make_entry
 from digest.signing import feed_uri
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def _make_feed_entry(
 ) -> FeedEntry:
     changes = [change for change, _ in found]
     told = [at for change, at in found if change.kind is not Kind.KNOWN] or [found[0][1]]
-    entry = make_entry(changes, queries, None, Occasion.SCHEDULED)
+    sequel = find_sequel(changes, (), Occasion.SCHEDULED, None)
+    entry = make_entry(Told(changes, Occasion.SCHEDULED, sequel=sequel), queries)
     uri = feed_uri(scope, "arxiv", str(entry.paper.id))
     return FeedEntry(id=uri, entry=entry, published=found[0][1], updated=max(told))

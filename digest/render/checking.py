@@ -6,7 +6,8 @@ look, with every address and with none. Slack's are compiled and held against it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -23,13 +24,16 @@ from digest.render.samples import (
     merged_digest,
     odd_entries,
     quiet_digests,
+    revised_digest,
     sample_digest,
+    weekly_digest,
 )
 from digest.render.slack import TOP_PAPERS, frame_payload
 from digest.render.slack_limits import validate_blocks
+from digest.render.weekly import WEEKLY_TEMPLATES, as_fields, view_week
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from _typeshed import DataclassInstance
 
@@ -47,9 +51,24 @@ class TemplateProblem:
 
 
 def check_templates(templates: Templates) -> tuple[TemplateProblem, ...]:
-    """Render every template with sample contexts; return one problem for each that fails."""
-    found = (_check_template(templates, name) for name in contexts.CONTEXTS)
-    return tuple(problem for problem in found if problem)
+    """Render every template with sample contexts; return one problem for each that fails.
+
+    What is wrong with one that others take in is not told again for those.
+    """
+    problems: dict[str, TemplateProblem] = {}
+    for name in contexts.CONTEXTS:
+        problem = _check_template(templates, name)
+        if problem is not None and not _takes_in(templates, name, problems):
+            problems[name] = problem
+    return tuple(problems.values())
+
+
+def _takes_in(templates: Templates, name: str, others: Collection[str]) -> bool:
+    """Whether a template takes in one of some others; one that can't be read tells of none."""
+    try:
+        return not templates.find_references(name).isdisjoint(others)
+    except TemplateError:
+        return False
 
 
 def sample_contexts(name: str) -> Iterator[DataclassInstance]:
@@ -57,8 +76,11 @@ def sample_contexts(name: str) -> Iterator[DataclassInstance]:
     if name in _PLAIN_CONTEXTS:
         yield from _PLAIN_CONTEXTS[name]
         return
-    ordinary = (sample_digest(), make_digest(odd_entries(), shown=3), merged_digest())
-    for digest in (*ordinary, *quiet_digests().values()):
+    ordinary = (sample_digest(), make_digest(odd_entries(), shown=3), merged_digest(), revised_digest())
+    digests = (*ordinary, *quiet_digests().values())
+    if name in WEEKLY_TEMPLATES:
+        digests = (weekly_digest(), *(replace(digest, is_round_up=True) for digest in digests))
+    for digest in digests:
         for links in (SAMPLE_LINKS, Links()):
             yield from _DIGEST_CONTEXTS[name](_Sample(digest, links))
 
@@ -92,6 +114,7 @@ class _Sample:
         self.shown = self.papers[: digest.shown]
         self.groups = group_papers(digest, self.shown)
         self.top = group_papers(digest, self.shown[:TOP_PAPERS])
+        self.week = view_week(digest, self.papers)
         self.rest = view_rest(self.papers[digest.shown :], links.web_view)
 
 
@@ -142,16 +165,31 @@ def _make_pages(sample: _Sample) -> Iterator[DataclassInstance]:
     yield contexts.PageContext(sample.digest, sample.groups, sample.links)
 
 
+def _add_week(
+    context: Callable[..., DataclassInstance],
+    make: Callable[[_Sample], Iterator[DataclassInstance]],
+    sample: _Sample,
+) -> Iterator[DataclassInstance]:
+    """Yield what a round-up's template sees: an ordinary one's names, and the week."""
+    for ordinary in make(sample):
+        yield context(**as_fields(ordinary), week=sample.week)
+
+
 _DIGEST_CONTEXTS: dict[str, Callable[[_Sample], Iterator[DataclassInstance]]] = {
     "email/subject.txt": _make_subjects,
     "email/text.txt": _make_texts,
     "email/digest.html": _make_mails,
+    "email/weekly.txt": partial(_add_week, contexts.WeeklyTextContext, _make_texts),
+    "email/weekly.html": partial(_add_week, contexts.WeeklyMailContext, _make_mails),
     "email/paper.html": _make_mail_papers,
     "slack/digest.txt": _make_slack_digests,
+    "slack/weekly.txt": partial(_add_week, contexts.WeeklySlackContext, _make_slack_digests),
     "slack/page.txt": _make_slack_pages,
     "feed/entry.html": _make_feed_entries,
     "terminal/digest.txt": _make_terminals,
+    "terminal/weekly.txt": partial(_add_week, contexts.WeeklyTerminalContext, _make_terminals),
     "web/digest.html": _make_pages,
+    "web/weekly.html": partial(_add_week, contexts.WeeklyPageContext, _make_pages),
 }
 
 _ALARMS = (

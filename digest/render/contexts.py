@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from digest.messages import Links
     from digest.render.digest_view import DigestView, GroupView, RestView
     from digest.render.presentation import PaperView
+    from digest.render.weekly import WeekView
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,28 @@ class MailContext:
 
 
 @dataclass(frozen=True, slots=True)
+class WeeklyTextContext(MailTextContext):
+    """`email/weekly.txt`: the text part of a week's round-up: what `email/text.txt` sees, and the week.
+
+    Attributes:
+        week: what each day brought, what changed since, what matched the most.
+    """
+
+    week: WeekView
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklyMailContext(MailContext):
+    """`email/weekly.html`: the frame of a week's round-up: what `email/digest.html` sees, and the week.
+
+    Attributes:
+        week: what each day brought, what changed since, what matched the most.
+    """
+
+    week: WeekView
+
+
+@dataclass(frozen=True, slots=True)
 class MailPaperContext:
     """`email/paper.html`: one paper of the mail's HTML part.
 
@@ -108,6 +131,18 @@ class SlackDigestContext:
     in_thread: int
     rest: RestView
     links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklySlackContext(SlackDigestContext):
+    """`slack/weekly.txt`: a week's round-up in a Slack channel: what `slack/digest.txt` sees, and the week.
+
+    Attributes:
+        week: what each day brought, what changed since, what matched the most; where it names papers, all
+            papers are in the thread.
+    """
+
+    week: WeekView
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +197,17 @@ class TerminalContext:
 
 
 @dataclass(frozen=True, slots=True)
+class WeeklyTerminalContext(TerminalContext):
+    """`terminal/weekly.txt`: a week's round-up in a terminal: what `terminal/digest.txt` sees, and the week.
+
+    Attributes:
+        week: what each day brought, what changed since, what matched the most.
+    """
+
+    week: WeekView
+
+
+@dataclass(frozen=True, slots=True)
 class PageContext:
     """`web/digest.html`: the whole digest as a page, nothing cut.
 
@@ -174,6 +220,17 @@ class PageContext:
     digest: DigestView
     groups: tuple[GroupView, ...]
     links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklyPageContext(PageContext):
+    """`web/weekly.html`: a week's round-up as a page: what `web/digest.html` sees, and the week.
+
+    Attributes:
+        week: what each day brought, what changed since, what matched the most.
+    """
+
+    week: WeekView
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,14 +325,19 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "email/subject.txt": SubjectContext,
     "email/text.txt": MailTextContext,
     "email/digest.html": MailContext,
+    "email/weekly.txt": WeeklyTextContext,
+    "email/weekly.html": WeeklyMailContext,
     "email/paper.html": MailPaperContext,
     "email/alarm.txt": AlarmContext,
     "slack/alarm.txt": AlarmContext,
     "slack/digest.txt": SlackDigestContext,
+    "slack/weekly.txt": WeeklySlackContext,
     "slack/page.txt": SlackPageContext,
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,
+    "terminal/weekly.txt": WeeklyTerminalContext,
     "web/digest.html": PageContext,
+    "web/weekly.html": WeeklyPageContext,
     "web/leave.html": LeaveContext,
     "web/left.html": LeftContext,
     "web/error.html": ErrorContext,

@@ -106,7 +106,8 @@ def write_introduction(digest: Digest) -> str:
         return _introduce_papers(digest.occasion, names)
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
-            return f"A quiet day: everything was looked at, and nothing in it matched {names}."
+            quiet = "week" if digest.is_round_up else "day"
+            return f"A quiet {quiet}: everything was looked at, and nothing in it matched {names}."
         case CoverageState.FAILED:
             return "This is not a quiet day: the look failed. It is repeated, and nothing is lost by it."
         case CoverageState.INCOMPLETE if digest.coverage.is_awaited:

@@ -10,7 +10,14 @@ from markupsafe import Markup
 
 from digest.errors import TemplateError
 from digest.render.cleaning import clean_markup, clean_text, shorten
-from digest.render.contexts import MailContext, MailPaperContext, MailTextContext, SubjectContext
+from digest.render.contexts import (
+    MailContext,
+    MailPaperContext,
+    MailTextContext,
+    SubjectContext,
+    WeeklyMailContext,
+    WeeklyTextContext,
+)
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.fitting import BUDGET, Fit, fit_papers
 from digest.render.flowing import flow_text, wrap_text
@@ -24,6 +31,7 @@ from digest.render.headers import (
 )
 from digest.render.mail_forms import MailText
 from digest.render.mime import join_mail
+from digest.render.weekly import as_fields, choose_template, choose_top, view_week
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +125,7 @@ def _list_fields(
 
 
 def _render_subject(templates: Templates, digest: Digest) -> str:
-    top = next(iter(view_papers(digest)), None)
+    top = next(iter(choose_top(digest, view_papers(digest))), None)
     title = shorten(top.title, _SUBJECT_TITLE) if top else ""
     return clean_text(templates.render("email/subject.txt", SubjectContext(view_digest(digest), top, title)))
 
@@ -131,7 +139,9 @@ def _render_text(templates: Templates, digest: Digest, links: Links, fit: Fit) -
         rest=view_rest(papers[fit.papers :], links.web_view),
         links=links,
     )
-    rendered = templates.render("email/text.txt", context)
+    if digest.is_round_up:
+        context = WeeklyTextContext(**as_fields(context), week=view_week(digest, papers))
+    rendered = templates.render(choose_template("email/text.txt", digest), context)
     return "\n".join(clean_markup(line) for line in rendered.split("\n"))
 
 
@@ -159,6 +169,7 @@ class _Frame:
         self._links = links
         self._view = view_digest(digest)
         self._papers = view_papers(digest)
+        self._week = view_week(digest, self._papers) if digest.is_round_up else None
         self._tags = {tag: templates.inline_tag(tag) for tag in _PAPER_TAGS}
         self._fragments: dict[tuple[int, int | None], Markup] = {}
 
@@ -176,13 +187,15 @@ class _Frame:
         shown = self._shown(fit)
         context = MailContext(
             digest=self._view,
-            preheader=_write_preheader(self._papers),
+            preheader=_write_preheader(choose_top(self._digest, self._papers)),
             groups=group_papers(self._digest, shown),
             fragments=fragments,
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
         )
-        return self._templates.render("email/digest.html", context)
+        if self._week is not None:
+            context = WeeklyMailContext(**as_fields(context), week=self._week)
+        return self._templates.render(choose_template("email/digest.html", self._digest), context)
 
     def _shown(self, fit: Fit) -> Sequence[PaperView]:
         return self._papers[: fit.papers]

@@ -10,9 +10,10 @@ from digest.announcements import Kind, latest_mailing
 from digest.papers import Field
 from digest.render.authors import list_authors, write_authors, write_authors_html
 from digest.render.cleaning import clean_text, shorten
-from digest.render.dates import write_day_of_month
+from digest.render.dates import write_day, write_day_of_month
 from digest.render.marking import find_spans, show_beginning, show_html, show_paragraphs, show_plain, show_segments
 from digest.render.reasons import summarise_reasons
+from digest.render.revisions import RevisionView, join_summaries, quote_comment, view_revisions
 from digest.render.terminal_styles import styled
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _LONGEST_AUTHORS = 420
 _LONGEST_CATEGORIES = 120
 _MOST_AUTHORS = 6
 _FEW_AUTHORS = 4
+_SHORT_TITLE = 90
+_NO_REASON = "the authors give no reason"
 _LATE_DAYS = 5
 """A paper announced later than this after submission says both dates."""
 
@@ -50,11 +53,15 @@ class PaperView:
         entry: the frozen entry behind it (`entry.paper` is the paper as arXiv described it).
         number: its place in the digest, from 1.
         is_first_look: it comes from a look back, so nothing is said about when it was announced.
+        under: the saved query it stands under; "" where the headings are kinds of announcement.
+        is_whole: what changed is told whole, and the whole abstract shows it word by word.
     """
 
     entry: DigestEntry
     number: int
     is_first_look: bool = False
+    under: str = ""
+    is_whole: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -130,8 +137,10 @@ class PaperView:
 
     @cached_property
     def queries(self) -> str:
-        """Names of the saved queries that matched: `perf, gpu`."""
-        return shorten(clean_text(", ".join(self.entry.queries)), _LONGEST_CATEGORIES)
+        """Names of the saved queries that matched: `perf, gpu`; below a query's heading the others: `also gpu`."""
+        others = [name for name in self.entry.queries if name != self.under]
+        also = "also " if self.under and others else ""
+        return shorten(clean_text(also + ", ".join(others)), _LONGEST_CATEGORIES)
 
     @cached_property
     def reasons(self) -> str:
@@ -145,8 +154,67 @@ class PaperView:
 
     @cached_property
     def change(self) -> str:
-        """What changed since the reader saw it: `v1 → v2: comment "accepted at …"`; "" for new papers."""
-        return shorten(self._whole_change, LONGEST_NOTE)
+        """What changed since the reader saw it, folded: `v1 → v2: “accepted at …”; abstract: 12 words changed`.
+
+        For a paper that was withdrawn the authors' comment; "" for new papers of which nothing became since.
+        """
+        return "; ".join(filter(None, (shorten(self._whole_change, LONGEST_NOTE), self.sequel)))
+
+    @cached_property
+    def sequel(self) -> str:
+        """What became of it after it was announced: `replaced on Thu 19 Nov (v1 → v2): …`; "" mostly."""
+        sequel = self.entry.sequel
+        if sequel is None:
+            return ""
+        before, after = sequel.before.paper, sequel.after.paper
+        if sequel.kind is Kind.WITHDRAWAL:
+            said = f"withdrawn on {write_day(sequel.day)} (v{after.version}): {quote_comment(after) or _NO_REASON}"
+        else:
+            told = join_summaries(self._revisions_since)
+            said = f"replaced on {write_day(sequel.day)} (v{before.version} → v{after.version}): {told}"
+        return shorten(said, LONGEST_NOTE)
+
+    @property
+    def is_withdrawn_since(self) -> bool:
+        """Whether it was withdrawn after it was announced."""
+        return self.entry.sequel is not None and self.entry.sequel.kind is Kind.WITHDRAWAL
+
+    @cached_property
+    def short_title(self) -> str:
+        """The title in plain Unicode, at most 90 characters."""
+        return shorten(self.full_title, _SHORT_TITLE)
+
+    @cached_property
+    def revisions(self) -> tuple[RevisionView, ...]:
+        """What changed, part by part, to be unfolded: since the reader saw it, or since it was announced."""
+        return self._revisions_before or self._revisions_since
+
+    @cached_property
+    def revised(self) -> str:
+        """Which versions `revisions` are between: `v1 → v2`; "" where nothing changed."""
+        entry = self.entry
+        if not self.revisions:
+            return ""
+        before, after = (
+            (entry.before.paper, entry.paper)
+            if entry.before and self._revisions_before
+            else (entry.sequel.before.paper, entry.sequel.after.paper)
+            if entry.sequel
+            else (entry.paper, entry.paper)
+        )
+        return f"v{before.version} → v{after.version}" if before.version != after.version else f"v{after.version}"
+
+    @cached_property
+    def _revisions_before(self) -> tuple[RevisionView, ...]:
+        before = self.entry.before
+        return view_revisions(before.paper, self.entry.paper) if before is not None else ()
+
+    @cached_property
+    def _revisions_since(self) -> tuple[RevisionView, ...]:
+        sequel = self.entry.sequel
+        if sequel is None:
+            return ()
+        return view_revisions(sequel.before.paper, sequel.after.paper, shown=self.entry.paper)
 
     @cached_property
     def comment(self) -> str:
@@ -156,7 +224,8 @@ class PaperView:
     @cached_property
     def short_comment(self) -> str:
         """The authors' comment, at most 240 characters; "" where `change` tells it already."""
-        return "" if self.comment and self.comment in self._whole_change else shorten(self.comment, LONGEST_NOTE)
+        is_told = self.comment in self.change or quote_comment(self.entry.paper) in self.change
+        return "" if self.comment and is_told else shorten(self.comment, LONGEST_NOTE)
 
     @cached_property
     def journal_ref(self) -> str:
@@ -184,25 +253,44 @@ class PaperView:
         return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
 
     def shorten_abstract(self, limit: int | None) -> str:
-        """Return the abstract in plain Unicode, at most `limit` characters (None for all, 0 for none)."""
+        """Return the abstract in plain Unicode, at most `limit` characters (None for all, 0 for none).
+
+        The whole of one that changed shows the change where that is told whole: `[-gone-] {+come+}`.
+        """
         if limit is None:
-            return self.abstract
+            revision = self._abstract_revision
+            return revision.text if revision else self.abstract
         return shorten(self.abstract, limit) if limit else ""
 
     def show_abstract(self, limit: int | None = None) -> tuple[Markup, ...]:
         """Return the abstract's paragraphs as HTML with what was met in `<mark>`.
 
         Args:
-            limit: at most so many characters, then as one paragraph; None for the whole, 0 for nothing.
+            limit: at most so many characters, then as one paragraph; None for the whole, 0 for nothing. The
+                whole of one that changed shows the change where that is told whole: `<del>`, `<ins>`.
         """
         text, spans = self.entry.paper.abstract, find_spans(self.entry, Field.ABSTRACT)
         if limit is None:
-            return show_paragraphs(text, spans)
+            revision = self._abstract_revision
+            return (revision.html,) if revision else show_paragraphs(text, spans)
         return (show_beginning(text, spans, limit),) if limit and text else ()
+
+    @property
+    def _abstract_revision(self) -> RevisionView | None:
+        """How the abstract changed to what is shown; None where it did not, or that is not told whole."""
+        shown = self._revisions_before if self.is_whole else ()
+        return next((revision for revision in shown if revision.name == "abstract"), None)
 
     @cached_property
     def _whole_change(self) -> str:
-        return ": ".join(filter(None, (clean_text(self.entry.label), show_plain(self.entry.change_note))))
+        entry, label = self.entry, clean_text(self.entry.label)
+        if entry.kind is Kind.WITHDRAWAL:
+            return f"{label}: {quote_comment(entry.paper) or _NO_REASON}" if label else ""
+        if entry.before is None:  # of a paper never stored before, or in a digest of a release that kept no text
+            return ": ".join(filter(None, (label, show_plain(entry.change_note))))
+        is_named = label.startswith((f"v{entry.before.paper.version} →", "edited"))
+        since = "" if is_named else f", since v{entry.before.paper.version}"
+        return f"{label}{since}: {join_summaries(self._revisions_before)}"
 
     @property
     def _submitted(self) -> date:

@@ -12,7 +12,7 @@ from digest.errors import DigestError
 from digest.messages import Links, Message
 from digest.render.alarms import write_alarm
 from digest.render.atom import write_atom
-from digest.render.contexts import PageContext
+from digest.render.contexts import PageContext, WeeklyPageContext
 from digest.render.digest_view import group_papers, view_digest, view_papers
 from digest.render.environments import Templates
 from digest.render.folders import find_shipped_templates
@@ -22,6 +22,7 @@ from digest.render.mail_forms import MailForms
 from digest.render.slack import SlackParts, encode_payload, write_slack_payload, write_webhook_payload
 from digest.render.terminal import write_terminal
 from digest.render.webhook import write_digest_event
+from digest.render.weekly import as_fields, choose_template, view_week
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -137,8 +138,11 @@ class Renderer:
 
     def render_page(self, digest: Digest, links: Links) -> str:
         """Render the whole digest as a page of its own: every paper, nothing cut, no script, no image."""
-        context = PageContext(view_digest(digest), group_papers(digest, view_papers(digest)), links)
-        return self.templates.render("web/digest.html", context)
+        papers = view_papers(digest, unfolds=True)
+        context = PageContext(view_digest(digest), group_papers(digest, papers), links)
+        if digest.is_round_up:
+            context = WeeklyPageContext(**as_fields(context), week=view_week(digest, papers))
+        return self.templates.render(choose_template("web/digest.html", digest), context)
 
     def render_atom(self, feed: Feed) -> bytes:
         """Render a feed as Atom (RFC 4287)."""

@@ -11,8 +11,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from digest.announcements import Kind
-from digest.messages import Coverage, Digest, DigestEntry, Links, Occasion
+from digest.messages import Coverage, Digest, DigestEntry, Links, Occasion, Sequel, StoredText
 from digest.papers import ArxivId, Author, Field, Paper, Reason, Span
+from digest.subscriptions import Grouping, Replacements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,6 +174,69 @@ def merged_digest() -> Digest:
     entries.insert(3, replace(replaced, mailing=date(2026, 11, 18)))
     coverage = make_coverage(len(entries), since=date(2026, 11, 17), mailings=3, new=4_012)
     return make_digest(entries, slot="2026-11-20", shown=5, coverage=coverage)
+
+
+def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN401 - the fields of Paper
+    """Return a replaced paper with the text its reader saw: comment, title, authors, DOI and abstract changed."""
+    paper = make_paper(number)
+    before = replace(
+        paper,
+        title=r"Scheduling in $\mathcal{O}(n^3)$",
+        authors=(*_SHARED[:2], Author("Iman Rostami")),
+        abstract=_ABSTRACT.replace("96 GPUs", "64 GPUs").replace("It needs no change to programs, and it", "It"),
+    )
+    entry = make_entry(
+        number,
+        kind=Kind.REPLACEMENT,
+        label="v1 → v2",
+        queries=("gpu",),
+        found=((Field.ABSTRACT, "accelerators"),),
+        **{
+            "version": 2,
+            "title": r"Scheduling in $\mathcal{O}(n^2)$",
+            "comment": "Accepted at a workshop on schedulers, 2027",
+            "dois": ("10.5555/made.up.7",),
+            **fields,
+        },
+    )
+    return replace(entry, before=StoredText(before))
+
+
+def revised_digest() -> Digest:
+    """Return replaced and edited papers, grouped by saved query, which tell whole what changed."""
+    entries = (
+        revised_entry(7),
+        revised_entry(8, title="A title of old", journal_ref="J. Made Up 3 (2027) 14"),
+        make_entry(9, queries=("gpu", "perf")),
+    )
+    return make_digest(entries, group_by=Grouping.QUERY, replacements=Replacements.WHOLE)
+
+
+def weekly_digest() -> Digest:
+    """Return the round-up of a week with a mailing that brought nothing, and papers that changed since."""
+    days = {date(2026, 11, 19): (31, 32, 33), date(2026, 11, 18): (21, 22), date(2026, 11, 16): (1, 2)}
+    entries = [
+        replace(make_entry(number, title=f"A paper of day {day.day}, no. {number}"), mailing=day)
+        for day, ids in days.items()
+        for number in ids
+    ]
+    both = make_entry(23, queries=("perf", "gpu"), found=((Field.CATEGORIES, "cs.PF"), (Field.ABSTRACT, "GPUs")))
+    gpu = replace(both.reasons[-1], query="gpu")
+    entries.insert(3, replace(both, reasons=(both.reasons[0], gpu), mailing=date(2026, 11, 18)))
+    revised = revised_entry(7)
+    entries.append(replace(revised, mailing=date(2026, 11, 16)))
+    if revised.before is not None:
+        after, thursday = StoredText(revised.paper), date(2026, 11, 19)
+        entries[-3] = replace(
+            make_entry(1, title=revised.before.paper.title),
+            mailing=date(2026, 11, 16),
+            sequel=Sequel(Kind.REPLACEMENT, thursday, revised.before, after),
+        )
+    gone = make_paper(2, version=2, comment="The timer in Section 4 was off by ten.", is_withdrawn=True)
+    sequel = Sequel(Kind.WITHDRAWAL, date(2026, 11, 18), StoredText(entries[-2].paper), StoredText(gone))
+    entries[-2] = replace(entries[-2], sequel=sequel)
+    coverage = make_coverage(len(entries), since=date(2026, 11, 15), mailings=5, new=6_204)
+    return make_digest(entries, slot="2026-W47", coverage=coverage, is_round_up=True)
 
 
 def odd_entries() -> tuple[DigestEntry, ...]:

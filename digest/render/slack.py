@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from digest.errors import DigestError, TemplateError
 from digest.messages import Links
 from digest.render.blocks import Compiled, compile_blocks
-from digest.render.contexts import SlackDigestContext, SlackPageContext
+from digest.render.contexts import SlackDigestContext, SlackPageContext, WeeklySlackContext
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.slack_limits import FALLBACK_TEXT, MOST_BLOCKS, MOST_TEXT_BYTES, validate_blocks
+from digest.render.weekly import as_fields, choose_template, view_week
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,6 +102,9 @@ class SlackParts:
         self._digest = digest
         self._view = view_digest(digest)
         self._papers: Sequence[PaperView] = view_papers(digest)
+        self._week = view_week(digest, self._papers) if digest.is_round_up else None
+        # A round-up that names the papers which matched the most has all papers in its thread.
+        self._top_papers = 0 if self._week is not None and self._week.most_matched else TOP_PAPERS
 
     @cached_property
     def ranges(self) -> tuple[tuple[int, int], ...]:
@@ -112,7 +116,7 @@ class SlackParts:
             TemplateError: not even one paper fits, or a template cannot be rendered.
         """
         shown = self._digest.shown
-        ranges = [(0, _find_most(min(TOP_PAPERS, shown), self._fits_top))]
+        ranges = [(0, _find_most(min(self._top_papers, shown), self._fits_top))]
         while (start := ranges[-1][1]) < shown:
             most = _find_most(min(MOST_BLOCKS, shown - start), partial(self._fits, start))
             if most < 1:
@@ -150,7 +154,9 @@ class SlackParts:
             rest=view_rest(self._papers[shown:], links.web_view),
             links=links,
         )
-        return compile_blocks(self._templates.render("slack/digest.txt", context))
+        if self._week is not None:
+            context = WeeklySlackContext(**as_fields(context), week=self._week)
+        return compile_blocks(self._templates.render(choose_template("slack/digest.txt", self._digest), context))
 
     def _compile_page(self, first: int, behind: int, page: int, pages: int) -> Compiled:
         """Compile a message of the thread with papers `first` to `behind` (0-based, exclusive)."""

@@ -11,9 +11,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from digest.render.contexts import TerminalContext
+from digest.render.contexts import TerminalContext, WeeklyTerminalContext
 from digest.render.digest_view import group_papers, view_digest, view_papers
 from digest.render.terminal_styles import END, STARTS, apply_styles, strip_styles
+from digest.render.weekly import as_fields, choose_template, view_week
 
 if TYPE_CHECKING:
     from digest.messages import Digest
@@ -38,9 +39,13 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
     Raises:
         TemplateError: the template cannot be rendered.
     """
-    groups = group_papers(digest, view_papers(digest))
+    papers = view_papers(digest)
+    groups = group_papers(digest, papers)
     shown = tuple(replace(group, papers=group.papers[:limit]) for group in groups)
-    rendered = templates.render("terminal/digest.txt", TerminalContext(view_digest(digest), shown))
+    context = TerminalContext(view_digest(digest), shown)
+    if digest.is_round_up:
+        context = WeeklyTerminalContext(**as_fields(context), week=view_week(digest, papers))
+    rendered = templates.render(choose_template("terminal/digest.txt", digest), context)
     lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, max(width, NARROWEST))]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
 

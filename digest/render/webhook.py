@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from digest.comparing import find_differences
 from digest.render.dates import write_moment
 from digest.render.digest_view import view_digest
 from digest.render.marking import show_plain
@@ -17,14 +18,16 @@ from digest.render.marking import show_plain
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from digest.messages import Delivery, Digest, DigestEntry, Links
-    from digest.papers import Reason
+    from digest.messages import Delivery, Digest, DigestEntry, Links, Sequel
+    from digest.papers import Paper, Reason
     from digest.render.contexts import AlarmContext
 
 VERSION = 1
 """Of the document's shape."""
 
 DIGEST_EVENT, ALARM_EVENT = "digest.planned", "alarm.raised"
+
+_TOLD_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois", "categories")
 
 
 def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> bytes:
@@ -38,6 +41,8 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
         "occasion": str(digest.occasion),
         "planned_at": write_moment(digest.planned_at),
         "headline": view.headline,
+        "group_by": str(digest.group_by),
+        "is_round_up": digest.is_round_up,
         "coverage": {
             "sentence": view.coverage.sentence,
             "state": view.coverage.state,
@@ -94,9 +99,38 @@ def _describe(entry: DigestEntry) -> dict[str, Any]:
         "dois": list(paper.dois),
         "change": entry.label,
         "changed_fields": entry.change_note,
+        "changed_since_version": entry.before.paper.version if entry.before else None,
+        "changes": _describe_changes(entry.before.paper, paper) if entry.before else [],
+        "sequel": _describe_sequel(entry.sequel) if entry.sequel else None,
         "mailing": _write_day(entry.mailing),
         "queries": list(entry.queries),
         "reasons": [_describe_reason(reason) for reason in entry.reasons],
+    }
+
+
+def _describe_changes(before: Paper, after: Paper) -> list[dict[str, Any]]:
+    """Return each field that differs, as it was and as it is, TeX and all."""
+    return [
+        {"field": name, "before": _list_values(before, name), "after": _list_values(after, name)}
+        for name in find_differences(before, after)
+        if name in _TOLD_FIELDS
+    ]
+
+
+def _list_values(paper: Paper, name: str) -> list[str]:
+    value = getattr(paper, name)
+    if isinstance(value, str):
+        return [value] if value else []
+    return [getattr(one, "name", one) for one in value]
+
+
+def _describe_sequel(sequel: Sequel) -> dict[str, Any]:
+    return {
+        "kind": str(sequel.kind),
+        "mailing": _write_day(sequel.day),
+        "version": sequel.after.paper.version,
+        "comment": sequel.after.paper.comment,
+        "changes": _describe_changes(sequel.before.paper, sequel.after.paper),
     }
 
 

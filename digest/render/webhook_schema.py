@@ -9,6 +9,7 @@ from digest.messages import Occasion
 from digest.papers import Field
 from digest.render.coverage import CoverageState
 from digest.render.webhook import ALARM_EVENT, DIGEST_EVENT, VERSION
+from digest.subscriptions import Grouping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +70,25 @@ _REASON = _table(
     ),
 )
 
+_CHANGES = _list(
+    _table(
+        field={"enum": ["title", "abstract", "authors", "comment", "journal_ref", "dois", "categories"]},
+        before={
+            **_TEXTS,
+            "description": "Its values as they were; none of an empty text.",
+        },
+        after=_TEXTS,
+    )
+)
+
+_SEQUEL = _table(
+    kind={"enum": [str(Kind.REPLACEMENT), str(Kind.WITHDRAWAL)]},
+    mailing=_DAY,
+    version={"type": "integer", "minimum": 1},
+    comment=_TEXT,
+    changes=_CHANGES,
+)
+
 _PAPER = _table(
     number={"type": "integer", "minimum": 1},
     is_shown={"type": "boolean", "description": "Within the subscription's cap."},
@@ -89,6 +109,15 @@ _PAPER = _table(
     dois=_TEXTS,
     change={"type": "string", "description": 'Such as "v1 → v2"; "" for new papers.'},
     changed_fields=_TEXT,
+    changed_since_version={
+        "type": ["integer", "null"],
+        "description": "The version that `changes` are held against: what the reader had, where that is known.",
+    },
+    changes=_CHANGES,
+    sequel={
+        "oneOf": [{"type": "null"}, _SEQUEL],
+        "description": "What became of it after it was announced, within the days of the digest.",
+    },
     mailing=_DAY,
     queries={**_TEXTS, "description": "Names of the saved queries that matched."},
     reasons=_list(_REASON),
@@ -101,6 +130,8 @@ _DIGEST = _table(
     occasion={"enum": [str(occasion) for occasion in Occasion]},
     planned_at=_MOMENT,
     headline=_TEXT,
+    group_by={"enum": [str(grouping) for grouping in Grouping]},
+    is_round_up={"type": "boolean", "description": "It rounds up a week."},
     coverage=_table(
         sentence={"type": "string", "description": "What was looked at, in words."},
         state={"enum": [str(state) for state in CoverageState]},

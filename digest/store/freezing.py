@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from digest.announcements import Kind
 from digest.errors import StoreError
-from digest.messages import Coverage, Digest, DigestEntry, Occasion
+from digest.messages import Coverage, Digest, DigestEntry, Occasion, Sequel, StoredText
 from digest.papers import Field, Reason, Span
+from digest.subscriptions import Grouping, Replacements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,8 +41,16 @@ def join_frozen(digest: Digest, entries: Iterable[str]) -> str:
         f'{{"format":{FORMAT},"subscription":{_quote(digest.subscription)},"title":{_quote(digest.title)},'
         f'"slot":{_quote(digest.slot)},"occasion":"{digest.occasion}",'
         f'"planned_at":"{digest.planned_at.isoformat()}","zone":{_quote(digest.zone)},"shown":{digest.shown},'
-        f'"queries":[{queries}],"coverage":{_freeze_coverage(digest.coverage)},"entries":[{",".join(entries)}]}}'
+        f'"queries":[{queries}],"coverage":{_freeze_coverage(digest.coverage)},{_freeze_reading(digest)}'
+        f'"entries":[{",".join(entries)}]}}'
     )
+
+
+def _freeze_reading(digest: Digest) -> str:
+    """Freeze how a digest reads, as far as that is not the usual."""
+    grouping = f'"group_by":"{digest.group_by}",' if digest.group_by is not Grouping.KIND else ""
+    whole = f'"replacements":"{digest.replacements}",' if digest.replacements is not Replacements.FOLDED else ""
+    return grouping + whole + ('"round_up":true,' if digest.is_round_up else "")
 
 
 def freeze_entry(entry: DigestEntry, version: int) -> str:
@@ -52,11 +61,19 @@ def freeze_entry(entry: DigestEntry, version: int) -> str:
     queries = ",".join(map(_quote, entry.queries))
     reasons = ",".join(map(_freeze_reason, entry.reasons))
     mailing = f',"mailing":"{entry.mailing.isoformat()}"' if entry.mailing else ""
+    before = f',"before":{entry.before.key}' if entry.before and entry.before.key else ""
+    sequel = _freeze_sequel(entry.sequel) if entry.sequel else ""
     return (
         f'{{"version":{version},"change":{entry.change_id},"kind":"{entry.kind}","label":{_quote(entry.label)},'
         f'"note":{_quote(entry.change_note)},"queries":[{queries}],"reasons":[{reasons}],'
-        f'"found_at":"{entry.found_at.isoformat()}"{mailing}}}'
+        f'"found_at":"{entry.found_at.isoformat()}"{mailing}{before}{sequel}}}'
     )
+
+
+def _freeze_sequel(sequel: Sequel) -> str:
+    if not (sequel.before.key and sequel.after.key):
+        return ""
+    return f',"sequel":["{sequel.kind}","{sequel.day.isoformat()}",{sequel.before.key},{sequel.after.key}]'
 
 
 def _freeze_reason(reason: Reason) -> str:
@@ -66,7 +83,11 @@ def _freeze_reason(reason: Reason) -> str:
 
 def frozen_versions(content: str) -> tuple[int, ...]:
     """Return the keys of the stored texts a frozen digest is made of."""
-    return tuple(entry["version"] for entry in _read(content)["entries"])
+    keys: dict[int, None] = {}
+    for entry in _read(content)["entries"]:
+        keys[entry["version"]] = None
+        keys.update(dict.fromkeys([*filter(None, [entry.get("before")]), *entry.get("sequel", ())[2:]]))
+    return tuple(keys)
 
 
 def thaw(content: str, papers: Mapping[int, Paper], *, id_: int = 0) -> Digest:
@@ -88,11 +109,14 @@ def thaw(content: str, papers: Mapping[int, Paper], *, id_: int = 0) -> Digest:
         occasion=Occasion(frozen["occasion"]),
         planned_at=datetime.fromisoformat(frozen["planned_at"]),
         zone=frozen["zone"],
-        entries=tuple(_thaw_entry(entry, papers[entry["version"]]) for entry in frozen["entries"]),
+        entries=tuple(_thaw_entry(entry, papers) for entry in frozen["entries"]),
         shown=frozen["shown"],
         queries=tuple((name, text) for name, text in frozen["queries"]),
         coverage=_thaw_coverage(frozen["coverage"]),
         id=id_,
+        group_by=Grouping(frozen.get("group_by", Grouping.KIND)),
+        replacements=Replacements(frozen.get("replacements", Replacements.FOLDED)),
+        is_round_up=frozen.get("round_up", False),
     )
 
 
@@ -106,10 +130,10 @@ def _read(content: str) -> dict[str, Any]:
     return frozen
 
 
-def _thaw_entry(frozen: dict[str, Any], paper: Paper) -> DigestEntry:
+def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEntry:
     return DigestEntry(
         kind=Kind(frozen["kind"]),
-        paper=paper,
+        paper=papers[frozen["version"]],
         label=frozen["label"],
         change_note=frozen["note"],
         queries=tuple(frozen["queries"]),
@@ -124,6 +148,15 @@ def _thaw_entry(frozen: dict[str, Any], paper: Paper) -> DigestEntry:
         found_at=datetime.fromisoformat(frozen["found_at"]),
         change_id=frozen["change"],
         mailing=date.fromisoformat(frozen["mailing"]) if "mailing" in frozen else None,
+        before=StoredText(papers[frozen["before"]], frozen["before"]) if "before" in frozen else None,
+        sequel=_thaw_sequel(frozen["sequel"], papers) if "sequel" in frozen else None,
+    )
+
+
+def _thaw_sequel(frozen: list[Any], papers: Mapping[int, Paper]) -> Sequel:
+    kind, day, before, after = frozen
+    return Sequel(
+        Kind(kind), date.fromisoformat(day), StoredText(papers[before], before), StoredText(papers[after], after)
     )
 
 

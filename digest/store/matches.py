@@ -247,12 +247,16 @@ def seen_changes(
 
 
 def seen_versions(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> dict[int, Seen]:
-    """Return the highest version a subscription had in a digest, by paper key; papers it never had are missing."""
+    """Return the highest version a subscription had in a digest, by paper key; papers it never had are missing.
+
+    Of that version it is the text it had last.
+    """
     told = _changes_of(conn, paper_keys)
     seen: dict[int, Seen] = {}
-    for id_ in seen_changes(conn, subscription_id, told, in_digest=True):
-        key, version = told[id_]
-        seen[key] = Seen(max(version, seen[key].version if key in seen else 0))
+    for id_ in sorted(seen_changes(conn, subscription_id, told, in_digest=True)):
+        key, version, text = told[id_]
+        if key not in seen or version >= seen[key].version:
+            seen[key] = Seen(version, text)
     return seen
 
 
@@ -342,16 +346,16 @@ def _read_row(row: Row[Any]) -> MatchRow:
     )
 
 
-def _changes_of(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Return every change of some papers by id, as paper key and version."""
-    found: dict[int, tuple[int, int]] = {}
+def _changes_of(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[int, int, int]]:
+    """Return every change of some papers by id, as paper key, version, and the key of its text."""
+    found: dict[int, tuple[int, int, int]] = {}
     for chunk in in_chunks(paper_keys):
         chosen = (
-            select(changes.c.id, changes.c.paper_id, versions.c.version)
+            select(changes.c.id, changes.c.paper_id, changes.c.version_id, versions.c.version)
             .join(versions, versions.c.id == changes.c.version_id)
             .where(changes.c.paper_id.in_(chunk))
         )
-        found.update({row.id: (row.paper_id, row.version) for row in conn.execute(chosen)})
+        found.update({row.id: (row.paper_id, row.version, row.version_id) for row in conn.execute(chosen)})
     return found
 
 

@@ -121,12 +121,12 @@ def save_changes(
             run_id=run_id,
             found_at=at,
             paper_key=keys[change.paper.id],
+            text_key=texts[change.paper.id],
+            previous_key=change.known.version_id if change.known else 0,
         )
         for number, change in enumerate(changes, start=first)
     )
-    known = {change.paper.id: change.known.version_id for change in changes if change.known}
-    rows = [_write_change(change, texts[change.paper.id], known.get(change.paper.id)) for change in stored]
-    conn.execute(insert(conn, changes_table), rows)
+    conn.execute(insert(conn, changes_table), list(map(_write_change, stored)))
     return stored
 
 
@@ -276,12 +276,12 @@ def _require(found: int, wanted: int) -> None:
         )
 
 
-def _write_change(change: StoredChange, text_key: int, previous_key: int | None) -> dict[str, Any]:
+def _write_change(change: StoredChange) -> dict[str, Any]:
     return {
         "id": change.id,
         "paper_id": change.paper_key,
-        "version_id": text_key,
-        "previous_version_id": previous_key,
+        "version_id": change.text_key,
+        "previous_version_id": change.previous_key or None,
         "kind": str(change.kind),
         "fields": " ".join(change.fields),
         "run_id": change.run_id,
@@ -306,6 +306,8 @@ def _assemble(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredChange]:
             run_id=row.run_id,
             found_at=row.found_at,
             paper_key=row.paper_id,
+            text_key=row.version_id,
+            previous_key=row.previous_version_id or 0,
         )
         for row in rows
     ]

@@ -27,11 +27,14 @@ from digest.store.waiting import of_subscriptions, suppress_waiting
 from digest.subscriptions import (
     Cadence,
     Destination,
+    Grouping,
     Origin,
     QuietDays,
     QuietHours,
+    Replacements,
     Subscription,
     SubscriptionState,
+    Weekly,
 )
 
 _log = logging.getLogger("digest.store")
@@ -313,6 +316,9 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             quiet_days=QuietDays(row.quiet_days),
             cap=row.cap,
             first_look=row.first_look,
+            group_by=Grouping(row.group_by),
+            replacements=Replacements(row.replacements),
+            weekly=Weekly(row.weekly),
             title=row.title,
             exclude=tuple(row.exclude_queries.splitlines()),
             exclude_papers=tuple(map(ArxivId.parse, row.exclude_papers.split())),

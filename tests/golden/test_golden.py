@@ -27,7 +27,9 @@ from digest.render.samples import (
     merged_digest,
     odd_entries,
     quiet_digests,
+    revised_digest,
     sample_digest,
+    weekly_digest,
 )
 from digest.signing import feed_uri
 from digest.subscriptions import Destination
@@ -38,6 +40,8 @@ DIGESTS: dict[str, Digest] = {
     "odd": make_digest(odd_entries()),
     "capped": make_digest([make_entry(number, abstract="Short.") for number in range(1, 31)], shown=8),
     "merged": merged_digest(),
+    "revised": revised_digest(),
+    "weekly": weekly_digest(),
     **quiet_digests(),
 }
 

@@ -135,11 +135,13 @@ def test_the_highest_version_a_reader_had_is_known_by_paper(store: Store, found:
     second = store_match(store, {key: ids(found, 3)})
     digest_of(store, key, found[:2], first, "2026-11-20")
     with store.read() as conn:
-        assert matches.seen_versions(conn, key, papers) == {papers[0]: Seen(1), papers[1]: Seen(1)}
+        assert matches.seen_versions(conn, key, papers) == {
+            change.paper_key: Seen(1, change.text_key) for change in found[:2]
+        }
         assert matches.seen_versions(conn, key, []) == {}
     digest_of(store, key, found[3:], second, "2026-11-21")
     with store.read() as conn:
-        assert matches.seen_versions(conn, key, papers)[papers[0]] == Seen(2)
+        assert matches.seen_versions(conn, key, papers)[papers[0]] == Seen(2, found[3].text_key)
 
 
 def test_a_first_look_is_given_once_by_one_process(store: Store) -> None:

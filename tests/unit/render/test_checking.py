@@ -30,3 +30,4 @@ def test_a_slack_template_beyond_the_limits_is_found(tmp_path: Path) -> None:
     (tmp_path / "slack/digest.txt").write_text("# {{ digest.title }}")
     (problem,) = Renderer([tmp_path]).check()
     assert "/text: 0 characters" in problem.message
+    assert problem.name == "slack/digest.txt", "what a week's round-up extends is told once"

@@ -1,0 +1,198 @@
+"""What changed in a paper since its reader saw it: in one line, and whole, word by word, from readable text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from digest.comparing import find_differences
+from digest.render.cleaning import clean_text, shorten
+from digest.render.marking import show_plain
+from digest.render.terminal_styles import styled
+from digest.render.word_diffs import Part, Piece, compare_lists, compare_words, count_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from digest.papers import Paper
+
+_LONGEST_QUOTE = 140
+_LONGEST_TITLE = 90
+_MOST_NAMES = 3
+_SAID = {Part.GONE: "removed", Part.COME: "added"}
+UNCHANGED = "title, authors and abstract as before"
+"""Said of a new version that reads like the one before: only what it holds has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionView:
+    """What changed in one part of a paper.
+
+    Attributes:
+        name: which: `title`, `authors`, `comment`, `journal reference`, `DOI`, `abstract`, `categories`.
+        summary: it in one line: `title was “…”`, `abstract: 12 words changed`.
+        pieces: all of it: what was kept, what is gone (`piece.part` is "gone"), what has come ("come").
+    """
+
+    name: str
+    summary: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def html(self) -> Markup:
+        """All of it as HTML: `<del>` and `<ins>`."""
+        return Markup("").join(map(_mark_html, self.pieces))
+
+    @property
+    def spoken_html(self) -> Markup:
+        """The same, and in `<span class="said">` what is read out, or seen where there are no styles."""
+        return Markup("").join(map(_mark_spoken, self.pieces))
+
+    @property
+    def text(self) -> str:
+        """All of it as plain text: `[-gone-]{+come+}`."""
+        return "".join(map(_mark_text, self.pieces))
+
+    @property
+    def styled(self) -> str:
+        """All of it for a terminal: in colour, or as `text` where there is none."""
+        return "".join(map(_mark_styled, self.pieces))
+
+
+def view_revisions(before: Paper, after: Paper, *, shown: Paper | None = None) -> tuple[RevisionView, ...]:
+    """Return what changed in a paper, the authors' own comment first: it is what "accepted at …" stands in.
+
+    Args:
+        before: the paper as it was.
+        after: the paper as it is.
+        shown: which of the two a reader has before them; the second where not given.
+    """
+    differing = set(find_differences(before, after))
+    views = tuple(view(before, after) for name, view in _VIEWS.items() if name in differing)
+    if shown is None or show_plain(shown.title) == show_plain(after.title):
+        return views
+    title = f"title now “{shorten(show_plain(after.title), _LONGEST_TITLE)}”"
+    return tuple(replace(view, summary=title) if view.name == "title" else view for view in views)
+
+
+def join_summaries(revisions: Sequence[RevisionView]) -> str:
+    """Say in one line what changed."""
+    return "; ".join(revision.summary for revision in revisions) or UNCHANGED
+
+
+def quote_comment(paper: Paper) -> str:
+    """Return the authors' comment in quotation marks, at most 140 characters; "" where there is none."""
+    comment = show_plain(paper.comment)
+    return f"“{shorten(comment, _LONGEST_QUOTE)}”" if comment else ""
+
+
+def _view_comment(before: Paper, after: Paper) -> RevisionView:
+    summary = quote_comment(after) or "comment taken back"
+    return RevisionView("comment", summary, _compare_texts(before.comment, after.comment))
+
+
+def _view_title(before: Paper, after: Paper) -> RevisionView:
+    summary = f"title was “{shorten(show_plain(before.title), _LONGEST_TITLE)}”"
+    return RevisionView("title", summary, _compare_texts(before.title, after.title))
+
+
+def _view_abstract(before: Paper, after: Paper) -> RevisionView:
+    pieces = _compare_texts(before.abstract, after.abstract)
+    return RevisionView("abstract", f"abstract: {_count_changes(pieces)}", pieces)
+
+
+def _count_changes(pieces: Sequence[Piece]) -> str:
+    gone, come = count_words(pieces, Part.GONE), count_words(pieces, Part.COME)
+    most = max(gone, come)
+    if not most:
+        return "punctuation changed"
+    if not count_words(pieces, Part.KEPT):
+        return "written anew" if gone and come else ("added" if come else "taken back")
+    verb = "changed" if gone and come else ("added" if come else "removed")
+    return f"{most:,} word{'' if most == 1 else 's'} {verb}"
+
+
+def _view_authors(before: Paper, after: Paper) -> RevisionView:
+    old, new = ([show_plain(author.name) for author in paper.authors] for paper in (before, after))
+    return RevisionView("authors", f"authors: {_name_changes(old, new)}", compare_lists(old, new))
+
+
+def _view_categories(before: Paper, after: Paper) -> RevisionView:
+    old, new = ([clean_text(name) for name in paper.categories] for paper in (before, after))
+    return RevisionView("categories", f"categories: {_name_changes(old, new)}", compare_lists(old, new))
+
+
+def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
+    came, went = [name for name in new if name not in set(old)], [name for name in old if name not in set(new)]
+    parts = [f"{sign}{_name_some(names)}" for sign, names in (("+", came), ("−", went)) if names]
+    return " ".join(parts) or "in another order"
+
+
+def _name_some(names: Sequence[str]) -> str:
+    return f"{len(names):,}" if len(names) > _MOST_NAMES else ", ".join(names)
+
+
+def _view_journal(before: Paper, after: Paper) -> RevisionView:
+    told = shorten(show_plain(after.journal_ref), _LONGEST_TITLE)
+    summary = f"in {told}" if told else "journal reference taken back"
+    return RevisionView("journal reference", summary, _compare_texts(before.journal_ref, after.journal_ref))
+
+
+def _view_dois(before: Paper, after: Paper) -> RevisionView:
+    old, new = ([clean_text(doi) for doi in paper.dois] for paper in (before, after))
+    came = [doi for doi in new if doi not in old]
+    summary = f"DOI {shorten(', '.join(came or new), _LONGEST_TITLE)}" if new else "DOI taken back"
+    return RevisionView("DOI", summary, compare_lists(old, new))
+
+
+_VIEWS: dict[str, Callable[[Paper, Paper], RevisionView]] = {
+    "comment": _view_comment,
+    "title": _view_title,
+    "authors": _view_authors,
+    "journal_ref": _view_journal,
+    "dois": _view_dois,
+    "abstract": _view_abstract,
+    "categories": _view_categories,
+}
+"""By the names of `find_differences`, in the order they are told."""
+
+
+def _compare_texts(before: str, after: str) -> tuple[Piece, ...]:
+    return compare_words(show_plain(before), show_plain(after))
+
+
+def _mark_html(piece: Piece) -> Markup:
+    match piece.part:
+        case Part.KEPT:
+            return Markup.escape(piece.text)
+        case Part.GONE:
+            return Markup("<del>{}</del>").format(piece.text)
+        case Part.COME:
+            return Markup("<ins>{}</ins>").format(piece.text)
+
+
+def _mark_spoken(piece: Piece) -> Markup:
+    if piece.part is Part.KEPT:
+        return Markup.escape(piece.text)
+    tag = "del" if piece.part is Part.GONE else "ins"
+    opening = Markup('<{0}><span class="said"> [{1}: </span>').format(Markup(tag), _SAID[piece.part])  # noqa: S704 - one of two names
+    return opening + piece.text + Markup('<span class="said">] </span></{}>').format(Markup(tag))  # noqa: S704 - the same
+
+
+def _mark_text(piece: Piece) -> str:
+    return _mark_inside(piece, lambda text: f"[-{text}-]" if piece.part is Part.GONE else f"{{+{text}+}}")
+
+
+def _mark_styled(piece: Piece) -> str:
+    return _mark_inside(piece, lambda text: styled(text, str(piece.part)))
+
+
+def _mark_inside(piece: Piece, mark: Callable[[str], str]) -> str:
+    """Put marks around what is gone or has come, inside the blanks around it."""
+    text = piece.text.strip(" ")
+    if piece.part is Part.KEPT or not text:
+        return piece.text
+    before, _, after = piece.text.partition(text)
+    return f"{before}{mark(text)}{after}"
