@@ -294,6 +294,7 @@ class Feed:
         entries: newest first.
         notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
         refs_url: as `Links.refs`, "" where no server answers.
+        has_ended: nothing will ever be added.
     """
 
     id: str
@@ -304,6 +305,7 @@ class Feed:
     entries: tuple[FeedEntry, ...]
     notice: str = ""
     refs_url: str = ""
+    has_ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

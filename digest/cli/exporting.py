@@ -120,8 +120,9 @@ def _take_last_digest(here: Installation, conn: Connection, name: str) -> _Chose
     last = digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _take_digest(conn, last[0].id)
-    matched = load_matched(conn, due, here.now)  # who reads it as a feed gets no digests
-    latest = {change.paper_key: change.paper for change, _ in sorted(matched, key=lambda pair: pair[0].id)}
+    told = load_matched(conn, due, here.now)  # who reads it as a feed gets no digests
+    by_change = sorted((one.change for one in told), key=lambda change: change.id)
+    latest = {change.paper_key: change.paper for change in by_change}
     papers = sorted(latest.values(), key=lambda paper: paper.id, reverse=True)
     return _Chosen(papers, f"the feed of {name}", f"{name} has had no digest yet, and nothing has matched it.")
 

@@ -137,15 +137,15 @@ def _look_into_feeds(
     if not pulled:
         return
     was_matched = any(one.matched_at is not None for one in trails)
-    matched = load_matched(conn, due, now) if was_matched else []
+    told = load_matched(conn, due, now) if was_matched else []
     keys = {one.change.paper_key for one in trails}
-    open_ids = {place.subscription_id for place in load_feed_places(conn) if place.is_open}
+    open_ids = {place.key for place in load_feed_places(conn) if place.is_open}
     for destination in pulled:
         is_file = destination.kind is DestinationKind.FILE
         why_not = judge_feed(
             is_open=due.state != SubscriptionState.ENDED if is_file else due.id in open_ids,
             was_matched=was_matched,
-            is_shown=any(change.paper_key in keys for change, _ in matched),
+            is_shown=any(one.change.paper_key in keys for one in told),
             is_excluded=read_exclusion(due.subscription).covers(trails[-1].change),
         )
         yield destination, why_not

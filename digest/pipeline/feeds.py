@@ -2,40 +2,129 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest import signing
-from digest.errors import DigestError
+from digest.errors import DigestError, QueryError
 from digest.excluding import read_exclusion
+from digest.matching import select_for_subscription
 from digest.pipeline.links import make_links, make_refs_url
-from digest.pipeline.matching_step import readable
-from digest.planning.feeds import FEED_DAYS, FEED_ENTRIES, plan_feed
+from digest.pipeline.matching_step import find_overtaken
+from digest.planning import choose_first_look
+from digest.planning.feeds import (
+    FEED_DAYS,
+    FEED_ENTRIES,
+    FeedOwner,
+    FeedSetting,
+    plan_farewell,
+    plan_feed,
+    spread_moments,
+)
+from digest.query import StandingQueries, parse_query
+from digest.store import feeds as feed_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
+from digest.store import query_feeds as query_feed_store
 from digest.store import subscriptions as subscription_store
 from digest.store import tokens as token_store
 from digest.subscriptions import DestinationKind
 from digest.transports.static_file import write_if_changed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from sqlalchemy import Connection
 
     from digest.comparing import StoredChange
+    from digest.config import Config
     from digest.messages import Feed
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
+    from digest.planning.feeds import Matched, Wording
+    from digest.query import Query
+    from digest.store.feeds import FeedPlace
+    from digest.store.queries import StoredQuery
+
+_PAPERS_AT_ONCE = 4_000
+"""Stored papers held against a saved query together."""
 
 
 def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
     """Make a subscription's feed from what is committed."""
+    subscription = due.subscription
+    owner = FeedOwner("subscription", due.id, subscription.title or subscription.name, due.created_at)
+    wordings = _read_wordings(feed_store.load_wordings(conn, due.id))
     return plan_feed(
-        due,
-        load_matched(conn, due, site.clock.now()),
-        {revision.name: query for revision, query in readable(due.revisions)},
+        owner, load_matched(conn, due, site.clock.now()), wordings, _make_setting(conn, site, self_url)
+    )
+
+
+def load_matched(conn: Connection, due: DueSubscription, now: datetime) -> list[Matched]:
+    """Return the changes a subscription's feed tells of."""
+    rows = match_store.feed_matches(conn, due.id, since=now - timedelta(days=FEED_DAYS), at_least=FEED_ENTRIES)
+    changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
+    latest = {change.paper_key: change for _, change in sorted(changes.items())}
+    exclusion = read_exclusion(due.subscription)
+    excluded = {key for key, change in latest.items() if exclusion.covers(change)}
+    told = (
+        spread_moments([changes[id_] for id_ in row.changes if id_ in changes], row.matched_at) for row in rows
+    )
+    return [one for one in itertools.chain.from_iterable(told) if one.change.paper_key not in excluded]
+
+
+def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url: str = "") -> Feed:
+    """Make a saved query's feed from what is committed: news of the kinds that subscriptions have by default."""
+    first, opened_at = query_feed_store.load_first_look(conn, place.key)
+    since = site.clock.now() - timedelta(days=FEED_DAYS)
+    rows = query_feed_store.load_query_rows(conn, place.key, since=since, at_least=FEED_ENTRIES)
+    ids = {id_ for row in rows for id_ in (*row.outcome.new, *row.outcome.changed, *row.outcome.gone)}
+    changes = paper_store.load_changes(conn, {*ids, *first})
+    kind_of = {id_: change.kind for id_, change in changes.items()}
+    overtaken = find_overtaken(conn, site.config.arxiv.source, changes.values())
+    told = spread_moments([changes[id_] for id_ in first if id_ in changes], opened_at)
+    for row in rows:
+        chosen = select_for_subscription(site.config.defaults.kinds, [row.outcome], kind_of, overtaken)
+        told += spread_moments([changes[id_] for id_ in chosen], row.matched_at)
+    owner = FeedOwner("query", place.key, place.name, opened_at)
+    wordings = _read_wordings(query_feed_store.load_query_wordings(conn, place.key))
+    return plan_feed(owner, told, wordings, _make_setting(conn, site, self_url))
+
+
+def load_farewell(
+    conn: Connection, site: Site, place: FeedPlace, at: datetime, *, has_moved: bool, self_url: str = ""
+) -> Feed:
+    """Make what an address says for a while after a moment (UTC) at which it became void."""
+    owner = FeedOwner("query" if place.origin else "subscription", place.key, place.title, at)
+    return plan_farewell(owner, _make_setting(conn, site, self_url), at, has_moved=has_moved)
+
+
+def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: datetime) -> tuple[int, ...]:
+    """Return the changes with which a saved query's feed begins: papers of the last days that it did not bring.
+
+    Who opens a feed sees at once what the query finds, as a new subscription does.
+    """
+    if query.problem:
+        return ()
+    rows = query_feed_store.load_query_rows(conn, query.id, since=now, at_least=FEED_ENTRIES)
+    brought = {id_ for row in rows for id_ in (*row.outcome.new, *row.outcome.changed)}
+    had = set(match_store.papers_of(conn, brought).values())
+    standing = StandingQueries()
+    standing.keep({query.canonical: query.text})
+    latest = paper_store.latest_changes(conn)
+    kept: list[StoredChange] = []
+    while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
+        met = [batch[place] for _, places in standing.hold([one.paper for one in batch]) for place in places]
+        fresh = [change for change in met if change.paper_key not in had]
+        kept = list(choose_first_look([*kept, *fresh], config.defaults.first_look, now))
+    return tuple(sorted(change.id for change in kept))
+
+
+def _make_setting(conn: Connection, site: Site, self_url: str) -> FeedSetting:
+    return FeedSetting(
         scope=signing.derive_token(token_store.installation_secret(conn), "feed entries"),
         self_url=self_url,
         home_url=site.config.web.base_url,
@@ -43,19 +132,15 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
     )
 
 
-def load_matched(conn: Connection, due: DueSubscription, now: datetime) -> list[tuple[StoredChange, datetime]]:
-    """Return the changes a feed tells of, each with the moment it was matched (UTC)."""
-    rows = match_store.feed_matches(conn, due.id, since=now - timedelta(days=FEED_DAYS), at_least=FEED_ENTRIES)
-    changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
-    latest = {change.paper_key: change for _, change in sorted(changes.items())}
-    exclusion = read_exclusion(due.subscription)
-    excluded = {key for key, change in latest.items() if exclusion.covers(change)}
-    return [
-        (changes[id_], row.matched_at)
-        for row in rows
-        for id_ in row.changes
-        if id_ in changes and changes[id_].paper_key not in excluded
-    ]
+def _read_wordings(wordings: Iterable[Wording]) -> dict[Wording, Query]:
+    """Return what can be read of what saved queries have asked, parsed."""
+    read = {}
+    for wording in wordings:
+        try:
+            read[wording] = parse_query(wording.text)
+        except QueryError:
+            continue  # kept as the revision's `problem` when it was stored, and shown there
+    return read
 
 
 @dataclass
@@ -74,13 +159,17 @@ def publish_feeds(site: Site) -> FeedReport:
             for destination in due.subscription.destinations:
                 if destination.is_pulled and destination.kind is DestinationKind.FILE:
                     feed = load_feed(conn, site, due)
-                    is_json = destination.address.endswith(".json")
-                    body = site.renderer.render_json_feed(feed) if is_json else site.renderer.render_atom(feed)
+                    body = write_feed(site, feed, "json" if destination.address.endswith(".json") else "atom")
                     try:
                         report.written += write_if_changed(site.config.folder / destination.address, body)
                     except DigestError as error:
                         report.failures.append(error.message)
     return report
+
+
+def write_feed(site: Site, feed: Feed, suffix: str) -> bytes:
+    """Write a feed as `atom` or `json`."""
+    return site.renderer.render_json_feed(feed) if suffix == "json" else site.renderer.render_atom(feed)
 
 
 def feed_urls(conn: Connection, site: Site) -> dict[str, str]:

@@ -46,14 +46,22 @@ class LinkMaker:
         """Return the token of a subscription's feed; another generation is another address."""
         return signing.derive_token(self.secret, "feed", subscription, str(generation))
 
+    def query_feed_token(self, query: str, origin: str, generation: int) -> str:
+        """Return the token of a saved query's feed; saved queries of two origins may have one name."""
+        return signing.derive_token(self.secret, "query feed", origin, query, str(generation))
+
     def web_token(self, subscription: str, slot: str) -> str:
         """Return the token of a digest's page."""
         return signing.derive_token(self.secret, "web", subscription, slot)
 
     def feed_url(self, subscription: str, generation: int, suffix: str = "atom") -> str:
         """Return a feed's address, "" where there is no public address."""
+        return self.write_feed_url(self.feed_token(subscription, generation), suffix)
+
+    def write_feed_url(self, token: str, suffix: str) -> str:
+        """Return the address at which a token opens a feed, "" where there is no public address."""
         base = self.config.web.base_url.rstrip("/")
-        return f"{base}/f/{self.feed_token(subscription, generation)}.{suffix}" if base else ""
+        return f"{base}/f/{token}.{suffix}" if base else ""
 
     def links(self, destination: Destination, subscription: str, slot: str) -> Links:
         """Return what a message to one destination may link to."""

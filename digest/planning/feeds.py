@@ -1,8 +1,10 @@
-"""A subscription's feed: every match it ever had within the window, as committed, newest first."""
+"""A feed: every match there ever was within the window, as committed, newest first."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
 from digest.announcements import Kind
 from digest.messages import Feed, FeedEntry, Occasion
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from digest.comparing import StoredChange
-    from digest.planning.digests import DueSubscription
     from digest.query import Query
 
 FEED_ENTRIES = 200
@@ -23,56 +24,177 @@ FEED_ENTRIES = 200
 FEED_DAYS = 30
 """How many days of papers a feed holds at least, however many."""
 
+FAREWELL_DAYS = 30
+"""How long a feed that was closed or moved says so at its old address; after that there is nothing there."""
 
-def plan_feed(
-    due: DueSubscription,
-    matched: Sequence[tuple[StoredChange, datetime]],
-    queries: Mapping[str, Query],
-    *,
-    scope: str,
-    self_url: str = "",
-    home_url: str = "",
-    refs_url: str = "",
-) -> Feed:
-    """Make a feed from committed matches; the same rows always make the same feed.
 
-    An entry's id names the paper without version, so a replacement never shows up as another entry. The
-    feed's own id names the subscription by its key, which a new name does not change.
+@dataclass(frozen=True, slots=True)
+class FeedOwner:
+    """What a feed is of.
 
-    Args:
-        due: the subscription.
-        matched: changes told to it, each with the moment it was matched (UTC), in any order.
-        queries: its saved queries, parsed, by name.
+    Attributes:
+        kind: `subscription` or `query`.
+        key: its key, which a new name does not change.
+        title: what readers list the feed under.
+        created_at: since when there is the feed (UTC).
+    """
+
+    kind: str
+    key: int
+    title: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FeedSetting:
+    """Where a feed is read.
+
+    Attributes:
         scope: names the installation apart from every other one; it never changes, wherever feeds are served.
         self_url: the feed's own address, "" where it is not known.
         home_url: a page about it, "" where there is none.
         refs_url: where references of single papers are served, "" for nowhere.
     """
-    by_paper: dict[int, list[tuple[StoredChange, datetime]]] = {}
-    for change, at in sorted(matched, key=lambda pair: pair[0].id):
-        by_paper.setdefault(change.paper_key, []).append((change, at))
-    entries = [_make_feed_entry(found, queries, scope) for found in by_paper.values()]
+
+    scope: str
+    self_url: str = ""
+    home_url: str = ""
+    refs_url: str = ""
+
+
+class Matched(NamedTuple):
+    """A change that a feed tells of.
+
+    Attributes:
+        change: the change.
+        matched_at: when it was matched (UTC).
+        told_at: the moment its entry shows: within one match run no two papers have the same.
+    """
+
+    change: StoredChange
+    matched_at: datetime
+    told_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a saved query asked for a while.
+
+    Attributes:
+        name: the saved query's.
+        text: as written.
+        since: from when on (UTC).
+        until: up to when; None where it still does.
+    """
+
+    name: str
+    text: str
+    since: datetime
+    until: datetime | None
+
+
+def spread_moments(changes: Sequence[StoredChange], matched_at: datetime) -> list[Matched]:
+    """Give each change of a match run a moment of its own, a second apart, the last one that of the run.
+
+    Readers sort by these moments, and papers of the same one come in any order. They are in the past, and
+    what a run brought never changes, so neither do they.
+
+    Args:
+        changes: all that the run brought, in growing order of their ids.
+        matched_at: when it was (UTC).
+    """
+    last = len(changes) - 1
+    return [
+        Matched(change, matched_at, matched_at - timedelta(seconds=last - place))
+        for place, change in enumerate(changes)
+    ]
+
+
+def plan_feed(
+    owner: FeedOwner,
+    matched: Sequence[Matched],
+    wordings: Mapping[Wording, Query],
+    setting: FeedSetting,
+) -> Feed:
+    """Make a feed from committed matches; the same rows always make the same feed.
+
+    An entry's id names the paper without version, so a replacement never shows up as another entry. Why a
+    paper is there follows from what the saved queries asked when it was matched, so that editing them
+    changes no entry that readers have.
+
+    Args:
+        owner: what it is of.
+        matched: the changes, in any order.
+        wordings: what its saved queries have asked that can be read, parsed, each in the order in which
+            they are named.
+        setting: where it is read.
+    """
+    by_paper: dict[int, list[Matched]] = {}
+    for one in sorted(matched, key=lambda one: one.change.id):
+        by_paper.setdefault(one.change.paper_key, []).append(one)
+    entries = [_make_feed_entry(found, wordings, setting.scope) for found in by_paper.values()]
     entries.sort(key=lambda entry: (entry.updated, entry.entry.paper.id), reverse=True)
-    subscription = due.subscription
-    title = subscription.title or subscription.name
+    waits = f"Nothing has matched {owner.title} yet; papers appear here once something does."
     return Feed(
-        id=feed_uri(scope, "subscription", str(due.id)),
-        title=title,
-        updated=max((entry.updated for entry in entries), default=due.created_at),
-        self_url=self_url,
-        home_url=home_url,
+        id=feed_uri(setting.scope, owner.kind, str(owner.key)),
+        title=owner.title,
+        updated=max((entry.updated for entry in entries), default=owner.created_at),
+        self_url=setting.self_url,
+        home_url=setting.home_url,
         entries=tuple(entries),
-        refs_url=refs_url,
-        notice="" if entries else f"Nothing has matched {title} yet; papers appear here once something does.",
+        refs_url=setting.refs_url,
+        notice="" if entries else waits,
     )
 
 
-def _make_feed_entry(
-    found: Sequence[tuple[StoredChange, datetime]], queries: Mapping[str, Query], scope: str
-) -> FeedEntry:
-    changes = [change for change, _ in found]
-    told = [at for change, at in found if change.kind is not Kind.KNOWN] or [found[0][1]]
+def plan_farewell(owner: FeedOwner, setting: FeedSetting, at: datetime, *, has_moved: bool) -> Feed:
+    """Make the last feed of an address that is void: an entry that says so, and no paper.
+
+    Args:
+        owner: what the feed is of.
+        setting: where it was read.
+        at: since when the address is void (UTC).
+        has_moved: the feed goes on at another address.
+    """
+    day = f"{at.day} {at:%B %Y}"
+    what = (
+        f"{owner.title} has been at another address since {day}: ask whoever runs this service for it, "
+        "and put it in the place of this one."
+        if has_moved
+        else f"{owner.title} was closed on {day}. Nothing more comes here; this feed can be removed."
+    )
+    return Feed(
+        id=feed_uri(setting.scope, owner.kind, str(owner.key)),
+        title=owner.title,
+        updated=at,
+        self_url=setting.self_url,
+        home_url=setting.home_url,
+        entries=(),
+        notice=what,
+        has_ended=True,
+    )
+
+
+def _make_feed_entry(found: Sequence[Matched], wordings: Mapping[Wording, Query], scope: str) -> FeedEntry:
+    changes = [one.change for one in found]
+    told = [one.told_at for one in found if one.change.kind is not Kind.KNOWN] or [found[0].told_at]
     sequel = find_sequel(changes, (), Occasion.SCHEDULED, None)
+    queries = _find_queries(wordings, found[-1].matched_at)
     entry = make_entry(Told(changes, Occasion.SCHEDULED, sequel=sequel), queries)
     uri = feed_uri(scope, "arxiv", str(entry.paper.id))
-    return FeedEntry(id=uri, entry=entry, published=found[0][1], updated=max(told))
+    return FeedEntry(id=uri, entry=entry, published=found[0].told_at, updated=max(told))
+
+
+def _find_queries(wordings: Mapping[Wording, Query], at: datetime) -> dict[str, Query]:
+    """Return the saved queries as they read at a moment; as they read first where there were none then."""
+    then = {one.name: query for one, query in wordings.items() if _is_in_force(one, at)}
+    if then:
+        return then
+    first: dict[str, Query] = {}
+    for one, query in wordings.items():
+        first.setdefault(one.name, query)
+    return first
+
+
+def _is_in_force(wording: Wording, at: datetime) -> bool:
+    return wording.since <= at and (wording.until is None or at < wording.until)

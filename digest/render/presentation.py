@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from digest.announcements import Kind, latest_mailing
 from digest.papers import Field
 from digest.render.authors import list_authors, write_authors, write_authors_html
@@ -18,8 +20,6 @@ from digest.render.terminal_styles import styled
 
 if TYPE_CHECKING:
     from datetime import date
-
-    from markupsafe import Markup
 
     from digest.messages import DigestEntry
 
@@ -228,9 +228,39 @@ class PaperView:
         return "" if self.comment and is_told else shorten(self.comment, LONGEST_NOTE)
 
     @cached_property
+    def comment_html(self) -> Markup:
+        """The authors' comment as HTML with what was met in `<mark>`, "" where there is none."""
+        return show_html(self.entry.paper.comment, find_spans(self.entry, Field.COMMENT))
+
+    @cached_property
+    def short_comment_html(self) -> Markup:
+        """`short_comment` as HTML with what was met in `<mark>`."""
+        if not self.short_comment:
+            return Markup("")
+        return show_beginning(self.entry.paper.comment, find_spans(self.entry, Field.COMMENT), LONGEST_NOTE)
+
+    @cached_property
     def journal_ref(self) -> str:
         """The journal reference, "" where there is none."""
         return show_plain(self.entry.paper.journal_ref)
+
+    @cached_property
+    def journal_ref_html(self) -> Markup:
+        """The journal reference as HTML with what was met in `<mark>`, "" where there is none."""
+        return show_html(self.entry.paper.journal_ref, find_spans(self.entry, Field.JOURNAL_REF))
+
+    @cached_property
+    def short_journal_ref(self) -> str:
+        """The journal reference, at most 240 characters; "" where there is none, or `change` tells it already."""
+        return "" if self.journal_ref in self._whole_change else shorten(self.journal_ref, LONGEST_NOTE)
+
+    @cached_property
+    def short_journal_ref_html(self) -> Markup:
+        """`short_journal_ref` as HTML with what was met in `<mark>`."""
+        if not self.short_journal_ref:
+            return Markup("")
+        text, spans = self.entry.paper.journal_ref, find_spans(self.entry, Field.JOURNAL_REF)
+        return show_beginning(text, spans, LONGEST_NOTE)
 
     @cached_property
     def abstract(self) -> str:

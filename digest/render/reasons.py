@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from digest.papers import Field
-from digest.render.cleaning import shorten
-from digest.render.marking import show_plain
+from digest.render.cleaning import clean_text, shorten
+from digest.render.marking import show_plain, show_segments
 
 if TYPE_CHECKING:
     from digest.messages import DigestEntry
@@ -24,6 +25,9 @@ _PLACES = {
     Field.CATEGORIES: "in {}",
 }
 """Every field a reason can point into, the most telling first."""
+
+_NEEDS_WHOLE = re.compile(r"[$\\]")
+"""Where TeX may have begun before a part of a text."""
 
 _QUOTED = (Field.TITLE, Field.ABSTRACT, Field.COMMENT, Field.JOURNAL_REF)
 _LONGEST_PHRASE = 48
@@ -74,7 +78,14 @@ def _read_phrases(paper: Paper, reason: Reason, field: Field, index: int) -> tup
     if field is Field.AUTHORS:
         return (show_plain(text),)
     spans = [span for span in reason.spans if span.field is field and span.index == index]
-    return tuple(filter(None, (show_plain(text[span.start : span.end]) for span in spans)))
+    return tuple(filter(None, (_show_part(text, span.start, span.end) for span in spans)))
+
+
+def _show_part(text: str, start: int, end: int) -> str:
+    """Return a part of a raw text as the whole shows it: `10⁻³` of `$10^{-3}$`, though the dollars are not met."""
+    if not _NEEDS_WHOLE.search(text):
+        return show_plain(text[start:end])
+    return clean_text("".join(part.text for part in show_segments(text, ((start, end),)) if part.is_marked))
 
 
 def _read_field(paper: Paper, field: Field, index: int) -> str:

@@ -62,7 +62,7 @@ def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None =
             DigestError: answer_digest_error,
             Exception: answer_any_error,
         },
-        lifespan=_limit_threads,
+        lifespan=_live,
     )
     # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
     app.router.redirect_slashes = False
@@ -72,6 +72,7 @@ def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None =
 
 
 @asynccontextmanager
-async def _limit_threads(_app: Starlette) -> AsyncIterator[None]:
+async def _live(app: Starlette) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
+    app.state.shell.feeds.close()

@@ -1,9 +1,13 @@
 """Every feed there is, ready to be handed out from memory.
 
 Tokens of feeds are derived, not drawn, so the desk derives them all and keeps a table of their hashes:
-making an address writes no row that could be forgotten, a stolen database opens no feed, the store's
-subscriptions alone say whether an address works, and an unknown one costs a look into a dictionary. A
-body is made when it is first asked for and kept until a match run could have changed it.
+making an address writes no row that could be forgotten, a stolen database opens no feed, the store alone
+says whether an address works, and an unknown one costs a look into a dictionary.
+
+A body is made when it is first asked for, and kept while it is what the database says: no request is
+answered with what stood there before another match run was committed, by whichever process. On SQLite that
+takes a look at the number of commits; the database itself is asked where that has changed, and always on
+PostgreSQL, once for all requests that wait.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import asyncio
 import gzip
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -20,17 +25,23 @@ from starlette.concurrency import run_in_threadpool
 from digest import signing
 from digest.clock import monotonic
 from digest.errors import StoreError
-from digest.pipeline import load_feed
+from digest.pipeline.feeds import load_farewell, load_feed, load_query_feed, write_feed
 from digest.pipeline.links import make_links
+from digest.planning.feeds import FAREWELL_DAYS
 from digest.store import feeds as feed_store
+from digest.store import query_feeds as query_feed_store
 from digest.store import subscriptions as subscription_store
+from digest.store.commits import CommitWatch
 from digest.web.conditional import make_etag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from digest.pipeline import Site
+    from sqlalchemy import Connection
+
+    from digest.messages import Feed
+    from digest.pipeline import LinkMaker, Site
     from digest.store.feeds import FeedPlace
 
 MEDIA_TYPES = {
@@ -48,7 +59,7 @@ _PAUSE = 2.0
 """Seconds between two tries to read it then."""
 
 KEPT = 900.0
-"""Seconds a body is kept at most, though no match run came: a title may have been edited."""
+"""Seconds a body is kept at most, though no match run came: the days it goes back move on."""
 
 ROOM = 64 * 1024 * 1024
 """Bytes of bodies kept; those not asked for longest go first."""
@@ -74,10 +85,28 @@ class FeedCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class _Directory:
-    """The table of addresses at one moment: `generation` of each is the one it was made for."""
+class _Address:
+    """An address that works or did: `generation` is the one it was made for."""
 
-    places: Mapping[str, tuple[FeedPlace, int]]
+    place: FeedPlace
+    generation: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.place.is_open and self.generation == self.place.generation
+
+    @property
+    def void_since(self) -> datetime | None:
+        """Since when it does not work (UTC); None where it does, or that is not known."""
+        place = self.place
+        return place.closed_at if self.generation == place.generation else place.rotated_at
+
+
+@dataclass(frozen=True, slots=True)
+class _Edition:
+    """What a copy was made of: another one, another copy."""
+
+    address: _Address
     newest_run: int
 
 
@@ -90,67 +119,98 @@ class FeedDesk:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._directory = _Directory({}, 0)
+        self._addresses: Mapping[str, _Address] = {}
+        self._newest_run = 0
+        self._commits = CommitWatch(site.store)
+        self._seen: int | None = None
+        self._begun = 0
         self._read_at, self._try_at = -STALE, -STALE
         self._reading, self._building = asyncio.Lock(), asyncio.Lock()
         self._shelf = _Shelf(ROOM)
-        self._hashes: dict[tuple[str, int], str] = {}
+        self._hashes: dict[tuple[str, str, int], str] = {}
 
     async def find(self, token: str, suffix: str) -> FeedCopy | HTTPStatus:
         """Return the feed at an address, NOT_FOUND where there never was one, GONE where there was.
 
+        An address that became void lately still says so, in a feed without papers.
+
         Raises:
             StoreError: the database has been away for so long that a revocation may have been missed.
         """
-        directory = await self._look_up()
-        place, generation = directory.places.get(signing.token_hash(token), (None, 0))
-        if place is None or suffix not in MEDIA_TYPES:
+        if not self._is_current():
+            await self._look_up()
+        address = self._addresses.get(signing.token_hash(token))
+        if address is None or suffix not in MEDIA_TYPES:
             return HTTPStatus.NOT_FOUND
-        if not place.is_open or generation != place.generation:
+        if not address.is_open and not self._says_farewell(address):
             return HTTPStatus.GONE
-        copy = self._shelf.take((token, suffix), directory.newest_run)
-        return copy or await self._renew(place, token, suffix, directory.newest_run)
+        edition = _Edition(address, self._newest_run)
+        copy = self._shelf.take((token, suffix), edition)
+        return copy or await self._renew(edition, token, suffix)
 
-    async def _renew(self, place: FeedPlace, token: str, suffix: str, run: int) -> FeedCopy | HTTPStatus:
+    def close(self) -> None:
+        """Let go of the database; whoever asks after that is answered all the same."""
+        self._commits.close()
+
+    def _says_farewell(self, address: _Address) -> bool:
+        since = address.void_since
+        return since is not None and self._site.clock.now() < since + timedelta(days=FAREWELL_DAYS)
+
+    async def _renew(self, edition: _Edition, token: str, suffix: str) -> FeedCopy | HTTPStatus:
         async with self._building:
-            copy = self._shelf.take((token, suffix), run)  # somebody else may have asked for it meanwhile
+            copy = self._shelf.take((token, suffix), edition)  # somebody else may have asked for it meanwhile
             if copy is None:
-                copy = await run_in_threadpool(self._make_copy, place, suffix)
+                copy = await run_in_threadpool(self._make_copy, edition.address, suffix)
                 if copy is None:
                     return HTTPStatus.GONE
-                self._shelf.put((token, suffix), copy, run)
+                self._shelf.put((token, suffix), copy, edition)
         return copy
 
-    async def _look_up(self) -> _Directory:
-        if monotonic() - self._read_at < LOOK_AGAIN:
-            return self._directory
+    def _is_current(self) -> bool:
+        """Whether nothing was committed since the database was asked, and the table is not too old."""
+        seen = self._commits.look()
+        return seen is not None and seen == self._seen and monotonic() - self._read_at < LOOK_AGAIN
+
+    async def _look_up(self) -> None:
+        """Ask the database, or wait for somebody who began to ask it after this request came."""
+        begun_before = self._begun
         async with self._reading:
             began = monotonic()
-            if began - self._read_at >= LOOK_AGAIN and began >= self._try_at:
+            if self._begun == begun_before and began >= self._try_at:
+                self._begun += 1
+                # Before the reading: what is committed meanwhile shows at the next look.
+                seen = self._commits.look()
                 try:
-                    self._directory = await run_in_threadpool(self._read_directory)
-                    self._read_at = began
+                    await run_in_threadpool(self._read, began)
+                    self._seen = seen
                 except StoreError:
                     self._try_at = monotonic() + _PAUSE
                     if began - self._read_at >= STALE:
                         raise
         if monotonic() - self._read_at >= STALE:
             raise StoreError("the database has not answered for a while")
-        return self._directory
 
-    def _read_directory(self) -> _Directory:
+    def _read(self, began: float) -> None:
+        """Read the newest match run, and the table where it has become old."""
+        is_old = began - self._read_at >= LOOK_AGAIN
         with self._site.store.read() as conn:
-            maker = make_links(conn, self._site.config)
-            places = feed_store.load_feed_places(conn)
             newest_run = feed_store.newest_match_run(conn)
+            addresses = self._read_addresses(conn) if is_old else self._addresses
+        self._addresses, self._newest_run = addresses, newest_run
+        self._read_at = began if is_old else self._read_at
+
+    def _read_addresses(self, conn: Connection) -> dict[str, _Address]:
+        maker = make_links(conn, self._site.config)
+        named = self._name_places(feed_store.load_feed_places(conn))
+        named += [(place.name, place) for place in query_feed_store.load_query_places(conn)]
         known, self._hashes = self._hashes, {}
         table = {}
-        for name, place in self._name_places(places):
+        for name, place in named:
             for generation in range(place.generation + 1):
-                key = (name, generation)
-                self._hashes[key] = known.get(key) or signing.token_hash(maker.feed_token(*key))
-                table[self._hashes[key]] = (place, generation)
-        return _Directory(table, newest_run)
+                key = (place.origin, name, generation)
+                self._hashes[key] = known.get(key) or signing.token_hash(_derive_token(maker, *key))
+                table[self._hashes[key]] = _Address(place, generation)
+        return table
 
     def _name_places(self, places: list[FeedPlace]) -> list[tuple[str, FeedPlace]]:
         """Return feeds by the names they have or had: an address goes on working while the file says `was`."""
@@ -158,15 +218,15 @@ class FeedDesk:
         renamed = [(was, place) for place in places if (was := former.get(place.name, ""))]
         return [*renamed, *((place.name, place) for place in places)]
 
-    def _make_copy(self, place: FeedPlace, suffix: str) -> FeedCopy | None:
-        site = self._site
+    def _make_copy(self, address: _Address, suffix: str) -> FeedCopy | None:
+        site, place = self._site, address.place
         with site.store.read() as conn:
-            found = subscription_store.load_subscriptions(conn, [place.subscription_id])
-            if not found:
-                return None
-            url = make_links(conn, site.config).feed_url(place.name, place.generation, suffix)
-            feed = load_feed(conn, site, found[0], self_url=url)
-        body = site.renderer.render_atom(feed) if suffix == "atom" else site.renderer.render_json_feed(feed)
+            maker = make_links(conn, site.config)
+            token = _derive_token(maker, place.origin, place.name, address.generation)
+            feed = self._load(conn, address, maker.write_feed_url(token, suffix))
+        if feed is None:
+            return None
+        body = write_feed(site, feed, suffix)
         return FeedCopy(
             media_type=MEDIA_TYPES[suffix],
             body=body,
@@ -175,27 +235,45 @@ class FeedDesk:
             last_modified=feed.updated,
         )
 
+    def _load(self, conn: Connection, address: _Address, url: str) -> Feed | None:
+        place = address.place
+        if not address.is_open:
+            has_moved = place.is_open
+            since = address.void_since or self._site.clock.now()
+            return load_farewell(conn, self._site, place, since, has_moved=has_moved, self_url=url)
+        if place.origin:
+            return load_query_feed(conn, self._site, place, self_url=url)
+        found = subscription_store.load_subscriptions(conn, [place.key])
+        return load_feed(conn, self._site, found[0], self_url=url) if found else None
+
+
+def _derive_token(maker: LinkMaker, origin: str, name: str, generation: int) -> str:
+    """Return the token of a feed: a saved query's where `origin` says whose, else a subscription's."""
+    if origin:
+        return maker.query_feed_token(name, origin, generation)
+    return maker.feed_token(name, generation)
+
 
 class _Shelf:
     """Bodies by address, as many as there is room for."""
 
     def __init__(self, room: int) -> None:
         self._room, self._used = room, 0
-        self._copies: OrderedDict[tuple[str, str], tuple[FeedCopy, int, float]] = OrderedDict()
+        self._copies: OrderedDict[tuple[str, str], tuple[FeedCopy, object, float]] = OrderedDict()
 
-    def take(self, key: tuple[str, str], run: int) -> FeedCopy | None:
-        """Return the copy made after a match run, None where there is none any more."""
-        copy, made_after, made_at = self._copies.get(key, (None, 0, 0.0))
-        if copy is None or made_after != run or monotonic() - made_at >= KEPT:
+    def take(self, key: tuple[str, str], edition: object) -> FeedCopy | None:
+        """Return the copy made of an edition, None where there is none any more."""
+        copy, made_of, made_at = self._copies.get(key, (None, None, 0.0))
+        if copy is None or made_of != edition or monotonic() - made_at >= KEPT:
             return None
         self._copies.move_to_end(key)
         return copy
 
-    def put(self, key: tuple[str, str], copy: FeedCopy, run: int) -> None:
+    def put(self, key: tuple[str, str], copy: FeedCopy, edition: object) -> None:
         """Keep a copy, and let go of those not taken for longest where there is no room."""
         before = self._copies.pop(key, None)
         self._used -= _weigh(before[0]) if before else 0
-        self._copies[key] = (copy, run, monotonic())
+        self._copies[key] = (copy, edition, monotonic())
         self._used += _weigh(copy)
         while self._used > self._room and len(self._copies) > 1:
             _, (oldest, _, _) = self._copies.popitem(last=False)

@@ -35,6 +35,17 @@ query_revisions = Table(
     UniqueConstraint("query_id", "number"),
 )
 
+query_feeds = Table(
+    "query_feeds",
+    col.metadata,
+    col.reference("query_id", "saved_queries.id", primary_key=True),
+    col.number("generation"),
+    col.moment("opened_at"),
+    col.moment("rotated_at", nullable=True),
+    col.moment("revoked_at", nullable=True),
+    col.blob("first_look"),
+)
+
 subscribers = Table(
     "subscribers",
     col.metadata,
@@ -74,6 +85,7 @@ subscriptions = Table(
     col.moment("file_paused_until", nullable=True),
     col.number("feed_generation"),
     col.moment("feed_revoked_at", nullable=True),
+    col.moment("feed_rotated_at", nullable=True),
     col.reference("subscriber_id", "subscribers.id", nullable=True, index=True),
     col.moment("created_at"),
     col.moment("ended_at", nullable=True),

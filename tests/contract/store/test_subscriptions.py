@@ -130,7 +130,7 @@ def test_a_feeds_address_can_be_changed_and_revoked(store: Store) -> None:
         revoked = subscriptions.load_feed_access(conn, "team")
         assert revoked is not None
         assert revoked.revoked_at == NOW
-        assert subscriptions.bump_feed_generation(conn, ids["team"]) == 1
+        assert subscriptions.bump_feed_generation(conn, ids["team"], NOW) == 1
         assert subscriptions.load_feed_access(conn, "team") == subscriptions.FeedAccess(
             ids["team"], 1, None, is_live=True
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import urlsplit
 
+import feedparser
 import httpx
 import pytest
 
@@ -64,7 +66,9 @@ def test_a_rotated_feed_answers_at_its_new_address_alone(world: World, digest: S
     assert new != old
     assert digest("feed", "url", "perf-team").out.strip() == new
     assert "open, address no. 2" in digest("feed", "list").out
-    assert [answer.status_code for answer in fetch(world, old, new)] == [410, 200]
+    answers = fetch(world, old, new)
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert ["arxiv.org/abs" in answer.text for answer in answers] == [False, True]
 
 
 def test_a_revoked_feed_answers_nowhere_until_it_gets_another_address(world: World, digest: Shell) -> None:
@@ -73,9 +77,9 @@ def test_a_revoked_feed_answers_nowhere_until_it_gets_another_address(world: Wor
     digest("feed", "revoke", "perf-team")
     assert "revoked; another address: digest feed rotate perf-team" in digest("feed", "list").out
     assert "was revoked" in digest("feed", "url", "perf-team", expect=2).err
-    assert fetch(world, old)[0].status_code == 410
+    assert "was closed on 20 November 2026" in fetch(world, old)[0].text
     new = digest("feed", "rotate", "perf-team").out.strip()
-    assert [answer.status_code for answer in fetch(world, old, new)] == [410, 200]
+    assert ["arxiv.org/abs" in answer.text for answer in fetch(world, old, new)] == [False, True]
 
 
 def test_without_a_public_address_there_is_none_to_print_and_none_is_made_void(
@@ -112,3 +116,74 @@ def test_an_installation_without_feeds_says_how_to_get_one(world: World, digest:
     digest("run")
     assert digest("feed", "list").out.startswith('No feeds yet: write to = "feed"')
     assert digest("feed", "list", "--json").json == []
+
+
+def entries(answer: httpx.Response) -> dict[str, str]:
+    """Return the entries of a feed: titles by id."""
+    return {entry.id: entry.title for entry in feedparser.parse(answer.content).entries}
+
+
+def test_a_saved_query_has_a_feed_of_its_own_which_tells_what_it_brought(world: World, digest: Shell) -> None:
+    address = digest("feed", "url", "gpu", "--query").out.strip()
+    assert digest("feed", "url", "gpu", "--query").out.strip() == address
+    addresses = digest("feed", "url", "gpu", "--query", "--json").json
+    assert addresses == {"query": "gpu", "atom": address, "json": address.replace(".atom", ".json")}
+    whole = digest("feed", "url", "perf-team").out.strip()
+    atom, as_json, of_subscription = fetch(world, address, addresses["json"], whole)
+    assert [item["id"] for item in as_json.json()["items"]] == list(entries(atom))
+    assert set(entries(atom)) < set(entries(of_subscription))  # one paper has one id in all feeds
+    assert feedparser.parse(atom.content).feed.title == "gpu"
+    assert "-             feed                 open     gpu" in digest("feed", "list").out
+    listed = digest("feed", "list", "--json").json[-1]
+    assert (listed["subscription"], listed["queries"], listed["is_open"]) == (None, ["gpu"], True)
+
+
+def test_the_feed_of_a_query_that_is_new_begins_with_what_it_finds(world: World, digest: Shell) -> None:
+    world.edit_config('gpu = "', 'networks = "abs:network"\ngpu = "')
+    digest("run")
+    address = digest("feed", "url", "networks", "--query").out.strip()
+    (answer,) = fetch(world, address)
+    assert len(entries(answer)) >= 3
+    assert "About this feed" not in answer.text
+
+
+def test_the_feed_of_a_query_without_any_paper_says_what_it_waits_for(world: World, digest: Shell) -> None:
+    world.edit_config('gpu = "', 'nothing = "ti:unheardof"\ngpu = "')
+    digest("run")
+    (answer,) = fetch(world, digest("feed", "url", "nothing", "--query").out.strip())
+    assert "Nothing has matched nothing yet" in answer.text
+    assert len(entries(answer)) == 1
+
+
+def test_the_feed_of_a_query_is_rotated_and_revoked_as_others_are(world: World, digest: Shell) -> None:
+    assert "has no feed yet" in digest("feed", "rotate", "gpu", "--query", expect=2).err
+    old = digest("feed", "url", "gpu", "--query").out.strip()
+    new = digest("feed", "rotate", "gpu", "--query").out.strip()
+    assert new != old
+    assert ["arxiv.org/abs" in answer.text for answer in fetch(world, old, new)] == [False, True]
+    assert "digest feed rotate gpu --query" in digest("feed", "revoke", "gpu", "--query").out
+    assert "gpu was closed" in fetch(world, new)[0].text
+    assert "digest feed rotate gpu --query" in digest("feed", "list").out
+    assert "was revoked" in digest("feed", "url", "gpu", "--query", expect=2).err
+
+
+@pytest.mark.usefixtures("world")
+def test_a_name_of_the_other_sort_is_told_which_it_is(digest: Shell) -> None:
+    assert "digest feed url gpu --query" in digest("feed", "url", "gpu", expect=2).err
+    assert "there is no saved query 'gpuu'" in digest("feed", "url", "gpuu", "--query", expect=2).err
+
+
+@pytest.mark.parametrize("options", [("perf-team",), ("gpu", "--query")], ids=" ".join)
+def test_any_feed_can_be_written_to_a_file_and_stays_as_it_is(
+    world: World, digest: Shell, options: tuple[str, ...]
+) -> None:
+    atom, as_json = world.folder / "out.atom", world.folder / "sub" / "out.json"
+    name, *flags = options
+    assert digest("feed", "write", name, str(atom), *flags).out.startswith(f"{atom} written: ")
+    before = atom.stat().st_mtime_ns
+    assert "is as it was" in digest("feed", "write", name, str(atom), *flags).out
+    assert atom.stat().st_mtime_ns == before
+    digest("feed", "write", name, str(as_json), *flags)
+    items = json.loads(as_json.read_text(encoding="utf-8"))["items"]
+    assert [item["id"] for item in items] == [entry.id for entry in feedparser.parse(atom.read_bytes()).entries]
+    assert len(items) > 1

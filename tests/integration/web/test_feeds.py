@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import feedparser
+import httpx
 import pytest
 from sqlalchemy import update
 
@@ -17,6 +18,12 @@ from tests.integration.web.conftest import Desk
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, TO
 
 REPEATED = ("ETag", "Last-Modified", "Cache-Control", "Vary", "Referrer-Policy", "X-Robots-Tag")
+
+
+def is_farewell(answer: httpx.Response) -> bool:
+    """Whether a feed holds its last sentence and no paper."""
+    titles = [entry.title for entry in feedparser.parse(answer.content).entries]
+    return answer.status_code == 200 and titles == ["About this feed"] and "arxiv.org/abs" not in answer.text
 
 
 @pytest.fixture
@@ -146,25 +153,38 @@ def test_a_feed_nobody_has_is_not_found_and_every_such_answer_is_the_same(shared
 
 
 @pytest.mark.usefixtures("look_always")
-def test_a_revoked_feed_is_gone(desk: Desk) -> None:
+def test_a_revoked_feed_says_so_for_a_month_without_a_paper_and_is_gone_then(desk: Desk) -> None:
     assert desk.http.get(desk.feed_path()).status_code == 200
     with desk.site.store.begin() as conn:
         access = subscription_store.load_feed_access(conn, "perf-team")
         assert access is not None
         subscription_store.revoke_feed(conn, access.subscription_id, desk.world.clock.now())
+    closed = desk.http.get(desk.feed_path())
+    assert is_farewell(closed)
+    assert "perf-team was closed on 20 November 2026" in closed.text
+    assert desk.http.get(desk.feed_path("json")).json()["expired"] is True
+    assert desk.http.get(desk.feed_path(), headers={"If-None-Match": closed.headers["ETag"]}).status_code == 304
+    desk.world.clock.sleep(timedelta(days=29).total_seconds())
+    assert desk.http.get(desk.feed_path()).content == closed.content
+    desk.world.clock.sleep(timedelta(days=1).total_seconds())
     answer = desk.http.get(desk.feed_path())
     assert answer.status_code == 410
     assert answer.headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.usefixtures("look_always")
-def test_a_new_address_works_and_the_old_one_is_gone(desk: Desk) -> None:
+def test_a_new_address_works_and_the_old_one_says_that_there_is_another_and_is_gone_then(desk: Desk) -> None:
     with desk.site.store.begin() as conn:
         access = subscription_store.load_feed_access(conn, "perf-team")
         assert access is not None
-        generation = subscription_store.bump_feed_generation(conn, access.subscription_id)
+        generation = subscription_store.bump_feed_generation(conn, access.subscription_id, desk.world.clock.now())
     assert desk.http.get(desk.feed_path(generation=generation)).status_code == 200
+    moved = desk.http.get(desk.feed_path(generation=0))
+    assert is_farewell(moved)
+    assert "has been at another address since 20 November 2026" in moved.text
+    desk.world.clock.sleep(timedelta(days=30).total_seconds())
     assert desk.http.get(desk.feed_path(generation=0)).status_code == 410
+    assert desk.http.get(desk.feed_path(generation=generation)).status_code == 200
 
 
 @pytest.mark.usefixtures("look_always")
@@ -174,7 +194,7 @@ def test_a_subscription_that_has_ended_or_has_no_feed_any_more_takes_its_feed_al
     without = desk.world.open()
     run_pass(without)
     without.close()
-    assert desk.http.get(path).status_code == 410
+    assert is_farewell(desk.http.get(path))
 
 
 @pytest.mark.usefixtures("look_always")

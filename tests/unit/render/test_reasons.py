@@ -13,6 +13,14 @@ def test_a_word_met_in_the_title_is_not_told_again_for_the_abstract() -> None:
     )
 
 
+def test_what_was_met_within_a_formula_is_quoted_as_it_shows() -> None:
+    entry = make_entry(
+        title=r"Below $10^{-3}$ s and \'Etienne's $\mathcal{O}(n^2)$",
+        found=((Field.TITLE, "10^{-3}"), (Field.TITLE, "Etienne"), (Field.TITLE, "n^2")),
+    )
+    assert describe_reasons(entry) == ('"10⁻³" in title', '"Étienne" in title', '"n²" in title')
+
+
 def test_authors_come_first_and_by_their_whole_name() -> None:
     entry = make_entry(found=((Field.TITLE, "latency"), (Field.AUTHORS, "Solheim")))
     assert describe_reasons(entry) == ("author Marit Solheim", '"latency" in title')

@@ -1,0 +1,140 @@
+"""Why a paper is there, medium by medium: what was met is marked, or named where nothing can be marked."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import html
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import feedparser
+import pytest
+
+from digest.messages import DigestEntry
+from digest.papers import Author, Field, Reason, Span
+from digest.render import MailIdentity, Renderer
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
+from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.test_feeds import make_feed
+
+EVERYWHERE = replace(
+    make_entry(
+        1,
+        title=r"Bounds of $10^{-3}$ s for the $\Lambda_b$ and GPUs",
+        abstract=r"We measure \emph{tail latency} at $\sqrt{s} = 13$ TeV.",
+        authors=(Author("Ada Example"), Author("Marit Solheim", ("Made-up University",))),
+        comment="Accepted at a workshop, 12 pages",
+        journal_ref="J. Queues 3 (2026) 1",
+        found=(
+            (Field.TITLE, "10^{-3}"),
+            (Field.TITLE, r"\Lambda"),
+            (Field.ABSTRACT, "tail latency"),
+            (Field.ABSTRACT, r"\sqrt{s}"),
+            (Field.AUTHORS, "Solheim"),
+            (Field.COMMENT, "workshop"),
+            (Field.JOURNAL_REF, "Queues"),
+        ),
+    ),
+    queries=("perf", "gpu", "authors I follow"),
+)
+
+MARKED = {
+    Field.TITLE: ("10<sup>−3</sup>", "Λ"),
+    Field.ABSTRACT: ("<i>tail latency</i>", "√<i>s</i>"),
+    Field.COMMENT: ("workshop",),
+    Field.JOURNAL_REF: ("Queues",),
+}
+WORDS = ('"10⁻³" in title', '"Λ" in title', "author Marit Solheim")
+
+
+def as_mail(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, entry: DigestEntry) -> list[str]:
+    mail = renderer.render_mail(make_digest([entry]), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity)
+    message = email.message_from_bytes(mail.body, policy=email.policy.default)
+    return [str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts()]
+
+
+def find_marked(text: str) -> set[str]:
+    return {re.sub(r' style="[^"]*"', "", found) for found in re.findall(r"<mark[^>]*>(.*?)</mark>", text)}
+
+
+def has_all(text: str, *, without: frozenset[Field] = frozenset()) -> bool:
+    wanted = {mark for field, marks in MARKED.items() if field not in without for mark in marks}
+    return wanted <= find_marked(text)
+
+
+def test_mails_mark_every_field_formulas_and_all(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
+) -> None:
+    _, page = as_mail(renderer, deliver, identity, EVERYWHERE)
+    assert has_all(page)
+    assert any("Solheim" in mark for mark in find_marked(page))
+
+
+def test_pages_and_feeds_mark_every_field_too(renderer: Renderer) -> None:
+    page = renderer.render_page(make_digest([EVERYWHERE]), SAMPLE_LINKS)
+    assert has_all(page)
+    feed = make_feed([EVERYWHERE])
+    (atom,) = feedparser.parse(renderer.render_atom(feed), sanitize_html=False).entries
+    (item,) = json.loads(renderer.render_json_feed(feed))["items"]
+    # Titles of feeds are plain text: readers differ on anything else.
+    for content in (atom.content[0].value, item["content_html"]):
+        assert has_all(content, without=frozenset({Field.TITLE}))
+        assert html.escape('"10⁻³" in title', quote=False) in html.unescape(content)
+
+
+def test_a_terminal_shows_the_title_marked(renderer: Renderer) -> None:
+    shown = renderer.render_terminal(make_digest([EVERYWHERE]), width=200, color=False, limit=None)
+    assert "Bounds of [10⁻³] s for the [Λ]_b and GPUs" in shown
+
+
+def say_plainly(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, entry: DigestEntry
+) -> list[str]:
+    """Return a digest of one paper in each medium as its reader sees it, on one line."""
+    digest = make_digest([entry])
+    blocks = renderer.render_slack(digest, deliver("slack:#papers"), SAMPLE_LINKS).body.decode()
+    mail = as_mail(renderer, deliver, identity, entry)
+    shown = [
+        *mail,
+        "\n".join(re.findall(r'"text": ?"((?:[^"\\]|\\.)*)"', json.dumps(json.loads(blocks), ensure_ascii=False))),
+        renderer.render_terminal(digest, width=300, color=False, limit=None),
+        renderer.render_atom(make_feed([entry])).decode(),
+        renderer.render_page(digest, SAMPLE_LINKS),
+    ]
+    return [" ".join(html.unescape(html.unescape(text.replace('\\"', '"'))).split()) for text in shown]
+
+
+def test_every_medium_says_in_words_what_was_met(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
+) -> None:
+    for shown in say_plainly(renderer, deliver, identity, EVERYWHERE):
+        for words in WORDS:
+            assert words in shown
+
+
+def test_a_paper_of_three_queries_is_there_once_and_names_them(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
+) -> None:
+    *others, atom, page = say_plainly(renderer, deliver, identity, EVERYWHERE)
+    for shown in (*others, atom, page):
+        assert "perf, gpu, authors I follow" in shown
+    assert all(shown.count("s for the") == 1 for shown in (others[0], others[3]))
+    assert atom.count("<entry>") == 1
+    assert page.count('<div class="paper"') == 1
+
+
+@pytest.mark.parametrize("field", [Field.COMMENT, Field.JOURNAL_REF])
+def test_what_was_met_in_a_small_field_can_be_read_there(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, field: Field
+) -> None:
+    text = "In the Proceedings of the Makeshift Conference"
+    fields: dict[str, Any] = {field.value: text}
+    entry = make_entry(2, **fields)
+    start = text.index("Makeshift")
+    reason = Reason("makeshift", (Span(field, start, start + len("Makeshift")),), "gpu")
+    plain, page = as_mail(renderer, deliver, identity, replace(entry, reasons=(reason,)))
+    assert text in " ".join(plain.split())
+    assert "Makeshift" in find_marked(page)
