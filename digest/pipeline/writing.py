@@ -4,7 +4,10 @@ Each thread waits for the commit of what it wrote, as if it had made the transac
 writes, what the others bring piles up, and whoever comes next writes all of it: the busier, the fewer commits.
 
 Marks on PostgreSQL are the exception: each is a transaction of its own and waits for nobody, since a death
-between the other side's answer and its mark makes a mail come twice. SQLite takes one writer at a time anyway.
+between the other side's answer and its mark makes a mail come twice. SQLite takes one writer at a time anyway;
+there the marks of mails do not wait for the disk, which would take longer than the mail itself. A killed process
+has them; where the power is cut before the next claim or intent, what they say is not known, and these mails are
+sent again with the same Message-ID, as after any answer that was lost.
 """
 
 from __future__ import annotations
@@ -140,7 +143,7 @@ class Clerk:
         answers = [entry for entry in batch if isinstance(entry, _Answer)]
         intents = [entry for entry in batch if isinstance(entry, _Intent)]
         try:
-            with self._site.store.begin() as conn:
+            with self._site.store.begin(awaits_disk=bool(intents) or not self._may_come_twice(answers)) as conn:
                 self._write_answers(conn, answers)
                 stamp = self._write_intents(conn, intents)
         except BaseException as error:  # noqa: BLE001 - raised again in each thread that wrote
@@ -159,6 +162,11 @@ class Clerk:
         finally:
             for entry in batch:
                 entry.is_written = True
+
+    def _may_come_twice(self, answers: Sequence[_Answer]) -> bool:
+        """Whether nothing worse than a copy would follow if the power took these answers."""
+        is_resent = self._site.config.mail.on_ambiguous == "resend"
+        return is_resent and all(answer.delivery.destination.kind is DestinationKind.MAIL for answer in answers)
 
     def _write_answers(self, conn: Connection, answers: Sequence[_Answer]) -> None:
         if not answers:

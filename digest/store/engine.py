@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 _READING = {"is_reading": True}
 _READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
-_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": 2}
-"""What every SQLite connection must report after it was asked to: `synchronous` 2 is FULL, without which
-a power cut loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
+_NOT_AWAITING_DISK = {"awaits_disk": False}
+
+_NORMAL, _FULL = 1, 2
+_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": _FULL}
+"""What every SQLite connection must report after it was asked to: without `synchronous` FULL a power cut
+loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
 _TURN = 30.0
 """Seconds a thread waits for another of its process that writes to the same SQLite file."""
@@ -60,14 +63,25 @@ class Store:
         self._turn = threading.Lock() if self.path else None
 
     @contextmanager
-    def begin(self) -> Iterator[Connection]:
+    def begin(self, *, awaits_disk: bool = True) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back where anything is raised.
+
+        Args:
+            awaits_disk: False where SQLite need not wait for its disk: what was committed outlives the process
+                all the same, and a cut of the power undoes it only together with everything after it, as far
+                as that did not wait either. PostgreSQL always waits.
 
         Raises:
             StoreBusy: another process writes for too long.
             StoreError: the database is away, full, or can't be written.
         """
-        with self._taking_turns(), explaining(self.url_masked, self.path), self.engine.begin() as conn:
+        options = {} if awaits_disk or self.dialect != "sqlite" else _NOT_AWAITING_DISK
+        with (
+            self._taking_turns(),
+            explaining(self.url_masked, self.path),
+            self.engine.connect().execution_options(**options) as conn,
+            conn.begin(),
+        ):
             yield conn
 
     def run_alone(self, statement: Select[Any], values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -250,6 +264,8 @@ def _set_mode(connection: SqliteConnection, statement: str) -> None:
 
 def _begin_sqlite(conn: Connection) -> None:
     """Take the write lock at once, so that nothing read in a transaction can change before it writes."""
-    is_reading = conn.get_execution_options().get("is_reading", False)
+    options = conn.get_execution_options()
+    is_reading = options.get("is_reading", False)
     conn.exec_driver_sql(f"PRAGMA query_only={int(is_reading)}")
+    conn.exec_driver_sql(f"PRAGMA synchronous={_FULL if options.get('awaits_disk', True) else _NORMAL}")
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")

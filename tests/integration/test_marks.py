@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from digest.clock import monotonic
 from digest.errors import StoreError
@@ -79,6 +80,30 @@ def test_a_mark_is_tried_until_the_database_takes_it_and_little_is_said_of_it(
         first,
     )
     assert re.fullmatch(r"the mark of delivery 1 to \S+ went through after \d+\.\d s", last)
+    site.close()
+
+
+@pytest.mark.parametrize("policy", ["resend", "hold"])
+def test_a_mark_waits_for_the_disk_unless_a_copy_of_a_mail_is_all_a_power_cut_would_cost(
+    world: World, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.environ["DIGEST_MAIL_ON_AMBIGUOUS"] = policy
+    site, waited = world.open(), {}
+
+    def note(name: str) -> None:
+        write = getattr(outbox, name)
+
+        def noting(conn: Connection, *rest: Any) -> Any:  # noqa: ANN401 - passed on as it is
+            waited[name] = conn.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+            return write(conn, *rest)
+
+        monkeypatch.setattr(outbox, name, noting)
+
+    note("begin_sending_many")
+    note("mark_sent_many")
+    run_pass(site)
+    assert waited == {"begin_sending_many": True, "mark_sent_many": policy == "hold"}
+    assert state(site) == "sent"
     site.close()
 
 
