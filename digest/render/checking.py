@@ -124,8 +124,9 @@ def _make_subjects(sample: _Sample) -> Iterator[DataclassInstance]:
 
 
 def _make_texts(sample: _Sample) -> Iterator[DataclassInstance]:
+    fragments = {paper.number: "…" for paper in sample.shown}
     for limit in (None, 0):
-        yield contexts.MailTextContext(sample.digest, sample.groups, limit, sample.rest, sample.links)
+        yield contexts.MailTextContext(sample.digest, sample.groups, fragments, limit, sample.rest, sample.links)
 
 
 def _make_mails(sample: _Sample) -> Iterator[DataclassInstance]:
@@ -138,6 +139,12 @@ def _make_mail_papers(sample: _Sample) -> Iterator[DataclassInstance]:
     for paper in sample.papers:
         yield contexts.MailPaperContext(paper, paper.show_abstract())
         yield contexts.MailPaperContext(paper, ())
+
+
+def _make_mail_text_papers(sample: _Sample) -> Iterator[DataclassInstance]:
+    for paper in sample.papers:
+        yield contexts.MailPaperTextContext(paper, paper.abstract)
+        yield contexts.MailPaperTextContext(paper, "")
 
 
 def _make_slack_digests(sample: _Sample) -> Iterator[DataclassInstance]:
@@ -182,6 +189,7 @@ _DIGEST_CONTEXTS: dict[str, Callable[[_Sample], Iterator[DataclassInstance]]] = 
     "email/weekly.txt": partial(_add_week, contexts.WeeklyTextContext, _make_texts),
     "email/weekly.html": partial(_add_week, contexts.WeeklyMailContext, _make_mails),
     "email/paper.html": _make_mail_papers,
+    "email/paper.txt": _make_mail_text_papers,
     "slack/digest.txt": _make_slack_digests,
     "slack/weekly.txt": partial(_add_week, contexts.WeeklySlackContext, _make_slack_digests),
     "slack/page.txt": _make_slack_pages,

@@ -44,6 +44,7 @@ class MailTextContext:
     Attributes:
         digest: the digest as a whole.
         groups: the papers shown, by kind.
+        fragments: each shown paper's lines, by its number.
         abstract_limit: how many characters of an abstract are shown: None for all, 0 for none.
         rest: the papers left out.
         links: addresses; "" for each that does not exist.
@@ -51,6 +52,7 @@ class MailTextContext:
 
     digest: DigestView
     groups: tuple[GroupView, ...]
+    fragments: Mapping[int, str]
     abstract_limit: int | None
     rest: RestView
     links: Links
@@ -110,6 +112,19 @@ class MailPaperContext:
 
     paper: PaperView
     abstract: tuple[Markup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MailPaperTextContext:
+    """`email/paper.txt`: one paper of the mail's text part, from its title on.
+
+    Attributes:
+        paper: the paper.
+        abstract: in plain Unicode, possibly shortened; "" where there is no room.
+    """
+
+    paper: PaperView
+    abstract: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +343,7 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "email/weekly.txt": WeeklyTextContext,
     "email/weekly.html": WeeklyMailContext,
     "email/paper.html": MailPaperContext,
+    "email/paper.txt": MailPaperTextContext,
     "email/alarm.txt": AlarmContext,
     "slack/alarm.txt": AlarmContext,
     "slack/digest.txt": SlackDigestContext,

@@ -105,6 +105,21 @@ class Templates:
         named = jinja2.meta.find_referenced_templates(self._parse(name))
         return frozenset(other and other.removeprefix(f"{SHIPPED_PREFIX}:") for other in named)
 
+    def is_mentioned(self, word: str, name: str) -> bool:
+        """Whether a word stands in a template or in what it takes in; true where that cannot be told.
+
+        Raises:
+            TemplateError: one is missing or cannot be read.
+        """
+        waiting, seen = {name}, set[str]()
+        while waiting:
+            seen.add(reading := waiting.pop())
+            named = set(jinja2.meta.find_referenced_templates(self._parse(reading)))
+            if None in named or word in self._plain.get_source(self._text, reading)[0]:
+                return True
+            waiting |= {other for other in named if other is not None} - seen
+        return False
+
     def render(self, name: str, context: DataclassInstance) -> str:
         """Render a template with the fields of a context dataclass as its names.
 

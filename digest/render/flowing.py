@@ -6,6 +6,11 @@ Both start from logical lines: one per paragraph, one per link. A line that is a
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+KEPT_LINES = 8_192
+"""Lines at hand as they were broken or encoded: those of a day's papers, which many mails have in common.
+Some 10 MB where all are taken."""
 
 _FLOWED_WIDTH = 72
 """RFC 3676 §4.2 asks for at most 78 with the trailing blank."""
@@ -18,19 +23,20 @@ _SIGNATURE = "-- "
 
 def flow_text(text: str) -> str:
     """Return text as format=flowed with delsp=no: a line ending in a blank goes on in the next one."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if line == _SIGNATURE:
-            lines.append(line)
-            continue
-        broken = _break_line(line.rstrip(" "), _FLOWED_WIDTH)
-        lines += [_stuff(part) + " " for part in broken[:-1]] + [_stuff(broken[-1])]
-    return "\n".join(lines)
+    return "\n".join(map(_flow_line, text.split("\n")))
 
 
 def wrap_text(text: str, width: int = 78) -> str:
     """Return text with lines of at most `width` characters, as far as words and links allow."""
     return "\n".join(part for line in text.split("\n") for part in _break_line(line.rstrip(" "), width))
+
+
+@lru_cache(KEPT_LINES)
+def _flow_line(line: str) -> str:
+    if line == _SIGNATURE:
+        return line
+    broken = _break_line(line.rstrip(" "), _FLOWED_WIDTH)
+    return "\n".join([*(_stuff(part) + " " for part in broken[:-1]), _stuff(broken[-1])])
 
 
 def _break_line(line: str, width: int) -> list[str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from email.utils import format_datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
-
-from markupsafe import Markup
+from urllib.parse import unquote, urlsplit
 
 from digest.errors import TemplateError
 from digest.render.cleaning import clean_markup, clean_text, shorten
 from digest.render.contexts import (
     MailContext,
-    MailPaperContext,
     MailTextContext,
     SubjectContext,
     WeeklyMailContext,
@@ -20,10 +19,11 @@ from digest.render.contexts import (
 )
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.fitting import BUDGET, Fit, fit_papers
-from digest.render.flowing import flow_text, wrap_text
+from digest.render.flowing import KEPT_LINES, flow_text, wrap_text
 from digest.render.headers import (
     check_address,
     check_atom,
+    write_feedback_id,
     write_list_id,
     write_mailbox,
     write_subject,
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from digest.messages import Delivery, Digest, Links
-    from digest.render.environments import Templates
+    from digest.render.fragments import Fragments
     from digest.render.mail_forms import EncodedMail
     from digest.render.presentation import PaperView
 
 _SUBJECT_TITLE = 60
 _PREHEADER_TITLE = 90
-_PAPER_TAGS = ("<mark>", "<sup>", "<sub>")
-"""Elements within a paper's own text that mail readers would style too loudly or not at all."""
+
+_clean_line = lru_cache(KEPT_LINES)(clean_markup)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,15 @@ class MailIdentity:
     idempotency_header: str = ""
 
 
-def render_mail_text(templates: Templates, digest: Digest, links: Links) -> MailText:
+def render_mail_text(fragments: Fragments, digest: Digest, links: Links) -> MailText:
     """Render what the mail of a digest says.
 
     Raises:
         TemplateError: a template cannot be rendered, or takes more room than a mail has.
     """
-    html, fit = _render_html(templates, digest, links)
-    plain = flow_text(_render_text(templates, digest, links, fit)) + "\n"
-    return MailText(write_subject(_render_subject(templates, digest)), plain, html)
+    frame = _Frame(fragments, digest, links)
+    html, fit = frame.fit()
+    return MailText(write_subject(frame.render_subject()), flow_text(frame.render_text(fit)) + "\n", html)
 
 
 def write_digest_mail(
@@ -91,9 +91,9 @@ def write_digest_mail(
     return join_mail(fields, delivery.idempotency_key, said.plain, said.html)
 
 
-def write_digest_text(templates: Templates, digest: Digest, links: Links) -> str:
+def write_digest_text(fragments: Fragments, digest: Digest, links: Links) -> str:
     """Write a digest as plain text in lines of at most 78 characters, with whole abstracts."""
-    return wrap_text(_render_text(templates, digest, links, Fit(digest.shown, None)))
+    return wrap_text(_Frame(fragments, digest, links).render_text(Fit(digest.shown, None)))
 
 
 def _list_fields(
@@ -101,9 +101,11 @@ def _list_fields(
 ) -> list[tuple[str, str]]:
     key, domain = check_atom(delivery.idempotency_key), check_atom(identity.domain)
     leave = [uri for uri in (links.unsubscribe, links.unsubscribe_mail) if uri]
+    sender, read_by = check_address(identity.from_address), _find_reading_address(links)
     fields = [
         ("Date", format_datetime(identity.date)),
-        ("From", write_mailbox(identity.from_name, identity.from_address, field="From")),
+        ("From", write_mailbox(identity.from_name, sender, field="From")),
+        *([("Reply-To", read_by)] if read_by and read_by != sender else ()),
         ("To", check_address(delivery.destination.address)),
         ("Subject", subject),
         ("Message-ID", f"<{key}@{domain}>"),
@@ -115,100 +117,94 @@ def _list_fields(
         fields.append(("List-Unsubscribe", write_uris(leave)))
     if links.unsubscribe.startswith("https://"):
         fields.append(("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"))
+    for name, link in (("List-Help", links.home), ("List-Archive", links.web_view)):
+        if link:
+            fields.append((name, write_uris([link])))
     return [
         *fields,
         ("Auto-Submitted", "auto-generated"),
         ("Precedence", "bulk"),
         ("X-Auto-Response-Suppress", "All"),
+        ("Feedback-ID", write_feedback_id(digest.occasion, domain)),
         ("Content-Language", "en"),
     ]
 
 
-def _render_subject(templates: Templates, digest: Digest) -> str:
-    top = next(iter(choose_top(digest, view_papers(digest))), None)
-    title = shorten(top.title, _SUBJECT_TITLE) if top else ""
-    return clean_text(templates.render("email/subject.txt", SubjectContext(view_digest(digest), top, title)))
-
-
-def _render_text(templates: Templates, digest: Digest, links: Links, fit: Fit) -> str:
-    papers = view_papers(digest)
-    context = MailTextContext(
-        digest=view_digest(digest),
-        groups=group_papers(digest, papers[: fit.papers]),
-        abstract_limit=fit.abstract_limit,
-        rest=view_rest(papers[fit.papers :], links.web_view),
-        links=links,
-    )
-    if digest.is_round_up:
-        context = WeeklyTextContext(**as_fields(context), week=view_week(digest, papers))
-    rendered = templates.render(choose_template("email/text.txt", digest), context)
-    return "\n".join(clean_markup(line) for line in rendered.split("\n"))
-
-
-def _render_html(templates: Templates, digest: Digest, links: Links) -> tuple[str, Fit]:
-    frame = _Frame(templates, digest, links)
-    fit = fit_papers(digest.shown, frame.measure)
-    html = frame.render(fit, frame.render_fragments(fit))
-    while _size(html) > BUDGET and fit.papers:
-        fit = Fit(fit.papers - 1, fit.abstract_limit)
-        html = frame.render(fit, frame.render_fragments(fit))
-    if _size(html) > BUDGET:
-        raise TemplateError(
-            f"email/digest.html takes {_size(html):,} bytes before any paper; a mail has room for {BUDGET:,}",
-            hint="Shorten the template or its style sheet: mail readers cut longer mails.",
-        )
-    return html, fit
+def _find_reading_address(links: Links) -> str:
+    """Return the address where mails of people who want to leave are read, and so replies are too; "" for none."""
+    link = links.unsubscribe_mail
+    return check_address(unquote(urlsplit(link).path)) if link else ""
 
 
 class _Frame:
-    """The HTML part around its papers, and the papers as fragments, each rendered once per step."""
+    """A mail around its papers."""
 
-    def __init__(self, templates: Templates, digest: Digest, links: Links) -> None:
-        self._templates = templates
-        self._digest = digest
-        self._links = links
-        self._view = view_digest(digest)
-        self._papers = view_papers(digest)
+    def __init__(self, fragments: Fragments, digest: Digest, links: Links) -> None:
+        self._fragments, self._templates = fragments, fragments.templates
+        self._digest, self._links = digest, links
+        self._view, self._papers = view_digest(digest), view_papers(digest)
+        self._top = choose_top(digest, self._papers)
         self._week = view_week(digest, self._papers) if digest.is_round_up else None
-        self._tags = {tag: templates.inline_tag(tag) for tag in _PAPER_TAGS}
-        self._fragments: dict[tuple[int, int | None], Markup] = {}
 
-    def measure(self, fit: Fit) -> int:
-        """Return the size of the whole part in bytes."""
-        empty = dict.fromkeys(range(1, fit.papers + 1), Markup())
-        return _size(self.render(fit, empty)) + sum(map(_size, self.render_fragments(fit).values()))
+    def render_subject(self) -> str:
+        """Render the subject."""
+        top = next(iter(self._top), None)
+        title = shorten(top.title, _SUBJECT_TITLE) if top else ""
+        return clean_text(self._templates.render("email/subject.txt", SubjectContext(self._view, top, title)))
 
-    def render_fragments(self, fit: Fit) -> dict[int, Markup]:
-        """Render every shown paper, by number."""
-        return {paper.number: self._render_paper(paper, fit) for paper in self._shown(fit)}
-
-    def render(self, fit: Fit, fragments: dict[int, Markup]) -> str:
-        """Render the whole part around fragments."""
-        shown = self._shown(fit)
-        context = MailContext(
+    def render_text(self, fit: Fit) -> str:
+        """Render the text part, one line per paragraph."""
+        shown = self._papers[: fit.papers]
+        context = MailTextContext(
             digest=self._view,
-            preheader=_write_preheader(choose_top(self._digest, self._papers)),
             groups=group_papers(self._digest, shown),
-            fragments=fragments,
+            fragments={paper.number: self._fragments.make(paper, fit.abstract_limit).text for paper in shown},
+            abstract_limit=fit.abstract_limit,
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
         )
         if self._week is not None:
-            context = WeeklyMailContext(**as_fields(context), week=self._week)
-        return self._templates.render(choose_template("email/digest.html", self._digest), context)
+            context = WeeklyTextContext(**as_fields(context), week=self._week)
+        rendered = self._templates.render(choose_template("email/text.txt", self._digest), context)
+        return "\n".join(map(_clean_line, rendered.split("\n")))
 
-    def _shown(self, fit: Fit) -> Sequence[PaperView]:
-        return self._papers[: fit.papers]
+    def fit(self) -> tuple[str, Fit]:
+        """Render the HTML part with as much as a mail has room for, and return how much that is.
 
-    def _render_paper(self, paper: PaperView, fit: Fit) -> Markup:
-        key = (paper.number, fit.abstract_limit)
-        if key not in self._fragments:
-            context = MailPaperContext(paper, paper.show_abstract(fit.abstract_limit))
-            rendered = self._templates.render("email/paper.html", context)
-            for tag, inlined in self._tags.items():
-                rendered = rendered.replace(tag, inlined)
-            self._fragments[key] = Markup(rendered)  # noqa: S704 - the output of an escaping template
-        return self._fragments[key]
+        Raises:
+            TemplateError: a template cannot be rendered, or takes more room than a mail has.
+        """
+        measured: dict[Fit, str] = {}
+
+        def measure(fit: Fit) -> int:
+            measured.clear()  # one of them is long enough
+            measured[fit] = self._render_html(fit)
+            return _size(measured[fit])
+
+        fit = fit_papers(self._digest.shown, measure)
+        html = measured.get(fit) or self._render_html(fit)
+        if _size(html) > BUDGET:
+            raise TemplateError(
+                f"email/digest.html takes {_size(html):,} bytes before any paper; a mail has room for {BUDGET:,}",
+                hint="Shorten the template or its style sheet: mail readers cut longer mails.",
+            )
+        return html, fit
+
+    def _render_html(self, fit: Fit) -> str:
+        shown = self._papers[: fit.papers]
+        context = MailContext(
+            digest=self._view,
+            preheader=_write_preheader(self._top),
+            groups=group_papers(self._digest, shown),
+            fragments={paper.number: self._fragments.make(paper, fit.abstract_limit).html for paper in shown},
+            rest=view_rest(self._papers[fit.papers :], self._links.web_view),
+            links=self._links,
+        )
+        name = choose_template("email/digest.html", self._digest)
+        if self._week is None:
+            return self._templates.render(name, context)
+        weekly = WeeklyMailContext(**as_fields(context), week=self._week)
+        return self._fragments.inline_tags(self._templates.render(name, weekly))
 
 
 def _write_preheader(papers: Sequence[PaperView]) -> str:

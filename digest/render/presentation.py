@@ -34,6 +34,9 @@ KIND_TITLES = {
 """Headings of a digest's groups."""
 
 LONGEST_TITLE = 300
+UNTITLED = "(untitled)"
+"""Where nothing of a title can be shown: a link needs words."""
+
 LONGEST_NOTE = 240
 _LONGEST_AUTHORS = 420
 _LONGEST_CATEGORIES = 120
@@ -91,12 +94,13 @@ class PaperView:
     @cached_property
     def full_title(self) -> str:
         """The title in plain Unicode, whole."""
-        return show_plain(self.entry.paper.title)
+        return show_plain(self.entry.paper.title) or UNTITLED
 
     @cached_property
     def title_html(self) -> Markup:
         """The whole title as HTML with what was met in `<mark>`."""
-        return show_html(self.entry.paper.title, find_spans(self.entry, Field.TITLE))
+        shown = show_html(self.entry.paper.title, find_spans(self.entry, Field.TITLE))
+        return shown if shown.striptags() else Markup.escape(UNTITLED)
 
     @cached_property
     def title_styled(self) -> str:

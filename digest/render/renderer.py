@@ -16,6 +16,7 @@ from digest.render.contexts import PageContext, WeeklyPageContext
 from digest.render.digest_view import group_papers, view_digest, view_papers
 from digest.render.environments import Templates
 from digest.render.folders import find_shipped_templates
+from digest.render.fragments import Fragments
 from digest.render.json_feed import write_json_feed
 from digest.render.mail import render_mail_text, write_digest_mail, write_digest_text
 from digest.render.mail_forms import MailForms
@@ -58,7 +59,8 @@ class Renderer:
         self.templates = Templates(folders, find_shipped_templates())
         # Counting a digest's parts and rendering each of them divide it the same; once is enough.
         self._divide = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
-        self._mails = MailForms(partial(render_mail_text, self.templates))
+        self._fragments = Fragments(self.templates)
+        self._mails = MailForms(partial(render_mail_text, self._fragments))
 
     def count_parts(self, digest: Digest, destination: Destination) -> int:
         """Return how many messages a digest takes at a destination; every `render_*` divides it the same.
@@ -130,7 +132,7 @@ class Renderer:
 
     def render_text(self, digest: Digest, links: Links) -> str:
         """Render plain text in lines of at most 78 characters, as far as words and links allow."""
-        return write_digest_text(self.templates, digest, links)
+        return write_digest_text(self._fragments, digest, links)
 
     def render_terminal(self, digest: Digest, *, width: int, color: bool, limit: int | None) -> str:
         """Render for a terminal of so many columns, listing at most `limit` papers of each kind."""

@@ -4,20 +4,26 @@ import email
 import email.policy
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from lxml import etree
 
 from digest.announcements import Kind
 from digest.messages import Digest, DigestEntry, Feed
 from digest.papers import Author, Field
 from digest.render import MailIdentity, Renderer, validate_blocks
-from digest.render.samples import EVENING, SAMPLE_LINKS, make_coverage, make_digest, make_entry
+from digest.render.samples import SAMPLE_LINKS, make_coverage, make_digest, make_entry
+from digest.render.webhook_schema import describe_events
 from digest.subscriptions import Destination
-from tests.unit.render.conftest import INJECTIONS, MakeDelivery
+from tests.conftest import IS_NIGHTLY
+from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.injections import INJECTIONS, SOME
 from tests.unit.render.test_feeds import make_feed
 
 TAGS = {
@@ -34,37 +40,103 @@ SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
 
 
 HEADERS = [
-    *("Date", "From", "To", "Subject", "Message-ID", "List-Id", "List-Unsubscribe", "List-Unsubscribe-Post"),
-    *("Auto-Submitted", "Precedence", "X-Auto-Response-Suppress", "Content-Language"),
+    *("Date", "From", "Reply-To", "To", "Subject", "Message-ID", "List-Id"),
+    *("List-Unsubscribe", "List-Unsubscribe-Post", "List-Help", "List-Archive"),
+    *("Auto-Submitted", "Precedence", "X-Auto-Response-Suppress", "Feedback-ID", "Content-Language"),
     *("MIME-Version", "Content-Type"),
 ]
 
 
-def _entries(text: str) -> list[DigestEntry]:
-    """Return one paper per field, each with the text in that field alone."""
-    fields: list[dict[str, Any]] = [
-        {"title": text, "found": ((Field.TITLE, text),)},
-        {"abstract": f"Before. {text} after.\n{text}", "found": ((Field.ABSTRACT, text),)},
-        {"authors": (Author(text), Author("Other")), "found": ((Field.AUTHORS, text),)},
-        {"authors": (Author("Somebody", (text, text)),)},
-        {"comment": text, "found": ((Field.COMMENT, text),)},
-        {"journal_ref": text, "found": ((Field.JOURNAL_REF, text),)},
-        {"report_no": text, "found": ((Field.REPORT_NO, text),)},
-        {"dois": (text,), "found": ((Field.DOIS, text),)},
-        {"categories": ("cs.PF", text), "found": ((Field.CATEGORIES, text),)},
-        {"submitter": text, "license": text},
-        {"kind": Kind.REPLACEMENT, "label": text},
-        {"kind": Kind.REPLACEMENT, "change_note": text},
-        {"queries": (text, "perf")},
-    ]
-    return [make_entry(number, **values) for number, values in enumerate(fields, 1)]
+FIELDS = (
+    *("title", "abstract", "author", "affiliation", "comment", "journal_ref", "report_no", "doi", "category"),
+    *("submitter", "license", "label", "change_note", "query"),
+)
+"""Where a stranger's words, or a saved query's name, stand in an entry."""
+
+_OWN_NAMES = ("comment", "journal_ref", "report_no", "submitter", "license")
+"""Those that a paper calls the same, and that are one text."""
+
+_STEP = 23
+"""Fields of one entry get texts this far apart."""
 
 
-def _digest(text: str) -> Digest:
-    """Return a digest with the text in every field of every noun, the best paper's title among them."""
-    return make_digest(
-        _entries(text), title=text, queries=((text, text),), coverage=make_coverage(13, failure=text)
+def make_entry_of(number: int, texts: dict[str, str]) -> DigestEntry:
+    """Make an entry with texts in some of `FIELDS`, each met by the query where it stands."""
+    values: dict[str, Any] = {name: texts[name] for name in _OWN_NAMES if name in texts}
+    title, abstract = texts.get("title", "A title"), texts.get("abstract", "An abstract")
+    name, where = texts.get("author", "Somebody"), texts.get("affiliation", "")
+    met = {
+        Field.TITLE: texts.get("title"),
+        Field.ABSTRACT: texts.get("abstract"),
+        Field.AUTHORS: texts.get("author"),
+        Field.COMMENT: texts.get("comment"),
+        Field.JOURNAL_REF: texts.get("journal_ref"),
+        Field.REPORT_NO: texts.get("report_no"),
+        Field.DOIS: texts.get("doi"),
+        Field.CATEGORIES: texts.get("category"),
+    }
+    return make_entry(
+        number,
+        kind=Kind.REPLACEMENT if {"label", "change_note"} & texts.keys() else Kind.NEW,
+        label=texts.get("label", ""),
+        change_note=texts.get("change_note", ""),
+        queries=(texts.get("query", "perf"), "perf"),
+        found=[(field, text) for field, text in met.items() if text],
+        title=title,
+        abstract=f"Before. {abstract} after.\n{abstract}",
+        authors=(Author(name, (where, where) if where else ()), Author("Other")),
+        dois=(texts["doi"],) if "doi" in texts else (),
+        categories=("cs.PF", texts["category"]) if "category" in texts else ("cs.PF",),
+        **values,
     )
+
+
+def spread_entries() -> list[DigestEntry]:
+    """Return as many entries as there are texts, so that every text stands once in every field."""
+    count = len(INJECTIONS)
+    return [
+        make_entry_of(
+            number + 1,
+            {name: INJECTIONS[(number + _STEP * place) % count] for place, name in enumerate(FIELDS)},
+        )
+        for number in range(count)
+    ]
+
+
+def _spread() -> Iterator[Digest]:
+    """Yield digests of a few papers each: every text in every field."""
+    entries = spread_entries()
+    for start in range(0, len(entries), 7):
+        queries = tuple((text, text) for text in INJECTIONS[start : start + 7])
+        yield make_digest(entries[start : start + 7], queries=queries)
+
+
+def _headed() -> Iterator[Digest]:
+    """Yield digests without papers: texts as title, and as what went wrong."""
+    for number, text in enumerate(SOME):
+        failure = SOME[number - 1]
+        yield make_digest((), title=text, coverage=make_coverage(0, failure=failure, is_complete=False))
+
+
+def _alone() -> Iterator[Digest]:
+    """Yield a digest for each text: one paper per field with the text there alone, and in all of the digest."""
+    for text in INJECTIONS:
+        entries = [make_entry_of(number, {name: text}) for number, name in enumerate(FIELDS, 1)]
+        yield make_digest(
+            entries,
+            title=text,
+            queries=((text, text),),
+            coverage=make_coverage(len(entries), failure=text),
+        )
+
+
+MAKERS = {"spread": _spread, "headed": _headed, "alone": _alone}
+EVERY_WAY = [*("spread", "headed"), *(("alone",) if IS_NIGHTLY else ())]
+
+
+def make_digests(way: str) -> Iterator[Digest]:
+    """Yield the digests of one of `MAKERS`."""
+    yield from MAKERS[way]()
 
 
 class _Reader(HTMLParser):
@@ -108,13 +180,16 @@ def _check_html(html: str, *, comments: int = 0) -> _Reader:
     return read
 
 
-@pytest.mark.parametrize("number", range(len(INJECTIONS)))
+@pytest.mark.parametrize("way", EVERY_WAY)
 def test_nothing_comes_alive_in_a_mail(
-    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, number: int
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, way: str
 ) -> None:
-    raw = renderer.render_mail(
-        _digest(INJECTIONS[number]), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity
-    ).body
+    for digest in make_digests(way):
+        raw = renderer.render_mail(digest, deliver("mailto:a@b.example"), SAMPLE_LINKS, identity).body
+        _check_mail(raw, len(digest.entries))
+
+
+def _check_mail(raw: bytes, papers: int) -> None:
     message = email.message_from_bytes(raw, policy=email.policy.default)
     assert message.keys() == HEADERS
     assert [part.get_content_type() for part in message.walk()] == [
@@ -127,12 +202,18 @@ def test_nothing_comes_alive_in_a_mail(
     assert len(re.findall(rb"(?m)^--=_", raw)) == 3
     plain, html = (part.get_content() for part in message.iter_parts())
     assert not HIDDEN.search(plain.replace("\r", ""))
-    _check_html(html, comments=2)
+    read = _check_html(html, comments=2)
+    assert read.links.count(SAMPLE_LINKS.unsubscribe) == (2 if papers else 1)
+    assert html.count("<h3 ") == plain.count("\nhttps://arxiv.org/abs/") == papers
 
 
-@pytest.mark.parametrize("number", range(len(INJECTIONS)))
-def test_nothing_comes_alive_in_slack(renderer: Renderer, deliver: MakeDelivery, number: int) -> None:
-    digest = _digest(INJECTIONS[number])
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_nothing_comes_alive_in_slack(renderer: Renderer, deliver: MakeDelivery, way: str) -> None:
+    for digest in make_digests(way):
+        _check_slack(renderer, deliver, digest)
+
+
+def _check_slack(renderer: Renderer, deliver: MakeDelivery, digest: Digest) -> None:
     parts = renderer.count_parts(digest, Destination.parse("slack:#x"))
     for part in range(parts):
         body = renderer.render_slack(digest, deliver("slack:#x", part=part, parts=parts), SAMPLE_LINKS).body
@@ -152,25 +233,27 @@ def test_nothing_comes_alive_in_slack(renderer: Renderer, deliver: MakeDelivery,
         assert not re.search(r"(?m)^_|_$|\s_\S", shown)
 
 
-@pytest.mark.parametrize("number", range(len(INJECTIONS)))
-def test_structure_is_the_templates_alone_in_slack(renderer: Renderer, deliver: MakeDelivery, number: int) -> None:
-    digest = make_digest(_entries(INJECTIONS[number])[:5])
-    payload = json.loads(renderer.render_slack(digest, deliver("slack:#x"), SAMPLE_LINKS).body)
-    assert [block["type"] for block in payload["blocks"]] == ["header", *["section", "context"] * 5, "context"]
+def test_structure_is_the_templates_alone_in_slack(renderer: Renderer, deliver: MakeDelivery) -> None:
+    for text in SOME:
+        digest = make_digest([make_entry_of(n, {name: text}) for n, name in enumerate(FIELDS[:5], 1)])
+        payload = json.loads(renderer.render_slack(digest, deliver("slack:#x"), SAMPLE_LINKS).body)
+        assert [one["type"] for one in payload["blocks"]] == ["header", *["section", "context"] * 5, "context"]
 
 
-@pytest.mark.parametrize("number", range(len(INJECTIONS)))
-def test_nothing_comes_alive_on_a_page(renderer: Renderer, number: int) -> None:
-    _check_html(renderer.render_page(_digest(INJECTIONS[number]), SAMPLE_LINKS))
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_nothing_comes_alive_on_a_page(renderer: Renderer, way: str) -> None:
+    for digest in make_digests(way):
+        _check_html(renderer.render_page(digest, SAMPLE_LINKS))
 
 
-def _feed(text: str) -> Feed:
-    return make_feed(_entries(text), notice=text)
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_nothing_comes_alive_in_a_feed(renderer: Renderer, way: str) -> None:
+    for digest in make_digests(way):
+        notice = digest.title if way != "spread" else ""
+        _check_feed(renderer, replace(make_feed(digest.entries, notice=notice), title=digest.title))
 
 
-@pytest.mark.parametrize("number", range(len(INJECTIONS)))
-def test_nothing_comes_alive_in_a_feed(renderer: Renderer, number: int) -> None:
-    feed = _feed(INJECTIONS[number])
+def _check_feed(renderer: Renderer, feed: Feed) -> None:
     root = etree.fromstring(renderer.render_atom(feed))
     assert SCHEMA.validate(root), SCHEMA.error_log
     for element in root.iter("{http://www.w3.org/2005/Atom}content"):
@@ -182,9 +265,13 @@ def test_nothing_comes_alive_in_a_feed(renderer: Renderer, number: int) -> None:
         assert not HIDDEN.search(item["title"])
 
 
-@pytest.mark.parametrize("number", range(len(INJECTIONS)))
-def test_nothing_comes_alive_in_a_terminal(renderer: Renderer, number: int) -> None:
-    digest = _digest(INJECTIONS[number])
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_nothing_comes_alive_in_a_terminal(renderer: Renderer, way: str) -> None:
+    for digest in make_digests(way):
+        _check_terminal(renderer, digest)
+
+
+def _check_terminal(renderer: Renderer, digest: Digest) -> None:
     plain = renderer.render_terminal(digest, width=100, color=False, limit=None)
     assert not HIDDEN.search(plain)
     colored = renderer.render_terminal(digest, width=100, color=True, limit=None)
@@ -192,6 +279,32 @@ def test_nothing_comes_alive_in_a_terminal(renderer: Renderer, number: int) -> N
     assert not HIDDEN.search(renderer.render_text(digest, SAMPLE_LINKS))
 
 
-def test_the_corpus_is_large_and_holds_what_it_should(injections: tuple[str, ...]) -> None:
-    assert len(injections) == len(set(injections)) >= 60
-    assert EVENING.tzinfo is not None
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_other_programs_get_every_text_as_it_is_and_nothing_of_it_becomes_structure(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, way: str
+) -> None:
+    schema = Draft202012Validator(describe_events())
+    for digest in make_digests(way):
+        body = renderer.render(digest, deliver("webhook:lab"), SAMPLE_LINKS, identity).body
+        assert body.isascii()
+        event = json.loads(body)
+        schema.validate(event)
+        told = event["data"]["papers"]
+        assert [one["title_tex"] for one in told] == [entry.paper.title for entry in digest.entries]
+        assert [one["comment"] for one in told] == [entry.paper.comment for entry in digest.entries]
+        assert [query["text"] for query in event["data"]["queries"]] == [text for _, text in digest.queries]
+
+
+def test_the_corpus_is_large_and_every_text_of_it_stands_in_every_field() -> None:
+    assert len(set(INJECTIONS)) == len(INJECTIONS) >= 300
+    entries = spread_entries()
+    for found in (
+        [entry.paper.title for entry in entries],
+        [entry.paper.authors[0].name for entry in entries],
+        [entry.paper.comment for entry in entries],
+        [entry.paper.dois[0] for entry in entries],
+        [entry.change_note for entry in entries],
+        [entry.queries[0] for entry in entries],
+    ):
+        assert set(found) == set(INJECTIONS)
+    assert {text for digest in _spread() for text, _ in digest.queries} == set(INJECTIONS)

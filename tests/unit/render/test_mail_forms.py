@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from digest.render import MailIdentity, Renderer
 from digest.render.folders import find_shipped_templates
+from digest.render.fragments import Fragments
 from digest.render.mail import render_mail_text, write_digest_mail
 from digest.render.mail_forms import MailForms, MailText, PartForm, encode_mail
 from digest.render.mime import quote_printable
@@ -64,7 +65,7 @@ def write_alone(deliver: MakeDelivery, identity: MailIdentity) -> Write:
     delivery = deliver("mailto:reader@example.org")
 
     def write_one(renderer: Renderer, digest: Digest, links: Links) -> bytes:
-        said = encode_mail(render_mail_text(renderer.templates, digest, links))
+        said = encode_mail(render_mail_text(Fragments(renderer.templates), digest, links))
         return write_digest_mail(said, digest, delivery, links, identity)
 
     return lambda renderer, digest, links: [write_one(renderer, digest, one) for one in links]

@@ -1,0 +1,158 @@
+"""Pictures of mails in a real Chromium: `python -m tests.battery.pictures --to FOLDER`.
+
+Every mail is painted as it comes out on a phone and on a desk, in light, in dark, and darkened by a mail reader
+that obeys no style sheet: once as Chromium darkens pages by itself, once with all colours turned round. Nobody
+but you can say whether it is good: look at each. What can be said by a machine is checked on the way, and
+exits with 1: nothing is fetched, nothing is wider than the phone, and a screen reader is told headings in
+their order. `--readme` paints the two in the README instead. All papers are made up.
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import click
+
+from digest.messages import Delivery, DeliveryState
+from digest.render import MailIdentity, Renderer
+from digest.render.samples import (
+    EVENING,
+    SAMPLE_LINKS,
+    make_digest,
+    merged_digest,
+    odd_entries,
+    quiet_digests,
+    sample_digest,
+)
+from digest.subscriptions import Destination
+from tests.battery.browser import Browser, Sight, View, find_chromium
+
+PHONE, DESK = 360, 1_000
+TURNED_ROUND = "<style>html { filter: invert(1) hue-rotate(180deg); background: #fff }</style></head>"
+
+VIEWS = {
+    "phone": View(PHONE),
+    "desk": View(DESK),
+    "phone-dark": View(PHONE, is_dark=True),
+    "desk-dark": View(DESK, is_dark=True),
+    "phone-darkened": View(PHONE, is_turned=True),
+    "phone-turned": View(PHONE),
+}
+README = {"mail-desk.png": (View(760), 900), "mail-phone-dark.png": (View(PHONE, is_dark=True), 900)}
+"""The README's pictures: how they are looked at, and how much of them is shown."""
+
+_GITHUB = Path(__file__).parents[2] / ".github"
+
+
+def read_html(raw: bytes) -> str:
+    """Return the HTML part of a mail."""
+    part = email.message_from_bytes(raw, policy=email.policy.default).get_body(("html",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def make_demo_mail() -> str:
+    """Return the mail that `digest demo` sends."""
+    with tempfile.TemporaryDirectory(prefix="digest-pictures-") as folder:
+        command = [sys.executable, "-m", "digest", "demo", "--folder", folder]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - ourselves
+        return read_html(Path(folder, "digest.eml").read_bytes())
+
+
+def make_mails() -> Iterator[tuple[str, str]]:
+    """Yield what to paint: a name, and HTML."""
+    yield "demo", make_demo_mail()
+    renderer, identity = Renderer(), MailIdentity("digest@example.org", "Digest", "example.org", EVENING)
+    delivery = Delivery(
+        id=1,
+        digest_id=1,
+        destination=Destination.parse("mailto:reader@example.org"),
+        part=0,
+        parts=1,
+        state=DeliveryState.CLAIMED,
+        attempts=0,
+        token=1,
+        idempotency_key="picture",
+        not_before=EVENING,
+        created_at=EVENING,
+    )
+    digests = {
+        "sample": sample_digest(),
+        "odd": make_digest(odd_entries()),
+        "merged": merged_digest(),
+        **quiet_digests(),
+    }
+    for name, digest in digests.items():
+        yield name, read_html(renderer.render_mail(digest, delivery, SAMPLE_LINKS, identity).body)
+
+
+def look_at(browser: Browser, html: str, name: str) -> Sight:
+    """Look at a mail in one of `VIEWS`."""
+    view = VIEWS[name]
+    if name.endswith(("-darkened", "-turned")):
+        html = ignore_styles(html)
+    if name.endswith("-turned"):
+        html = html.replace("</head>", TURNED_ROUND)
+    return browser.look(html, view)
+
+
+def ignore_styles(html: str) -> str:
+    """Return a mail as readers have it that take no style sheet and know of no dark mode."""
+    start, end = html.index("<style>"), html.index("</style>")
+    return html[:start] + html[end:].removeprefix("</style>").replace("light dark", "light")
+
+
+def find_faults(sight: Sight, width: int) -> list[str]:
+    """Say what is wrong with a mail that a machine can see."""
+    faults = [f"it fetches {url}" for url in sight.fetched]
+    if sight.width > width:
+        faults.append(f"it is {sight.width} wide in a window of {width}")
+    levels = [int(role[-1]) for role, _ in sight.spoken if role.startswith("heading")]
+    if levels[:1] != [1] or levels.count(1) != 1:
+        faults.append(f"its headings begin with {levels[:3]}")
+    if any(after > before + 1 for before, after in pairwise(levels)):
+        faults.append(f"its headings leave out a level: {levels}")
+    return faults
+
+
+@click.command()
+@click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("pictures"))
+@click.option("--only", default="", help="The mail of this name alone.")
+@click.option("--readme", is_flag=True, help="Paint the pictures of the README into .github.")
+def main(*, folder: Path, only: str, readme: bool) -> None:
+    """Paint mails."""
+    path = find_chromium()
+    if path is None:
+        raise click.ClickException("there is no Chromium here (apt-get install chromium)")
+    faults: list[str] = []
+    with Browser(path) as browser:
+        if readme:
+            html = make_demo_mail()
+            for name, (view, height) in README.items():
+                picture = browser.look(html, view, height=height).picture
+                (_GITHUB / name).write_bytes(picture)
+                click.echo(f"{_GITHUB / name}: {len(picture) / 1000:.0f} KB")
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        for mail, html in make_mails():
+            if only not in ("", mail):
+                continue
+            for name, view in VIEWS.items():
+                sight = look_at(browser, html, name)
+                faults += [f"{mail}, {name}: {fault}" for fault in find_faults(sight, view.width)]
+                (folder / f"{mail}-{name}.png").write_bytes(sight.picture)
+            click.echo(f"{mail}: {len(VIEWS)} pictures in {folder}")
+    for fault in faults:
+        click.echo(fault, err=True)
+    raise SystemExit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

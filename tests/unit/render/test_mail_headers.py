@@ -1,0 +1,228 @@
+"""Every rule of a digest's header fields, asserted on the bytes that are sent.
+
+Parsing them back would hide what mail readers choke on: Python's own parser undoes what its serialiser did wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import replace
+from quopri import decodestring
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from digest.errors import ConfigurationError
+from digest.messages import Digest, Links, Occasion
+from digest.render import MailIdentity, Renderer
+from digest.render.headers import write_feedback_id
+from digest.render.samples import (
+    EVENING,
+    SAMPLE_LINKS,
+    make_digest,
+    make_entry,
+    odd_entries,
+    quiet_digests,
+    sample_digest,
+)
+from tests.unit.render.conftest import KEY, MakeDelivery
+from tests.unit.render.injections import SOME
+
+Write = Callable[..., bytes]
+
+ENCODED_WORD = re.compile(rb"=\?utf-8\?([bq])\?([!->@-~]*)\?=")
+"""RFC 2047 §2: printable, without blanks and question marks."""
+
+DIGESTS = {
+    "sample": sample_digest(),
+    "odd": make_digest(odd_entries()),
+    "first look": make_digest((make_entry(title="字" * 300),), occasion=Occasion.FIRST_LOOK),
+    **quiet_digests(),
+}
+
+
+@pytest.fixture(scope="module")
+def write(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Write:
+    """Renders a digest as the bytes of a mail."""
+
+    def write_mail(
+        digest: Digest = DIGESTS["sample"],
+        links: Links = SAMPLE_LINKS,
+        to: str = "mailto:reader@example.org",
+        *,
+        key: str = KEY,
+        sender: MailIdentity = identity,
+    ) -> bytes:
+        return renderer.render_mail(digest, deliver(to, idempotency_key=key), links, sender).body
+
+    return write_mail
+
+
+def read_fields(raw: bytes) -> dict[str, bytes]:
+    """Return header fields by name as they were written, folds and all; none stands twice."""
+    fields = re.split(rb"\r\n(?=[^ \t])", raw.partition(b"\r\n\r\n")[0])
+    names = [field.partition(b":")[0].decode() for field in fields]
+    assert len(names) == len(set(names))
+    return {name: field.partition(b": ")[2] for name, field in zip(names, fields, strict=True)}
+
+
+def decode_words(value: bytes) -> str:
+    """Decode a field of encoded words as RFC 2047 says: what parts two of them is dropped."""
+    shown = ""
+    for encoding, text in ENCODED_WORD.findall(value):
+        octets = b64decode(text) if encoding == b"b" else decodestring(text.replace(b"_", b" "), header=False)
+        shown += octets.decode("utf-8")  # fails where a letter was cut in two, which §5 forbids
+    return shown
+
+
+def test_the_fields_of_a_digest_byte_by_byte(write: Write) -> None:
+    fields = read_fields(write())
+    assert fields.pop("Subject").startswith(b"=?utf-8?")
+    assert fields == {
+        "Date": b"Fri, 20 Nov 2026 03:47:00 +0000",
+        "From": b'"Digest" <digest@example.org>',
+        "Reply-To": b"leave@example.org",
+        "To": b"reader@example.org",
+        "Message-ID": f"<{KEY}@digest.example.org>".encode(),
+        "List-Id": b'"demo-team"\r\n <demo-team.digest.example.org>',
+        "List-Unsubscribe": b"<https://digest.example.org/u/Qm9vdHN0cmFwcGluZzEyMw>,\r\n"
+        b" <mailto:leave@example.org?subject=unsubscribe>",
+        "List-Unsubscribe-Post": b"List-Unsubscribe=One-Click",
+        "List-Help": b"<https://digest.example.org/>",
+        "List-Archive": b"<https://digest.example.org/d/VGFpbCBsYXRlbmN5IGZpcg>",
+        "Auto-Submitted": b"auto-generated",
+        "Precedence": b"bulk",
+        "X-Auto-Response-Suppress": b"All",
+        "Feedback-ID": b"scheduled:digest:digestexampleor",
+        "Content-Language": b"en",
+        "MIME-Version": b"1.0",
+        "Content-Type": f'multipart/alternative;\r\n boundary="=_{KEY}"'.encode(),
+    }
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_whatever_a_digest_says_its_header_is_ascii_in_short_lines_and_only_two_fields_are_encoded(
+    write: Write, identity: MailIdentity, name: str
+) -> None:
+    sender = replace(identity, from_name="Günlük Özet der Arbeitsgruppe für verteilte Systeme")
+    raw = write(replace(DIGESTS[name], title="Größe & Güte 论文"), sender=sender)
+    head = raw.partition(b"\r\n\r\n")[0]
+    assert head.isascii()
+    assert head.count(b"\n") == head.count(b"\r\n") == head.count(b"\r")
+    assert all(0 < len(line) <= 78 and line.strip() for line in head.split(b"\r\n"))
+    assert {field for field, value in read_fields(raw).items() if b"=?" in value} <= {"Subject", "From"}
+    assert decode_words(read_fields(raw)["From"]) == sender.from_name
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_a_subject_is_of_encoded_words_each_whole_and_short(write: Write, name: str) -> None:
+    value = read_fields(write(DIGESTS[name]))["Subject"]
+    words = value.split(b"\r\n ")
+    if b"=?" in value:
+        assert all(ENCODED_WORD.fullmatch(word) and len(word) <= 75 for word in words)
+        shown = decode_words(value)
+    else:
+        shown = b" ".join(words).decode()
+    assert len(shown) <= 105
+    assert shown.endswith(" (Thu 19 Nov)")
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 900))
+def test_a_way_to_leave_is_never_encoded_nor_broken_however_long(write: Write, length: int) -> None:
+    long = f"https://digest.example.org/u/{'x' * length}"
+    fields = read_fields(write(quiet_digests()["quiet"], replace(SAMPLE_LINKS, unsubscribe=long)))
+    assert fields["List-Unsubscribe"] == f"<{long}>,\r\n <mailto:leave@example.org?subject=unsubscribe>".encode()
+
+
+def test_every_attempt_and_every_copy_has_the_message_id_of_its_delivery(write: Write) -> None:
+    assert write() == write()
+    assert read_fields(write())["Message-ID"] != read_fields(write(key="another"))["Message-ID"]
+
+
+def test_readers_see_one_sender_and_one_list_and_each_only_themselves(write: Write) -> None:
+    one = write(key="one")
+    other_links = replace(SAMPLE_LINKS, unsubscribe="https://digest.example.org/u/another")
+    other = write(links=other_links, to="mailto:somebody@example.net", key="other")
+    mine, theirs = read_fields(one), read_fields(other)
+    assert {name for name in mine if mine[name] != theirs[name]} == {
+        *("To", "Message-ID", "List-Unsubscribe", "Content-Type"),
+    }
+    assert b"somebody" not in one
+    assert b"reader@" not in other
+
+
+def test_nothing_else_tells_readers_apart_so_nobody_is_followed(write: Write) -> None:
+    one = write()
+    other = write(links=replace(SAMPLE_LINKS, unsubscribe="https://digest.example.org/u/Zm9sbG93ZWQgYnkgbm9ib2"))
+    token, another = b"Qm9vdHN0cmFwcGluZzEyMw", b"Zm9sbG93ZWQgYnkgbm9ib2"
+    assert len(token) == len(another)
+    assert one.replace(b"=\r\n", b"").replace(token, another) == other.replace(b"=\r\n", b"")
+
+
+def test_a_list_is_named_the_same_every_day(write: Write) -> None:
+    days = [write(), write(DIGESTS["quiet"]), write(DIGESTS["failed"])]
+    assert len({read_fields(raw)["List-Id"] for raw in days}) == 1
+    assert len({read_fields(raw)["Feedback-ID"] for raw in days}) == 1
+
+
+def test_threads_receipts_and_hidden_readers_are_never_asked_for(write: Write) -> None:
+    unwanted = {"In-Reply-To", "References", "Bcc", "Cc", "Return-Receipt-To", "Disposition-Notification-To"}
+    for digest in DIGESTS.values():
+        assert not unwanted & read_fields(write(digest)).keys()
+
+
+def test_replies_go_where_mails_of_those_who_leave_are_read(write: Write, identity: MailIdentity) -> None:
+    at_sender = replace(SAMPLE_LINKS, unsubscribe_mail="mailto:digest@example.org?subject=leave%20demo-team")
+    assert "Reply-To" not in read_fields(write(links=at_sender))
+    assert "Reply-To" not in read_fields(write(links=Links()))
+    elsewhere = replace(identity, from_address="robot@example.org")
+    assert read_fields(write(links=at_sender, sender=elsewhere))["Reply-To"] == b"digest@example.org"
+
+
+def test_without_a_web_address_leaving_is_by_mail_and_never_one_click(write: Write) -> None:
+    fields = read_fields(write(links=Links(unsubscribe_mail="mailto:leave@example.org")))
+    assert fields["List-Unsubscribe"] == b"<mailto:leave@example.org>"
+    assert not {"List-Unsubscribe-Post", "List-Help", "List-Archive"} & fields.keys()
+
+
+def test_one_click_is_promised_over_https_only(write: Write) -> None:
+    fields = read_fields(write(links=Links(unsubscribe="http://127.0.0.1:8000/u/x")))
+    assert fields["List-Unsubscribe"] == b"<http://127.0.0.1:8000/u/x>"
+    assert "List-Unsubscribe-Post" not in fields
+
+
+def test_the_providers_own_header_says_again_which_mail_it_is(write: Write, identity: MailIdentity) -> None:
+    fields = read_fields(write(sender=replace(identity, idempotency_header="X-Request-Id")))
+    assert fields["X-Request-Id"] == KEY.encode()
+
+
+@given(st.sampled_from(list(Occasion)), st.from_regex(r"[a-zA-Z0-9-]{1,20}(\.[a-z]{2,6}){0,2}", fullmatch=True))
+def test_a_feedback_id_has_at_most_four_fields_and_a_sender_of_5_to_15_letters(
+    occasion: Occasion, domain: str
+) -> None:
+    *_, sender = fields = write_feedback_id(occasion, domain).split(":")
+    assert len(fields) <= 4
+    assert all(re.fullmatch(r"[a-z0-9-]+", field) for field in fields)
+    assert 5 <= len(sender) <= 15
+
+
+@pytest.mark.parametrize(
+    "text", ["mailto:a@b.example>\r\nBcc: <x@y.example", "mailto:a@b.example\x00", "mailto:a@b@c"]
+)
+def test_an_address_that_could_add_a_field_is_refused(write: Write, text: str) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        write(to=text)
+
+
+def test_no_title_whatever_adds_a_field_or_a_line_that_is_too_long(write: Write) -> None:
+    usual = list(read_fields(write()))
+    for text in SOME:
+        raw = write(make_digest((make_entry(title=text, found=()),), title=text, id=0))
+        assert list(read_fields(raw)) == usual
+        head = raw.partition(b"\r\n\r\n")[0]
+        assert all(len(line) <= 78 for line in head.split(b"\r\n"))
+        assert EVENING.strftime("%d Nov %Y").encode() in head
