@@ -6,6 +6,7 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
 │   └── UnknownName              no such query, subscription, delivery …          (HTTP 404)
 ├── ConfigurationError           exit 3   HTTP 500   digest.toml or the environment is off
 │   ├── TemplateError            a template cannot be rendered
+│   │   └── TemplateOverflow     what it makes is more than a message holds
 │   └── StoreError               the database cannot be used as it is
 │       ├── SchemaMismatch       it was written by another release
 │       └── StoreBusy            another process holds it
@@ -92,6 +93,10 @@ class ConfigurationError(DigestError):
 
 class TemplateError(ConfigurationError):
     """A template cannot be rendered."""
+
+
+class TemplateOverflow(TemplateError):
+    """What a template makes is more than a message holds."""
 
 
 class StoreError(ConfigurationError):
@@ -185,6 +190,7 @@ class DeliveryError(OutsideError):
         retry_after: seconds the other side asked for, None where it named none.
         ambiguous: the message may have arrived all the same; never repeat it blindly.
         whole_transport: every destination of this transport is affected (a bad token, a refused login).
+        too_large: the message is more than the other side takes; smaller ones may go through.
         hint: what the operator can do.
     """
 
@@ -196,9 +202,11 @@ class DeliveryError(OutsideError):
         retry_after: float | None = None,
         ambiguous: bool = False,
         whole_transport: bool = False,
+        too_large: bool = False,
         hint: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
+        self.too_large = too_large
         self.permanent = permanent
         self.retry_after = retry_after
         self.ambiguous = ambiguous

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from digest.subscriptions import Grouping, Replacements
 
@@ -213,6 +213,39 @@ class Links:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """Which papers of a digest one message tells, where it takes several messages.
+
+    Attributes:
+        first: place of the first, from 0.
+        behind: place behind the last one; the same as `first` for none.
+        is_brief: in the shortest words there are, since longer ones were refused for their size.
+    """
+
+    first: int
+    behind: int
+    is_brief: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read what `str` wrote; None for ""."""
+        places, _, form = text.partition(" ")
+        first, _, behind = places.partition("-")
+        return cls(int(first), int(behind), form == _BRIEF) if text else None
+
+    @property
+    def count(self) -> int:
+        """How many papers."""
+        return self.behind - self.first
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.behind}" + (f" {_BRIEF}" if self.is_brief else "")
+
+
+_BRIEF = "brief"
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """One part of a digest on its way to one destination.
 
@@ -220,8 +253,9 @@ class Delivery:
         id: its number.
         digest_id: the digest it carries.
         destination: where to.
-        part: 0-based; part 0 is the first message a reader sees.
-        parts: how many parts there are.
+        part: 0-based; part 0 is the first message a reader sees. A part that was superseded stands behind all
+            that count.
+        parts: how many parts there are, superseded ones left out.
         state: see `DeliveryState`.
         attempts: how many times the network was touched for it.
         token: the fence of the present claim; a mark with another token changes nothing.
@@ -232,6 +266,8 @@ class Delivery:
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
         last_error: what went wrong last, "" where nothing did.
+        share: which papers it tells; None where it tells all there are, or an older release planned it.
+        replaces: the delivery in whose place it came, being smaller; 0 for none.
     """
 
     id: int
@@ -249,6 +285,8 @@ class Delivery:
     parent_remote_id: str = ""
     remote_id: str = ""
     last_error: str = ""
+    share: Share | None = None
+    replaces: int = 0
 
 
 @dataclass(frozen=True, slots=True)

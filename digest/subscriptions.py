@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FEED_SUFFIXES",
     "NAME",
+    "SLACK_KINDS",
     "Cadence",
     "CadenceKind",
     "Destination",
@@ -53,6 +54,9 @@ class DestinationKind(StrEnum):
     FILE = "file"
     CONSOLE = "console"
 
+
+SLACK_KINDS = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
+"""Ways to Slack, which takes one message a second and channel: a digest goes there in several."""
 
 FEED_SUFFIXES = (".atom", ".xml", ".json")
 

@@ -71,7 +71,8 @@ def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tu
     rows = []
     for one in stored:
         delivery = one.delivery
-        part = f" {delivery.part + 1}/{delivery.parts}" if delivery.parts > 1 else ""
+        is_one_of_some = delivery.parts > 1 and delivery.part < delivery.parts
+        part = f" {delivery.part + 1}/{delivery.parts}" if is_one_of_some else ""
         rows.append(
             [
                 str(delivery.id),
@@ -113,8 +114,10 @@ def _as_json(one: StoredDelivery) -> dict[str, object]:
         "subscription": one.subscription,
         "slot": one.slot,
         "digest": delivery.digest_id,
-        "part": delivery.part + 1,
+        "part": delivery.part + 1 if delivery.part < delivery.parts else None,
         "parts": delivery.parts,
+        "papers": [delivery.share.first + 1, delivery.share.behind] if delivery.share else None,
+        "replaces": delivery.replaces or None,
         "attempts": delivery.attempts,
         "created_at": delivery.created_at,
         "not_before": delivery.not_before,
@@ -139,6 +142,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         stored, attempts = outbox.load_delivery(conn, delivery_id)
         message = outbox.stored_message(conn, delivery_id)
         is_doubtful = outbox.may_have_arrived(conn, delivery_id)
+        replacements = outbox.list_replacements(conn, delivery_id)
     glance = glance_at(message) if message else []
     if as_json:
         tries = [
@@ -151,20 +155,23 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
             }
             for one in attempts
         ]
-        print_json({**_as_json(stored), "tries": tries, "message": glance})
+        print_json({**_as_json(stored), "replaced_by": replacements, "tries": tries, "message": glance})
         return
-    _print_delivery(here, stored, is_doubtful=is_doubtful)
+    _print_delivery(here, stored, replacements, is_doubtful=is_doubtful)
     _print_attempts(here, attempts)
     _print_glance(stored, glance)
 
 
-def _print_delivery(here: Installation, one: StoredDelivery, *, is_doubtful: bool) -> None:
+def _print_delivery(
+    here: Installation, one: StoredDelivery, replacements: Sequence[int], *, is_doubtful: bool
+) -> None:
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
 
     delivery = one.delivery
     lines = {
-        "delivery": f"{delivery.id}, part {delivery.part + 1} of {delivery.parts}",
+        "delivery": _describe_part(delivery),
         "state": f"{delivery.state} ({_describe_moment(here, one)})",
+        "instead": f"{_name(replacements)}, in smaller parts" if replacements else "",
         "to": here.show(delivery.destination) + _describe_remote(delivery),
         "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
         "answer": delivery.remote_id,
@@ -174,6 +181,20 @@ def _print_delivery(here: Installation, one: StoredDelivery, *, is_doubtful: boo
     for label, value in lines.items():
         if value:
             click.echo(f"{click.style(f'{label:<10}', bold=True)}{value}")
+
+
+def _describe_part(delivery: Delivery) -> str:
+    """Say which part it is, which papers it tells, and what it came in place of."""
+    words = [str(delivery.id)]
+    if delivery.part < delivery.parts:
+        words.append(f"part {delivery.part + 1} of {delivery.parts}")
+    share = delivery.share
+    if share is not None:
+        told = f"papers {share.first + 1} to {share.behind}" if share.count > 1 else f"paper {share.behind}"
+        words.append((told if share.count else "no papers") + (", in few words" if share.is_brief else ""))
+    if delivery.replaces:
+        words.append(f"in place of delivery {delivery.replaces}, which was too large")
+    return ", ".join(words)
 
 
 def _describe_remote(delivery: Delivery) -> str:
@@ -301,7 +322,7 @@ def _refuse_behind(conn: Connection, id_: int) -> None:
     if before is None:
         return
     hint = f"`digest delivery show {before.id}` says what can be done about that one."
-    if before.state in (DeliveryState.SUPPRESSED, DeliveryState.SUPERSEDED):
+    if before.state is DeliveryState.SUPPRESSED:
         hint = "Without it the rest is not sent either: a digest is had from its first part on, or not at all."
     raise UsageError(
         f"delivery {id_} follows part {before.part + 1}, delivery {before.id}, which is {before.state};"
@@ -323,6 +344,8 @@ def _refuse(conn: Connection, id_: int, what: str) -> None:
     hint = "It is under way right now: look again in a minute." if state in ("claimed", "sending") else ""
     if state == "held" and not stored.delivery.attempts:
         hint = "It was never on its way."
+    if replacements := outbox.list_replacements(conn, id_):
+        hint = f"{_name(replacements)} came in its place, being smaller."
     raise UsageError(
         f"delivery {id_} is {state} and can't be {what}; nothing was changed",
         hint=hint or f"`{LISTING}` shows where each stands.",

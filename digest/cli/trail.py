@@ -171,7 +171,8 @@ def _describe_delivery(here: Installation, stored: StoredDelivery, attempts: tup
     from digest.messages import TERMINAL_STATES  # noqa: PLC0415 - the same
 
     delivery = stored.delivery
-    part = f" part {delivery.part + 1} of {delivery.parts}" if delivery.parts > 1 else ""
+    is_one_of_some = delivery.parts > 1 and delivery.part < delivery.parts
+    part = f" part {delivery.part + 1} of {delivery.parts}" if is_one_of_some else ""
     ended = f" {write_moment(stored.ended_at, here.zone)}" if stored.ended_at else ""
     waits = (
         "" if delivery.state in TERMINAL_STATES else f", not before {write_moment(delivery.not_before, here.zone)}"

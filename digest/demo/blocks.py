@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 MOST_BLOCKS = 50
 MOST_TEXT_BYTES = 10_600
@@ -20,9 +20,19 @@ _HEADER = 150
 _FIELDS = (10, 2_000)
 _CONTEXT_ELEMENTS = 10
 _ACTIONS = 25
-_BUTTON = {"text": 75, "value": 2_000, "url": 3_000, "action_id": 255}
+_ACTION_ID = 255
+_BUTTON = {"value": 2_000, "url": 3_000, "accessibility_label": 75}
+_LABEL = 75
+_OPTIONS = {"overflow": 5, "static_select": 100}
+_OPTION = {"value": 150, "url": 3_000}
+_OPTION_WORDS = {"text": 75, "description": 75}
+_CONFIRM = {"title": 100, "text": 300, "confirm": 30, "deny": 30}
 _IMAGE = {"image_url": 3_000, "alt_text": 2_000}
+_IMAGE_TITLE = 2_000
+_MARKDOWN = 12_000
+_TABLE_ROWS, _TABLE_COLUMNS = 100, 20
 _BLOCK_ID = 255
+_ACTING = ("button", "overflow", "static_select")
 
 
 def check_blocks(blocks: object) -> list[str]:
@@ -32,6 +42,11 @@ def check_blocks(blocks: object) -> list[str]:
     if len(blocks) > MOST_BLOCKS:
         return [_complain("", f"no more than {MOST_BLOCKS} items allowed")]
     found = [complaint for n, block in enumerate(blocks) for complaint in _check_block(block, f"/{n}")]
+    kinds = [block.get("type") for block in blocks if isinstance(block, dict)]
+    if kinds.count("table") > 1:
+        found.append(_complain("", "only one table is allowed"))
+    if sum(len(str(block.get("text"))) for block in blocks if _is_markdown(block)) > _MARKDOWN:
+        found.append(_complain("", f"markdown must be less than {_MARKDOWN + 1} characters together"))
     ids = [block["block_id"] for block in blocks if isinstance(block, dict) and "block_id" in block]
     if len({str(name) for name in ids}) < len(ids):
         found.append(_complain("", "block_id must be unique"))
@@ -116,7 +131,7 @@ def _check_section(block: dict[str, Any], at: str) -> Iterator[str]:
         for n, field in enumerate(block["fields"] or ()):
             yield from _check_text(field, f"{at}/fields/{n}", _FIELDS[1])
     if "accessory" in block:
-        yield from _check_element(block["accessory"], f"{at}/accessory", ("button", "image"))
+        yield from _check_element(block["accessory"], f"{at}/accessory", (*_ACTING, "image"))
 
 
 def _check_header(block: dict[str, Any], at: str) -> Iterator[str]:
@@ -137,24 +152,65 @@ def _check_actions(block: dict[str, Any], at: str) -> Iterator[str]:
     elements = block.get("elements")
     yield from _check_list(elements, f"{at}/elements", _ACTIONS)
     for n, element in enumerate(elements or ()):
-        yield from _check_element(element, f"{at}/elements/{n}", ("button",))
+        yield from _check_element(element, f"{at}/elements/{n}", _ACTING)
 
 
 def _check_element(element: object, at: str, kinds: tuple[str, ...]) -> Iterator[str]:
     if not isinstance(element, dict) or element.get("type") not in kinds:
         yield _complain(f"{at}/type", f"must be one of {', '.join(kinds)}")
-    elif element["type"] == "image":
+        return
+    if element["type"] == "image":
         yield from _check_image(element, at)
+        return
+    if "action_id" in element:
+        yield from _check_length(element["action_id"], f"{at}/action_id", _ACTION_ID)
+    if "confirm" in element:
+        yield from _check_words(element["confirm"], f"{at}/confirm", _CONFIRM)
+    if element["type"] == "button":
+        yield from _check_text(element.get("text"), f"{at}/text", _LABEL, ("plain_text",))
+        yield from _check_lengths(element, at, _BUTTON)
     else:
-        yield from _check_text(element.get("text"), f"{at}/text", _BUTTON["text"], ("plain_text",))
-        for name in ("value", "url", "action_id"):
-            if name in element:
-                yield from _check_length(element[name], f"{at}/{name}", _BUTTON[name])
+        yield from _check_list(element.get("options"), f"{at}/options", _OPTIONS[element["type"]])
+        for n, option in enumerate(element.get("options") or ()):
+            yield from _check_words(option, f"{at}/options/{n}", _OPTION_WORDS)
+            yield from _check_lengths(option, f"{at}/options/{n}", _OPTION)
+
+
+def _check_words(value: object, at: str, most: Mapping[str, int]) -> Iterator[str]:
+    """Complain of the text objects of an object."""
+    if not isinstance(value, dict):
+        yield _complain(at, "must be an object")
+        return
+    for name, limit in most.items():
+        if name in value:
+            yield from _check_text(value[name], f"{at}/{name}", limit)
+
+
+def _check_lengths(value: object, at: str, most: Mapping[str, int]) -> Iterator[str]:
+    for name, limit in most.items():
+        if isinstance(value, dict) and name in value:
+            yield from _check_length(value[name], f"{at}/{name}", limit)
 
 
 def _check_image(element: dict[str, Any], at: str) -> Iterator[str]:
     for name, most in _IMAGE.items():
         yield from _check_length(element.get(name), f"{at}/{name}", most)
+    if "title" in element:
+        yield from _check_text(element["title"], f"{at}/title", _IMAGE_TITLE, ("plain_text",))
+
+
+def _check_markdown(block: dict[str, Any], at: str) -> Iterator[str]:
+    yield from _check_length(block.get("text"), f"{at}/text", _MARKDOWN)
+
+
+def _check_table(block: dict[str, Any], at: str) -> Iterator[str]:
+    yield from _check_list(block.get("rows"), f"{at}/rows", _TABLE_ROWS)
+    for n, row in enumerate(block.get("rows") or ()):
+        yield from _check_list(row, f"{at}/rows/{n}", _TABLE_COLUMNS)
+
+
+def _is_markdown(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "markdown"
 
 
 def _check_rich_text(block: dict[str, Any], at: str) -> Iterator[str]:
@@ -193,4 +249,6 @@ _CHECKS: dict[str, Callable[[dict[str, Any], str], Iterator[str]]] = {
     "image": _check_image,
     "rich_text": _check_rich_text,
     "divider": _check_divider,
+    "markdown": _check_markdown,
+    "table": _check_table,
 }

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl
 
+from digest.demo.blocks import MOST_TEXT_BYTES
 from digest.demo.faults import Faults
 from digest.demo.loopback import Answer, LoopbackServer, Request, answer_json
 from digest.demo.slackfaults import AFTER, BEFORE, limit_rate, spoil_answer
@@ -49,7 +50,12 @@ SCOPES = {
     "conversations.join": "channels:join",
     "auth.test": "",
 }
-"""The methods there are and the scope each needs."""
+"""The methods there are and the scope each needs; of a private channel, the one in `PRIVATE_SCOPES`."""
+
+PRIVATE_SCOPES = {"channels:read": "groups:read", "channels:history": "groups:history"}
+"""What stands in for a scope where a channel is private."""
+
+ALL_SCOPES = frozenset({*filter(None, SCOPES.values()), *PRIVATE_SCOPES.values()})
 
 _WEBHOOK_STATUS = {"channel_not_found": 404, "not_in_channel": 403, "is_archived": 410}
 _WEBHOOK_WORDS = {"not_in_channel": "action_prohibited", "is_archived": "channel_is_archived"}
@@ -64,6 +70,8 @@ class SlackReceiver:
             joined and an archived one.
         token: what the bot must show.
         scopes: what the token may do; everything by default.
+        trouble: what every call is refused with, such as `token_revoked`; "" for nothing.
+        most_text: bytes of text that a message's blocks may hold together.
         pace: seconds there must be between two messages of a channel; 0 judges nothing.
         history_lag: seconds until a message can be read back.
         drops_repeats: whether a repeated `client_msg_id` is recognised.
@@ -76,7 +84,9 @@ class SlackReceiver:
         *,
         channels: Sequence[SlackChannel | str] = CHANNELS,
         token: str = TOKEN,
-        scopes: Collection[str] = tuple(SCOPES.values()),
+        scopes: Collection[str] = ALL_SCOPES,
+        trouble: str = "",
+        most_text: int = MOST_TEXT_BYTES,
         pace: float = 1.0,
         history_lag: float = 0.0,
         drops_repeats: bool = False,
@@ -85,7 +95,8 @@ class SlackReceiver:
         self.faults = Faults((*BEFORE, *AFTER))
         self.token = token
         rooms = [_open_channel(channel) if isinstance(channel, str) else channel for channel in channels]
-        self.workspace = Workspace(rooms, clock, pace=pace, drops_repeats=drops_repeats)
+        self.trouble = trouble
+        self.workspace = Workspace(rooms, clock, pace=pace, most_text=most_text, drops_repeats=drops_repeats)
         self._clock = clock
         self._scopes = frozenset(scopes)
         self._history_lag = history_lag
@@ -94,11 +105,20 @@ class SlackReceiver:
         self._methods: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "chat.postMessage": self._post,
             "conversations.list": self._list_channels,
-            "conversations.info": lambda form: {"channel": _show_channel(self._find_channel(form))},
+            "conversations.info": lambda form: {
+                "channel": _show_channel(self._find_readable(form, "channels:read"))
+            },
             "conversations.join": lambda form: {"channel": _show_channel(self._join(form))},
             "conversations.history": self._read_history,
             "conversations.replies": self._read_replies,
-            "auth.test": lambda _: {"team_id": TEAM, "user_id": BOT_USER, "bot_id": BOT, "user": "digest"},
+            "auth.test": lambda _: {
+                "team": "Demo",
+                "team_id": TEAM,
+                "user": "digest",
+                "user_id": BOT_USER,
+                "bot_id": BOT,
+                "url": "https://demo.slack.example/",
+            },
         }
 
     def __enter__(self) -> Self:
@@ -147,7 +167,8 @@ class SlackReceiver:
             return answer_json({"ok": False, "error": refusal.error, **refusal.details})
         except SlackRateLimited as limited:
             return limit_rate(str(limited.retry_after), is_webhook=False)
-        return answer_json({"ok": True, **result})
+        granted = ",".join(sorted(filter(None, self._scopes)))
+        return answer_json({"ok": True, **result}, headers=(("X-OAuth-Scopes", granted),))
 
     def _check_access(self, method: str, authorization: str) -> None:
         if method not in SCOPES:
@@ -156,11 +177,16 @@ class SlackReceiver:
             raise SlackRefusal("not_authed")
         if authorization != f"Bearer {self.token}":
             raise SlackRefusal("invalid_auth")
+        if self.trouble:
+            raise SlackRefusal(self.trouble)
         needed = SCOPES[method]
-        if needed and needed not in self._scopes:
-            raise SlackRefusal(
-                "missing_scope", needed=needed, provided=",".join(sorted(filter(None, self._scopes)))
-            )
+        if PRIVATE_SCOPES.get(needed) not in self._scopes:  # which of both it is, the channel decides
+            self._require(needed)
+
+    def _require(self, scope: str) -> None:
+        if scope and scope not in self._scopes:
+            provided = ",".join(sorted(filter(None, self._scopes)))
+            raise SlackRefusal("missing_scope", needed=scope, provided=provided)
 
     def _answer_webhook(self, request: Request) -> Answer:
         first = next(iter(self.workspace.channels))
@@ -192,11 +218,19 @@ class SlackReceiver:
             raise SlackRefusal("channel_not_found")
         return channel
 
+    def _find_readable(self, form: Mapping[str, Any], scope: str) -> SlackChannel:
+        """Return a channel of which the token may read what a scope is for."""
+        channel = self._find_channel(form)
+        self._require(PRIVATE_SCOPES[scope] if channel.is_private else scope)
+        return channel
+
     def _join(self, form: Mapping[str, Any]) -> SlackChannel:
         return self.workspace.join(self._find_channel(form))
 
     def _list_channels(self, form: Mapping[str, Any]) -> dict[str, Any]:
         kinds = str(form.get("types") or "public_channel").split(",")
+        for kind, scope in (("public_channel", "channels:read"), ("private_channel", "groups:read")):
+            self._require(scope if kind in kinds else "")
         wants_archived = not _is_true(form.get("exclude_archived"))
         listed = [
             _show_channel(channel)
@@ -209,14 +243,14 @@ class SlackReceiver:
         return {"channels": page, "response_metadata": {"next_cursor": cursor}}
 
     def _read_history(self, form: Mapping[str, Any]) -> dict[str, Any]:
-        channel = self._find_channel(form)
+        channel = self._find_readable(form, "channels:history")
         if not channel.is_member:
             raise SlackRefusal("not_in_channel")
         found = [m for m in self._list_visible(form) if m.channel == channel.id and not m.thread_ts]
         return self._show_page(found[::-1], form)
 
     def _read_replies(self, form: Mapping[str, Any]) -> dict[str, Any]:
-        channel, ts = self._find_channel(form), str(form.get("ts") or "")
+        channel, ts = self._find_readable(form, "channels:history"), str(form.get("ts") or "")
         thread = self.workspace.find_messages(channel.id, ts)
         if not thread:
             raise SlackRefusal("thread_not_found")

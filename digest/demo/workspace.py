@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 TEAM, BOT_USER, BOT = "T000DEMO", "U000DIGEST", "B000DIGEST"
 TEXT_LIMIT = 40_000
 METADATA_LIMIT = 8_000
+MARKDOWN_LIMIT = 12_000
+MOST_ATTACHMENTS = 100
 _EVENT_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -113,14 +115,22 @@ class Workspace:
         channels: what exists.
         clock: dates messages and judges the rate.
         pace: seconds there must be between two messages of a channel.
+        most_text: bytes of text that a message's blocks may hold together.
         drops_repeats: whether a repeated `client_msg_id` is answered with the first message.
     """
 
     def __init__(
-        self, channels: Sequence[SlackChannel], clock: Clock, *, pace: float, drops_repeats: bool
+        self,
+        channels: Sequence[SlackChannel],
+        clock: Clock,
+        *,
+        pace: float,
+        drops_repeats: bool,
+        most_text: int = MOST_TEXT_BYTES,
     ) -> None:
         self.channels = {channel.id: channel for channel in channels}
         self._clock = clock
+        self.most_text = most_text
         self._pace = pace
         self._drops_repeats = drops_repeats
         self._messages: list[SlackMessage] = []
@@ -167,7 +177,7 @@ class Workspace:
                 raise SlackRefusal("is_archived")
             if not channel.is_member:
                 raise SlackRefusal("not_in_channel")
-            check_payload(payload)
+            check_payload(payload, self.most_text)
             thread_ts = str(payload.get("thread_ts") or "")
             if thread_ts and not self.find_messages(channel.id, thread_ts):
                 raise SlackRefusal("thread_not_found")
@@ -214,8 +224,12 @@ class Workspace:
         return message
 
 
-def check_payload(payload: dict[str, Any]) -> None:
+def check_payload(payload: dict[str, Any], most_text: int = MOST_TEXT_BYTES) -> None:
     """Check a message's content.
+
+    Args:
+        payload: the call.
+        most_text: bytes of text that its blocks may hold together.
 
     Raises:
         SlackRefusal: it breaks one of Slack's limits.
@@ -225,10 +239,17 @@ def check_payload(payload: dict[str, Any]) -> None:
         complaints = check_blocks(blocks)
         if complaints:
             raise SlackRefusal("invalid_blocks", errors=complaints, response_metadata={"messages": complaints})
-        if measure_text(blocks) > MOST_TEXT_BYTES:
+        if measure_text(blocks) > most_text:
             raise SlackRefusal("msg_blocks_too_long")
-    elif not payload.get("text"):
+    elif not payload.get("text") and not payload.get("markdown_text"):
         raise SlackRefusal("no_text")
+    if "markdown_text" in payload:
+        if "text" in payload or "blocks" in payload:
+            raise SlackRefusal("markdown_text_conflict")
+        if len(str(payload["markdown_text"])) > MARKDOWN_LIMIT:
+            raise SlackRefusal("msg_too_long")
+    if len(payload.get("attachments") or ()) > MOST_ATTACHMENTS:
+        raise SlackRefusal("too_many_attachments")
     _check_metadata(payload.get("metadata"))
 
 

@@ -15,16 +15,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.clock import monotonic
-from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreError
+from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreError, TemplateOverflow
 from digest.messages import DeliveryState
 from digest.pipeline.settling import settling_times
+from digest.pipeline.writing import SLACK_SPACING
 from digest.planning.retries import Step, Tries, decide_failure
+from digest.planning.shares import split_share
 from digest.store import deliveries as outbox
+from digest.subscriptions import SLACK_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.messages import Delivery, Digest, Message, Receipt
+    from digest.messages import Delivery, Digest, Message, Receipt, Share
     from digest.pipeline.fetching import Drawer
     from digest.pipeline.site import Site
     from digest.pipeline.writing import Clerk
@@ -49,6 +52,7 @@ class DeliverReport:
     Attributes:
         sent: deliveries the other side took, by transport.
         retries: deliveries to be tried again, with why.
+        divided: deliveries that go out in smaller parts, with why.
         dead: deliveries given up, with why.
         held: deliveries waiting for the operator, with why.
         unknown: deliveries whose fate must be asked about first.
@@ -57,6 +61,7 @@ class DeliverReport:
 
     sent: dict[str, int] = field(default_factory=dict)
     retries: list[str] = field(default_factory=list)
+    divided: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
@@ -72,6 +77,7 @@ class DeliverReport:
         """Note a delivery that was not taken, and what comes next for it."""
         lists = {
             Step.RETRY: self.retries,
+            Step.DIVIDE: self.divided,
             Step.ASK: self.unknown,
             Step.HOLD: self.held,
             Step.GIVE_UP: self.dead,
@@ -88,6 +94,7 @@ class DeliverReport:
         """Say how much went which way, and how many feed files were written."""
         words = [f"{_WAY_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
         words += [f"feed {feeds} ✓"] * bool(feeds)
+        words += [f"divided {len(self.divided)}"] * bool(self.divided)
         troubles = {"to try again": self.retries, "unknown": self.unknown, "held": self.held, "dead": self.dead}
         words += [f"{word} {len(lines)}" for word, lines in troubles.items() if lines]
         return "   ".join(words) or "nothing to send"
@@ -142,7 +149,7 @@ def deliver_one(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool]) -> 
             whole_transport=not progress.is_begun,
             hint="That is a fault of Digest: its log says more.",
         )
-        _mark_failure(desk.site, desk.report, delivery, failure)
+        _mark_failure(desk, delivery, failure)
 
 
 @dataclass
@@ -163,9 +170,13 @@ def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progre
         address = transport.resolve(delivery.destination)
         is_news = address not in {"", delivery.remote_address, delivery.destination.address}
         delivery = replace(delivery, remote_address=address or delivery.remote_address)
+        delivery = replace(delivery, share=_find_share(desk, delivery))
+        if delivery.part and delivery.share is not None and not delivery.share.count:
+            _suppress(desk, delivery, "its papers went out with the parts before it")
+            return
         message = _render(desk, delivery)
     except DeliveryError as error:
-        _mark_failure(site, report, delivery, error)
+        _mark_failure(desk, delivery, error)
         return
     except StoreError:
         raise  # the database is away, which says nothing about the delivery: its claim lapses
@@ -175,9 +186,10 @@ def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progre
             error.message,
             permanent=True,
             whole_transport=isinstance(error, ConfigurationError),
+            too_large=isinstance(error, TemplateOverflow),
             hint=error.hint,
         )
-        _mark_failure(site, report, delivery, failure)
+        _mark_failure(desk, delivery, failure)
         return
     intent = desk.clerk.begin_sending(delivery, message, address if is_news else "")
     if intent is not DeliveryState.SENDING:
@@ -188,10 +200,20 @@ def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progre
     try:
         receipt = transport.send(message, delivery.destination, is_ours)
     except DeliveryError as error:
-        _mark_failure(site, report, delivery, error)
+        _mark_failure(desk, delivery, error)
         return
     _mark_sent(desk, delivery, receipt)
     report.note_sent(delivery.destination.kind)
+
+
+def _find_share(desk: Desk, delivery: Delivery) -> Share | None:
+    """Return which papers a part tells, also of a digest that an older release divided, by rules of its own."""
+    if delivery.share is not None or delivery.destination.kind not in SLACK_KINDS:
+        return delivery.share
+    digest, _ = desk.drawer.take(delivery)
+    with desk.site.store.read() as conn:
+        earlier = outbox.earlier_bodies(conn, delivery)
+    return desk.site.renderer.find_share(digest, delivery, earlier)
 
 
 def _render(desk: Desk, delivery: Delivery) -> Message:
@@ -225,28 +247,42 @@ def _mark_sent(desk: Desk, delivery: Delivery, receipt: Receipt) -> None:
     _mark_stubbornly(desk.site, delivery, lambda: desk.clerk.mark_sent(delivery, receipt))
 
 
-def _mark_failure(
-    site: Site,
-    report: DeliverReport,
-    delivery: Delivery,
-    error: DeliveryError,
-) -> None:
+def _suppress(desk: Desk, delivery: Delivery, reason: str) -> None:
+    site = desk.site
+
+    def mark() -> None:
+        with site.store.begin() as conn:
+            outbox.mark_suppressed(conn, delivery, reason, site.clock.now())
+
+    _mark_stubbornly(site, delivery, mark)
+    desk.report.note_suppressed()
+
+
+def _mark_failure(desk: Desk, delivery: Delivery, error: DeliveryError) -> None:
+    site = desk.site
     now, jitter = site.clock.now(), site.jitter()
+    shares = _divide_further(delivery) if error.too_large else ()
     settling = settling_times(site.config).get(delivery.destination.kind, timedelta(0))
     steps: list[Step] = []
-    reason = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
+    last_words = "Nothing shorter can be made of it" if error.too_large and not shares else error.hint
+    reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
     line = f"{delivery.destination}: {error.message}"
 
     def mark() -> None:
         with site.store.begin() as conn:
             tries = Tries(*outbox.count_tries(conn, delivery))
-            next_step = decide_failure(error, settling=settling, tries=tries, now=now, jitter=jitter)
+            next_step = decide_failure(
+                error, settling=settling, tries=tries, now=now, jitter=jitter, is_divisible=bool(shares)
+            )
             steps.append(next_step.step)
             match next_step.step:
                 case Step.RETRY:
                     outbox.mark_retry(conn, delivery, next_step.not_before, reason, now)
                     if next_step.blocked_until is not None:
                         outbox.block_destination(conn, delivery.destination, next_step.blocked_until)
+                case Step.DIVIDE:
+                    outbox.supersede(conn, delivery, shares, reason, now)
+                    outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
                 case Step.ASK:
                     outbox.mark_unknown(conn, delivery, next_step.not_before, reason, now)
                 case Step.HOLD:
@@ -255,7 +291,12 @@ def _mark_failure(
                     outbox.mark_dead(conn, delivery, reason, now)
 
     _mark_stubbornly(site, delivery, mark)
-    report.note_failure(steps[-1], line)
+    desk.report.note_failure(steps[-1], line)
+
+
+def _divide_further(delivery: Delivery) -> tuple[Share, ...]:
+    """Return which papers each of the smaller parts tells that can be made of one; () for none."""
+    return split_share(delivery.share, is_first=not delivery.part) if delivery.share is not None else ()
 
 
 def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -> None:

@@ -188,7 +188,7 @@ class Drafts:
         plans = plan_deliveries(
             digest,
             due.subscription.destinations,
-            lambda destination: self._site.renderer.count_parts(digest, destination),
+            lambda destination: self._site.renderer.divide(digest, destination),
             scope=f"{self._scope}:{due.id}",
         )
         consumed = [row.match_run_id for row in rows]

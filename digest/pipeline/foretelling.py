@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from digest import signing
 from digest.errors import DeliveryError, UnknownName
 from digest.excluding import read_exclusion
-from digest.messages import Delivery, DeliveryState, Links, Occasion
+from digest.messages import Delivery, DeliveryState, Links, Occasion, Receipt
 from digest.pipeline.delivering import mail_identity
 from digest.pipeline.drafting import Drafts
 from digest.pipeline.links import make_links, make_refs_url
 from digest.planning import next_slot
+from digest.planning.shares import split_share
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.messages import Digest, Message, Receipt
+    from digest.messages import Digest, Message
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
     from digest.store.digests import DigestSummary
@@ -127,16 +128,23 @@ def send_trial(site: Site, digest: Digest, destination: Destination, links: Link
         DigestError: it was not taken, or only in part.
     """
     address = site.transport(destination.kind).resolve(destination)
-    parts = site.renderer.count_parts(digest, destination)
     named = f"trial {site.clock.now().isoformat()} {site.jitter()}"
-    receipts: list[Receipt] = []
-    for part in range(parts):
+    waiting, receipts = list(site.renderer.divide(digest, destination)), list[Receipt]()
+    while waiting:
+        share, part = waiting.pop(0), len(receipts)
         delivery = replace(
-            _stand_in(digest, destination, part, parts, named),
+            _stand_in(digest, destination, part, part + 1 + len(waiting), named),
             remote_address=address,
             parent_remote_id=receipts[0].remote_id if receipts else "",
+            share=share,
         )
-        receipts.append(_send_patiently(site, _render_part(site, digest, delivery, links), destination))
+        try:
+            receipts.append(_send_patiently(site, _render_part(site, digest, delivery, links), destination))
+        except DeliveryError as error:
+            smaller = split_share(share, is_first=not part) if error.too_large and share is not None else ()
+            if not smaller:
+                raise
+            waiting[:0] = smaller
     return receipts
 
 

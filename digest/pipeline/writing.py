@@ -22,7 +22,7 @@ from digest.errors import StoreError
 from digest.messages import DeliveryState
 from digest.store import deliveries as outbox
 from digest.store import stamps
-from digest.subscriptions import DestinationKind
+from digest.subscriptions import SLACK_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +36,6 @@ _log = logging.getLogger("digest.deliver")
 
 SLACK_SPACING = timedelta(seconds=1)
 """Slack takes one message a second and channel (https://docs.slack.dev/apis/web-api/rate-limits)."""
-
-_SPACED = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
 
 
 @dataclass(eq=False)
@@ -133,7 +131,7 @@ class Clerk:
         answer, store = _Answer(delivery, receipt), self._site.store
         if store.path is not None:
             self._answers.write(answer, self._write_together)
-        elif delivery.destination.kind in _SPACED:
+        elif delivery.destination.kind in SLACK_KINDS:
             with store.begin() as conn:
                 self._write_answers(conn, [answer])
         elif not outbox.mark_sent_alone(store, delivery, receipt, self._site.clock.now()):
@@ -176,7 +174,7 @@ class Clerk:
         for delivery in (answer.delivery for answer in answers):
             if delivery.id not in marked:
                 _warn_of_loss(delivery)
-            if delivery.destination.kind in _SPACED:
+            if delivery.destination.kind in SLACK_KINDS:
                 outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
 
     def _write_intents(self, conn: Connection, intents: Sequence[_Intent]) -> stamps.Stamp | None:

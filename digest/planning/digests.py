@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from digest.comparing import StoredChange
     from digest.matching import ActiveRevision
-    from digest.messages import Coverage, DigestEntry
+    from digest.messages import Coverage, DigestEntry, Share
     from digest.planning.entries import EntryMaker, Seen
     from digest.query import Query
 
@@ -57,6 +57,7 @@ class DeliveryPlan:
     part: int
     parts: int
     idempotency_key: str
+    share: Share | None = None
 
 
 def plan_digest(
@@ -138,7 +139,11 @@ def zone_of(cadence: Cadence) -> str:
 
 
 def plan_deliveries(
-    digest: Digest, destinations: Iterable[Destination], count_parts: Callable[[Destination], int], *, scope: str
+    digest: Digest,
+    destinations: Iterable[Destination],
+    divide: Callable[[Destination], Sequence[Share | None]],
+    *,
+    scope: str,
 ) -> tuple[DeliveryPlan, ...]:
     """Return one delivery for each destination and part; what readers fetch themselves has none.
 
@@ -147,7 +152,7 @@ def plan_deliveries(
     Args:
         digest: the digest.
         destinations: where it goes.
-        count_parts: how many messages it takes at a destination.
+        divide: which papers each of its messages at a destination tells; None for one that tells them all.
         scope: names the subscription apart from every other one anywhere: mail servers and Slack know many
             installations, and a name may be given to another subscription later.
     """
@@ -155,14 +160,15 @@ def plan_deliveries(
     for destination in destinations:
         if destination.is_pulled:
             continue
-        parts = count_parts(destination)
+        shares = divide(destination)
         plans += [
             DeliveryPlan(
                 destination,
                 part,
-                parts,
+                len(shares),
                 signing.idempotency_key(scope, digest.slot, str(destination), part),
+                share,
             )
-            for part in range(parts)
+            for part, share in enumerate(shares)
         ]
     return tuple(plans)

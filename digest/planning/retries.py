@@ -1,4 +1,4 @@
-"""What follows a failed delivery: again later, ask the other side, wait for the operator, or give up."""
+"""What follows a failed delivery: again later, in smaller parts, ask the other side, wait, or give up."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class Step(StrEnum):
     """What to do with a delivery whose sending failed."""
 
     RETRY = "retry"
+    DIVIDE = "divide"
     ASK = "ask"
     HOLD = "hold"
     GIVE_UP = "give up"
@@ -62,7 +63,13 @@ class NextStep:
 
 
 def decide_failure(
-    error: DeliveryError, *, settling: timedelta, tries: Tries, now: datetime, jitter: float
+    error: DeliveryError,
+    *,
+    settling: timedelta,
+    tries: Tries,
+    now: datetime,
+    jitter: float,
+    is_divisible: bool = False,
 ) -> NextStep:
     """Decide what follows a failure.
 
@@ -75,7 +82,10 @@ def decide_failure(
         now: the moment (UTC).
         jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
             do not come back at once.
+        is_divisible: smaller parts can be made of it.
     """
+    if error.too_large and is_divisible:
+        return NextStep(Step.DIVIDE, now)
     if error.ambiguous:
         again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
         return NextStep(Step.ASK, now + settling + again)

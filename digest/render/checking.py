@@ -157,6 +157,13 @@ def _make_slack_pages(sample: _Sample) -> Iterator[DataclassInstance]:
         yield contexts.SlackPageContext(sample.digest, sample.groups, 1, len(sample.shown), 1, 1)
 
 
+def _make_slack_briefs(sample: _Sample) -> Iterator[DataclassInstance]:
+    shown, hidden = len(sample.shown), sample.rest.count
+    yield contexts.SlackBriefContext(sample.digest, (), shown, hidden, sample.links)
+    for paper in sample.shown:
+        yield contexts.SlackBriefContext(sample.digest, (paper,), 0, 0, sample.links)
+
+
 def _make_feed_entries(sample: _Sample) -> Iterator[DataclassInstance]:
     for paper in sample.papers:
         refs = f"{sample.links.refs}/{paper.id}" if sample.links.refs else ""
@@ -193,6 +200,7 @@ _DIGEST_CONTEXTS: dict[str, Callable[[_Sample], Iterator[DataclassInstance]]] = 
     "slack/digest.txt": _make_slack_digests,
     "slack/weekly.txt": partial(_add_week, contexts.WeeklySlackContext, _make_slack_digests),
     "slack/page.txt": _make_slack_pages,
+    "slack/brief.txt": _make_slack_briefs,
     "feed/entry.html": _make_feed_entries,
     "terminal/digest.txt": _make_terminals,
     "terminal/weekly.txt": partial(_add_week, contexts.WeeklyTerminalContext, _make_terminals),

@@ -1,8 +1,8 @@
 """What each template sees: one frozen dataclass per template, its fields being the template's names.
 
 Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
-Slack's templates have `link(url, label)`, the terminal's `styled(text, style)`, HTML templates
-`read_style(name)`.
+Slack's templates have `link(url, label)`, `link_title(paper)` and `name_authors(paper)`, the terminal's
+`styled(text, style)`, HTML templates `read_style(name)`.
 """
 
 from __future__ import annotations
@@ -182,6 +182,25 @@ class SlackPageContext:
 
 
 @dataclass(frozen=True, slots=True)
+class SlackBriefContext:
+    """`slack/brief.txt`: a message that Slack refused for its size even with one paper, in few words.
+
+    Attributes:
+        digest: the digest as a whole.
+        papers: the paper it tells; none in the channel.
+        in_thread: how many papers follow in the thread; 0 within that.
+        hidden: how many papers are shown nowhere in Slack; 0 within the thread.
+        links: addresses; "" for each that does not exist.
+    """
+
+    digest: DigestView
+    papers: tuple[PaperView, ...]
+    in_thread: int
+    hidden: int
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
 class FeedEntryContext:
     """`feed/entry.html`: the content of a feed's entry.
 
@@ -349,6 +368,7 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "slack/digest.txt": SlackDigestContext,
     "slack/weekly.txt": WeeklySlackContext,
     "slack/page.txt": SlackPageContext,
+    "slack/brief.txt": SlackBriefContext,
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,
     "terminal/weekly.txt": WeeklyTerminalContext,

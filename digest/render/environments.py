@@ -22,6 +22,7 @@ from markupsafe import Markup
 from digest.errors import TemplateError
 from digest.render.inlining import inline_styles
 from digest.render.mrkdwn import Mrkdwn, link, slack_escape
+from digest.render.slack_words import link_title, name_authors
 from digest.render.terminal_styles import styled
 from digest.render.words import count_papers, open_sentence
 
@@ -55,7 +56,7 @@ class Templates:
         self._text = _build_environment(self._plain)
         self._text.globals.update(styled=styled)
         self._slack = _build_environment(self._plain, finalize=slack_escape)
-        self._slack.globals.update(link=link, Mrkdwn=Mrkdwn)
+        self._slack.globals.update(link=link, link_title=link_title, name_authors=name_authors, Mrkdwn=Mrkdwn)
         self._escaped = _build_environment(_InliningLoader(self._plain), autoescape=True)
         self._escaped.globals.update(read_style=self._read_style)
 

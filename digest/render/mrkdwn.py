@@ -36,7 +36,7 @@ class Mrkdwn(str):
 
 def slack_escape(value: object) -> str:
     """Return a value as mrkdwn that shows exactly its text, marked as a value."""
-    if isinstance(value, Mrkdwn):
+    if isinstance(value, Mrkdwn) and value:
         return str(value)
     return f"{VALUE_START}{escape_text(str(value))}{VALUE_END}"
 

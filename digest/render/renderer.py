@@ -24,7 +24,7 @@ from digest.render.slack import SlackParts, encode_payload, write_slack_payload,
 from digest.render.terminal import write_terminal
 from digest.render.webhook import write_digest_event
 from digest.render.weekly import as_fields, choose_template, view_week
-from digest.subscriptions import DestinationKind
+from digest.subscriptions import SLACK_KINDS, DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-    from digest.messages import Delivery, Digest, Feed
+    from digest.messages import Delivery, Digest, Feed, Share
     from digest.render.alarms import Envelope
     from digest.render.checking import TemplateProblem
     from digest.render.contexts import AlarmContext
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 CONSOLE_WIDTH = 96
 _KEPT_DIGESTS = 8
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
-_SLACK_KINDS = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
 
 
 class Renderer:
@@ -68,9 +67,24 @@ class Renderer:
         Raises:
             TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
         """
-        if destination.kind in _SLACK_KINDS:
-            return len(self._divide(digest).ranges)
-        return 1
+        return len(self.divide(digest, destination))
+
+    def divide(self, digest: Digest, destination: Destination) -> tuple[Share | None, ...]:
+        """Return which papers each message of a digest at a destination tells; None for one that tells all.
+
+        Raises:
+            TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
+        """
+        return self._divide(digest).shares if destination.kind in SLACK_KINDS else (None,)
+
+    def find_share(self, digest: Digest, delivery: Delivery, earlier: Sequence[bytes]) -> Share | None:
+        """Return which papers a delivery tells that an older release planned; see `SlackParts.find_share`.
+
+        Raises:
+            TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
+        """
+        is_divided = delivery.share is None and delivery.destination.kind in SLACK_KINDS
+        return self._divide(digest).find_share(delivery, earlier) if is_divided else delivery.share
 
     def render(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
         """Render one part for the delivery's destination.

@@ -10,10 +10,15 @@ import json
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from digest.errors import DigestError, TemplateError
-from digest.messages import Links
+from digest.errors import DigestError, TemplateError, TemplateOverflow
+from digest.messages import Links, Share
 from digest.render.blocks import Compiled, compile_blocks
-from digest.render.contexts import SlackDigestContext, SlackPageContext, WeeklySlackContext
+from digest.render.contexts import (
+    SlackBriefContext,
+    SlackDigestContext,
+    SlackPageContext,
+    WeeklySlackContext,
+)
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.slack_limits import FALLBACK_TEXT, MOST_BLOCKS, MOST_TEXT_BYTES, validate_blocks
 from digest.render.weekly import as_fields, choose_template, view_week
@@ -25,10 +30,16 @@ if TYPE_CHECKING:
     from digest.render.environments import Templates
     from digest.render.presentation import PaperView
 
+TOP, PAGE, BRIEF = "slack/digest.txt", "slack/page.txt", "slack/brief.txt"
+"""The templates: the message in the channel, one in its thread, and what is left where either was too much."""
+
 TOP_PAPERS = 5
 """How many papers the message in the channel shows."""
 
 EVENT_TYPE = "digest_posted"
+
+_MOST_PAPERS = 200
+"""A template may put many papers into one block, so that blocks alone are no bound."""
 
 _LONGEST_LINK = 300
 _MOST_PAGES = 999
@@ -67,10 +78,15 @@ def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -
         TemplateError: a template cannot be rendered or breaks Slack's limits.
         DigestError: the digest has no such part.
     """
-    payload = frame_payload(parts.compile(delivery.part, links))
+    name, compiled = parts.compile(delivery, links)
+    if not _fits(compiled):
+        raise TemplateOverflow(
+            f"{name}: {len(compiled.blocks)} blocks of {compiled.text_bytes:,} bytes are too much for a message",
+            hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
+        )
+    payload = frame_payload(compiled)
     problems = validate_blocks(payload)
     if problems:
-        name = "slack/page.txt" if delivery.part else "slack/digest.txt"
         raise TemplateError(
             f"{name}: Slack would refuse this message: {'; '.join(problems[:3])}",
             hint="Every message needs a line `fallback: …`, and at least one block.",
@@ -107,41 +123,70 @@ class SlackParts:
         self._top_papers = 0 if self._week is not None and self._week.most_matched else TOP_PAPERS
 
     @cached_property
-    def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Which papers (0-based, the first and the one behind the last) each part shows.
+    def shares(self) -> tuple[Share, ...]:
+        """Which papers each part tells: the first goes to the channel, the others to its thread.
 
-        Part 0 goes to the channel, the others to its thread, each as full as Slack's limits allow.
+        Each is as full as Slack's limits allow.
 
         Raises:
             TemplateError: not even one paper fits, or a template cannot be rendered.
         """
         shown = self._digest.shown
-        ranges = [(0, _find_most(min(self._top_papers, shown), self._fits_top))]
-        while (start := ranges[-1][1]) < shown:
-            most = _find_most(min(MOST_BLOCKS, shown - start), partial(self._fits, start))
+        shares = [Share(0, _find_most(min(self._top_papers, shown), self._fits_top))]
+        while (start := shares[-1].behind) < shown:
+            most = _find_most(min(_MOST_PAPERS, shown - start), partial(self._fits, start))
             if most < 1:
                 raise TemplateError(
-                    f"slack/page.txt: paper {start + 1} alone takes more than a Slack message has room for",
+                    f"{PAGE}: paper {start + 1} alone takes more than a Slack message has room for",
                     hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
                 )
-            ranges.append((start, start + most))
-        return tuple(ranges)
+            shares.append(Share(start, start + most))
+        return tuple(shares)
 
-    def compile(self, part: int, links: Links) -> Compiled:
-        """Compile one part.
+    def find_share(self, delivery: Delivery, earlier: Sequence[bytes] = ()) -> Share:
+        """Return which papers a part tells that an older release planned, and may have divided otherwise.
+
+        Args:
+            delivery: the part.
+            earlier: what the parts before it said, as far as that is kept: no paper is told twice, none lost.
+
+        Raises:
+            DigestError: the digest has no such part.
+        """
+        if len(self.shares) == delivery.parts:
+            return self.shares[delivery.part]
+        if not delivery.part:
+            return self.shares[0]
+        shown = self._digest.shown
+        fresh = (
+            number
+            for number, paper in enumerate(self._papers[:shown])
+            if not any(f"{paper.url}|".encode() in body for body in earlier)
+        )
+        first = next(fresh, shown) if earlier else self.shares[: delivery.part][-1].behind
+        if delivery.part == delivery.parts - 1:
+            return Share(first, shown)
+        return Share(first, first + _find_most(min(_MOST_PAPERS, shown - first), partial(self._fits, first)))
+
+    def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
+        """Compile one part; return its template's name with it.
 
         Raises:
             TemplateError: a template cannot be rendered.
             DigestError: there is no such part.
         """
-        if part >= len(self.ranges):
-            raise DigestError(
-                f"digest {self._digest.id} has {len(self.ranges)} parts for Slack, there is no part {part}"
-            )
-        first, behind = self.ranges[part]
-        if part == 0:
-            return self._compile_top(behind, links)
-        return self._compile_page(first, behind, part, len(self.ranges) - 1)
+        share, part = delivery.share, delivery.part
+        if share is None:
+            if part >= len(self.shares):
+                raise DigestError(
+                    f"digest {self._digest.id} has {len(self.shares)} parts for Slack, there is no part {part}"
+                )
+            share = self.shares[part]
+        if share.is_brief:
+            return BRIEF, self._compile_brief(share, links, is_first=not part)
+        if part:
+            return PAGE, self._compile_page(share, part, delivery.parts - 1)
+        return TOP, self._compile_top(share.behind, links)
 
     def _compile_top(self, count: int, links: Links) -> Compiled:
         """Compile the message for the channel with the first `count` papers."""
@@ -156,19 +201,30 @@ class SlackParts:
         )
         if self._week is not None:
             context = WeeklySlackContext(**as_fields(context), week=self._week)
-        return compile_blocks(self._templates.render(choose_template("slack/digest.txt", self._digest), context))
+        return compile_blocks(self._templates.render(choose_template(TOP, self._digest), context))
 
-    def _compile_page(self, first: int, behind: int, page: int, pages: int) -> Compiled:
-        """Compile a message of the thread with papers `first` to `behind` (0-based, exclusive)."""
+    def _compile_page(self, share: Share, page: int, pages: int) -> Compiled:
+        """Compile a message of the thread."""
         context = SlackPageContext(
             digest=self._view,
-            groups=group_papers(self._digest, self._papers[first:behind]),
-            first=first + 1,
-            last=behind,
+            groups=group_papers(self._digest, self._papers[share.first : share.behind]),
+            first=share.first + 1,
+            last=share.behind,
             page=page,
             pages=pages,
         )
-        return compile_blocks(self._templates.render("slack/page.txt", context))
+        return compile_blocks(self._templates.render(PAGE, context))
+
+    def _compile_brief(self, share: Share, links: Links, *, is_first: bool) -> Compiled:
+        """Compile what is left of a message that was refused even with a single paper, or with none."""
+        context = SlackBriefContext(
+            digest=self._view,
+            papers=tuple(self._papers[share.first : share.behind]),
+            in_thread=self._digest.shown - share.behind if is_first else 0,
+            hidden=self._digest.hidden if is_first else 0,
+            links=links,
+        )
+        return compile_blocks(self._templates.render(BRIEF, context))
 
     def _fits_top(self, count: int) -> bool:
         """Whether the channel's message may show so many papers, whatever its links."""
@@ -176,7 +232,7 @@ class SlackParts:
 
     def _fits(self, first: int, count: int) -> bool:
         """Whether a message of the thread may show so many papers, whatever its place."""
-        return _fits(self._compile_page(first, first + count, _MOST_PAGES, _MOST_PAGES))
+        return _fits(self._compile_page(Share(first, first + count), _MOST_PAGES, _MOST_PAGES))
 
 
 def _fits(compiled: Compiled) -> bool:

@@ -6,6 +6,7 @@ all text of a message, which reports put between 10,600 and 13,300 bytes; 9,000 
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,14 @@ FALLBACK_TEXT = 4_000
 """Longer top-level texts may be split into several messages."""
 
 METADATA_BYTES = 1_000
+
+_KNOWN = {
+    "divider": {"type", "block_id"},
+    "header": {"type", "block_id", "text"},
+    "section": {"type", "block_id", "text"},
+    "context": {"type", "block_id", "elements"},
+}
+"""What the blocks we send hold. Whatever else Slack knows has limits of its own, which nothing here looks at."""
 
 _EVENT_TYPE = re.compile(r"[a-z][a-z0-9_]*")
 _MENTION = re.compile(r"<[!@#]")
@@ -66,12 +75,18 @@ def _check_metadata(metadata: Mapping[str, Any] | None) -> list[str]:
     problems = []
     if not _EVENT_TYPE.fullmatch(str(metadata.get("event_type", ""))):
         problems.append("/metadata/event_type: small letters, digits and _ only")
-    if len(str(metadata.get("event_payload", "")).encode("utf-8")) > METADATA_BYTES:
+    if len(json.dumps(metadata.get("event_payload", {})).encode("utf-8")) > METADATA_BYTES:
         problems.append(f"/metadata/event_payload: more than {METADATA_BYTES} bytes")
     return problems
 
 
 def _check_block(block: Mapping[str, Any], place: str) -> list[str]:
+    kind = block.get("type")
+    unknown = sorted(set(block) - _KNOWN[kind]) if kind in _KNOWN else []
+    return [f"{place}/{name}: is nothing we send" for name in unknown] + _check_content(block, place)
+
+
+def _check_content(block: Mapping[str, Any], place: str) -> list[str]:
     match block.get("type"):
         case "divider":
             return []

@@ -30,12 +30,12 @@ from sqlalchemy import (
     update,
 )
 
-from digest.messages import Delivery, DeliveryState
+from digest.messages import Delivery, DeliveryState, Share
 from digest.store.dialect import database_clock, in_chunks, later, try_turn
 from digest.store.outbox_steps import CLAIM_LEASE
 from digest.store.provenance import is_at_rest
 from digest.store.schema import ACTIVE_DELIVERY, Moment, attempts, deliveries, destination_addresses
-from digest.subscriptions import Destination, DestinationKind
+from digest.subscriptions import SLACK_KINDS, Destination, DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.dml import ReturningUpdate
 
 NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
-
-_PACED = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
-"""Ways out that take one message at a time and destination: the next is claimed after the last was answered."""
 
 
 _HAS_LAPSED = deliveries.c.lease_until < database_clock()
@@ -193,6 +190,8 @@ def read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery
             parent_remote_id=parents.get((row.digest_id, row.destination), "") if row.part else "",
             remote_id=row.remote_id,
             last_error=row.last_error,
+            share=Share.parse(row.share),
+            replaces=row.replaces,
         )
         for row in rows
     ]
@@ -263,7 +262,7 @@ def _is_claimable() -> tuple[ColumnElement[bool], ...]:
         deliveries.c.state == DeliveryState.READY,
         not_(is_at_rest()),
         not_(and_(deliveries.c.part > 0, is_behind)),
-        not_(and_(goes_by(_PACED), is_busy)),
+        not_(and_(goes_by(SLACK_KINDS), is_busy)),
     )
 
 
@@ -285,7 +284,7 @@ def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
     """Keep the first to each destination that takes one message at a time."""
     kept, met = [], set()
     for delivery in taken:
-        if delivery.destination.kind in _PACED and delivery.destination in met:
+        if delivery.destination.kind in SLACK_KINDS and delivery.destination in met:
             continue
         met.add(delivery.destination)
         kept.append(delivery)
@@ -297,7 +296,7 @@ def _has_turn(conn: Connection, delivery: Delivery, now: datetime) -> bool:
 
     Two processes may each pick one at the same moment, and neither sees what the other has not committed.
     """
-    if delivery.destination.kind not in _PACED:
+    if delivery.destination.kind not in SLACK_KINDS:
         return True
     place = str(delivery.destination)
     if not try_turn(conn, place):

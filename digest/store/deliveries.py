@@ -1,6 +1,6 @@
 """The outbox: claim, intent, mark, settle. Each is one conditional UPDATE; whoever lost the race changes nothing.
 
-    ready → claimed → sending → sent | ready (a retry) | unknown | held | dead | suppressed
+    ready → claimed → sending → sent | ready (a retry) | unknown | held | dead | suppressed | superseded
 
 The intent to send is committed before the network is touched; what a dead process left in `sending`
 becomes `unknown`, which is looked into and never blindly repeated. Marks are fenced by the claim's
@@ -43,6 +43,7 @@ from digest.store.outbox_sends import (
     mark_sent_many,
     note_sent,
 )
+from digest.store.outbox_splits import list_replacements, supersede
 from digest.store.outbox_steps import CLAIM_LEASE, IN_DOUBT, REPEATED, Step, take_step
 from digest.store.outbox_views import (
     Attempt,
@@ -76,9 +77,11 @@ __all__ = [
     "claim",
     "count_tries",
     "drop",
+    "earlier_bodies",
     "find_obstacle",
     "known_address",
     "list_deliveries",
+    "list_replacements",
     "load_delivery",
     "mark_dead",
     "mark_held",
@@ -99,6 +102,7 @@ __all__ = [
     "settle_ready",
     "settle_sent",
     "stored_message",
+    "supersede",
     "take_as_arrived",
     "take_unknown",
     "unblock_destination",
@@ -136,6 +140,21 @@ def stored_message(conn: Connection, delivery_id: int) -> Message | None:
     if row is None or row.body is None:
         return None
     return Message(row.media_type, row.body, row.idempotency_key, row.name)
+
+
+def earlier_bodies(conn: Connection, delivery: Delivery) -> list[bytes]:
+    """Return what the parts before a delivery said, as far as it is kept, in order."""
+    found = (
+        select(deliveries.c.body)
+        .where(
+            deliveries.c.digest_id == delivery.digest_id,
+            deliveries.c.destination == str(delivery.destination),
+            deliveries.c.part < delivery.part,
+            deliveries.c.body.is_not(None),
+        )
+        .order_by(deliveries.c.part)
+    )
+    return list(conn.execute(found).scalars())
 
 
 def mark_retry(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:

@@ -226,6 +226,8 @@ def _save_deliveries(
             "last_error": "",
             "created_at": at,
             "priority": priority,
+            "share": str(plan.share or ""),
+            "replaces": 0,
         }
         for draft in drafts
         for plan in draft.plans

@@ -36,14 +36,17 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
             SELECT count(*) FROM (SELECT 1 FROM deliveries
             GROUP BY digest_id, destination, part HAVING count(*) > 1) AS twice""",
         "all parts of a digest are there": """
-            SELECT count(*) FROM (SELECT 1 FROM deliveries GROUP BY digest_id, destination
-            HAVING count(*) <> max(parts)
-            AND max(CASE WHEN state = 'superseded' THEN 1 ELSE 0 END) = 0) AS short""",
+            SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE state <> 'superseded'
+            GROUP BY digest_id, destination HAVING count(*) <> max(parts) OR max(part) >= max(parts)) AS short""",
+        "what was superseded has others in its place": """
+            SELECT count(*) FROM deliveries WHERE (state = 'superseded'
+                AND id NOT IN (SELECT replaces FROM deliveries WHERE replaces > 0)) OR (replaces > 0
+                AND replaces NOT IN (SELECT id FROM deliveries WHERE state = 'superseded'))""",
         "a part is sent after those before it": """
             SELECT count(*) FROM deliveries AS later WHERE part > 0 AND state IN ('sending', 'sent') AND EXISTS (
                 SELECT 1 FROM deliveries AS earlier WHERE earlier.digest_id = later.digest_id
                 AND earlier.destination = later.destination AND earlier.part < later.part
-                AND earlier.state NOT IN ('sent', 'superseded'))""",
+                AND earlier.state <> 'sent')""",
         "a delivery is in a state there is": """
             SELECT count(*) FROM deliveries WHERE state NOT IN ('ready', 'claimed', 'sending', 'sent', 'unknown',
                 'held', 'dead', 'suppressed', 'superseded')""",

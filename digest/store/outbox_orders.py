@@ -33,7 +33,7 @@ _PACE = timedelta(seconds=1)
 
 _OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 _WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
-_OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED, DeliveryState.SUPERSEDED)
+_OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 
 
 def retry(

@@ -11,6 +11,9 @@ from http import HTTPStatus
 from digest.errors import DeliveryError
 from digest.transports.answers import Answer, judge_status, read_retry_after
 
+TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
+"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and told by no number."""
+
 _HOURS = 3600.0
 """Seconds to wait where Slack says a state lasts hours."""
 
@@ -115,6 +118,8 @@ def _judge_refusal(method: str, code: str, answer: Answer) -> DeliveryError:
             permanent=True,
             hint=DESTINATION.get(code, "A setting of the workspace or channel forbids posting there."),
         )
+    if code in TOO_LARGE:
+        return DeliveryError(f"Slack refused {method}: {code}", permanent=True, too_large=True)
     if is_our_fault(code):
         details = "; ".join(_read_details(answer))
         return DeliveryError(

@@ -19,7 +19,7 @@ from digest.messages import Receipt
 from digest.transports.answers import CLIENT_ERRORS, Answer, judge_status
 from digest.transports.fence import always_ours
 from digest.transports.posting import TIMEOUT, Lines, is_loopback, post_once
-from digest.transports.slack_errors import is_our_fault
+from digest.transports.slack_errors import TOO_LARGE, is_our_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -138,6 +138,8 @@ def _judge(answer: Answer, text: str) -> DeliveryError:
     code = text if text.replace("_", "").isalnum() else ""
     if answer.status in CLIENT_ERRORS and code in _REFUSALS:
         return DeliveryError(f"{_WHO} answered {code}", permanent=True, hint=_REFUSALS[code])
+    if answer.status in CLIENT_ERRORS and code in TOO_LARGE:
+        return DeliveryError(f"{_WHO} answered {code}", permanent=True, too_large=True)
     if answer.status in CLIENT_ERRORS and is_our_fault(code):
         return DeliveryError(
             f"{_WHO} does not understand the message: {code}",

@@ -119,7 +119,7 @@ def test_a_part_behind_one_that_will_not_go_by_itself_is_told_which(store: Store
         put(store, delivery, state)
         with store.read() as conn:
             obstacle = outbox.find_obstacle(conn, delivery.id + 2)
-        is_final = state in {"held", "dead", "suppressed", "superseded"}
+        is_final = state in {"held", "dead", "suppressed"}
         assert (obstacle is not None and obstacle.id == delivery.id) is is_final
 
 

@@ -68,7 +68,7 @@ def test_showing_a_mail_tells_its_tries_its_answer_and_its_first_lines(digest: S
 @pytest.mark.usefixtures("world")
 def test_showing_a_slack_message_tells_its_words_and_what_slack_calls_the_channel(digest: Shell) -> None:
     lines = digest("delivery", "show", "9").lines
-    assert lines[0] == "delivery  9, part 2 of 2"
+    assert lines[0] == "delivery  9, part 2 of 2, papers 6 to 9"
     assert lines[2] == "to        slack:#papers (C000PAPERS there)"
     assert any("Counting cache misses with a stopwatch" in line for line in lines)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from digest.announcements import Kind, latest_mailing
 from digest.comparing import StoredChange
 from digest.matching import ActiveRevision
-from digest.messages import Coverage, Digest, Occasion
+from digest.messages import Coverage, Digest, Occasion, Share
 from digest.planning import DueSubscription, Seen, choose_first_look, plan_deliveries, plan_digest
 from digest.query import parse_query
 from digest.subscriptions import Cadence, Destination, Subscription
@@ -147,14 +147,15 @@ def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
     destinations = [
         Destination.parse(text) for text in ("mailto:a@example.org", "slack:#papers", "feed", "file:x.atom")
     ]
+    shares = (Share(0, 5), Share(5, 9), Share(9, 12))
     plans = plan_deliveries(
-        digest, destinations, lambda destination: 3 if destination.kind == "slack" else 1, scope="a:1"
+        digest, destinations, lambda to: shares if to.kind == "slack" else (None,), scope="a:1"
     )
-    assert [(str(plan.destination), plan.part, plan.parts) for plan in plans] == [
-        ("mailto:a@example.org", 0, 1),
-        ("slack:#papers", 0, 3),
-        ("slack:#papers", 1, 3),
-        ("slack:#papers", 2, 3),
+    assert [(str(plan.destination), plan.part, plan.parts, str(plan.share)) for plan in plans] == [
+        ("mailto:a@example.org", 0, 1, "None"),
+        ("slack:#papers", 0, 3, "0-5"),
+        ("slack:#papers", 1, 3, "5-9"),
+        ("slack:#papers", 2, 3, "9-12"),
     ]
     assert len({plan.idempotency_key for plan in plans}) == 4
 
@@ -162,7 +163,7 @@ def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
 def test_planning_again_gives_the_same_keys() -> None:
     digest = plan(make_change(7, make_paper()))
     destinations = [Destination.parse("mailto:a@example.org")]
-    first, second = (plan_deliveries(digest, destinations, lambda _: 1, scope="a:1") for _ in range(2))
+    first, second = (plan_deliveries(digest, destinations, lambda _: (None,), scope="a:1") for _ in range(2))
     assert first == second
 
 

@@ -78,8 +78,6 @@ def test_a_channel_without_the_app_is_told_how_to_invite_it(code: str) -> None:
     [
         "invalid_blocks",
         "invalid_blocks_format",
-        "msg_blocks_too_long",
-        "msg_too_long",
         "invalid_metadata_format",
         "invalid_metadata_schema",
         "metadata_too_large",
@@ -183,3 +181,9 @@ def test_a_failure_before_the_request_was_out_is_certain_and_one_after_it_is_not
     assert before.whole_transport
     assert after.ambiguous
     assert not after.whole_transport
+
+
+@pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])
+def test_a_message_that_is_too_large_says_so_and_stops_nobody_else(code: str) -> None:
+    failure = _judge(code)
+    assert (failure.too_large, failure.permanent, failure.whole_transport) == (True, True, False)
