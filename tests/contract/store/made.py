@@ -171,6 +171,10 @@ class Planned:
     subscription_id: int
 
 
+MATCHED_LATE = "matching has come as far as its mark says"
+"""The one invariant that `store_digest` does not keep: nothing was polled for its papers."""
+
+
 def store_digest(
     store: Store,
     *destinations: Destination,

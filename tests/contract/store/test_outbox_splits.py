@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 from digest.messages import DeliveryState, Receipt, Share
 from digest.store import deliveries as outbox
 from digest.store.invariants import find_violations
-from tests.contract.store.made import SLACK, store_digest
+from tests.contract.store.made import MATCHED_LATE, SLACK, store_digest
 from tests.contract.store.test_deliveries import LATER, begin, claim, row_of
 
 if TYPE_CHECKING:
     from digest.messages import Delivery
     from digest.store import Store
-
-MATCHED_LATE = "matching has come as far as its mark says"
-"""What these made-up digests do not keep: nothing was polled for them."""
 
 HALVES = (Share(5, 9), Share(9, 14))
 
