@@ -22,7 +22,7 @@ from digest.errors import StoreError
 from digest.messages import DeliveryState
 from digest.store import deliveries as outbox
 from digest.store import stamps
-from digest.subscriptions import SLACK_KINDS
+from digest.subscriptions import SLACK_KINDS, DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
