@@ -36,6 +36,7 @@ def link_title(paper: PaperView) -> Mrkdwn:
     if len(" ".join(word for word, _ in words)) > LONGEST_TITLE:
         words = list(_keep_words(words, len(shorten(paper.full_title, LONGEST_TITLE)) - 2))
         words.append(("…", False))
+    words = words or [(paper.id, False)]  # a title of nothing that can be shown
     runs = groupby(words, key=lambda word: word[1])
     linked = ((link(paper.url, " ".join(word for word, _ in run)), is_met) for is_met, run in runs)
     return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in linked))
