@@ -25,7 +25,7 @@ _TOKEN = re.compile(rf"\s*(?:[{_ONE_BY_ONE}]|{_WORD}(?:[-'’.]{_WORD})*|[^\w\s]
 """A word or a sign, with the blanks before it."""
 
 _MOST_TOKENS = 2_000
-_MOST_PAIRS = 40_000
+_MOST_PAIRS = 20_000
 """Of texts beyond it nothing is compared: words of the one, and how often one stands in both, times each other."""
 
 _LEAST_KEPT = 0.25
@@ -116,12 +116,12 @@ def _fold_islands(runs: list[tuple[Part, list[str]]]) -> list[tuple[Part, list[s
     gone: list[str] = []
     come: list[str] = []
     for place, (part, tokens) in enumerate(runs):
-        is_last = place == len(runs) - 1
+        following = runs[place + 1][1] if place + 1 < len(runs) else []
         if part is Part.GONE:
             gone += tokens
         elif part is Part.COME:
             come += tokens
-        elif (gone or come) and not is_last and len(tokens) == 1 and len(tokens[0].strip()) < _SHORTEST_KEPT:
+        elif _is_island(tokens) and _has_words([*gone, *come]) and _has_words(following):
             gone += tokens
             come += tokens
         else:
@@ -129,6 +129,14 @@ def _fold_islands(runs: list[tuple[Part, list[str]]]) -> list[tuple[Part, list[s
             gone, come = [], []
     folded += [(Part.GONE, gone), (Part.COME, come)]
     return [run for run in folded if run[1]]
+
+
+def _is_island(tokens: list[str]) -> bool:
+    return len(tokens) == 1 and len(tokens[0].strip()) < _SHORTEST_KEPT
+
+
+def _has_words(tokens: Iterable[str]) -> bool:
+    return any(letter.isalnum() for token in tokens for letter in token)
 
 
 def _join(runs: list[tuple[Part, list[str]]], lead: str) -> tuple[Piece, ...]:

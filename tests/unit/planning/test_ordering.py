@@ -1,0 +1,117 @@
+"""The order of a digest's papers: one order, whatever came first, and every paper in it once."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.announcements import Kind
+from digest.messages import DigestEntry
+from digest.papers import ArxivId, Field, Reason, Span
+from digest.planning.ordering import KIND_ORDER, order_entries, rank_entry
+from digest.subscriptions import Grouping
+from tests.unit.made_up import FOUND, make_paper
+
+QUERIES = ("perf", "gpu", "follow")
+CLAUSES = ("cat:cs.PF", "ti:GPUs", 'ti:"tail latency"', "au:lindquell", 'author:"keiko lindquell"', "abs:GPU")
+FIELDS = {"cat": Field.CATEGORIES, "ti": Field.TITLE, "au": Field.AUTHORS, "author": Field.AUTHORS}
+
+
+def explain(clause: str, query: str = "perf") -> Reason:
+    return Reason(clause, (Span(FIELDS.get(clause.partition(":")[0], Field.ABSTRACT), 0, 4),), query)
+
+
+def make_entry(
+    id_: str | ArxivId,
+    *clauses: str,
+    kind: Kind = Kind.NEW,
+    queries: tuple[str, ...] = ("perf",),
+    mailing: date | None = None,
+) -> DigestEntry:
+    paper = make_paper(str(id_))
+    reasons = tuple(explain(clause) for clause in clauses)
+    return DigestEntry(kind, paper, "", "", queries, reasons, FOUND, mailing=mailing)
+
+
+def order(*entries: DigestEntry, group_by: Grouping = Grouping.KIND) -> list[str]:
+    return [str(entry.paper.id) for entry in order_entries(entries, group_by, QUERIES)]
+
+
+IDS = st.one_of(
+    st.integers(1, 99).map(lambda number: f"2611.{number:05d}"),
+    st.tuples(st.sampled_from(["math", "hep-th"]), st.integers(1, 9)).map(lambda one: f"{one[0]}/030900{one[1]}"),
+)
+ENTRIES = st.lists(
+    st.builds(
+        lambda id_, clauses, kind, queries, day: make_entry(
+            id_, *clauses, kind=kind, queries=queries, mailing=day
+        ),
+        IDS,
+        st.lists(st.sampled_from(CLAUSES), max_size=4),
+        st.sampled_from(Kind),
+        st.lists(st.sampled_from(QUERIES), unique=True, max_size=3).map(tuple),
+        st.sampled_from([date(2026, 11, 18), date(2026, 11, 19)]),
+    ),
+    max_size=12,
+    unique_by=lambda entry: entry.paper.id,
+)
+
+
+@given(ENTRIES, st.sampled_from(Grouping), st.randoms(use_true_random=False))
+def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once(
+    entries: list[DigestEntry], group_by: Grouping, chance: object
+) -> None:
+    ordered = order_entries(entries, group_by, QUERIES)
+    mixed = list(entries)
+    chance.shuffle(mixed)  # type: ignore[attr-defined]  # random.Random
+    assert order_entries(mixed, group_by, QUERIES) == ordered
+    assert sorted(str(entry.paper.id) for entry in ordered) == sorted(str(entry.paper.id) for entry in entries)
+    assert len({rank_entry(entry) for entry in entries}) == len(entries)
+
+
+@given(ENTRIES, st.sampled_from(Grouping))
+def test_groups_hang_together_below_their_day(entries: list[DigestEntry], group_by: Grouping) -> None:
+    places = [
+        (
+            -entry.mailing.toordinal() if entry.mailing else 0,
+            KIND_ORDER.index(entry.kind)
+            if group_by is Grouping.KIND
+            else ([*QUERIES, ""].index(entry.queries[0]) if entry.queries else len(QUERIES)),
+        )
+        for entry in order_entries(entries, group_by, QUERIES)
+    ]
+    assert places == sorted(places)
+
+
+def test_inside_a_group_whole_names_come_before_parts_phrases_before_words_then_clauses_and_newest_ids() -> None:
+    assert order(
+        make_entry("2611.00001", "cat:cs.PF"),
+        make_entry("2611.00002", "cat:cs.PF"),
+        make_entry("2611.00003", "cat:cs.PF", "abs:GPU"),
+        make_entry("2611.00004", "ti:GPUs"),
+        make_entry("2611.00005", 'ti:"tail latency"'),
+        make_entry("2611.00006", "au:lindquell"),
+        make_entry("2611.00007", 'author:"keiko lindquell"'),
+    ) == [f"2611.0000{number}" for number in (7, 6, 5, 4, 3, 2, 1)]
+
+
+def test_a_clause_that_several_queries_share_counts_once() -> None:
+    twice = make_entry("2611.00001", "abs:GPU", "abs:GPU")
+    assert order(twice, make_entry("2611.00002", "abs:GPU"), make_entry("2611.00003", "abs:GPU", "cat:cs.PF")) == [
+        "2611.00003",
+        "2611.00002",
+        "2611.00001",
+    ]
+
+
+def test_by_query_a_paper_stands_under_the_first_it_matches_in_the_subscriptions_order_whatever_its_kind() -> None:
+    assert order(
+        make_entry("2611.00001", queries=("follow",)),
+        make_entry("2611.00002", queries=("gpu", "follow"), kind=Kind.WITHDRAWAL),
+        make_entry("2611.00003", queries=("gpu",)),
+        make_entry("2611.00004", queries=("perf", "gpu", "follow"), kind=Kind.REPLACEMENT),
+        make_entry("2611.00005", queries=()),
+        group_by=Grouping.QUERY,
+    ) == [f"2611.0000{number}" for number in (4, 3, 2, 1, 5)]
