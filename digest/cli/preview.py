@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,7 @@ def choosing(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("name", metavar="SUBSCRIPTION")
 @choosing
 @click.option("--as", "shape", type=click.Choice(_SHAPES), help="What to show; the terminal's view by default.")
+@click.option("--whole", is_flag=True, help="Tell whole what changed in a paper: its abstract word by word.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -73,6 +74,7 @@ def command(
     day: datetime | None,
     wants_next: bool,
     shape: str | None,
+    whole: bool,
     output: Path | None,
 ) -> None:
     """Show a subscription's digest in any shape; nothing is sent.
@@ -86,12 +88,15 @@ def command(
     digest preview perf-team --next --as slack
     """  # noqa: D301 - click reads the backspace, which must be one
     from digest.cli.opening import opened  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.subscriptions import Replacements  # noqa: PLC0415 - the same
 
     wanted = shape or _SUFFIXES.get(output.suffix.lower() if output else "", "terminal")
     with opened(ctx, create=False) as site, site.store.read() as conn:
         chosen = choose_digest(
             conn, site, name, number=number, day=day.date() if day else None, wants_next=wants_next
         )
+        if whole:
+            chosen = replace(chosen, digest=replace(chosen.digest, replacements=Replacements.WHOLE))
         body = _render(conn, site, chosen, wanted)
     click.echo(chosen.what, err=True)
     if output is None:

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 BUDGET = 100_000
 """Bytes of UTF-8 an HTML part may take, styles inlined."""
 
 STEPS: tuple[int | None, ...] = (None, 400, 200, 0)
 """Abstracts: whole, 400 characters, 200, none."""
+
+WEEKLY_STEPS = STEPS[1:]
+"""A week is skimmed: its abstracts begin with 400 characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +31,18 @@ class Fit:
     abstract_limit: int | None
 
 
-def fit_papers(most: int, measure: Callable[[Fit], int], budget: int = BUDGET) -> Fit:
+def fit_papers(
+    most: int, measure: Callable[[Fit], int], budget: int = BUDGET, *, steps: Sequence[int | None] = STEPS
+) -> Fit:
     """Choose the fullest abstracts at which all of `most` papers fit; else as many as fit without any.
 
     Args:
         most: how many papers are to be shown.
         measure: the size of the whole part in bytes for a choice.
         budget: bytes it may take.
+        steps: how abstracts shorten.
     """
-    for step in STEPS:
+    for step in steps:
         if measure(Fit(most, step)) <= budget:
             return Fit(most, step)
     fewest, above = 0, most

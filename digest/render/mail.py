@@ -18,7 +18,7 @@ from digest.render.contexts import (
     WeeklyTextContext,
 )
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
-from digest.render.fitting import BUDGET, Fit, fit_papers
+from digest.render.fitting import BUDGET, STEPS, WEEKLY_STEPS, Fit, fit_papers
 from digest.render.flowing import KEPT_LINES, flow_text, wrap_text
 from digest.render.headers import (
     check_address,
@@ -181,7 +181,8 @@ class _Frame:
             measured[fit] = self._render_html(fit)
             return _size(measured[fit])
 
-        fit = fit_papers(self._digest.shown, measure)
+        steps = WEEKLY_STEPS if self._week is not None and not self._view.is_whole else STEPS
+        fit = fit_papers(self._digest.shown, measure, steps=steps)
         html = measured.get(fit) or self._render_html(fit)
         if _size(html) > BUDGET:
             raise TemplateError(

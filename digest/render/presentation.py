@@ -194,21 +194,6 @@ class PaperView:
         return self._revisions_before or self._revisions_since
 
     @cached_property
-    def revised(self) -> str:
-        """Which versions `revisions` are between: `v1 → v2`; "" where nothing changed."""
-        entry = self.entry
-        if not self.revisions:
-            return ""
-        before, after = (
-            (entry.before.paper, entry.paper)
-            if entry.before and self._revisions_before
-            else (entry.sequel.before.paper, entry.sequel.after.paper)
-            if entry.sequel
-            else (entry.paper, entry.paper)
-        )
-        return f"v{before.version} → v{after.version}" if before.version != after.version else f"v{after.version}"
-
-    @cached_property
     def _revisions_before(self) -> tuple[RevisionView, ...]:
         before = self.entry.before
         return view_revisions(before.paper, self.entry.paper) if before is not None else ()

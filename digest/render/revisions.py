@@ -163,36 +163,40 @@ def _compare_texts(before: str, after: str) -> tuple[Piece, ...]:
     return compare_words(show_plain(before), show_plain(after))
 
 
+_FORM = Markup("<{0}>{2}</{0}>")
+_SPOKEN_FORM = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
+
+
 def _mark_html(piece: Piece) -> Markup:
-    match piece.part:
-        case Part.KEPT:
-            return Markup.escape(piece.text)
-        case Part.GONE:
-            return Markup("<del>{}</del>").format(piece.text)
-        case Part.COME:
-            return Markup("<ins>{}</ins>").format(piece.text)
+    return _fill(piece, _FORM)
 
 
 def _mark_spoken(piece: Piece) -> Markup:
-    if piece.part is Part.KEPT:
+    return _fill(piece, _SPOKEN_FORM)
+
+
+def _fill(piece: Piece, form: Markup) -> Markup:
+    before, text, after = _part_blanks(piece)
+    if not text:
         return Markup.escape(piece.text)
-    tag = "del" if piece.part is Part.GONE else "ins"
-    opening = Markup('<{0}><span class="said"> [{1}: </span>').format(Markup(tag), _SAID[piece.part])  # noqa: S704 - one of two names
-    return opening + piece.text + Markup('<span class="said">] </span></{}>').format(Markup(tag))  # noqa: S704 - the same
+    tag = Markup("del") if piece.part is Part.GONE else Markup("ins")
+    return Markup("{}{}{}").format(before, form.format(tag, _SAID[piece.part], text), after)
 
 
 def _mark_text(piece: Piece) -> str:
-    return _mark_inside(piece, lambda text: f"[-{text}-]" if piece.part is Part.GONE else f"{{+{text}+}}")
+    before, text, after = _part_blanks(piece)
+    if not text:
+        return piece.text
+    return f"{before}[-{text}-]{after}" if piece.part is Part.GONE else f"{before}{{+{text}+}}{after}"
 
 
 def _mark_styled(piece: Piece) -> str:
-    return _mark_inside(piece, lambda text: styled(text, str(piece.part)))
+    before, text, after = _part_blanks(piece)
+    return f"{before}{styled(text, str(piece.part))}{after}" if text else piece.text
 
 
-def _mark_inside(piece: Piece, mark: Callable[[str], str]) -> str:
-    """Put marks around what is gone or has come, inside the blanks around it."""
-    text = piece.text.strip(" ")
-    if piece.part is Part.KEPT or not text:
-        return piece.text
-    before, _, after = piece.text.partition(text)
-    return f"{before}{mark(text)}{after}"
+def _part_blanks(piece: Piece) -> tuple[str, str, str]:
+    """Return the blanks before what is gone or has come, it, and those behind; nothing of what is kept."""
+    text = "" if piece.part is Part.KEPT else piece.text.strip(" ")
+    before, _, after = piece.text.partition(text) if text else ("", "", "")
+    return before, text, after

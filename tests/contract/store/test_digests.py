@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
+from digest.announcements import Kind
 from digest.errors import StoreBusy, UnknownName
-from digest.messages import Occasion
+from digest.messages import Occasion, Sequel, StoredText
 from digest.store import digests, matches
 from digest.store.schema import deliveries
 from digest.store.schema import digests as digests_table
 from digest.store.subscriptions import load_subscriptions, set_next_due
+from digest.subscriptions import Grouping
 from tests.contract.store.made import (
     DAY,
     MAIL,
     MORNING,
+    NOW,
     SLACK,
     make_digest,
     make_paper,
@@ -41,6 +44,24 @@ def test_a_digest_is_loaded_exactly_as_it_was_frozen(store: Store) -> None:
         assert digest_id is not None
         loaded = digests.load_digest(conn, digest_id)
     assert loaded == replace(digest, id=digest_id)
+
+
+def test_what_a_paper_is_held_against_and_what_became_of_it_come_back_with_the_digest(store: Store) -> None:
+    key = subscribe(store, make_subscription())["team"]
+    (first,) = store_papers(store, [make_paper(1)])
+    (second,) = store_papers(store, [make_paper(1, version=2)], kind=Kind.REPLACEMENT)
+    (third,) = store_papers(store, [make_paper(1, version=3)], kind=Kind.REPLACEMENT)
+    run_id = store_match(store, {key: (second.id,)})
+    texts = [StoredText(change.paper, change.text_key) for change in (first, second, third)]
+    digest = make_digest([second])
+    sequel = Sequel(Kind.REPLACEMENT, NOW.date(), texts[1], texts[2])
+    entry = replace(digest.entries[0], before=texts[0], sequel=sequel)
+    digest = replace(digest, entries=(entry,), group_by=Grouping.QUERY, is_round_up=True)
+    with store.begin() as conn:
+        digest_id = digests.save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
+        assert digest_id is not None
+        assert digests.load_digest(conn, digest_id) == replace(digest, id=digest_id)
+    assert second.previous_key == first.text_key, "what was stored before is known by its key"
 
 
 def test_a_digest_stays_as_it_was_when_its_papers_change(store: Store) -> None:

@@ -15,7 +15,17 @@ from digest.store import matches, subscribers, syncing, tokens
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import deliveries, subscription_queries
 from digest.store.subscriptions import load_excluding, load_subscriptions
-from digest.subscriptions import Cadence, Destination, DestinationKind, Origin, QuietDays, QuietHours
+from digest.subscriptions import (
+    Cadence,
+    Destination,
+    DestinationKind,
+    Grouping,
+    Origin,
+    QuietDays,
+    QuietHours,
+    Replacements,
+    Weekly,
+)
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -73,6 +83,9 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
         exclude_papers=(ArxivId.parse("2611.14886"), ArxivId.parse("hep-th/9901001")),
         quiet_hours=QuietHours.parse("22:00-07:00 Europe/Berlin"),
         paused_until=NOW - DAY,
+        group_by=Grouping.QUERY,
+        replacements=Replacements.WHOLE,
+        weekly=Weekly.DIGEST,
     )
     assert sync(store, written) == SyncReport(added=("team",))
     found = load(store)
@@ -111,6 +124,7 @@ def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
         {"title": "Another title"},
         {"kinds": (Kind.REPLACEMENT,)},
         {"cap": None},
+        {"group_by": Grouping.QUERY, "replacements": Replacements.WHOLE, "weekly": Weekly.DIGEST},
         {"quiet_days": QuietDays.NOTE},
         {"queries": ("gpu", "perf")},
         {"queries": ("gpu",)},

@@ -1,0 +1,133 @@
+"""Over the cap: counted and linked, whatever the medium and the digest; nothing is silently left out."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import json
+import re
+from dataclasses import replace
+from datetime import date, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from digest.announcements import Kind
+from digest.messages import Delivery, Digest, Links
+from digest.render import MailIdentity, Renderer
+from digest.render.digest_view import group_papers, view_papers, view_rest
+from digest.render.samples import EVENING, SAMPLE_LINKS, make_coverage, make_digest, make_entry
+from digest.render.words import count_papers
+from digest.subscriptions import Destination, Grouping
+from tests.conftest import IS_NIGHTLY
+from tests.unit.render.conftest import MakeDelivery
+
+RENDERER = Renderer()
+_TITLE = re.compile(r"Paper no\. (\d+)\.")
+IDENTITY = MailIdentity("digest@example.org", "Digest", "digest.example.org", EVENING)
+SLACK = Destination.parse("slack:#papers")
+
+
+def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND, *, is_round_up: bool = False) -> Digest:
+    """Make a digest of two kinds and two saved queries; a round-up has two days."""
+    entries = []
+    for number in range(1, count + 1):
+        kind = Kind.NEW if number <= count * 2 // 3 else Kind.WITHDRAWAL
+        day = date(2026, 11, 19) - timedelta(days=number > count // 2) if is_round_up else None
+        entry = make_entry(
+            number,
+            kind=kind,
+            label="withdrawn (v1)" if kind is Kind.WITHDRAWAL else "",
+            queries=("perf",) if number <= count // 2 else ("gpu",),
+            title=f"Paper no. {number:03d}.",
+            abstract="Short.",
+        )
+        entries.append(replace(entry, mailing=day))
+    coverage = make_coverage(count, since=date(2026, 11, 18), mailings=2) if is_round_up else make_coverage(count)
+    return make_digest(
+        entries,
+        shown=count if cap is None else min(cap, count),
+        group_by=group_by,
+        is_round_up=is_round_up,
+        coverage=coverage,
+    )
+
+
+DIGESTS = st.builds(
+    make,
+    st.integers(0, 45),
+    st.none() | st.integers(1, 30),
+    st.sampled_from(Grouping),
+    is_round_up=st.booleans(),
+)
+
+
+def read_mail(digest: Digest, delivery: Delivery, links: Links) -> tuple[str, str]:
+    body = RENDERER.render_mail(digest, delivery, links, IDENTITY).body
+    plain, html = email.message_from_bytes(body, policy=email.policy.default).iter_parts()
+    return str(plain.get_content()), str(html.get_content())
+
+
+def read_slack(digest: Digest, deliver: MakeDelivery, links: Links) -> list[str]:
+    parts = RENDERER.count_parts(digest, SLACK)
+    return [
+        json.dumps(
+            json.loads(
+                RENDERER.render_slack(
+                    digest,
+                    deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1.1" * bool(part)),
+                    links,
+                ).body
+            ),
+            ensure_ascii=False,
+        )
+        for part in range(parts)
+    ]
+
+
+@settings(max_examples=60 if IS_NIGHTLY else 10)
+@given(DIGESTS)
+def test_groups_and_what_is_left_out_hold_every_paper_once(digest: Digest) -> None:
+    papers = view_papers(digest)
+    groups = group_papers(digest, papers[: digest.shown])
+    shown = [paper.number for group in groups for paper in group.papers]
+    rest = view_rest(papers[digest.shown :], "")
+    assert shown == list(range(1, digest.shown + 1))
+    assert rest.count == digest.hidden == len(rest.papers) + rest.unnamed
+    whole = group_papers(digest, papers)
+    assert sum(group.count for group in whole) == len(digest.entries)
+    assert [group.count for group in whole] == [len(group.papers) for group in whole]
+    if rest.parts:
+        assert sum(int(part.split()[0]) for part in rest.parts.split(" · ")) == rest.count
+
+
+@settings(max_examples=60 if IS_NIGHTLY else 5)
+@given(digest=DIGESTS, links=st.sampled_from([SAMPLE_LINKS, Links()]))
+def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
+    deliver: MakeDelivery, digest: Digest, links: Links
+) -> None:
+    hidden = digest.hidden
+    left_out = [str(entry.paper.id) for entry in digest.entries[digest.shown :]]
+    titles = {f"{number:03d}" for number in range(1, digest.shown + 1)}
+    plain, html = read_mail(digest, deliver("mailto:reader@example.org"), links)
+    assert set(_TITLE.findall(plain)) == titles <= set(_TITLE.findall(html))
+    for mail in (plain, html):
+        assert (f"{hidden} more in this digest" in mail) is (hidden > 0)
+        assert all(where in mail for where in ([links.web_view] if links.web_view else left_out) if hidden)
+    posts = read_slack(digest, deliver, links)
+    assert set(_TITLE.findall("".join(posts))) >= titles
+    assert (f"{count_papers(hidden)} beyond the cap" in posts[0]) is (hidden > 0)
+    assert all(where in posts[0] for where in ([links.web_view] if links.web_view else left_out[:20]) if hidden)
+    page = RENDERER.render_page(digest, links)
+    assert page.count('id="paper-') == len(digest.entries), "nothing is cut on a page"
+    terminal = RENDERER.render_terminal(digest, width=96, color=False, limit=None)
+    assert all(f"Paper no. {number:03d}." in terminal for number in range(1, len(digest.entries) + 1))
+    event = json.loads(RENDERER.render(digest, deliver("webhook:lab"), links, IDENTITY).body)["data"]
+    assert [paper["is_shown"] for paper in event["papers"]] == [True] * digest.shown + [False] * hidden
+
+
+def test_a_listing_that_is_cut_in_the_terminal_counts_what_it_leaves_out() -> None:
+    shown = RENDERER.render_terminal(make(30, None), width=96, color=False, limit=2)
+    assert shown.count("Paper no. ") == 4
+    assert "… 18 more" in shown
+    assert "… 8 more" in shown

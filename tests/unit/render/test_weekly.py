@@ -1,0 +1,153 @@
+"""The round-up of a week: day by day, what changed since, the most matched; within every medium's limits."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from digest.announcements import Kind
+from digest.messages import Digest, DigestEntry, Links, Sequel, StoredText
+from digest.papers import Field, Reason, Span
+from digest.render import MailIdentity, Renderer
+from digest.render.blocks import list_texts
+from digest.render.digest_view import view_papers
+from digest.render.fitting import BUDGET
+from digest.render.samples import (
+    SAMPLE_LINKS,
+    make_coverage,
+    make_digest,
+    make_entry,
+    odd_entries,
+    weekly_digest,
+)
+from digest.render.slack_limits import MOST_BLOCKS, MOST_TEXT_BYTES
+from digest.render.weekly import MOST_CHANGED, choose_most_matched, view_week
+from digest.subscriptions import Destination
+from tests.unit.render.conftest import MakeDelivery
+
+THURSDAY = date(2026, 11, 19)
+SLACK = Destination.parse("slack:#papers")
+
+
+def match(entry: DigestEntry, queries: int, clauses: int) -> DigestEntry:
+    """Let an entry be met by so many saved queries and distinct clauses."""
+    names = [f"q{number}" for number in range(queries)]
+    reasons = tuple(
+        Reason(f"abs:w{number}", (Span(Field.ABSTRACT, 0, 4),), names[number % queries])
+        for number in range(max(queries, clauses))
+    )
+    return replace(entry, queries=tuple(names), reasons=reasons)
+
+
+def make_week(entries: Sequence[DigestEntry], **fields: object) -> Digest:
+    """Spread entries over the week's days, the newest first."""
+    share = max(1, -(-len(entries) // 5))
+    dated = [
+        replace(entry, mailing=THURSDAY - timedelta(days=place // share)) for place, entry in enumerate(entries)
+    ]
+    coverage = make_coverage(len(entries), since=date(2026, 11, 15), mailings=5)
+    return make_digest(dated, slot="2026-W47", coverage=coverage, is_round_up=True, **fields)
+
+
+def withdraw(entry: DigestEntry, comment: str = "An error in Section 4.") -> DigestEntry:
+    after = replace(entry.paper, version=2, comment=comment, is_withdrawn=True)
+    return replace(entry, sequel=Sequel(Kind.WITHDRAWAL, THURSDAY, StoredText(entry.paper), StoredText(after)))
+
+
+def test_each_mailing_of_the_week_is_named_those_without_papers_too() -> None:
+    digest = weekly_digest()
+    days = [(day.day, day.count) for day in view_week(digest, view_papers(digest)).days]
+    assert days == [("Sun 15 Nov", 0), ("Mon 16 Nov", 3), ("Tue 17 Nov", 0), ("Wed 18 Nov", 3), ("Thu 19 Nov", 3)]
+    assert sum(count for _, count in days) == len(digest.entries)
+
+
+def test_what_became_of_a_paper_since_is_told_ahead_and_where_it_stands(renderer: Renderer) -> None:
+    text = renderer.render_text(weekly_digest(), Links())
+    ahead, _, behind = text.partition("== Thursday")
+    for part in (ahead, behind):
+        assert "eplaced on Thu 19 Nov (v1 → v2): “Accepted at a workshop" in " ".join(part.split())
+        assert "ithdrawn on Wed 18 Nov (v2): “The timer in Section 4 was off by ten.”" in " ".join(part.split())
+
+
+def test_many_that_changed_are_counted() -> None:
+    digest = make_week([withdraw(make_entry(number)) for number in range(1, 31)])
+    week = view_week(digest, view_papers(digest))
+    assert (len(week.changed), week.changed_count) == (MOST_CHANGED, 30)
+
+
+def test_the_most_matched_come_by_queries_then_clauses_then_as_a_digest_orders_them() -> None:
+    entries = [
+        match(make_entry(number), *how) for number, how in enumerate([(1, 1), (2, 2), (1, 4), (2, 3), (1, 2)], 1)
+    ]
+    entries += [match(make_entry(6), 2, 2), match(make_entry(7), 1, 1)]
+    papers = view_papers(make_week(entries))
+    assert [paper.id[-2:] for paper in choose_most_matched(papers)] == ["04", "06", "02", "03", "05"]
+
+
+def test_a_small_week_one_of_single_clauses_and_what_was_withdrawn_have_no_most_matched() -> None:
+    assert choose_most_matched(view_papers(make_week([match(make_entry(n), 2, 2) for n in range(1, 6)]))) == ()
+    assert choose_most_matched(view_papers(make_week([match(make_entry(n), 1, 1) for n in range(1, 9)]))) == ()
+    gone = [withdraw(match(make_entry(n), 2, 2)) for n in range(1, 9)]
+    assert choose_most_matched(view_papers(make_week(gone))) == ()
+
+
+def test_the_subject_names_the_most_matched(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
+) -> None:
+    entries = [
+        match(make_entry(n, title=f"Paper {n}"), 2 if n == 5 else 1, 2 if n == 5 else 1) for n in range(1, 9)
+    ]
+    mail = renderer.render_mail(make_week(entries), deliver("mailto:r@example.org"), Links(), identity)
+    assert b"Subject: 8 papers: Paper 5 (week 47)" in mail.body
+
+
+def test_a_quiet_week_says_week(renderer: Renderer) -> None:
+    text = renderer.render_text(make_digest((), slot="2026-W47", is_round_up=True), Links())
+    assert "A quiet week: everything was looked at" in " ".join(text.split())
+
+
+def read_slack(renderer: Renderer, digest: Digest, deliver: MakeDelivery, links: Links) -> list[dict[str, Any]]:
+    parts = renderer.count_parts(digest, SLACK)
+    deliveries = [
+        deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1.1" * bool(part))
+        for part in range(parts)
+    ]
+    return [json.loads(renderer.render_slack(digest, delivery, links).body) for delivery in deliveries]
+
+
+def test_in_slack_every_paper_of_a_week_is_in_the_thread_once(renderer: Renderer, deliver: MakeDelivery) -> None:
+    digest = make_week([match(make_entry(n, title=f"Paper no. {n:03d}."), 2, 2) for n in range(1, 41)])
+    parent, *thread = (json.dumps(payload) for payload in read_slack(renderer, digest, deliver, SAMPLE_LINKS))
+    assert "Most matched" in parent
+    assert "40 more in the thread" in parent or "40 papers in the thread" in parent
+    for number in range(1, 41):
+        assert "".join(thread).count(f"Paper no. {number:03d}.") == 1
+
+
+WIDE = "\U0001f984" * 400
+"""Four bytes a letter, longer than any line."""
+
+
+@pytest.mark.parametrize("links", [SAMPLE_LINKS, Links()], ids=["links", "no-links"])
+def test_the_widest_week_stays_within_slacks_and_mails_limits(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, links: Links
+) -> None:
+    crowd = [withdraw(make_entry(n, title=WIDE, comment=WIDE), WIDE) for n in range(1, 12)]
+    best = [match(make_entry(n, title=WIDE), 3, 9) for n in range(31, 61)]
+    odd = [entry for entry in odd_entries() if len(entry.paper.authors) < 99]
+    digest = make_week([*crowd, *best, *odd], shown=40)
+    for payload in read_slack(renderer, digest, deliver, links):
+        assert len(payload["blocks"]) <= MOST_BLOCKS
+        assert (
+            sum(len(text.encode()) for block in payload["blocks"] for text in list_texts(block)) <= MOST_TEXT_BYTES
+        )
+    mail = renderer.render_mail(digest, deliver("mailto:r@example.org"), links, identity)
+    _, html = email.message_from_bytes(mail.body, policy=email.policy.default).iter_parts()
+    assert len(str(html.get_content()).encode()) <= BUDGET
