@@ -1,0 +1,166 @@
+"""What became of a paper: held against the text its reader had, through a pause, and within a week."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from digest.announcements import Kind
+from digest.clock import ManualClock
+from digest.demo.arxiv import DemoArxiv
+from tests.acceptance.made import ALL_KINDS, START, made_up
+from tests.acceptance.worlds import Installation
+from tests.conftest import IS_NIGHTLY
+
+TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
+"""20:00 Eastern time of Tue 3 Mar."""
+DAY = timedelta(days=1)
+MONDAY_NOON = datetime(2026, 3, 9, 12, 1, tzinfo=UTC)
+ABSTRACT = "We measure tail latency on 64 machines."
+
+
+@pytest.fixture
+def arxiv() -> Iterator[DemoArxiv]:
+    before = START - 4 * DAY
+    old = [made_up(number, before + timedelta(minutes=number)) for number in range(1, 11)]
+    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
+        yield running
+        assert running.violations == ()
+
+
+@pytest.fixture
+def clock(arxiv: DemoArxiv) -> ManualClock:
+    moving = arxiv.clock
+    assert isinstance(moving, ManualClock)
+    return moving
+
+
+NIGHTLY = pytest.mark.skipif(not IS_NIGHTLY, reason="lives through days: .ci/nightly sets DIGEST_NIGHTLY")
+
+
+def look(here: Installation, clock: ManualClock, *moments: datetime) -> None:
+    for moment in moments:
+        clock.set(max(moment, clock.now()))
+        here.run()
+
+
+def read_last_mail(here: Installation) -> tuple[str, str]:
+    """Return subject and text of the last mail, on one line."""
+    mail = here.mail.mails[-1].message
+    plain, _ = mail.iter_parts()
+    return str(mail["Subject"]), " ".join(str(plain.get_content()).split())
+
+
+def preview(here: Installation, *options: str) -> str:
+    """Return what `digest preview` shows, on one line."""
+    file = here.folder / "look.out"
+    here.command("preview", "perf-team", *options, "--output", str(file))
+    return " ".join(file.read_text().split())
+
+
+def find_last_number(here: Installation) -> int:
+    return int(json.loads(here.command("subscription", "show", "perf-team", "--json"))["digests"][0]["id"])
+
+
+def announce(arxiv: DemoArxiv, at: datetime, *numbers: int) -> None:
+    for number in numbers:
+        arxiv.add(made_up(number, at - timedelta(hours=9), announced=at, abstract=ABSTRACT))
+
+
+def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobody_asked_for_replacements(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra='first_look = 0\nkinds = ["new"]', when="mondays at 12:00 UTC")
+    here.run()
+    announce(arxiv, TUESDAY, 21, 22, 23)
+    thursday = TUESDAY + 2 * DAY
+    announce(arxiv, thursday, 24)
+    arxiv.replace(
+        "2603.00021",
+        submitted=thursday - timedelta(hours=9),
+        announced=thursday,
+        comment="accepted at a workshop",
+        abstract=ABSTRACT.replace("64", "96"),
+    )
+    arxiv.withdraw("2603.00022", announced=thursday, comment="An error in Section 4.")
+    look(here, clock, TUESDAY + timedelta(hours=3), thursday + timedelta(hours=3))
+    assert "CHANGED SINCE (2)" in preview(here, "--next", "--as", "text")
+    look(here, clock, MONDAY_NOON)
+    (digest,) = [digest for report in here.reports for digest in report.plan.digests]
+    assert digest.is_round_up
+    assert [(entry.paper.id.number, str(entry.mailing), entry.kind) for entry in digest.entries] == [
+        (24, "2026-03-05", Kind.NEW),
+        (23, "2026-03-03", Kind.NEW),
+        (22, "2026-03-03", Kind.NEW),
+        (21, "2026-03-03", Kind.NEW),
+    ]
+    subject, text = read_last_mail(here)
+    assert subject.endswith("(week 11)")
+    assert "Replaced on Thu 5 Mar (v1 → v2): “accepted at a workshop”; abstract: 1 word changed" in text
+    assert "Withdrawn on Thu 5 Mar (v2): “An error in Section 4.”" in text
+    assert "Tue 3 Mar 3 papers Wed 4 Mar none Thu 5 Mar 1 paper Sun 8 Mar none" in text
+    (post,) = [message for message in here.slack.messages if not message.thread_ts]
+    assert "Changed since" in json.dumps(post.blocks)
+
+
+@NIGHTLY
+def test_a_week_may_come_as_a_digest_like_any_other(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra='first_look = 0\nweekly = "digest"', when="mondays at 12:00 UTC")
+    here.run()
+    announce(arxiv, TUESDAY, 21)
+    look(here, clock, TUESDAY + timedelta(hours=3), MONDAY_NOON)
+    (digest,) = [digest for report in here.reports for digest in report.plan.digests]
+    assert not digest.is_round_up
+
+
+@NIGHTLY
+def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_had(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra=f"first_look = 0\n{ALL_KINDS}", when="daily at 12:00 UTC")
+    here.run()
+    announce(arxiv, TUESDAY, 21)
+    look(here, clock, TUESDAY + timedelta(hours=12))
+    for number, words in ((1, "80 machines"), (2, "96 machines and one more")):
+        moment = TUESDAY + number * DAY
+        text = ABSTRACT.replace("64 machines", words)
+        arxiv.replace("2603.00021", submitted=moment - timedelta(hours=9), announced=moment, abstract=text)
+        if number == 1:
+            here.command("subscription", "pause", "perf-team")
+        look(here, clock, moment + timedelta(hours=12))
+    here.command("subscription", "resume", "perf-team")
+    look(here, clock, TUESDAY + 3 * DAY + timedelta(hours=12))
+    digest = [digest for report in here.reports for digest in report.plan.digests][-1]
+    (entry,) = digest.entries
+    assert entry.before is not None
+    assert (entry.label, entry.before.paper.abstract) == ("v1 → v3", ABSTRACT)
+    _, text = read_last_mail(here)
+    assert "Changed: v1 → v3: abstract: 4 words changed" in text
+    whole = preview(here, "--digest", str(find_last_number(here)), "--whole", "--as", "terminal")
+    assert "on [-64-] {+96+} machines {+and one more+}." in whole
+
+
+@NIGHTLY
+def test_papers_stand_below_the_saved_query_that_brought_them_and_come_once(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, extra='first_look = 0\ngroup_by = "query"', when="daily at 12:00 UTC")
+    path = here.folder / "digest.toml"
+    text = path.read_text().replace("[queries]\n", "[queries]\nlatency = 'abs:\"tail latency\"'\n")
+    path.write_text(text.replace('queries = ["perf"]', 'queries = ["latency", "perf"]'))
+    here.run()
+    announce(arxiv, TUESDAY, 21)
+    arxiv.add(made_up(22, TUESDAY - timedelta(hours=9), announced=TUESDAY, abstract="Something else."))
+    look(here, clock, TUESDAY + timedelta(hours=12))
+    _, text = read_last_mail(here)
+    assert (
+        text.index("LATENCY (1) 1. Made-up paper 21")
+        < text.index("Why: also perf")
+        < text.index("PERF (1) 2. Made")
+    )
+    assert text.count("Made-up paper 21") == 1
