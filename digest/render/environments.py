@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 import jinja2.meta
-import jinja2.nodes
+from jinja2 import nodes
 from markupsafe import Markup
 
 from digest.errors import TemplateError
@@ -95,7 +95,7 @@ class Templates:
         Raises:
             TemplateError: it is missing or cannot be read.
         """
-        return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(jinja2.nodes.Block)))
+        return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(nodes.Block)))
 
     def find_references(self, name: str) -> frozenset[str | None]:
         """Return the names of the templates that one takes in; None for one that it only names while rendering.
@@ -112,14 +112,29 @@ class Templates:
         Raises:
             TemplateError: one is missing or cannot be read.
         """
+        return any(tree is None or word in source for source, tree in self._walk(name))
+
+    @cache  # noqa: B019 - one renderer lives as long as the process; templates are read once
+    def is_only_printed(self, word: str, name: str) -> bool:
+        """Whether a template, and what it takes in, does nothing with a name's members but print each as it is.
+
+        Raises:
+            TemplateError: one is missing or cannot be read.
+        """
+        return all(tree is not None and _only_prints(tree, word) for _, tree in self._walk(name))
+
+    def _walk(self, name: str) -> Iterator[tuple[str, nodes.Template | None]]:
+        """Yield source and tree of a template and of all it takes in; None for what is named while rendering."""
         waiting, seen = {name}, set[str]()
         while waiting:
             seen.add(reading := waiting.pop())
-            named = set(jinja2.meta.find_referenced_templates(self._parse(reading)))
-            if None in named or word in self._plain.get_source(self._text, reading)[0]:
-                return True
-            waiting |= {other for other in named if other is not None} - seen
-        return False
+            tree = self._parse(reading)
+            yield self._plain.get_source(self._text, reading)[0], tree
+            for other in jinja2.meta.find_referenced_templates(tree):
+                if other is None:
+                    yield "", None
+                elif other not in seen:
+                    waiting.add(other)
 
     def render(self, name: str, context: DataclassInstance) -> str:
         """Render a template with the fields of a context dataclass as its names.
@@ -153,7 +168,7 @@ class Templates:
             raise TemplateError(f"{name}: a style sheet cannot hold </", hint="Write it as \\3c / in CSS strings.")
         return Markup(style)  # noqa: S704 - the operator's own file, and it cannot end its element
 
-    def _parse(self, name: str) -> jinja2.nodes.Template:
+    def _parse(self, name: str) -> nodes.Template:
         environment = self._choose_environment(name.removeprefix(f"{SHIPPED_PREFIX}:"))
         with self._blaming(name, (), "nothing"):
             source, file, _ = self._plain.get_source(environment, name)
@@ -209,6 +224,19 @@ class Templates:
             if frame.filename.startswith(folders):
                 return f"{frame.filename}, line {frame.lineno}"
         return name
+
+
+def _only_prints(tree: nodes.Template, word: str) -> bool:
+    reshaping = (nodes.FilterBlock, nodes.AssignBlock, nodes.Macro, nodes.CallBlock)
+    if next(tree.find_all(reshaping), None) is not None:
+        return False
+    for one in tree.find_all(nodes.Filter):  # of a block as a whole
+        if any(inner.name in ("self", "super") for inner in one.find_all(nodes.Name)):
+            return False
+    printed = [one for output in tree.find_all(nodes.Output) for one in output.nodes]
+    members = [one for one in printed if isinstance(one, nodes.Getitem) and isinstance(one.node, nodes.Name)]
+    named = [one for one in tree.find_all(nodes.Name) if one.name == word]
+    return len(named) == sum(one.node.name == word for one in members)  # type: ignore[attr-defined]  # seen above
 
 
 def _list_names(folder: Path) -> Iterator[str]:

@@ -6,11 +6,6 @@ Both start from logical lines: one per paragraph, one per link. A line that is a
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-
-KEPT_LINES = 8_192
-"""Lines at hand as they were broken or encoded: those of a day's papers, which many mails have in common.
-Some 10 MB where all are taken."""
 
 _FLOWED_WIDTH = 72
 """RFC 3676 §4.2 asks for at most 78 with the trailing blank."""
@@ -31,7 +26,6 @@ def wrap_text(text: str, width: int = 78) -> str:
     return "\n".join(part for line in text.split("\n") for part in _break_line(line.rstrip(" "), width))
 
 
-@lru_cache(KEPT_LINES)
 def _flow_line(line: str) -> str:
     if line == _SIGNATURE:
         return line

@@ -7,28 +7,37 @@ operator's template asks for it. Nothing that belongs to a reader stands in one.
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass, fields
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from digest.render.cleaning import clean_markup
 from digest.render.contexts import MailPaperContext, MailPaperTextContext
+from digest.render.flowing import flow_text
+from digest.render.mail_forms import KEPT_LINES
+from digest.render.mime import quote_printable
 from digest.render.presentation import PaperView
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping, Sequence
 
     from digest.messages import DigestEntry
     from digest.render.environments import Templates
+    from digest.render.mail_forms import Part
 
 KEPT = 2_048
-"""Papers at hand, each with a step of its abstract: several days of a large installation. About 10 KB each."""
+"""Papers at hand, each with a step of its abstract: several days of a large installation. About 12 KB each."""
+
+_PLACE = re.compile("\x00([0-9]+)\x00")
 
 _HTML, _TEXT = "email/paper.html", "email/paper.txt"
-_OTHERWISE = tuple(field.name for field in fields(PaperView) if field.name not in ("entry", "number"))
-"""What else a paper's view is made of, besides its entry and its number."""
+_see_otherwise = attrgetter(*(field.name for field in fields(PaperView) if field.name not in ("entry", "number")))
+"""Returns what else a paper's view is made of, besides its entry and its number."""
 
 _PAPER_TAGS = ("<mark>", "<sup>", "<sub>", "<ins>", "<del>")
 """Elements within a paper's own text that mail readers would style too loudly or not at all."""
@@ -41,10 +50,79 @@ class Fragment:
     Attributes:
         html: in the HTML part.
         text: in the text part, one line per paragraph, from its title on.
+        size: bytes of `html`, line ends counted as two.
+        encoded_html: `html` as it is sent.
+        encoded_rest: `text`, flowed, as it is sent, but for its first line, which has a number before it; None for
+            a text of one line.
     """
 
     html: Markup
     text: str
+    size: int
+    encoded_html: bytes
+    encoded_rest: bytes | None
+
+
+def hold_place(number: int) -> Markup:
+    """Return what stands for a paper while what is around it is rendered: nothing that a cleaned text can hold."""
+    return Markup(f"\x00{number}\x00")  # noqa: S704 - a digit or more
+
+
+def measure_whole(rendered: str, papers: Mapping[int, Fragment]) -> int:
+    """Return how many bytes an HTML part takes with the papers in their places, each line end counted as two."""
+    return measure_text(rendered) + sum(papers[int(n)].size - len(n) - 2 for n in _PLACE.findall(rendered))
+
+
+def fill_html(rendered: str, papers: Mapping[int, Fragment]) -> Part:
+    """Return an HTML part with the papers in their places."""
+    pieces: list[str | bytes] = []
+    lines: list[str] = []
+    for line in rendered.split("\n"):
+        held = _PLACE.fullmatch(line)
+        if held is None:
+            lines.append(_PLACE.sub(lambda held: papers[int(held[1])].html, line))
+            continue
+        if lines:
+            pieces.append("\n".join(lines))
+            lines.clear()
+        pieces.append(papers[int(held[1])].encoded_html)
+    return (*pieces, "\n".join(lines)) if lines else tuple(pieces)
+
+
+def fill_text(rendered: str, papers: Mapping[int, Fragment]) -> Part:
+    """Return a text part with the papers in their places, all of it cleaned and flowed."""
+    pieces: list[str | bytes] = []
+    lines: list[str] = []
+    for line in rendered.split("\n"):
+        held = _PLACE.search(line)
+        if held is None or held.end() < len(line):
+            lines.append(_PLACE.sub(lambda held: papers[int(held[1])].text, line))
+            continue
+        paper = papers[int(held[1])]
+        lines.append(line[: held.start()] + paper.text.partition("\n")[0])
+        if paper.encoded_rest is not None:
+            pieces += [_flow(lines), paper.encoded_rest]
+            lines.clear()
+    return (*pieces, _flow(lines)) if lines else tuple(pieces)
+
+
+def _flow(lines: Sequence[str]) -> str:
+    return "\n".join(flow for line in lines for flow in map(_flow_line, line.split("\n")))
+
+
+@lru_cache(KEPT_LINES)
+def _flow_line(line: str) -> str:
+    return flow_text(clean_markup(line))
+
+
+def clean_lines(text: str) -> str:
+    """Take out of each line what must not be shown."""
+    return "\n".join(map(clean_markup, text.split("\n")))
+
+
+def measure_text(text: str) -> int:
+    """Return bytes as a reader gets them: each line end counts two."""
+    return len(text.encode("utf-8")) + text.count("\n")
 
 
 class Fragments:
@@ -72,7 +150,7 @@ class Fragments:
         key = (
             *(entry.paper.id, entry.paper.version, entry.kind, entry.change_id, entry.queries),
             *(tuple(reason.clause for reason in entry.reasons), limit),
-            *(getattr(paper, name) for name in _OTHERWISE),
+            _see_otherwise(paper),
             paper.number if self._is_number_shown() else 0,
         )
         with self._lock:
@@ -101,5 +179,12 @@ class Fragments:
     def _render(self, paper: PaperView, limit: int | None) -> Fragment:
         html = self.inline_tags(self.templates.render(_HTML, MailPaperContext(paper, paper.show_abstract(limit))))
         text = self.templates.render(_TEXT, MailPaperTextContext(paper, paper.shorten_abstract(limit)))
-        lines = "\n".join(map(clean_markup, text.strip("\n").split("\n")))
-        return Fragment(Markup(html), lines)  # noqa: S704 - the output of an escaping template
+        lines = clean_lines(text.strip("\n"))
+        _, has_more, rest = lines.partition("\n")
+        return Fragment(
+            html=Markup(html),  # noqa: S704 - the output of an escaping template
+            text=lines,
+            size=measure_text(html),
+            encoded_html=quote_printable(html),
+            encoded_rest=quote_printable(flow_text(rest)) if has_more else None,
+        )

@@ -28,6 +28,7 @@ _ATOM_TEXT = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+")
 _NAME = re.compile(r"[A-Za-z0-9-]+")
 _LONGEST_PHRASE = 60
 _SENDER_ID = slice(0, 15)
+_NO_LETTERS = re.compile("[^a-z0-9]+")
 _SHORTEST_SENDER_ID = 5
 
 
@@ -86,7 +87,7 @@ def write_feedback_id(occasion: str, domain: str) -> str:
     The sender's name at the end is the domain's letters and digits, 5 to 15 of them; nothing in it is a
     reader's own.
     """
-    letters = "".join(letter for letter in domain.lower() if letter.isascii() and letter.isalnum())
+    letters = _NO_LETTERS.sub("", domain.lower())
     sender = letters if len(letters) >= _SHORTEST_SENDER_ID else f"{letters}digest"
     return f"{check_atom(occasion.replace(' ', '-'))}:digest:{sender[_SENDER_ID]}"
 

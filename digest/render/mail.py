@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from email.utils import format_datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from digest.errors import TemplateError
-from digest.render.cleaning import clean_markup, clean_text, shorten
+from digest.render.cleaning import clean_text, shorten
 from digest.render.contexts import (
     MailContext,
     MailTextContext,
@@ -19,7 +18,8 @@ from digest.render.contexts import (
 )
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.fitting import BUDGET, STEPS, WEEKLY_STEPS, Fit, fit_papers
-from digest.render.flowing import KEPT_LINES, flow_text, wrap_text
+from digest.render.flowing import wrap_text
+from digest.render.fragments import clean_lines, fill_html, fill_text, hold_place, measure_whole
 from digest.render.headers import (
     check_address,
     check_atom,
@@ -34,18 +34,17 @@ from digest.render.mime import join_mail
 from digest.render.weekly import as_fields, choose_template, choose_top, view_week
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from digest.messages import Delivery, Digest, Links
-    from digest.render.fragments import Fragments
+    from digest.render.digest_view import GroupView
+    from digest.render.fragments import Fragment, Fragments
     from digest.render.mail_forms import EncodedMail
     from digest.render.presentation import PaperView
 
 _SUBJECT_TITLE = 60
 _PREHEADER_TITLE = 90
-
-_clean_line = lru_cache(KEPT_LINES)(clean_markup)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,12 @@ def render_mail_text(fragments: Fragments, digest: Digest, links: Links) -> Mail
     """
     frame = _Frame(fragments, digest, links)
     html, fit = frame.fit()
-    return MailText(write_subject(frame.render_subject()), flow_text(frame.render_text(fit)) + "\n", html)
+    papers = frame.list_papers(fit)
+    return MailText(
+        subject=write_subject(frame.render_subject()),
+        plain=fill_text(frame.render_text(fit) + "\n", papers),
+        html=fill_html(html, papers),
+    )
 
 
 def write_digest_mail(
@@ -93,7 +97,8 @@ def write_digest_mail(
 
 def write_digest_text(fragments: Fragments, digest: Digest, links: Links) -> str:
     """Write a digest as plain text in lines of at most 78 characters, with whole abstracts."""
-    return wrap_text(_Frame(fragments, digest, links).render_text(Fit(digest.shown, None)))
+    rendered = _Frame(fragments, digest, links, holds_places=False).render_text(Fit(digest.shown, None))
+    return wrap_text(clean_lines(rendered))
 
 
 def _list_fields(
@@ -137,14 +142,28 @@ def _find_reading_address(links: Links) -> str:
 
 
 class _Frame:
-    """A mail around its papers."""
+    """A mail around its papers.
 
-    def __init__(self, fragments: Fragments, digest: Digest, links: Links) -> None:
+    Where its templates only print them, papers are held a place and put in when all around them is encoded.
+    """
+
+    def __init__(self, fragments: Fragments, digest: Digest, links: Links, *, holds_places: bool = True) -> None:
         self._fragments, self._templates = fragments, fragments.templates
-        self._digest, self._links = digest, links
+        self._digest, self._links, self._holds_places = digest, links, holds_places
         self._view, self._papers = view_digest(digest), view_papers(digest)
         self._top = choose_top(digest, self._papers)
         self._week = view_week(digest, self._papers) if digest.is_round_up else None
+        self._made: dict[Fit, dict[int, Fragment]] = {}
+        self._groups: dict[int, tuple[GroupView, ...]] = {}
+
+    def list_papers(self, fit: Fit) -> Mapping[int, Fragment]:
+        """Return the papers shown, by number."""
+        if fit not in self._made:
+            self._made[fit] = {
+                paper.number: self._fragments.make(paper, fit.abstract_limit)
+                for paper in self._papers[: fit.papers]
+            }
+        return self._made[fit]
 
     def render_subject(self) -> str:
         """Render the subject."""
@@ -154,19 +173,21 @@ class _Frame:
 
     def render_text(self, fit: Fit) -> str:
         """Render the text part, one line per paragraph."""
-        shown = self._papers[: fit.papers]
+        name = choose_template("email/text.txt", self._digest)
+        papers = self.list_papers(fit)
         context = MailTextContext(
             digest=self._view,
-            groups=group_papers(self._digest, shown),
-            fragments={paper.number: self._fragments.make(paper, fit.abstract_limit).text for paper in shown},
+            groups=self._group(fit.papers),
+            fragments={number: hold_place(number) for number in papers}
+            if self._are_held(name)
+            else {number: paper.text for number, paper in papers.items()},
             abstract_limit=fit.abstract_limit,
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
         )
         if self._week is not None:
             context = WeeklyTextContext(**as_fields(context), week=self._week)
-        rendered = self._templates.render(choose_template("email/text.txt", self._digest), context)
-        return "\n".join(map(_clean_line, rendered.split("\n")))
+        return self._templates.render(name, context)
 
     def fit(self) -> tuple[str, Fit]:
         """Render the HTML part with as much as a mail has room for, and return how much that is.
@@ -174,45 +195,49 @@ class _Frame:
         Raises:
             TemplateError: a template cannot be rendered, or takes more room than a mail has.
         """
-        measured: dict[Fit, str] = {}
+        rendered: dict[Fit, str] = {}
 
         def measure(fit: Fit) -> int:
-            measured.clear()  # one of them is long enough
-            measured[fit] = self._render_html(fit)
-            return _size(measured[fit])
+            if fit not in rendered:
+                rendered[fit] = self._render_html(fit)
+            return measure_whole(rendered[fit], self.list_papers(fit))
 
         steps = WEEKLY_STEPS if self._week is not None and not self._view.is_whole else STEPS
         fit = fit_papers(self._digest.shown, measure, steps=steps)
-        html = measured.get(fit) or self._render_html(fit)
-        if _size(html) > BUDGET:
+        if (size := measure(fit)) > BUDGET:
             raise TemplateError(
-                f"email/digest.html takes {_size(html):,} bytes before any paper; a mail has room for {BUDGET:,}",
+                f"email/digest.html takes {size:,} bytes before any paper; a mail has room for {BUDGET:,}",
                 hint="Shorten the template or its style sheet: mail readers cut longer mails.",
             )
-        return html, fit
+        return rendered[fit], fit
 
     def _render_html(self, fit: Fit) -> str:
-        shown = self._papers[: fit.papers]
+        name = choose_template("email/digest.html", self._digest)
+        papers = self.list_papers(fit)
         context = MailContext(
             digest=self._view,
             preheader=_write_preheader(self._top),
-            groups=group_papers(self._digest, shown),
-            fragments={paper.number: self._fragments.make(paper, fit.abstract_limit).html for paper in shown},
+            groups=self._group(fit.papers),
+            fragments={number: hold_place(number) for number in papers}
+            if self._are_held(name)
+            else {number: paper.html for number, paper in papers.items()},
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
         )
-        name = choose_template("email/digest.html", self._digest)
         if self._week is None:
             return self._templates.render(name, context)
         weekly = WeeklyMailContext(**as_fields(context), week=self._week)
         return self._fragments.inline_tags(self._templates.render(name, weekly))
 
+    def _are_held(self, name: str) -> bool:
+        return self._holds_places and self._templates.is_only_printed("fragments", name)
+
+    def _group(self, papers: int) -> tuple[GroupView, ...]:
+        if papers not in self._groups:
+            self._groups[papers] = group_papers(self._digest, self._papers[:papers])
+        return self._groups[papers]
+
 
 def _write_preheader(papers: Sequence[PaperView]) -> str:
     """Return the titles that follow the count in a list of mails."""
     return "; ".join(shorten(paper.title, _PREHEADER_TITLE) for paper in papers[:3])
-
-
-def _size(text: str) -> int:
-    """Return bytes as a reader gets them: each line end counts two."""
-    return len(text.encode("utf-8")) + text.count("\n")

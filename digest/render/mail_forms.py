@@ -11,17 +11,37 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from digest.render.mime import quote_printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from digest.messages import Digest, Links
 
+KEPT_LINES = 8_192
+"""Lines at hand as they are sent, such as a paper's title with its number. About 4 MB where all are taken."""
+
 KEPT = 8
 """Digests whose forms are at hand: those of one digest mostly go out one after the other."""
+
+
+Part = tuple[str | bytes, ...]
+"""A part's lines in turn: text to be encoded, and bytes that are encoded already and the same for every reader."""
+
+
+def encode_part(part: Part) -> bytes:
+    """Encode a part as quoted-printable: line by line, since mails have many lines in common."""
+    return b"\r\n".join(
+        line
+        for piece in part
+        for line in (map(_encode_line, piece.split("\n")) if isinstance(piece, str) else (piece,))
+    )
+
+
+_encode_line = lru_cache(KEPT_LINES)(quote_printable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +55,18 @@ class MailText:
     """
 
     subject: str
-    plain: str
-    html: str
+    plain: Part
+    html: Part
 
     def put_in(self, link: str, another: str) -> MailText:
         """Return the same with another link wherever one stands."""
         if not link:
             return self
-        return MailText(*(text.replace(link, another) for text in (self.subject, self.plain, self.html)))
+        plain, html = (
+            tuple(piece.replace(link, another) if isinstance(piece, str) else piece for piece in part)
+            for part in (self.plain, self.html)
+        )
+        return MailText(self.subject.replace(link, another), plain, html)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +80,29 @@ class EncodedMail:
 
 def encode_mail(text: MailText) -> EncodedMail:
     """Encode what a mail says."""
-    return EncodedMail(text.subject, quote_printable(text.plain), quote_printable(text.html))
+    return EncodedMail(text.subject, encode_part(text.plain), encode_part(text.html))
 
 
 class PartForm:
     """A part of a mail that is encoded but for the lines with a link.
 
     Args:
-        text: the part.
+        part: the part.
         link: the link in it; "" for none.
     """
 
-    def __init__(self, text: str, link: str) -> None:
+    def __init__(self, part: Part, link: str) -> None:
         self._link = link
         self._pieces: list[bytes | str] = []
         """Encoded lines, and those to be encoded with another link in them."""
-        alike: list[str] = []
-        for line in text.split("\n"):
-            if link and link in line:
-                self._pieces += [*_encode_lines(alike), line]
+        alike: list[bytes] = []
+        for line in _list_lines(part):
+            if link and isinstance(line, str) and link in line:
+                self._pieces += [*_join_lines(alike), line]
                 alike = []
             else:
-                alike.append(line)
-        self._pieces += _encode_lines(alike)
+                alike.append(quote_printable(line) if isinstance(line, str) else line)
+        self._pieces += _join_lines(alike)
 
     def fill(self, link: str) -> bytes:
         """Return the part with another link, encoded."""
@@ -88,9 +112,17 @@ class PartForm:
         )
 
 
-def _encode_lines(lines: list[str]) -> list[bytes]:
-    """Encode lines together, which is the same as each by itself."""
-    return [quote_printable("\n".join(lines))] if lines else []
+def _list_lines(part: Part) -> Iterator[str | bytes]:
+    """Yield a part's lines, those that are encoded together."""
+    for piece in part:
+        if isinstance(piece, str):
+            yield from piece.split("\n")
+        else:
+            yield piece
+
+
+def _join_lines(lines: list[bytes]) -> list[bytes]:
+    return [b"\r\n".join(lines)] if lines else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
-from digest.render.flowing import KEPT_LINES
 from digest.render.headers import check_atom, write_headers
 
 _LONGEST_LINE = 76
@@ -75,12 +74,8 @@ def write_plain_mail(fields: list[tuple[str, str]], text: str) -> bytes:
 
 def quote_printable(text: str) -> bytes:
     """Encode text as quoted-printable with CRLF line ends and no line above 76 bytes (RFC 2045 §6.7)."""
-    return b"\r\n".join(map(_encode_line, text.split("\n")))
-
-
-@lru_cache(KEPT_LINES)
-def _encode_line(line: str) -> bytes:
-    return b"\r\n".join(_break_line(_UNSAFE.sub(_quote, line.encode("utf-8"))))
+    data = _UNSAFE.sub(_quote, text.encode("utf-8"))
+    return b"\r\n".join(part for line in data.split(b"\n") for part in _break_line(line))
 
 
 def _quote(match: re.Match[bytes]) -> bytes:

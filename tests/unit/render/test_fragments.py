@@ -13,9 +13,13 @@ from digest.messages import Digest, DigestEntry, Occasion
 from digest.papers import Field
 from digest.render import MailIdentity, Renderer
 from digest.render.environments import Templates
+from digest.render.flowing import flow_text
 from digest.render.folders import find_shipped_templates
-from digest.render.fragments import Fragments
+from digest.render.fragments import Fragments, clean_lines, measure_whole
 from digest.render.inlining import inline_styles
+from digest.render.mail import _Frame, render_mail_text
+from digest.render.mail_forms import encode_mail
+from digest.render.mime import quote_printable
 from digest.render.presentation import PaperView
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
 from tests.unit.render.conftest import MakeDelivery
@@ -162,3 +166,53 @@ def test_digests_of_several_subscriptions_share_their_papers_and_nothing_is_inli
     assert rendered["email/paper.html"] == rendered["email/paper.txt"] == 8
     _mail(renderer, make_digest(entries, occasion=Occasion.FIRST_LOOK), deliver, identity)
     assert inlined["styles"] == at_first > 0
+
+
+LOOP = "{% for group in groups %}{% for paper in group.papers %}\nFRAGMENT\n{% endfor %}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("is_held", "template"),
+    [
+        (True, LOOP.replace("FRAGMENT", "{{ fragments[paper.number] }}")),
+        (True, LOOP.replace("FRAGMENT", "  <li>{{ fragments[paper.number] }}</li> {{ paper.id }}")),
+        (True, LOOP.replace("FRAGMENT", "{{ fragments[paper.number] }}{{ fragments[1] }}")),
+        (True, "{{ fragments[2] }}\n\n{{ fragments[1] }}\n"),
+        (True, "nothing of them"),
+        (True, '{% extends "default:NAME" %}{% block foot %}ours{% endblock %}'),
+        (False, LOOP.replace("FRAGMENT", '{{ fragments[paper.number]|replace("GPU", "XPU") }}')),
+        (
+            False,
+            "{% filter upper %}" + LOOP.replace("FRAGMENT", "{{ fragments[paper.number] }}") + "{% endfilter %}",
+        ),
+        (False, LOOP.replace("FRAGMENT", "{% set x %}{{ fragments[paper.number] }}{% endset %}{{ x|title }}")),
+        (False, "{{ fragments|length }} {{ fragments.values()|join }}"),
+        (False, "{% for number in fragments %}{{ fragments[number]|length }}{% endfor %}"),
+        (False, '{% extends "default:NAME" %}{% block papers %}{{ super()|upper }}{% endblock %}'),
+    ],
+)
+@pytest.mark.parametrize("name", ["email/digest.html", "email/text.txt"])
+def test_papers_put_in_afterwards_make_the_mail_that_any_template_means(
+    tmp_path: Path, name: str, template: str, *, is_held: bool
+) -> None:
+    (tmp_path / "email").mkdir()
+    (tmp_path / name).write_text(template.replace("NAME", name))
+    digest = make_digest([make_entry(number, comment="From me\n-- ") for number in (1, 2)])
+    fragments = Fragments(Counting(tmp_path))
+    if "block" not in template or name.endswith("html"):  # the text part has other blocks
+        assert fragments.templates.is_only_printed("fragments", name) == is_held
+    meant = _Frame(fragments, digest, SAMPLE_LINKS, holds_places=False)
+    html, fit = meant.fit()
+    encoded = encode_mail(render_mail_text(fragments, digest, SAMPLE_LINKS))
+    assert encoded.html == quote_printable(html)
+    assert encoded.plain == quote_printable(flow_text(clean_lines(meant.render_text(fit) + "\n")))
+
+
+@pytest.mark.parametrize("steps", [1, 70, 90, 200])
+def test_a_size_is_told_before_the_papers_are_in_their_places(steps: int) -> None:
+    fragments = Fragments(Counting())
+    digest = make_digest([make_entry(number, title="π" * 30) for number in range(1, steps + 1)])
+    rendered, fit = (frame := _Frame(fragments, digest, SAMPLE_LINKS)).fit()
+    html, same = _Frame(fragments, digest, SAMPLE_LINKS, holds_places=False).fit()
+    assert fit == same
+    assert measure_whole(rendered, frame.list_papers(fit)) == len(html.replace("\n", "\r\n").encode())

@@ -97,7 +97,7 @@ def test_a_digest_is_rendered_for_two_readers_however_many_there_are() -> None:
 
     def render(_: Digest, links: Links) -> MailText:
         rendered.append(links)
-        return MailText("s", f"leave:\n{links.unsubscribe}\n", f"<a href='{links.unsubscribe}'>leave</a>")
+        return MailText("s", (f"leave:\n{links.unsubscribe}\n",), (f"<a href='{links.unsubscribe}'>leave</a>",))
 
     forms, digest = MailForms(render), DIGESTS["sample"]
     assert forms.write(digest, READERS[0]) == forms.write(digest, READERS[0])
@@ -128,5 +128,5 @@ LINES = st.lists(
 
 @given(LINES, st.sampled_from(["LIVE", "a=b.", "From"]))
 def test_a_part_with_another_link_is_encoded_as_if_it_had_been_there(text: str, link: str) -> None:
-    assert PartForm(text, "LINK").fill(link) == quote_printable(text.replace("LINK", link))
-    assert PartForm(text, "").fill("") == quote_printable(text)
+    assert PartForm((text,), "LINK").fill(link) == quote_printable(text.replace("LINK", link))
+    assert PartForm((text,), "").fill("") == quote_printable(text)
