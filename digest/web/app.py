@@ -12,8 +12,8 @@ from starlette.routing import Route
 
 from digest.errors import DigestError
 from digest.web.feed_desk import FeedDesk
-from digest.web.feeds import serve_feed
-from digest.web.guards import AccessLog, BodyLimit, SecurityHeaders
+from digest.web.feeds import FeedDoor, serve_feed
+from digest.web.guards import AccessLog, BodyLimit, SecurityHeaders, write_guards
 from digest.web.health import show_liveness, show_metrics, show_readiness
 from digest.web.leaving import ask_to_leave, leave
 from digest.web.reading import show_digest, show_home
@@ -37,14 +37,15 @@ def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None =
     """Make the web shell of an installation.
 
     A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own but
-    that of feeds, which is answered from memory.
+    that of feeds: one that is at hand is answered before anything else is looked at.
 
     Args:
         site: the installation.
         pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
         metrics: what its jobs count, for `/metrics`; None for no such page.
     """
-    pages = Pages(site.renderer)
+    pages, guards = Pages(site.renderer), write_guards(site.renderer.web_style_hash())
+    desk = FeedDesk(site, guards)
     app = Starlette(
         routes=[
             Route("/", show_home),
@@ -66,9 +67,9 @@ def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None =
     )
     # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
     app.router.redirect_slashes = False
-    app.state.shell = Shell(site, FeedDesk(site), pulse, pages, metrics)
+    app.state.shell = Shell(site, desk, pulse, pages, metrics)
     # Around the whole of it, so that answers to errors are guarded too.
-    return AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), style=site.renderer.web_style_hash()))
+    return FeedDoor(AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), guards)), desk)
 
 
 @asynccontextmanager

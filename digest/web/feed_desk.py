@@ -13,9 +13,7 @@ PostgreSQL, once for all requests that wait.
 from __future__ import annotations
 
 import asyncio
-import gzip
-from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -32,7 +30,7 @@ from digest.store import feeds as feed_store
 from digest.store import query_feeds as query_feed_store
 from digest.store import subscriptions as subscription_store
 from digest.store.commits import CommitWatch
-from digest.web.conditional import make_etag
+from digest.web.feed_copies import ROOM, FeedCopy, Shelf, make_copy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,31 +55,6 @@ STALE = 30.0
 
 _PAUSE = 2.0
 """Seconds between two tries to read it then."""
-
-KEPT = 900.0
-"""Seconds a body is kept at most, though no match run came: the days it goes back move on."""
-
-ROOM = 64 * 1024 * 1024
-"""Bytes of bodies kept; those not asked for longest go first."""
-
-
-@dataclass(frozen=True, slots=True)
-class FeedCopy:
-    """A feed as it is sent.
-
-    Attributes:
-        media_type: with its charset.
-        body: the plain bytes; the same as long as nothing changed.
-        packed: the same, compressed.
-        etag: one for both.
-        last_modified: when its newest entry came or changed (UTC).
-    """
-
-    media_type: str
-    body: bytes = field(repr=False)
-    packed: bytes = field(repr=False)
-    etag: str
-    last_modified: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +88,33 @@ class FeedDesk:
 
     Args:
         site: the installation.
+        guards: headers of every answer that does not say otherwise.
     """
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    def __init__(self, site: Site, guards: Mapping[str, str]) -> None:
+        self._site, self._guards = site, guards
         self._addresses: Mapping[str, _Address] = {}
         self._newest_run = 0
         self._commits = CommitWatch(site.store)
         self._seen: int | None = None
+        self._has_looked = self._is_quiet = False
         self._begun = 0
         self._read_at, self._try_at = -STALE, -STALE
         self._reading, self._building = asyncio.Lock(), asyncio.Lock()
-        self._shelf = _Shelf(ROOM)
+        self._shelf = Shelf(ROOM)
         self._hashes: dict[tuple[str, str, int], str] = {}
+
+    async def find_at_hand(self, token: str, suffix: str) -> FeedCopy | None:
+        """Return the feed at an address if it was made and is still the same; None where it takes more."""
+        if not self._is_current():
+            try:
+                await self._look_up()
+            except StoreError:
+                return None
+        address = self._addresses.get(signing.token_hash(token))
+        if address is None or not address.is_open:
+            return None
+        return self._shelf.take((token, suffix), _Edition(address, self._newest_run))
 
     async def find(self, token: str, suffix: str) -> FeedCopy | HTTPStatus:
         """Return the feed at an address, NOT_FOUND where there never was one, GONE where there was.
@@ -168,8 +155,16 @@ class FeedDesk:
 
     def _is_current(self) -> bool:
         """Whether nothing was committed since the database was asked, and the table is not too old."""
-        seen = self._commits.look()
-        return seen is not None and seen == self._seen and monotonic() - self._read_at < LOOK_AGAIN
+        if not self._has_looked:
+            seen = self._commits.look()
+            self._is_quiet = seen is not None and seen == self._seen
+            # Requests that are read from their sockets already need no look of their own.
+            self._has_looked = True
+            asyncio.get_running_loop().call_soon(self._forget_look)
+        return self._is_quiet and monotonic() - self._read_at < LOOK_AGAIN
+
+    def _forget_look(self) -> None:
+        self._has_looked = False
 
     async def _look_up(self) -> None:
         """Ask the database, or wait for somebody who began to ask it after this request came."""
@@ -227,13 +222,7 @@ class FeedDesk:
         if feed is None:
             return None
         body = write_feed(site, feed, suffix)
-        return FeedCopy(
-            media_type=MEDIA_TYPES[suffix],
-            body=body,
-            packed=gzip.compress(body, mtime=0),
-            etag=make_etag(body),
-            last_modified=feed.updated,
-        )
+        return make_copy(body, MEDIA_TYPES[suffix], feed.updated, self._guards)
 
     def _load(self, conn: Connection, address: _Address, url: str) -> Feed | None:
         place = address.place
@@ -252,33 +241,3 @@ def _derive_token(maker: LinkMaker, origin: str, name: str, generation: int) -> 
     if origin:
         return maker.query_feed_token(name, origin, generation)
     return maker.feed_token(name, generation)
-
-
-class _Shelf:
-    """Bodies by address, as many as there is room for."""
-
-    def __init__(self, room: int) -> None:
-        self._room, self._used = room, 0
-        self._copies: OrderedDict[tuple[str, str], tuple[FeedCopy, object, float]] = OrderedDict()
-
-    def take(self, key: tuple[str, str], edition: object) -> FeedCopy | None:
-        """Return the copy made of an edition, None where there is none any more."""
-        copy, made_of, made_at = self._copies.get(key, (None, None, 0.0))
-        if copy is None or made_of != edition or monotonic() - made_at >= KEPT:
-            return None
-        self._copies.move_to_end(key)
-        return copy
-
-    def put(self, key: tuple[str, str], copy: FeedCopy, edition: object) -> None:
-        """Keep a copy, and let go of those not taken for longest where there is no room."""
-        before = self._copies.pop(key, None)
-        self._used -= _weigh(before[0]) if before else 0
-        self._copies[key] = (copy, edition, monotonic())
-        self._used += _weigh(copy)
-        while self._used > self._room and len(self._copies) > 1:
-            _, (oldest, _, _) = self._copies.popitem(last=False)
-            self._used -= _weigh(oldest)
-
-
-def _weigh(copy: FeedCopy) -> int:
-    return len(copy.body) + len(copy.packed)

@@ -30,27 +30,33 @@ _PREFIXES = ("f", "u", "d", "refs")
 _KNOWN = frozenset({"/", "/livez", "/readyz", "/metrics"})
 
 
+def write_guards(style: str) -> dict[str, str]:
+    """Return the headers of every answer that does not say otherwise.
+
+    Args:
+        style: source expression that allows the pages' own style.
+    """
+    policy = f"default-src 'none'; style-src {style}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    return {
+        "Content-Security-Policy": policy,
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "no-referrer",
+        "X-Robots-Tag": "noindex",
+        "Cache-Control": "no-store",
+    }
+
+
 class SecurityHeaders:
     """Adds headers to every answer that does not say otherwise.
 
     Args:
         app: what is guarded.
-        style: source expression that allows the pages' own style.
+        headers: as `write_guards` returns them.
     """
 
-    def __init__(self, app: ASGIApp, *, style: str) -> None:
-        self._app = app
-        policy = (
-            f"default-src 'none'; style-src {style}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-        )
-        self._headers: Mapping[str, str] = {
-            "Content-Security-Policy": policy,
-            "X-Content-Type-Options": "nosniff",
-            "X-Frame-Options": "DENY",
-            "Referrer-Policy": "no-referrer",
-            "X-Robots-Tag": "noindex",
-            "Cache-Control": "no-store",
-        }
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
+        self._app, self._headers = app, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and its answer back with the headers."""

@@ -17,7 +17,7 @@ from digest.render import bibtex, ris
 from digest.render.references import make_key
 from digest.store import papers as paper_store
 from digest.web.conditional import is_unmodified, make_etag, write_http_date
-from digest.web.feeds import CACHE_CONTROL
+from digest.web.feed_copies import CACHE_CONTROL
 from digest.web.shell import shell_of
 
 if TYPE_CHECKING:

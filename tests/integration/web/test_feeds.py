@@ -13,7 +13,7 @@ from digest.pipeline import run_pass
 from digest.pipeline.feeds import load_feed
 from digest.store import subscriptions as subscription_store
 from digest.store.schema import subscriptions
-from digest.web import feed_desk
+from digest.web import feed_copies, feed_desk
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, TO
 
@@ -228,7 +228,7 @@ def test_a_feed_is_handed_out_for_a_while_though_the_database_is_away_and_then_n
 
 @pytest.mark.usefixtures("look_always")
 def test_an_edited_title_does_not_wait_for_a_match_run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed_desk, "KEPT", 0.0)
+    monkeypatch.setattr(feed_copies, "KEPT", 0.0)
     assert "Performance" not in desk.http.get(desk.feed_path()).text
     with desk.site.store.begin() as conn:
         conn.execute(update(subscriptions).values(title="Performance"))

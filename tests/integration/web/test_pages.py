@@ -130,7 +130,7 @@ def test_an_error_of_ours_is_told_to_nobody_but_the_log(desk: Desk, caplog: pyte
 
 def test_the_log_names_every_request_and_no_secret(shared: Desk, caplog: pytest.LogCaptureFixture) -> None:
     asked = paths(shared)
-    with caplog.at_level(logging.INFO, "digest.web"):
+    with caplog.at_level(logging.DEBUG, "digest.web"):  # a feed at hand is worth a line to no one else
         for path in asked:
             shared.http.get(path)
         # A line follows its answer.

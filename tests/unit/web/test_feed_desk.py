@@ -5,15 +5,16 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.web.feed_desk import FeedCopy, _Shelf
+from digest.web.feed_copies import Answer, FeedCopy, Shelf
 
 
 def copy_of(size: int) -> FeedCopy:
-    return FeedCopy("application/atom+xml", bytes(size), b"", 'W/"x"', datetime(2026, 11, 20, tzinfo=UTC))
+    plain, nothing = Answer(200, {}, bytes(size)), Answer(200, {}, b"")
+    return FeedCopy('W/"x"', datetime(2026, 11, 20, tzinfo=UTC), plain, nothing, nothing)
 
 
 def test_a_copy_is_handed_out_until_a_match_run_could_have_changed_it() -> None:
-    shelf, copy = _Shelf(100), copy_of(10)
+    shelf, copy = Shelf(100), copy_of(10)
     shelf.put(("a", "atom"), copy, 7)
     assert shelf.take(("a", "atom"), 7) is copy
     assert shelf.take(("a", "json"), 7) is None
@@ -21,7 +22,7 @@ def test_a_copy_is_handed_out_until_a_match_run_could_have_changed_it() -> None:
 
 
 def test_what_was_not_asked_for_longest_goes_first() -> None:
-    shelf = _Shelf(30)
+    shelf = Shelf(30)
     for name in ("a", "b", "c"):
         shelf.put((name, "atom"), copy_of(10), 1)
     shelf.take(("a", "atom"), 1)
@@ -32,10 +33,10 @@ def test_what_was_not_asked_for_longest_goes_first() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 40)), max_size=30))
 def test_no_more_is_kept_than_there_is_room_for_but_always_the_last(puts: list[tuple[str, int]]) -> None:
-    shelf = _Shelf(60)
+    shelf = Shelf(60)
     for name, size in puts:
         copy = copy_of(size)
         shelf.put((name, "atom"), copy, 1)
         assert shelf.take((name, "atom"), 1) is copy
         held = [found for other in "abcdef" if (found := shelf.take((other, "atom"), 1)) is not None]
-        assert sum(len(found.body) for found in held) <= 60
+        assert sum(found.plain.size for found in held) <= 60

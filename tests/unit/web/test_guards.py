@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from digest.web.guards import BODY_LIMIT, BodyLimit, SecurityHeaders, name_path
+from digest.web.guards import BODY_LIMIT, BodyLimit, SecurityHeaders, name_path, write_guards
 
 TOKENS = st.text(st.characters(exclude_characters="/"), min_size=1, max_size=30)
 
@@ -83,7 +83,7 @@ def test_headers_an_endpoint_set_itself_are_left_alone() -> None:
     async def receive() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    app = SecurityHeaders(PlainTextResponse("x", headers={"Cache-Control": "private"}), style="'none'")
+    app = SecurityHeaders(PlainTextResponse("x", headers={"Cache-Control": "private"}), write_guards("'none'"))
     scope: Scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
     asyncio.run(app(scope, receive, send))
     headers = dict(sent[0]["headers"])

@@ -1,0 +1,125 @@
+"""A feed as it is sent: every answer that may be given with it, made once, and the shelf of such copies."""
+
+from __future__ import annotations
+
+import gzip
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from digest.clock import monotonic
+from digest.web.conditional import make_etag, write_http_date
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from starlette.types import Message, Receive, Scope, Send
+
+CACHE_CONTROL = "private, max-age=900"
+"""A mailing comes once a day; readers that ask four times an hour miss nothing."""
+
+KEPT = 900.0
+"""Seconds a body is kept at most, though no match run came: the days it goes back move on."""
+
+ROOM = 64 * 1024 * 1024
+"""Bytes of bodies kept; those not asked for longest go first."""
+
+
+class Answer:
+    """A whole answer, made once and sent many times.
+
+    Args:
+        status: its status.
+        headers: its headers; the length is added where there is a body.
+        body: None where the answer has none.
+    """
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes | None) -> None:
+        self.status = status
+        self.size = len(body or b"")
+        fields = dict(headers) | ({} if body is None else {"Content-Length": str(len(body))})
+        encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()]
+        self._head: Message = {"type": "http.response.start", "status": status, "headers": encoded}
+        self._body: Message = {"type": "http.response.body", "body": body or b""}
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        """Send it; the server leaves the body out where only the head was asked for."""
+        await send(self._head)
+        await send(self._body)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedCopy:
+    """A feed as it is sent.
+
+    Attributes:
+        etag: one for all forms; the same as long as nothing changed.
+        last_modified: when its newest entry came or changed (UTC).
+        plain: the answer with the whole of it.
+        packed: the same, compressed.
+        unchanged: the answer to who has it.
+    """
+
+    etag: str
+    last_modified: datetime
+    plain: Answer = field(repr=False)
+    packed: Answer = field(repr=False)
+    unchanged: Answer = field(repr=False)
+
+
+def make_copy(body: bytes, media_type: str, last_modified: datetime, guards: Mapping[str, str]) -> FeedCopy:
+    """Make every answer a feed may be given with.
+
+    Args:
+        body: the feed.
+        media_type: with its charset.
+        last_modified: when its newest entry came or changed (UTC).
+        guards: headers of every answer that does not say otherwise.
+    """
+    headers = {
+        **guards,
+        "ETag": make_etag(body),
+        "Last-Modified": write_http_date(last_modified),
+        "Cache-Control": CACHE_CONTROL,
+        "Vary": "Accept-Encoding",
+    }
+    whole = headers | {"Content-Type": media_type}
+    return FeedCopy(
+        etag=headers["ETag"],
+        last_modified=last_modified,
+        plain=Answer(HTTPStatus.OK, whole, body),
+        packed=Answer(HTTPStatus.OK, whole | {"Content-Encoding": "gzip"}, gzip.compress(body, mtime=0)),
+        unchanged=Answer(HTTPStatus.NOT_MODIFIED, headers, None),
+    )
+
+
+class Shelf:
+    """Bodies by address, as many as there is room for."""
+
+    def __init__(self, room: int) -> None:
+        self._room, self._used = room, 0
+        self._copies: OrderedDict[tuple[str, str], tuple[FeedCopy, object, float]] = OrderedDict()
+
+    def take(self, key: tuple[str, str], edition: object) -> FeedCopy | None:
+        """Return the copy made of an edition, None where there is none any more."""
+        copy, made_of, made_at = self._copies.get(key, (None, None, 0.0))
+        if copy is None or made_of != edition or monotonic() - made_at >= KEPT:
+            return None
+        self._copies.move_to_end(key)
+        return copy
+
+    def put(self, key: tuple[str, str], copy: FeedCopy, edition: object) -> None:
+        """Keep a copy, and let go of those not taken for longest where there is no room."""
+        before = self._copies.pop(key, None)
+        self._used -= _weigh(before[0]) if before else 0
+        self._copies[key] = (copy, edition, monotonic())
+        self._used += _weigh(copy)
+        while self._used > self._room and len(self._copies) > 1:
+            _, (oldest, _, _) = self._copies.popitem(last=False)
+            self._used -= _weigh(oldest)
+
+
+def _weigh(copy: FeedCopy) -> int:
+    return copy.plain.size + copy.packed.size

@@ -1,0 +1,119 @@
+"""No feed is handed out as it was before a match run that was committed: on either database, from any desk."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.clock import ManualClock
+from digest.config import load_config
+from digest.pipeline import LinkMaker, Site, open_site
+from digest.pipeline.links import make_links
+from digest.web.feed_desk import FeedDesk
+from tests.contract.store.made import (
+    FEED,
+    NOW,
+    make_paper,
+    make_subscription,
+    store_match,
+    store_papers,
+    subscribe,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from digest.store import Store
+    from digest.web.feed_copies import FeedCopy
+
+COMMITS = 7
+
+
+@pytest.fixture
+def site(store: Store, tmp_path: Path) -> Iterator[Site]:
+    """An installation on the store; what it has of its own is replaced by that."""
+    file = tmp_path / "digest.toml"
+    file.write_text(
+        '[arxiv]\ncontact = "ops@example.org"\n[web]\nbase_url = "https://digest.example.org"\n'
+        f'[store]\nurl = "sqlite:///{tmp_path}/other.db"\n'
+    )
+    site = open_site(load_config(file, {}), ManualClock(NOW), owner="test", jitter=lambda: 0.5)
+    with closing(site), closing(site.store):
+        site.store = store
+        yield site
+
+
+def tell(site: Site, key: int, number: int) -> str:
+    """Store a paper and its match, as a pass does; return the paper's id."""
+    (change,) = store_papers(site.store, [make_paper(number)])
+    store_match(site.store, {key: (change.id,)}, at=NOW)
+    return str(change.paper.id)
+
+
+def read(copy: object) -> str:
+    sent: list[dict[str, bytes]] = []
+
+    async def send(message: dict[str, bytes]) -> None:
+        sent.append(message)
+
+    found: FeedCopy = copy  # type: ignore[assignment]  # a status would fail below, and say which
+    asyncio.run(found.plain({}, None, send))  # type: ignore[arg-type]  # it neither reads nor cares whom it tells
+    return sent[1]["body"].decode()
+
+
+def find_token(site: Site) -> str:
+    with site.store.read() as conn:
+        maker: LinkMaker = make_links(conn, site.config)
+    return maker.feed_token("team", 0)
+
+
+async def ask(desk: FeedDesk, token: str) -> object:
+    return await desk.find_at_hand(token, "atom") or await desk.find(token, "atom")
+
+
+def test_what_is_committed_is_in_the_next_answer_of_every_desk(site: Site) -> None:
+    key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
+    desks, token = [FeedDesk(site, {}), FeedDesk(site, {})], find_token(site)
+    for number in range(1, COMMITS):
+        paper = tell(site, key, number)
+        copies = [asyncio.run(ask(desk, token)) for desk in desks]
+        assert all(paper in read(copy) for copy in copies)
+        again = [asyncio.run(ask(desk, token)) for desk in desks]
+        assert all(one is other for one, other in zip(copies, again, strict=True))  # from memory
+    for desk in desks:
+        desk.close()
+
+
+def test_who_asks_while_others_commit_never_sees_less_than_was_committed_before(site: Site) -> None:
+    key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
+    token, committed, over = find_token(site), list[str](), threading.Event()
+
+    def commit() -> None:
+        for number in range(1, COMMITS):
+            committed.append(tell(site, key, number))
+        over.set()
+
+    async def ask_on() -> int:
+        desk, asked = FeedDesk(site, {}), 0
+        while not over.is_set() or not asked:
+            wanted = list(committed)
+            copies = await asyncio.gather(*(ask(desk, token) for _ in range(8)))
+            for copy in {id(copy): copy for copy in copies}.values():
+                body = (await asyncio.to_thread(read, copy)) if wanted else ""
+                assert all(paper in body for paper in wanted)
+            asked += 1
+        desk.close()
+        return asked
+
+    writer = threading.Thread(target=commit)
+    writer.start()
+    try:
+        assert asyncio.run(ask_on()) > 0
+    finally:
+        writer.join()
+    assert len(committed) == COMMITS - 1
