@@ -100,9 +100,12 @@ def plan_digest(
     told = replace(coverage, since=coverage.since or coverage.mailing) if is_round_up else coverage
 
     def tell(key: int, found: Sequence[StoredChange]) -> DigestEntry:
-        mailing, datestamp = (announced or {}).get(key, (None, None))
-        day = find_mailing(find_telling(found, occasion), mailing, datestamp, told)
-        sequel = find_sequel(found, (later or {}).get(key, ()), occasion, datestamp)
+        day = sequel = None
+        since = later.get(key, ()) if later else ()
+        if told.since is not None or since or len(found) > 1:  # as a rule none of it is so
+            mailing, datestamp = (announced or {}).get(key, (None, None))
+            day = find_mailing(find_telling(found, occasion), mailing, datestamp, told)
+            sequel = find_sequel(found, since, occasion, datestamp)
         return (make or make_entry)(Told(found, occasion, seen.get(key), day, sequel), readable)
 
     entries = order_entries(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from digest.announcements import Kind, latest_mailing
 from digest.messages import DigestEntry, Sequel, StoredText
@@ -43,8 +43,7 @@ class Seen:
     paper: Paper | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """What is told of one paper.
 
     Attributes:

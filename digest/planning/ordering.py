@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from digest.messages import DigestEntry
+    from digest.papers import ArxivId
 
-    _Telling: TypeAlias = tuple[int, int, int, tuple[int, int], str]
+    _Telling: TypeAlias = tuple[int, int, int, int, int, ArxivId]
 
 KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
 """Kinds as a digest tells them; of a paper with several changes the first one counts."""
@@ -35,6 +36,8 @@ _SEVERAL_WORDS = re.compile(r'\w+:"[^"]*\s[^"]*"')
 """A clause on a phrase, or on a name of several parts, as canonical text."""
 
 _NAMES = ("au:", "author:")
+_AUTHORS, _TITLE = Field.AUTHORS, Field.TITLE  # each mention of an enumeration's member is a call
+_PLACES = {kind: place for place, kind in enumerate(KIND_ORDER)}
 
 
 def order_entries(
@@ -48,11 +51,12 @@ def order_entries(
         queries: names of the saved queries in the subscription's order.
     """
     places = {name: place for place, name in enumerate(queries)}
+    is_by_kind = group_by is Grouping.KIND
 
     def find_place(entry: DigestEntry) -> tuple[int, int, _Telling]:
         mailing = -entry.mailing.toordinal() if entry.mailing else 0
-        if group_by is Grouping.KIND:
-            return mailing, KIND_ORDER.index(entry.kind), rank_entry(entry)
+        if is_by_kind:
+            return mailing, _PLACES[entry.kind], rank_entry(entry)
         first = entry.queries[0] if entry.queries else ""
         return mailing, places.get(first, len(places)), rank_entry(entry)
 
@@ -63,14 +67,14 @@ def rank_entry(entry: DigestEntry) -> _Telling:
     """Return an entry's place inside its group, the smallest first; no two papers have the same."""
     names = words = 0
     for reason in entry.reasons:
-        fields = {span.field for span in reason.spans}
-        is_several = _has_several_words(reason.clause)
-        if Field.AUTHORS in fields:
-            names = max(names, 1 + (is_several and reason.clause.startswith(_NAMES)))
-        if Field.TITLE in fields:
-            words = max(words, 1 + is_several)
-    month, number = entry.paper.id.announcement_order
-    return -names, -words, -count_clauses(entry), (-month, -number), str(entry.paper.id)
+        fields = [span.field for span in reason.spans]
+        if _AUTHORS in fields:
+            names = max(names, 1 + _names_somebody_whole(reason.clause))
+        if _TITLE in fields:
+            words = max(words, 1 + _has_several_words(reason.clause))
+    id_ = entry.paper.id
+    month, number = id_.announcement_order
+    return -names, -words, -count_clauses(entry), -month, -number, id_
 
 
 def count_clauses(entry: DigestEntry) -> int:
@@ -81,3 +85,8 @@ def count_clauses(entry: DigestEntry) -> int:
 @lru_cache(maxsize=2**14)
 def _has_several_words(clause: str) -> bool:
     return _SEVERAL_WORDS.fullmatch(clause) is not None
+
+
+@lru_cache(maxsize=2**14)
+def _names_somebody_whole(clause: str) -> bool:
+    return clause.startswith(_NAMES) and _has_several_words(clause)

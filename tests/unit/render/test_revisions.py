@@ -1,18 +1,29 @@
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from digest.announcements import Kind
 from digest.messages import DigestEntry, Links, StoredText
 from digest.papers import Author, Paper
-from digest.render import Renderer
+from digest.render import MailIdentity, Renderer
 from digest.render.presentation import LONGEST_NOTE, PaperView
 from digest.render.revisions import UNCHANGED, join_summaries, view_revisions
-from digest.render.samples import make_digest, make_entry, make_paper, revised_entry
+from digest.render.samples import (
+    make_digest,
+    make_entry,
+    make_paper,
+    revised_digest,
+    revised_entry,
+    weekly_digest,
+)
+from digest.render.webhook_schema import describe_events
 from digest.subscriptions import Grouping, Replacements
+from tests.unit.render.conftest import MakeDelivery
 
 ADA, BO, CY = Author("Ada Example"), Author("Bo Sample"), Author("Cy Trial")
 BEFORE = make_paper(authors=(ADA, BO))
@@ -131,6 +142,22 @@ def test_no_text_of_a_stranger_comes_alive_in_what_changed(renderer: Renderer, h
         make_digest(entries, replacements=Replacements.WHOLE), width=96, color=False, limit=None
     )
     assert "\x1b" not in terminal
+
+
+def test_other_programs_get_each_field_as_it_was_and_as_it_is(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
+) -> None:
+    for digest in (revised_digest(), weekly_digest()):
+        event = json.loads(renderer.render(digest, deliver("webhook:lab"), Links(), identity).body)
+        Draft202012Validator(describe_events()).validate(event)
+    paper = event["data"]["papers"][-1]
+    assert paper["changed_since_version"] == 1
+    assert {change["field"] for change in paper["changes"]} == {"title", "abstract", "authors", "comment", "dois"}
+    (title,) = (change for change in paper["changes"] if change["field"] == "title")
+    assert (title["before"], title["after"]) == ([r"Scheduling in $\mathcal{O}(n^3)$"], [paper["title_tex"]])
+    withdrawn = event["data"]["papers"][-2]["sequel"]
+    assert (withdrawn["kind"], withdrawn["version"], withdrawn["mailing"]) == ("withdrawal", 2, "2026-11-18")
+    assert event["data"]["is_round_up"]
 
 
 def test_below_a_query_a_paper_names_the_others(renderer: Renderer) -> None:
