@@ -33,6 +33,7 @@ _COMMANDS = {
     "export-refs": ("digest.cli.exporting", "Write papers as BibTeX or RIS, for a reference manager."),
     "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, arrived, drop."),
     "templates": ("digest.cli.templates", "Templates: list, export as your own, check."),
+    "slack": ("digest.cli.slack", "Slack: the app's manifest, and a check of token, scopes and channels."),
     "webhook": ("digest.cli.webhook", "Signed JSON to other programs: secret, schema, test."),
     "backup": ("digest.cli.backup", "Copy the database while it works, and prove the copy."),
     "restore": ("digest.cli.restore", "Put a backup in place; it sends nothing until you say how to go on."),

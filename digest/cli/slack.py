@@ -1,0 +1,105 @@
+"""`digest slack`: the app's manifest, and whether digests would arrive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.telling import json_option, print_json
+from digest.errors import ConfigurationError, OutsideError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from digest.config import Config
+    from digest.subscriptions import Destination
+    from digest.transports.slack_checking import Finding
+
+_LONGEST_NAME = 35
+"""What Slack takes for an app's name."""
+
+_COLORS = {"ok": "green", "note": "yellow", "problem": "red", "unknown": "yellow"}
+
+
+@click.group()
+def command() -> None:
+    """Slack: the app's manifest, and a check of token, scopes and channels."""
+
+
+@command.command()
+@click.option("--private", "is_private", is_flag=True, help="Ask for private channels too (two more scopes).")
+@click.option("--name", default="Digest", show_default=True, help="What the app and its bot are called.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of YAML; Slack takes both.")
+def manifest(*, is_private: bool, name: str, as_json: bool) -> None:
+    """Print the app's manifest: the least it needs, and why.
+
+    At https://api.slack.com/apps choose "Create New App", "From a manifest", and paste it. Install the app,
+    put its bot token into DIGEST_SLACK_TOKEN, /invite it to the channel, then run `digest slack check`.
+    """
+    from digest.transports.slack_scopes import build_manifest, write_manifest  # noqa: PLC0415 - loaded where needed
+
+    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
+        raise UsageError(f"an app's name has 1 to {_LONGEST_NAME} characters", hint="Choose a shorter --name.")
+    if as_json:
+        print_json(build_manifest(name=name, is_private=is_private))
+    else:
+        click.echo(write_manifest(name=name, is_private=is_private), nl=False)
+
+
+@command.command()
+@json_option
+@click.pass_context
+def check(ctx: click.Context, *, as_json: bool) -> None:
+    """Ask Slack whether digests would arrive; nothing is posted.
+
+    Looks at the token, its scopes, and each channel that digest.toml names: that it exists, is in use, has
+    the app as a member, and lets it read back what it posted. Exit code 3 where something is to be mended,
+    4 where Slack could not be asked, else 0.
+    """
+    from digest.cli.opening import choose_clock, load  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.transports.posting import TIMEOUT  # noqa: PLC0415 - the same
+    from digest.transports.slack_checking import inspect_slack  # noqa: PLC0415 - the same
+
+    config = load(ctx)
+    findings = inspect_slack(
+        _list_destinations(config),
+        token=config.slack.token,
+        url=config.slack.url,
+        timeout=TIMEOUT,
+        webhooks=config.slack.webhooks,
+        sleep=choose_clock(config).sleep,
+    )
+    if as_json:
+        print_json(
+            [{"what": one.what, "verdict": one.verdict, "said": one.said, "todo": one.todo} for one in findings]
+        )
+    else:
+        _print(findings)
+    ctx.exit(_choose_code(findings))
+
+
+def _list_destinations(config: Config) -> Sequence[Destination]:
+    named = [to for subscription in config.subscriptions for to in subscription.destinations]
+    return list(dict.fromkeys([*named, *config.alarms.to]))
+
+
+def _print(findings: Sequence[Finding]) -> None:
+    if not findings:
+        click.echo(
+            "Nothing goes to Slack: no subscription names slack:#… or slack-webhook:…, and there is no token."
+        )
+        return
+    width = max(len(one.what) for one in findings)
+    for one in findings:
+        verdict = click.style(f"{one.verdict:<8}", fg=_COLORS[one.verdict], bold=True)
+        click.echo(f"{verdict} {one.what:<{width}}  {one.said}")
+        if one.todo:
+            click.echo(f"{'':<{9 + width}}  {one.todo}")
+
+
+def _choose_code(findings: Sequence[Finding]) -> int:
+    """Something to mend weighs more than what could not be asked; what never can be is no failure."""
+    if any(one.verdict == "problem" for one in findings):
+        return ConfigurationError.exit_code
+    return OutsideError.exit_code if any(one.is_silent for one in findings) else 0
