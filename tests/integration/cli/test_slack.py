@@ -49,7 +49,13 @@ def inspect(
     *to: str,
     **settings: Any,  # noqa: ANN401 - any of `inspect_slack`'s
 ) -> dict[str, Finding]:
-    values = {"token": slack.token, "url": slack.url, "timeout": 5.0, "webhooks": ("team",), "sleep": clock.sleep}
+    values: dict[str, Any] = {
+        "token": slack.token,
+        "url": slack.url,
+        "timeout": 5.0,
+        "webhooks": ("team",),
+        "sleep": clock.sleep,
+    }
     found = inspect_slack([Destination.parse(one) for one in to], **(values | settings))
     return {one.what: one for one in found}
 
