@@ -147,17 +147,21 @@ def test_no_text_of_a_stranger_comes_alive_in_what_changed(renderer: Renderer, h
 def test_other_programs_get_each_field_as_it_was_and_as_it_is(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
 ) -> None:
-    for digest in (revised_digest(), weekly_digest()):
-        event = json.loads(renderer.render(digest, deliver("webhook:lab"), Links(), identity).body)
+    events = [
+        json.loads(renderer.render(digest, deliver("webhook:lab"), Links(), identity).body)
+        for digest in (revised_digest(), weekly_digest())
+    ]
+    for event in events:
         Draft202012Validator(describe_events()).validate(event)
-    paper = event["data"]["papers"][-1]
+    data = events[-1]["data"]
+    paper = data["papers"][-1]
     assert paper["changed_since_version"] == 1
     assert {change["field"] for change in paper["changes"]} == {"title", "abstract", "authors", "comment", "dois"}
     (title,) = (change for change in paper["changes"] if change["field"] == "title")
     assert (title["before"], title["after"]) == ([r"Scheduling in $\mathcal{O}(n^3)$"], [paper["title_tex"]])
-    withdrawn = event["data"]["papers"][-2]["sequel"]
+    withdrawn = data["papers"][-2]["sequel"]
     assert (withdrawn["kind"], withdrawn["version"], withdrawn["mailing"]) == ("withdrawal", 2, "2026-11-18")
-    assert event["data"]["is_round_up"]
+    assert data["is_round_up"]
 
 
 def test_below_a_query_a_paper_names_the_others(renderer: Renderer) -> None:
