@@ -29,7 +29,9 @@ from digest.render.samples import (
     merged_digest,
     odd_entries,
     quiet_digests,
+    revised_digest,
     sample_digest,
+    weekly_digest,
 )
 from digest.subscriptions import Destination
 from tests.battery.browser import Browser, Sight, View, find_chromium
@@ -45,7 +47,7 @@ VIEWS = {
     "phone-darkened": View(PHONE, is_turned=True),
     "phone-turned": View(PHONE),
 }
-README = {"mail-desk.png": (View(760), 900), "mail-phone-dark.png": (View(PHONE, is_dark=True), 900)}
+README = {"mail-desk.png": (View(760), 760), "mail-phone-dark.png": (View(PHONE, is_dark=True), 760)}
 """The README's pictures: how they are looked at, and how much of them is shown."""
 
 _GITHUB = Path(__file__).parents[2] / ".github"
@@ -87,6 +89,8 @@ def make_mails() -> Iterator[tuple[str, str]]:
         "sample": sample_digest(),
         "odd": make_digest(odd_entries()),
         "merged": merged_digest(),
+        "revised": revised_digest(),
+        "weekly": weekly_digest(),
         **quiet_digests(),
     }
     for name, digest in digests.items():

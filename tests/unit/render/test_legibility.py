@@ -181,7 +181,7 @@ def test_a_mark_is_seen_by_its_line_where_its_background_is_lost(renderer: Rende
     """A pale background turned round is nearly black on black; WCAG asks 3 of what is no text."""
     sheet = renderer.templates.read_source("email/style.css")
     dark = read_dark_rules(renderer.templates.read_source("email/media.css"))
-    line = re.search(r"\nmark \{[^}]*border-bottom: 2px solid (#[0-9a-f]{6})", sheet)
+    line = re.search(r"\nmark \{[^}]*border-bottom: 1px solid (#[0-9a-f]{6})", sheet)
     assert line
     for turn in (keep, turn_channels, turn_lightness):
         for behind in ("#ffffff", dark[".page"]["background"]):

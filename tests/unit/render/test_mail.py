@@ -6,14 +6,11 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from digest.errors import TemplateError
 from digest.messages import Delivery, Digest, Links, Occasion
 from digest.papers import Field
 from digest.render import MailIdentity, Renderer
-from digest.render.fitting import BUDGET
 from digest.render.samples import (
     SAMPLE_LINKS,
     make_digest,
@@ -174,26 +171,6 @@ def test_without_a_page_to_link_to_the_papers_over_the_cap_are_named(write: Writ
 
 def _shown(html: str) -> int:
     return html.count("<h3 ")
-
-
-@settings(max_examples=12, deadline=None)
-@given(
-    count=st.integers(1, 300),
-    length=st.sampled_from([0, 3, 12, 40]),
-    links=st.sampled_from([SAMPLE_LINKS, Links()]),
-)
-def test_a_mail_stays_under_100_kb_and_accounts_for_every_paper(
-    write: Write, count: int, length: int, links: Links
-) -> None:
-    entries = [
-        make_entry(number, abstract="Words & <more> words $x^2$. " * length) for number in range(1, count + 1)
-    ]
-    raw = write(make_digest(entries), links)
-    html = _part(raw, "html")
-    assert len(html.replace("\n", "\r\n").encode()) <= BUDGET
-    rest = count - _shown(html)
-    assert (f"{rest} more in this digest" in html) == (rest > 0)
-    assert "Thank you to arXiv" in html
 
 
 def test_abstracts_shorten_in_steps_as_a_digest_grows(write: Write) -> None:

@@ -1,0 +1,199 @@
+"""What a reader has of a mail: with eyes, with ears, as text, however many papers there are, and unobserved."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections.abc import Callable
+from email.message import EmailMessage
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import html as html_reader
+
+from digest.announcements import Kind
+from digest.messages import Digest, Links
+from digest.papers import Author, Field
+from digest.render import MailIdentity, Renderer
+from digest.render.fitting import BUDGET
+from digest.render.samples import (
+    SAMPLE_LINKS,
+    make_digest,
+    make_entry,
+    merged_digest,
+    odd_entries,
+    quiet_digests,
+    revised_digest,
+    sample_digest,
+    weekly_digest,
+)
+from tests.conftest import IS_NIGHTLY
+from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.test_injections import spread_entries
+
+Read = Callable[..., tuple[EmailMessage, str, str]]
+
+DIGESTS = {
+    "sample": sample_digest(),
+    "odd": make_digest(odd_entries()),
+    "merged": merged_digest(),
+    "revised": revised_digest(),
+    "weekly": weekly_digest(),
+    "capped": make_digest([make_entry(number) for number in range(1, 6)], shown=3),
+    **quiet_digests(),
+}
+
+
+@pytest.fixture(scope="module")
+def read(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Read:
+    """Renders a digest and reads it back: the message, its text with soft line breaks undone, its HTML."""
+
+    def read_mail(digest: Digest, links: Links = SAMPLE_LINKS) -> tuple[EmailMessage, str, str]:
+        raw = renderer.render_mail(digest, deliver("mailto:reader@example.org"), links, identity).body
+        message = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(message, EmailMessage)
+        assert [part.defects for part in message.walk()] == [[], [], []]
+        plain, html = (str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts())
+        assert all(len(line) <= 78 or max(map(len, line.split(" "))) > 70 for line in plain.split("\n"))
+        return message, unflow(plain), html
+
+    return read_mail
+
+
+def unflow(plain: str) -> str:
+    """Undo format=flowed with delsp=no (RFC 3676 §4.4)."""
+    lines: list[str] = []
+    is_open = False
+    for raw in plain.split("\n"):
+        line = raw.removeprefix(" ")
+        lines[-1:] = [lines[-1] + line] if is_open else [*lines[-1:], line]
+        is_open = line.endswith(" ") and line != "-- "
+    return "\n".join(lines)
+
+
+def list_headings(html: str) -> list[int]:
+    return [int(level) for level in re.findall(r"<h([1-6])[ >]", html)]
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_headings_begin_with_the_only_first_and_leave_out_no_level(read: Read, name: str) -> None:
+    levels = list_headings(read(DIGESTS[name])[2])
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_a_day_stands_above_its_groups_and_they_above_their_papers(read: Read) -> None:
+    assert list_headings(read(merged_digest())[2])[:5] == [1, 2, 3, 4, 4]
+    assert list_headings(read(sample_digest())[2])[:4] == [1, 2, 3, 3]
+
+
+def test_who_listens_hears_count_coverage_and_ways_out_before_the_first_paper(read: Read) -> None:
+    _, _, html = read(sample_digest())
+    body = html_reader.document_fromstring(html).find("body")
+    assert body is not None
+    heard = " ".join(body.text_content().split())
+    order = [
+        "6 papers: Tail latency",  # the preheader, for lists of mails
+        "Thursday 19 November 2026",
+        "6 papers 3 new",
+        "Mailing of Thu 19 Nov: complete",
+        "Read in the browser · Unsubscribe",
+        "New · 3",
+        "Marit Solheim",
+        "is made of these saved queries",
+        "Thank you to arXiv",
+    ]
+    places = [heard.index(words) for words in order]
+    assert places == sorted(places)
+
+
+FULL = make_entry(
+    7,
+    kind=Kind.REPLACEMENT,
+    title="Held back & found all the same",
+    label="v1 → v2",
+    change_note="title changed",
+    version=2,
+    authors=(Author("Nils Ødegård", ("Somewhere",)), *(Author(f"Given{n} Family{n}") for n in range(20))),
+    abstract="Words of an abstract. " * 30,
+    comment="14 pages, 6 figures",
+    journal_ref="J. Made Up 3 (2027) 14",
+    queries=("perf", "gpu"),
+    found=((Field.ABSTRACT, "abstract"), (Field.AUTHORS, "Given15 Family15")),
+)
+
+
+@pytest.mark.parametrize("count", [2, 90, 260])
+def test_all_that_the_html_part_says_the_text_part_says_too(read: Read, count: int) -> None:
+    others = [make_entry(number, title="Another", abstract="Short.") for number in range(1, count)]
+    _, plain, html = read(make_digest([FULL, *others]))
+    body = html_reader.document_fromstring(html.replace("<br>", "\n")).find("body")
+    assert body is not None
+    told = " ".join(plain.split())
+    for link in body.iter("a"):
+        assert str(link.get("href")) in told
+    blocks = "name headline kinds coverage title authors meta change abstract comment rest foot-line"
+    seen = set()
+    for element in body.iter("p", "h1", "h3"):
+        name = str(element.get("class")).split()[0]
+        if name not in blocks.split() or (name in ("rest", "foot-line") and element.find("a") is not None):
+            continue
+        for piece in re.split(r" · |\n", element.text_content()):
+            words = " ".join(piece.split()).removesuffix(":")
+            is_query = name == "foot-line" and ("is made of" in words or re.fullmatch(r"\w+ cat:.*", words))
+            assert words in told or words == "PDF" or is_query, words
+        seen.add(name)
+    assert seen >= {"name", "headline", "kinds", "coverage", "title", "authors", "meta", "change", "foot-line"}
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_nothing_is_fetched_and_no_link_tells_who_follows_it(read: Read, name: str) -> None:
+    _, plain, html = read(DIGESTS[name])
+    assert not re.search(
+        r"<(?:img|script|link|iframe|object|video|base)|url\(|@import|\b(?:src|srcset|background)=", html
+    )
+    body = html_reader.document_fromstring(html)
+    links = [str(link.get("href")) for link in body.iter("a")] + re.findall(r"(?m)^https?://\S+$", plain)
+    assert links
+    for link in links:
+        parts = urlsplit(link)
+        assert parts.netloc in ("arxiv.org", "digest.example.org")
+        assert (parts.scheme, parts.query, parts.fragment) == ("https", "", "")
+        assert parts.netloc != "arxiv.org" or re.fullmatch(r"/(?:abs|pdf)/[0-9.]+v[0-9]+", parts.path)
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_arxiv_is_thanked_and_the_way_out_is_in_both_parts(read: Read, name: str) -> None:
+    for part in read(DIGESTS[name])[1:]:
+        assert "Thank you to arXiv for use of its open access interoperability." in part
+        assert "This service was not reviewed or approved by" in part
+        assert SAMPLE_LINKS.unsubscribe in part
+
+
+POOL = (*odd_entries(), *sample_digest().entries, FULL, *spread_entries()[::9])
+"""Every odd paper there is; the same ones again and again make a digest of any size."""
+
+
+@settings(max_examples=60 if IS_NIGHTLY else 9)
+@given(
+    count=st.integers(1, 500),
+    first=st.integers(0, len(POOL) - 1),
+    links=st.sampled_from([SAMPLE_LINKS, Links()]),
+)
+def test_from_1_to_500_papers_of_any_kind_a_mail_is_sound_below_100_kb_and_accounts_for_each(
+    read: Read, count: int, first: int, links: Links
+) -> None:
+    message, plain, html = read(make_digest([POOL[(first + n) % len(POOL)] for n in range(count)]), links)
+    assert len(html.replace("\n", "\r\n").encode()) <= BUDGET
+    shown = html.count("<h3 ")
+    assert shown == len(re.findall(r"(?m)^https://arxiv.org/pdf/", plain)) >= 1
+    assert (f"{count - shown} more in this digest" in html) == (shown < count)
+    assert (f"{count - shown} more in this digest" in plain) == (shown < count)
+    assert re.match(rf"{count} papers?: \S", message["Subject"])
+    assert len(message["Subject"]) <= 105
+    assert html.rstrip().endswith("</html>")
