@@ -90,8 +90,10 @@ def test_two_lines_run_all_of_it_and_all_of_its_tests() -> None:
 
 
 def test_every_picture_and_file_it_points_to_is_there() -> None:
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
-    assert len(targets) >= 2
+    pictures = re.findall(r'<img src="([^"]+)" width="\d+%" alt="[^"]{40,}">', README)
+    assert len(pictures) == README.count("<img") == 2
+    targets = [*re.findall(r"\]\((?!https?:)([^)#]+)\)", README), *pictures]
+    assert len(targets) >= 3
     assert [target for target in targets if not (ROOT / target).is_file()] == []
 
 
