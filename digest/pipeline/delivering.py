@@ -169,6 +169,8 @@ def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progre
         transport = site.transport(delivery.destination.kind)
         address = transport.resolve(delivery.destination)
         is_news = address not in {"", delivery.remote_address, delivery.destination.address}
+        if delivery.attempts and address not in {"", delivery.remote_address}:
+            _write_anew(site, delivery)
         delivery = replace(delivery, remote_address=address or delivery.remote_address)
         delivery = replace(delivery, share=_find_share(desk, delivery))
         if delivery.part and delivery.share is not None and not delivery.share.count:
@@ -214,6 +216,15 @@ def _find_share(desk: Desk, delivery: Delivery) -> Share | None:
     with desk.site.store.read() as conn:
         earlier = outbox.earlier_bodies(conn, delivery)
     return desk.site.renderer.find_share(digest, delivery, earlier)
+
+
+def _write_anew(site: Site, delivery: Delivery) -> None:
+    """Forget the bytes of a message to a place that is another by now: they name the one before.
+
+    Nothing of it arrived there: what may have is looked for before it is claimed again.
+    """
+    with site.store.begin() as conn:
+        outbox.forget_message(conn, delivery)
 
 
 def _render(desk: Desk, delivery: Delivery) -> Message:

@@ -31,6 +31,7 @@ from sqlalchemy import (
 )
 
 from digest.messages import Delivery, DeliveryState, Share
+from digest.store.destinations import list_aliases
 from digest.store.dialect import database_clock, in_chunks, later, try_turn
 from digest.store.outbox_steps import CLAIM_LEASE
 from digest.store.provenance import is_at_rest
@@ -284,11 +285,16 @@ def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
     """Keep the first to each destination that takes one message at a time."""
     kept, met = [], set()
     for delivery in taken:
-        if delivery.destination.kind in SLACK_KINDS and delivery.destination in met:
+        if delivery.destination.kind in SLACK_KINDS and _place(delivery) in met:
             continue
-        met.add(delivery.destination)
+        met.add(_place(delivery))
         kept.append(delivery)
     return kept
+
+
+def _place(delivery: Delivery) -> str:
+    """Return where a delivery goes, as the other side calls it once that is known: `slack:C024BE7LR`."""
+    return f"{delivery.destination.kind}:{delivery.remote_address or delivery.destination.address}"
 
 
 def _has_turn(conn: Connection, delivery: Delivery, now: datetime) -> bool:
@@ -298,16 +304,16 @@ def _has_turn(conn: Connection, delivery: Delivery, now: datetime) -> bool:
     """
     if delivery.destination.kind not in SLACK_KINDS:
         return True
-    place = str(delivery.destination)
-    if not try_turn(conn, place):
+    if not try_turn(conn, _place(delivery)):
         return False
+    places = list_aliases(conn, delivery.destination)
     others = exists().where(
-        deliveries.c.destination == place,
+        deliveries.c.destination.in_(places),
         deliveries.c.id != delivery.id,
         deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
     )
     blocked = exists().where(
-        destination_addresses.c.destination == place, destination_addresses.c.blocked_until > now
+        destination_addresses.c.destination.in_(places), destination_addresses.c.blocked_until > now
     )
     return not conn.execute(select(or_(others, blocked))).scalar()
 

@@ -79,6 +79,7 @@ __all__ = [
     "drop",
     "earlier_bodies",
     "find_obstacle",
+    "forget_message",
     "known_address",
     "list_deliveries",
     "list_replacements",
@@ -140,6 +141,13 @@ def stored_message(conn: Connection, delivery_id: int) -> Message | None:
     if row is None or row.body is None:
         return None
     return Message(row.media_type, row.body, row.idempotency_key, row.name)
+
+
+def forget_message(conn: Connection, delivery: Delivery) -> bool:
+    """Let a delivery be rendered anew, since its place has another address: from `claimed`."""
+    mine = (deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
+    forget = update(deliveries).where(*mine, deliveries.c.state == DeliveryState.CLAIMED)
+    return conn.execute(forget.values(body=None, media_type=None)).rowcount == 1
 
 
 def earlier_bodies(conn: Connection, delivery: Delivery) -> list[bytes]:

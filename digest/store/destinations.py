@@ -33,21 +33,38 @@ def destination_key(destination: Destination | str) -> str:
         return str(Destination(given.kind, given.address.casefold()))  # odd, and all the same somebody's
 
 
+def list_aliases(conn: Connection, destination: Destination) -> list[str]:
+    """Return every destination that is the same place on the other side, itself among them, sorted.
+
+    A Slack channel goes by its name and by its id; once the name was looked up, both share one pace.
+    """
+    key = destination_key(destination)
+    if destination.kind is not DestinationKind.SLACK:
+        return [key]
+    remote = known_address(conn, destination) or destination.address
+    same = select(destination_addresses.c.destination).where(
+        destination_addresses.c.remote_address == remote,
+        destination_addresses.c.destination.startswith(f"{DestinationKind.SLACK}:"),
+    )
+    return sorted({key, str(Destination(DestinationKind.SLACK, remote)), *conn.execute(same).scalars()})
+
+
 def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
     asked_for = literal(until, Moment)
     standing = func.coalesce(destination_addresses.c.blocked_until, asked_for)
-    _upsert(
-        conn,
-        {"destination": destination_key(destination), "remote_address": "", "blocked_until": until},
-        {"blocked_until": later(standing, asked_for)},
-    )
+    for place in list_aliases(conn, destination):
+        _upsert(
+            conn,
+            {"destination": place, "remote_address": "", "blocked_until": until},
+            {"blocked_until": later(standing, asked_for)},
+        )
 
 
 def unblock_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone no longer than up to a moment (UTC), whatever it has asked for."""
     lift = update(destination_addresses).where(
-        destination_addresses.c.destination == destination_key(destination),
+        destination_addresses.c.destination.in_(list_aliases(conn, destination)),
         destination_addresses.c.blocked_until > until,
     )
     conn.execute(lift.values(blocked_until=until))

@@ -13,6 +13,7 @@ from sqlalchemy import delete, func, insert, select, update
 from digest.errors import ConfigurationError
 from digest.store.destinations import destination_key
 from digest.store.queries import ACTIVE, SyncReport
+from digest.store.readdressing import follow_mended_names
 from digest.store.schema import (
     consents,
     deliveries,
@@ -203,9 +204,11 @@ class _Syncing:
             for destination, place in places.items()
             if destination not in named and place["state"] == DestinationState.ACTIVE
         ]
+        added = [destination for destination, values in writes if "since" in values]
         writes += [(destination, gone) for destination in dropped]
         self._write(subscription_destinations, key, "destination", writes, places)
         if dropped:
+            follow_mended_names(self._conn, key, dropped, added, self._at)
             which = of_subscriptions([key]) & deliveries.c.destination.in_(dropped)
             suppress_waiting(self._conn, which, NOT_NAMED, self._at)
         return bool(writes)

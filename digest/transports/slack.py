@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from digest.clock import monotonic
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
 from digest.transports.fence import always_ours
@@ -39,6 +40,9 @@ _HISTORY_PAGE = 100
 _MOST_PAGES = 100
 """Pages read before a list counts as endless."""
 
+_LISTED_FOR = 900.0
+"""Seconds a list of channels is relied upon."""
+
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -49,12 +53,20 @@ class SlackTransport:
         token: bot token (`xoxb-…`).
         url: base of the Web API; https, or this machine.
         timeout: seconds for connecting and for each read.
+        now: seconds that pass.
 
     Raises:
         ConfigurationError: the token is missing or the URL cannot be used.
     """
 
-    def __init__(self, *, token: str, url: str = SLACK_URL, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self,
+        *,
+        token: str,
+        url: str = SLACK_URL,
+        timeout: float = TIMEOUT,
+        now: Callable[[], float] = monotonic,
+    ) -> None:
         if not token.strip() or not token.isprintable():
             raise ConfigurationError(
                 "posting to Slack needs the app's bot token",
@@ -66,11 +78,15 @@ class SlackTransport:
                 hint=f"Leave slack.url out for {SLACK_URL}.",
             )
         self._client = SlackClient(token=token, url=url, timeout=timeout)
+        self._now = now
         self._channels: dict[str, str] = {}
+        self._list_again_at = 0.0
         self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:
-        """Return the channel's id: ids pass through, names are looked up once.
+        """Return the channel's id: ids pass through, names are looked up, and once in a while anew.
+
+        A channel may be renamed, or be made anew under the same name: it has another id then.
 
         Raises:
             DeliveryError: no channel of that name can be seen, a scope is missing, or Slack did not answer.
@@ -79,8 +95,8 @@ class SlackTransport:
             return destination.address
         name = destination.address.removeprefix("#").casefold()
         with self._lock:
-            if name not in self._channels:
-                self._channels |= self._list_channels()
+            if name not in self._channels or self._now() >= self._list_again_at:
+                self._look_around(name)
             if name in self._channels:
                 return self._channels[name]
         raise DeliveryError(
@@ -98,7 +114,12 @@ class SlackTransport:
         Raises:
             DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
         """
-        answer = self._client.call("chat.postMessage", json=_read_call(message), is_ours=is_ours)
+        try:
+            answer = self._client.call("chat.postMessage", json=_read_call(message), is_ours=is_ours)
+        except DeliveryError as error:
+            if error.permanent and not error.too_large:
+                self._list_again_at = 0.0  # the channel may be another by now
+            raise
         warnings = _read_warnings(answer)
         if warnings:
             _LOGGER.warning("Slack took a message for %s and warns: %s", destination, ", ".join(warnings))
@@ -140,6 +161,17 @@ class SlackTransport:
     def close(self) -> None:
         """Break off what waits for an answer; each request has a connection of its own."""
         self._client.hang_up()
+
+    def _look_around(self, name: str) -> None:
+        """List the channels anew; where Slack does not tell them, a known one is what it was."""
+        try:
+            self._channels = self._list_channels()
+        except DeliveryError:
+            if name not in self._channels:
+                raise
+            self._list_again_at = self._now() + _LISTED_FOR / 10
+        else:
+            self._list_again_at = self._now() + _LISTED_FOR
 
     def _list_channels(self) -> dict[str, str]:
         try:

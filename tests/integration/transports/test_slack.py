@@ -293,3 +293,31 @@ def test_a_list_without_an_end_is_given_up() -> None:
     endless = answer_json({"ok": True, "channels": [], "response_metadata": {"next_cursor": "again"}})
     with _answering(endless) as server, pytest.raises(DeliveryError, match="does not end"):
         SlackTransport(token=TOKEN, url=f"{server.url}/api/").resolve(PAPERS)
+
+
+def test_a_channel_made_anew_is_found_by_its_new_id_once_the_old_one_is_refused(clock: ManualClock) -> None:
+    with SlackReceiver(clock, channels=[SlackChannel("C000OLDONE", "papers")]) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url)
+        assert slack.resolve(PAPERS) == "C000OLDONE"
+        receiver.workspace.channels = {"C000NEWONE": SlackChannel("C000NEWONE", "papers")}
+        assert slack.resolve(PAPERS) == "C000OLDONE"
+        assert "channel_not_found" in fail_to_send(slack, make_post(channel="C000OLDONE")).message
+        assert slack.resolve(PAPERS) == "C000NEWONE"
+
+
+def test_a_renamed_channel_is_found_after_a_while_and_a_known_one_kept_while_slack_tells_none(
+    clock: ManualClock,
+) -> None:
+    passed = [0.0]
+    with SlackReceiver(clock, channels=[SlackChannel("C000OLDONE", "papers")]) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url, now=lambda: passed[0])
+        assert slack.resolve(PAPERS) == "C000OLDONE"
+        receiver.workspace.channels = {
+            "C000OLDONE": SlackChannel("C000OLDONE", "papers-2025"),
+            "C000NEWONE": SlackChannel("C000NEWONE", "papers"),
+        }
+        passed[0] = 1_000.0
+        receiver.faults.add("html_503", path="conversations.list")
+        assert slack.resolve(PAPERS) == "C000OLDONE"
+        passed[0] = 2_000.0
+        assert slack.resolve(PAPERS) == "C000NEWONE"

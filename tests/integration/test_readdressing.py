@@ -1,0 +1,44 @@
+"""A channel's name that is mended, and a channel made anew: what waited goes where the name leads now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from digest.demo.workspace import SlackChannel
+from digest.messages import DeliveryState
+from tests.integration.test_delivering import CHANNEL, look, pass_by
+from tests.integration.web.world import World, live_in
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with live_in(tmp_path) as world:
+        yield world
+
+
+def test_a_digest_for_a_mistyped_channel_goes_out_once_its_name_is_mended(world: World) -> None:
+    world.write_config(to=("slack:#paprs",))
+    pass_by(world, 1)
+    stored, _ = look(world)
+    assert stored.delivery.state is DeliveryState.DEAD
+    assert "there is no channel #paprs" in stored.delivery.last_error
+    world.write_config(to=CHANNEL)
+    pass_by(world, 2)
+    stored, _ = look(world)
+    assert (str(stored.delivery.destination), stored.delivery.state) == ("slack:#papers", DeliveryState.SENT)
+    assert len(world.slack.messages) == 1
+
+
+def test_a_message_for_a_channel_made_anew_is_written_anew(world: World) -> None:
+    world.write_config(to=CHANNEL)
+    world.slack.faults.add("ratelimited", retry_after="600", path="chat.post")
+    pass_by(world, 1)
+    assert look(world)[0].delivery.attempts == 1
+    world.slack.workspace.channels = {"C000ANEW00": SlackChannel("C000ANEW00", "papers")}
+    pass_by(world, 1)
+    (message,) = world.slack.messages
+    assert message.channel == "C000ANEW00"
+    assert look(world)[0].delivery.state is DeliveryState.SENT
