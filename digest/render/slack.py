@@ -134,7 +134,7 @@ class SlackParts:
         shown = self._digest.shown
         shares = [Share(0, _find_most(min(self._top_papers, shown), self._fits_top))]
         while (start := shares[-1].behind) < shown:
-            most = _find_most(min(_MOST_PAPERS, shown - start), partial(self._fits, start))
+            most = self._count_fitting(start)
             if most < 1:
                 raise TemplateError(
                     f"{PAGE}: paper {start + 1} alone takes more than a Slack message has room for",
@@ -166,7 +166,7 @@ class SlackParts:
         first = next(fresh, shown) if earlier else self.shares[: delivery.part][-1].behind
         if delivery.part == delivery.parts - 1:
             return Share(first, shown)
-        return Share(first, first + _find_most(min(_MOST_PAPERS, shown - first), partial(self._fits, first)))
+        return Share(first, first + self._count_fitting(first))
 
     def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
         """Compile one part; return its template's name with it.
@@ -225,6 +225,15 @@ class SlackParts:
             links=links,
         )
         return compile_blocks(self._templates.render(BRIEF, context))
+
+    def _count_fitting(self, first: int) -> int:
+        """Return how many papers fit into a message of the thread that begins with one."""
+        most = min(_MOST_PAPERS, self._digest.shown - first)
+        usual = min(MOST_BLOCKS, most)  # most templates give each paper a block of its own, or more
+        fitting = _find_most(usual, partial(self._fits, first))
+        if fitting == usual < most:
+            fitting += _find_most(most - usual, lambda more: self._fits(first, usual + more))
+        return fitting
 
     def _fits_top(self, count: int) -> bool:
         """Whether the channel's message may show so many papers, whatever its links."""

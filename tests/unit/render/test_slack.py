@@ -9,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from digest.errors import DigestError, TemplateError
-from digest.messages import Digest, Links
+from digest.messages import Digest, Links, Share
 from digest.render import Renderer, validate_blocks
+from digest.render.blocks import compile_blocks
+from digest.render.checking import sample_contexts
+from digest.render.environments import Templates
+from digest.render.folders import find_shipped_templates
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, odd_entries, quiet_digests, sample_digest
+from digest.render.slack import frame_payload
 from digest.subscriptions import Destination
 from tests.unit.render.conftest import KEY, MakeDelivery
 
@@ -170,3 +175,70 @@ def test_a_page_template_without_room_for_a_paper_is_an_error(tmp_path: Path, de
     renderer = _theme(tmp_path, page="fallback: x\n\n" + f"{'y' * 2_500}\n\n" * 4)
     with pytest.raises(TemplateError, match="paper 6 alone takes more"):
         _render_all(renderer, deliver, sample_digest())
+
+
+def test_a_part_that_an_older_release_planned_begins_behind_what_was_told_before_it(
+    renderer: Renderer, deliver: MakeDelivery
+) -> None:
+    digest = make_digest([make_entry(number) for number in range(1, 41)])
+    told = [
+        renderer.render_slack(digest, deliver("slack:#x", part=part, parts=4, share=share), SAMPLE_LINKS).body
+        for part, share in enumerate((Share(0, 5), Share(5, 17)))
+    ]
+
+    def find(part: int, earlier: list[bytes]) -> Share | None:
+        return renderer.find_share(digest, deliver("slack:#x", part=part, parts=4), earlier)
+
+    assert find(0, []) == Share(0, 5)
+    assert find(2, told) == Share(17, 40)
+    assert find(3, [*told, told[1]]) == Share(17, 40)
+    rest = renderer.render_slack(digest, deliver("slack:#x", part=2, parts=4, share=Share(17, 40)), SAMPLE_LINKS)
+    assert find(3, [*told, rest.body]) == Share(40, 40)
+    assert renderer.find_share(digest, deliver("slack:#x", part=1, parts=2), []) == Share(5, 40)
+    assert renderer.find_share(digest, deliver("mailto:a@example.org"), []) is None
+
+
+def test_every_form_of_a_part_down_to_the_briefest_is_sound(renderer: Renderer, deliver: MakeDelivery) -> None:
+    digest = make_digest(odd_entries())
+    for part, share in ((0, Share(0, 0)), (0, Share(0, 0, is_brief=True)), (1, Share(0, 1, is_brief=True))):
+        message = renderer.render_slack(digest, deliver("slack:#x", part=part, parts=2, share=share), SAMPLE_LINKS)
+        payload = json.loads(message.body)
+        assert validate_blocks(payload) == []
+        assert len(_ids(payload)) == share.count
+
+
+def test_forty_papers_are_two_messages_and_a_hundred_and_twenty_four(renderer: Renderer) -> None:
+    for count, most in ((5, 1), (40, 2), (120, 4)):
+        digest = make_digest([make_entry(number) for number in range(1, count + 1)])
+        assert renderer.count_parts(digest, CHANNEL) <= most
+
+
+def _paragraphs(source: str) -> list[str]:
+    """Divide a template where it may be divided: between its blocks, each with its own conditions and loops."""
+    pieces, depth, lines = [], 0, list[str]()
+    for line in source.split("\n"):
+        lines.append(line)
+        depth += len(re.findall(r"{%-? *(?:if|for|block) ", line)) - len(
+            re.findall(r"{%-? *end(?:if|for|block)", line)
+        )
+        if depth == 0 and not line.strip():
+            pieces.append("\n".join(lines))
+            lines = []
+    return [piece for piece in [*pieces, "\n".join(lines)] if piece.strip()]
+
+
+@pytest.mark.parametrize("name", ["digest", "page", "brief"])
+def test_each_part_of_a_shipped_template_can_be_dropped_and_all_be_turned_round(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "slack"
+    folder.mkdir()
+    source = (find_shipped_templates() / f"slack/{name}.txt").read_text()
+    head, *pieces = _paragraphs(source)
+    assert "fallback:" in head
+    assert len(pieces) >= 2
+    variants = [[*pieces[:n], *pieces[n + 1 :]] for n in range(len(pieces))] + [pieces[::-1]]
+    for variant in variants:
+        (folder / f"{name}.txt").write_text("\n\n".join([head, "> kept", *variant]))
+        templates = Templates([tmp_path], find_shipped_templates())
+        for context in sample_contexts(f"slack/{name}.txt"):
+            payload = frame_payload(compile_blocks(templates.render(f"slack/{name}.txt", context)))
+            assert validate_blocks(payload) == []
