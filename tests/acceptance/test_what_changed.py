@@ -70,6 +70,7 @@ def announce(arxiv: DemoArxiv, at: datetime, *numbers: int) -> None:
         arxiv.add(made_up(number, at - timedelta(hours=9), announced=at, abstract=ABSTRACT))
 
 
+@NIGHTLY
 def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobody_asked_for_replacements(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:

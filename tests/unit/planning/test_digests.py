@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from digest.matching import ActiveRevision
 from digest.messages import Coverage, Digest, Occasion, Share
 from digest.planning import DueSubscription, Seen, choose_first_look, plan_deliveries, plan_digest
 from digest.query import parse_query
-from digest.subscriptions import Cadence, Destination, Subscription
+from digest.subscriptions import Cadence, Destination, Grouping, Subscription, Weekly
 from tests.unit.made_up import FOUND, make_change, make_paper
 
 COVERAGE = Coverage(None, is_complete=True, looked_at=412, matched=0, checked_at=FOUND, source="harvest")
@@ -30,6 +31,7 @@ def plan(
     queries: tuple[str, ...] = ("perf", "gpu"),
     coverage: Coverage = COVERAGE,
     announced: Mapping[int, tuple[date | None, date | None]] | None = None,
+    **wishes: Any,  # noqa: ANN401 - any field of Subscription, and `later`
 ) -> Digest:
     subscription = Subscription(
         name="team",
@@ -38,6 +40,8 @@ def plan(
         cadence=Cadence.parse("weekdays at 09:00 Europe/Berlin"),
         cap=cap,
     )
+    later = wishes.pop("later", None)
+    subscription = replace(subscription, **wishes)
     revisions = tuple(
         ActiveRevision(number, number, name, TEXTS[name], "", 0) for number, name in enumerate(queries, start=1)
     )
@@ -51,6 +55,7 @@ def plan(
         occasion=occasion,
         now=FOUND,
         announced=announced,
+        later=later,
     )
 
 
@@ -217,3 +222,33 @@ def test_a_change_whose_day_is_not_known_is_told_under_the_mailing_it_was_found_
     change = make_change(3, make_paper("2611.00003", version=2), Kind.REPLACEMENT, make_paper("2611.00003"))
     (entry,) = plan(change, coverage=replace(MERGED, mailing=date(2026, 11, 22))).entries
     assert entry.mailing == latest_mailing(FOUND)
+
+
+def test_one_day_a_week_brings_a_round_up_that_tells_days_and_what_became_of_papers_though_nobody_asked() -> None:
+    new, replaced = make_paper("2611.00001"), make_paper("2611.00001", version=2)
+    later = {1: [make_change(8, replaced, Kind.REPLACEMENT, new)]}
+    weekly = {"cadence": Cadence.parse("mondays at 09:00 Europe/Berlin"), "later": later}
+    known = {1: (date(2026, 11, 17), None)}
+    digest = plan(make_change(7, new), coverage=MERGED, announced=known, **weekly)
+    (entry,) = digest.entries
+    assert digest.is_round_up
+    assert (str(entry.mailing), entry.kind, entry.paper.version) == ("2026-11-17", Kind.NEW, 1)
+    assert entry.sequel is not None
+    assert (entry.sequel.kind, entry.sequel.after.paper.version) == (Kind.REPLACEMENT, 2)
+    alone = plan(make_change(7, new), coverage=replace(MERGED, since=None, mailings=1), announced=known, **weekly)
+    assert alone.entries[0].mailing == entry.mailing, "of one mailing it tells the day too"
+
+
+def test_several_days_a_week_and_those_who_want_none_get_no_round_up() -> None:
+    change = make_change(7, make_paper())
+    monday = Cadence.parse("mondays at 09:00 UTC")
+    assert not plan(change, cadence=Cadence.parse("mondays and fridays at 09:00 UTC")).is_round_up
+    assert not plan(change, cadence=monday, weekly=Weekly.DIGEST).is_round_up
+    assert not plan(change, cadence=monday, occasion=Occasion.FIRST_LOOK).is_round_up
+
+
+def test_below_saved_queries_each_paper_stands_once() -> None:
+    both, perf = make_change(1, make_paper("2611.00001")), make_change(2, make_paper("2611.00002", title="Else"))
+    digest = plan(both, perf, queries=("gpu", "perf"), group_by=Grouping.QUERY)
+    assert [entry.queries for entry in digest.entries] == [("gpu", "perf"), ("perf",)]
+    assert digest.group_by is Grouping.QUERY

@@ -5,15 +5,14 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from digest.render.word_diffs import Part, Piece, compare_lists, compare_words, count_words
 from tests.conftest import IS_NIGHTLY
 
-WORDS = st.lists(
-    st.sampled_from(["a", "the", "tail", "GPUs", "x,", "$y$", "汉字", "one-by-one", " ", "."]), max_size=30
-)
+SOME = ("a", "the", "tail", "GPUs", "x,", "$y$", "汉字", "one-by-one", " ", ".")
+WORDS = st.lists(st.sampled_from(SOME), max_size=30)
 TEXTS = st.one_of(WORDS.map(" ".join), WORDS.map("".join), st.text(max_size=60))
 
 
@@ -26,15 +25,31 @@ def show(before: str, after: str) -> str:
     return "".join(marks[piece.part].format(piece.text) for piece in compare_words(before, after))
 
 
-@given(TEXTS, TEXTS)
-def test_kept_and_gone_are_the_text_before_kept_and_come_the_one_after(before: str, after: str) -> None:
+@st.composite
+def edited(draw: st.DrawFn) -> tuple[str, str]:
+    """Draw a text and what became of it: words put in, taken out or put in another's place, at its ends too."""
+    words = draw(st.lists(st.sampled_from(SOME), min_size=3, max_size=20))
+    changed = list(words)
+    for place in draw(st.lists(st.integers(0, len(words)), min_size=1, max_size=3)):
+        changed[place : place + draw(st.integers(0, 1))] = draw(st.lists(st.sampled_from(SOME), max_size=2))
+    return " ".join(words), " ".join(changed)
+
+
+@settings(max_examples=300 if IS_NIGHTLY else 40)
+@given(edited() | st.tuples(TEXTS, TEXTS))
+@example(("It fits.", "so It fits."))
+@example(("so It fits.", "It fits."))
+def test_kept_and_gone_are_the_text_before_kept_and_come_the_one_after(texts: tuple[str, str]) -> None:
+    before, after = texts
     pieces = compare_words(before, after)
     assert join(pieces, Part.GONE) == before
     assert join(pieces, Part.COME) == after
 
 
-@given(TEXTS, TEXTS)
-def test_neighbours_differ_and_none_is_empty(before: str, after: str) -> None:
+@settings(max_examples=300 if IS_NIGHTLY else 40)
+@given(edited() | st.tuples(TEXTS, TEXTS))
+def test_neighbours_differ_and_none_is_empty(texts: tuple[str, str]) -> None:
+    before, after = texts
     pieces = compare_words(before, after)
     assert all(piece.text for piece in pieces)
     assert all(one.part is not other.part for one, other in pairwise(pieces))
@@ -55,6 +70,11 @@ def test_lists_of_names_come_back_too(before: list[str], after: list[str]) -> No
         ("a cluster of 64 GPUs", "a cluster of 96 GPUs", "a cluster of[ 64]< 96> GPUs"),
         ("We measure tails.", "Here we measure tails.", "[We]<Here we> measure tails."),
         ("It fits.", "It fits on one page.", "It fits< on one page>."),
+        (
+            "ten of cases remain on the page",
+            "two of runs remain on the page",
+            "[ten of cases]<two of runs> remain on the page",
+        ),
         ("fast, cheap and good", "fast and good", "fast[, cheap] and good"),
         ("共享加速器上的延迟", "共享处理器上的延迟", "共享[加速]<处理>器上的延迟"),
         ("one of the many ways", "two of a few roads", "[one of the many ways]<two of a few roads>"),
