@@ -227,7 +227,7 @@ def test_a_change_whose_day_is_not_known_is_told_under_the_mailing_it_was_found_
 def test_one_day_a_week_brings_a_round_up_that_tells_days_and_what_became_of_papers_though_nobody_asked() -> None:
     new, replaced = make_paper("2611.00001"), make_paper("2611.00001", version=2)
     later = {1: [make_change(8, replaced, Kind.REPLACEMENT, new)]}
-    weekly = {"cadence": Cadence.parse("mondays at 09:00 Europe/Berlin"), "later": later}
+    weekly: dict[str, Any] = {"cadence": Cadence.parse("mondays at 09:00 Europe/Berlin"), "later": later}
     known = {1: (date(2026, 11, 17), None)}
     digest = plan(make_change(7, new), coverage=MERGED, announced=known, **weekly)
     (entry,) = digest.entries
