@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 KEPT = 2_048
 """Papers at hand, each with a step of its abstract: several days of a large installation. About 12 KB each."""
 
-_PLACE = re.compile("\x00([0-9]+)\x00")
+_MARK = "\x00"
+_PLACE = re.compile(f"{_MARK}([0-9]+){_MARK}")
 
 _HTML, _TEXT = "email/paper.html", "email/paper.txt"
 _see_otherwise = attrgetter(*(field.name for field in fields(PaperView) if field.name not in ("entry", "number")))
@@ -65,7 +66,7 @@ class Fragment:
 
 def hold_place(number: int) -> Markup:
     """Return what stands for a paper while what is around it is rendered: nothing that a cleaned text can hold."""
-    return Markup(f"\x00{number}\x00")  # noqa: S704 - a digit or more
+    return Markup(f"{_MARK}{number}{_MARK}")  # noqa: S704 - a digit or more
 
 
 def measure_whole(rendered: str, papers: Mapping[int, Fragment]) -> int:
@@ -78,9 +79,9 @@ def fill_html(rendered: str, papers: Mapping[int, Fragment]) -> Part:
     pieces: list[str | bytes] = []
     lines: list[str] = []
     for line in rendered.split("\n"):
-        held = _PLACE.fullmatch(line)
+        held = _PLACE.fullmatch(line) if _MARK in line else None
         if held is None:
-            lines.append(_PLACE.sub(lambda held: papers[int(held[1])].html, line))
+            lines.append(_PLACE.sub(lambda held: papers[int(held[1])].html, line) if _MARK in line else line)
             continue
         if lines:
             pieces.append("\n".join(lines))
@@ -94,9 +95,9 @@ def fill_text(rendered: str, papers: Mapping[int, Fragment]) -> Part:
     pieces: list[str | bytes] = []
     lines: list[str] = []
     for line in rendered.split("\n"):
-        held = _PLACE.search(line)
+        held = _PLACE.search(line) if _MARK in line else None
         if held is None or held.end() < len(line):
-            lines.append(_PLACE.sub(lambda held: papers[int(held[1])].text, line))
+            lines.append(_PLACE.sub(lambda held: papers[int(held[1])].text, line) if held else line)
             continue
         paper = papers[int(held[1])]
         lines.append(line[: held.start()] + paper.text.partition("\n")[0])

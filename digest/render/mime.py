@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from digest.render.headers import check_atom, write_headers
 
@@ -79,7 +79,12 @@ def quote_printable(text: str) -> bytes:
 
 
 def _quote(match: re.Match[bytes]) -> bytes:
-    return b"".join(b"=%02X" % byte for byte in match[0])
+    return _quote_octets(match[0])
+
+
+@lru_cache(1_024)
+def _quote_octets(octets: bytes) -> bytes:
+    return b"".join(b"=%02X" % octet for octet in octets)
 
 
 def _break_line(line: bytes) -> list[bytes]:

@@ -44,7 +44,7 @@ from digest.subscriptions import Destination, DestinationKind
 from tests.bench.installations import say
 from tests.bench.papers import load_day
 
-PAPERS, DAY, MAILS, ROUNDS = 30, 200, 200, 7
+PAPERS, DAY, MAILS, ROUNDS = 30, 200, 500, 7
 GOAL: Final = 8.0
 
 _IDENTITY = MailIdentity("digest@example.org", "Digest", "digest.example.org", EVENING)
