@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from digest.render.presentation import PaperView
     from digest.tex import Segment
 
-_FEW = 2
-"""Authors named, besides those asked for: three are named as well, since "+1 more" would take as much room."""
+_FEW = 3
+"""Authors named, besides those asked for: four are named as well, since "+1 more" would take as much room."""
 
 _LONGEST_NAME = 60
 
