@@ -42,9 +42,9 @@ def link_title(paper: PaperView) -> Mrkdwn:
     return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in linked))
 
 
-def name_authors(paper: PaperView) -> Mrkdwn:
+def name_authors(paper: PaperView, few: int = _FEW) -> Mrkdwn:
     """Return the first authors by name alone, and whom a query asked for in bold; the others are counted."""
-    chosen, asked_for = choose_authors(paper.entry, _FEW), find_matched_authors(paper.entry)
+    chosen, asked_for = choose_authors(paper.entry, few), find_matched_authors(paper.entry)
     authors = paper.entry.paper.authors
     names = [escape_text(shorten(show_plain(authors[index].name), _LONGEST_NAME)) for index in chosen]
     words = [f"*{name}*" if index in asked_for else name for index, name in zip(chosen, names, strict=True)]

@@ -1,7 +1,11 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slack_sdk.models.blocks import Block
 
+from digest.demo.blocks import check_blocks
 from digest.render.slack_limits import validate_blocks
 
 
@@ -65,3 +69,33 @@ def test_a_sound_message_has_no_problems() -> None:
 def test_every_limit_is_noticed_with_its_place(payload: dict[str, Any], problem: str) -> None:
     found = validate_blocks(payload)
     assert any(problem in one for one in found), found
+
+
+def test_what_slack_knows_and_we_never_send_is_refused_rather_than_left_unjudged() -> None:
+    fields = {"type": "section", "fields": [{"type": "mrkdwn", "text": "x" * 9_000}]}
+    assert "/blocks/0/fields: is nothing we send" in validate_blocks(_payload(fields))
+    assert "/blocks/0/accessory: is nothing we send" in validate_blocks(
+        _payload(_section("x") | {"accessory": {}})
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(0, 3_100).map(lambda n: _section("x" * n)),
+            st.integers(0, 160).map(lambda n: _header("x" * n)),
+            st.integers(0, 12).map(lambda n: _context(*["x"] * n)),
+            st.just({"type": "divider"}),
+        ),
+        max_size=50,
+    )
+)
+def test_what_passes_here_passes_slacks_own_kit_and_the_demos_slack(blocks: list[dict[str, Any]]) -> None:
+    if validate_blocks(_payload(*blocks)):
+        return
+    assert check_blocks(blocks) == []
+    for block in blocks:
+        parsed = Block.parse(block)
+        assert parsed is not None
+        parsed.validate_json()
