@@ -101,7 +101,7 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
         shows = f"{here.show(place)} does not show it: {why_not}" if why_not else f"{here.show(place)} shows it"
         yield "feed", [shows]
     for told in trail.digests:
-        yield "digest", [_describe_digest(here, told)]
+        yield "digest", list(_describe_digest(here, told))
         for stored, attempts in told.deliveries:
             yield "delivery", list(_describe_delivery(here, stored, attempts))
 
@@ -156,14 +156,18 @@ def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
             yield f"  {click.style('✗', fg='red')} {asked.name}: it {asked.failing}"
 
 
-def _describe_digest(here: Installation, told: DigestTrail) -> str:
+def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+    from digest.render.presentation import PaperView  # noqa: PLC0415 - the same
 
     digest = told.digest
     place = f"paper {told.place} of {len(digest.entries)}"
     shown = "" if told.is_shown else ", beyond the cap: counted and linked, not shown"
     planned = write_moment(digest.planned_at, here.zone)
-    return f"{digest.id}, slot {digest.slot}, planned {planned}: {place}{shown}"
+    yield f"{digest.id}, slot {digest.slot}, planned {planned}: {place}{shown}"
+    change = PaperView(digest.entries[told.place - 1], told.place).change
+    if change:
+        yield f"  {change}"
 
 
 def _describe_delivery(here: Installation, stored: StoredDelivery, attempts: tuple[Attempt, ...]) -> Iterator[str]:

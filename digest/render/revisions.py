@@ -125,7 +125,8 @@ def _view_categories(before: Paper, after: Paper) -> RevisionView:
 
 
 def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
-    came, went = [name for name in new if name not in set(old)], [name for name in old if name not in set(new)]
+    before, after = set(old), set(new)
+    came, went = [name for name in new if name not in before], [name for name in old if name not in after]
     parts = [f"{sign}{_name_some(names)}" for sign, names in (("+", came), ("−", went)) if names]
     return " ".join(parts) or "in another order"
 

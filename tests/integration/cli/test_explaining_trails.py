@@ -40,6 +40,7 @@ digest     1, slot 2026-11-11, planned Wed 11 Nov 09:05: paper 1 of 1
 delivery   1 mailto:reader@digest.example: sent Wed 11 Nov 09:05, receipt 1
              attempt 1, Wed 11 Nov 09:05, sent: 250 2.0.0 OK: queued as 1
 digest     7, slot 2026-11-20, planned Fri 20 Nov 09:05: paper 4 of 4
+             v1 → v2: “Accepted at the Symposium on Unhurried Systems; 20 pages, proof of Lemma 3 simplified”
 delivery   7 mailto:reader@digest.example: sent Fri 20 Nov 09:05, receipt 3
              attempt 1, Fri 20 Nov 09:05, sent: 250 2.0.0 OK: queued as 3
 """
