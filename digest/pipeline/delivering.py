@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from digest.pipeline.writing import SLACK_SPACING
 from digest.planning.retries import Step, Tries, decide_failure
 from digest.planning.shares import split_share
 from digest.store import deliveries as outbox
-from digest.subscriptions import SLACK_KINDS
+from digest.subscriptions import SLACK_KINDS, DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from digest.pipeline.site import Site
     from digest.pipeline.writing import Clerk
     from digest.render import MailIdentity
-    from digest.subscriptions import DestinationKind
 
 _log = logging.getLogger("digest.deliver")
 
@@ -199,12 +199,15 @@ def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progre
             report.note_suppressed()
         return
     progress.is_begun = True
+    # Only of a mail can nobody be asked whether it arrived: until its mark is written, others hold back.
+    is_mail = delivery.destination.kind is DestinationKind.MAIL
     try:
-        receipt = transport.send(message, delivery.destination, is_ours)
+        with site.store.awaiting_answer() if is_mail else nullcontext():
+            receipt = transport.send(message, delivery.destination, is_ours)
+            _mark_sent(desk, delivery, receipt)
     except DeliveryError as error:
         _mark_failure(desk, delivery, error)
         return
-    _mark_sent(desk, delivery, receipt)
     report.note_sent(delivery.destination.kind)
 
 

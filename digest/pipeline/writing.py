@@ -4,10 +4,11 @@ Each thread waits for the commit of what it wrote, as if it had made the transac
 writes, what the others bring piles up, and whoever comes next writes all of it: the busier, the fewer commits.
 
 Marks on PostgreSQL are the exception: each is a transaction of its own and waits for nobody, since a death
-between the other side's answer and its mark makes a mail come twice. SQLite takes one writer at a time anyway;
-there the marks of mails do not wait for the disk, which would take longer than the mail itself. A killed process
-has them; where the power is cut before the next claim or intent, what they say is not known, and these mails are
-sent again with the same Message-ID, as after any answer that was lost.
+between the other side's answer and its mark makes a mail come twice. SQLite takes one writer at a time; there
+others hold back while an answer is awaited, and the marks of mails do not wait for the disk, which would take
+longer than the mail itself. A killed process has them; where the power is cut before the next claim or intent,
+what they say is not known, and these mails are sent again with the same Message-ID, as after any answer that
+was lost.
 """
 
 from __future__ import annotations
@@ -141,7 +142,8 @@ class Clerk:
         answers = [entry for entry in batch if isinstance(entry, _Answer)]
         intents = [entry for entry in batch if isinstance(entry, _Intent)]
         try:
-            with self._site.store.begin(awaits_disk=bool(intents) or not self._may_come_twice(answers)) as conn:
+            awaits_disk = bool(intents) or not self._may_come_twice(answers)
+            with self._site.store.begin(is_answer=not intents, awaits_disk=awaits_disk) as conn:
                 self._write_answers(conn, answers)
                 stamp = self._write_intents(conn, intents)
         except BaseException as error:  # noqa: BLE001 - raised again in each thread that wrote

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from sqlite3 import OperationalError
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,12 @@ from digest.errors import ConfigurationError, StoreBusy, StoreError
 from digest.store import migrating, postgresql
 from digest.store.failures import explaining
 from digest.store.provenance import refuse_moved
+from digest.store.queueing import WriterQueue
 from digest.store.reading import connect_for_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
     from sqlite3 import Connection as SqliteConnection
 
     from sqlalchemy import URL, Connection, Select
@@ -59,14 +60,14 @@ class Store:
         self.dialect = engine.dialect.name
         self.url_masked = engine.url.set(drivername=self.dialect).render_as_string(hide_password=True)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
-        # SQLite lets who waits look again only now and then: threads that know of each other need not guess.
-        self._turn = threading.Lock() if self.path else None
+        self._writers = WriterQueue() if self.path else None
 
     @contextmanager
-    def begin(self, *, awaits_disk: bool = True) -> Iterator[Connection]:
+    def begin(self, *, is_answer: bool = False, awaits_disk: bool = True) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back where anything is raised.
 
         Args:
+            is_answer: it writes down the answer to something sent: see `awaiting_answer`.
             awaits_disk: False where SQLite need not wait for its disk: what was committed outlives the process
                 all the same, and a cut of the power undoes it only together with everything after it, as far
                 as that did not wait either. PostgreSQL always waits.
@@ -77,7 +78,7 @@ class Store:
         """
         options = {} if awaits_disk or self.dialect != "sqlite" else _NOT_AWAITING_DISK
         with (
-            self._taking_turns(),
+            self._taking_turns(is_answer=is_answer),
             explaining(self.url_masked, self.path),
             self.engine.connect().execution_options(**options) as conn,
             conn.begin(),
@@ -108,17 +109,24 @@ class Store:
         ):
             yield conn
 
+    def awaiting_answer(self) -> AbstractContextManager[None]:
+        """Let other writers of this process hold back a moment: an answer comes soon, and is to be written first.
+
+        On SQLite alone, which takes one writer at a time.
+        """
+        return nullcontext() if self._writers is None else self._writers.awaiting_answer()
+
     @contextmanager
-    def _taking_turns(self) -> Iterator[None]:
-        if self._turn is None:
+    def _taking_turns(self, *, is_answer: bool) -> Iterator[None]:
+        if self._writers is None:
             yield
             return
-        if not self._turn.acquire(timeout=_TURN):
-            raise StoreBusy(f"something else this process does has been writing to {self.path} for {_TURN:.0f} s")
-        try:
+        with self._writers.write(is_answer=is_answer, timeout=_TURN) as is_mine:
+            if not is_mine:
+                raise StoreBusy(
+                    f"something else this process does has been writing to {self.path} for {_TURN:.0f} s"
+                )
             yield
-        finally:
-            self._turn.release()
 
     def close(self) -> None:
         """Close every connection; harmless when done twice."""
