@@ -56,6 +56,7 @@ def test_neighbours_differ_and_none_is_empty(texts: tuple[str, str]) -> None:
     assert all(piece.part is Part.KEPT for piece in pieces) is (before == after)
 
 
+@settings(max_examples=30)
 @given(
     st.lists(st.sampled_from(["Ada", "Bo", "Cy", "Di"]), max_size=6), st.lists(st.sampled_from("ABC"), max_size=6)
 )

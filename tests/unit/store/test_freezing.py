@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from digest.announcements import Kind
@@ -14,6 +14,7 @@ from digest.messages import Coverage, Digest, DigestEntry, Occasion, Sequel, Sto
 from digest.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.store.freezing import freeze, frozen_versions, thaw
 from digest.subscriptions import Grouping, Replacements
+from tests.conftest import IS_NIGHTLY
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 MOMENTS = st.datetimes(min_value=datetime(1991, 8, 1), max_value=datetime(2099, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds the zone
@@ -123,6 +124,7 @@ def texts_of(digest: Digest) -> dict[int, Paper]:
     return texts
 
 
+@settings(max_examples=200 if IS_NIGHTLY else 40)
 @given(DIGESTS)
 def test_a_digest_comes_back_as_it_was(digest: Digest) -> None:
     content = freeze(digest, versions_of(digest))
@@ -131,6 +133,7 @@ def test_a_digest_comes_back_as_it_was(digest: Digest) -> None:
     assert thaw(content, papers, id_=5) == replace(digest, id=5)
 
 
+@settings(max_examples=200 if IS_NIGHTLY else 40)
 @given(DIGESTS)
 def test_the_same_digest_always_freezes_to_the_same_text(digest: Digest) -> None:
     content = freeze(digest, versions_of(digest))
@@ -138,6 +141,7 @@ def test_the_same_digest_always_freezes_to_the_same_text(digest: Digest) -> None
     assert freeze(thawed, versions_of(digest)) == content
 
 
+@settings(max_examples=200 if IS_NIGHTLY else 40)
 @given(DIGESTS)
 def test_a_frozen_text_is_the_json_that_python_itself_would_write(digest: Digest) -> None:
     content = freeze(digest, versions_of(digest))
