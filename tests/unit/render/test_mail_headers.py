@@ -200,6 +200,7 @@ def test_the_providers_own_header_says_again_which_mail_it_is(write: Write, iden
     assert fields["X-Request-Id"] == KEY.encode()
 
 
+@settings(max_examples=20)
 @given(st.sampled_from(list(Occasion)), st.from_regex(r"[a-zA-Z0-9-]{1,20}(\.[a-z]{2,6}){0,2}", fullmatch=True))
 def test_a_feedback_id_has_at_most_four_fields_and_a_sender_of_5_to_15_letters(
     occasion: Occasion, domain: str
