@@ -41,7 +41,7 @@ _PARTED |= {ord(sign): sign for sign in (SEPARATOR, FENCE)}
 _NEEDS_READING = re.compile(rf"[\\${DROPPED}]")
 _DROPPED = re.compile(rf"[{DROPPED}]")
 
-_MOST_TOKENS: Final = 900
+_MOST_TOKENS: Final = 650
 """`parse_tex` leaves what follows more tokens as typed; texts that come near are left to it. Where the most they
 can have is not too many, they need not be counted."""
 

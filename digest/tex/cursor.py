@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from digest.tex.dollars import find_formulas
 from digest.tex.pieces import Kind, Piece, Tags, join_text
-from digest.tex.tokens import Token, TokenKind, find_partners, split_tokens
+from digest.tex.tokens import Token, TokenKind, find_partners, split_rest, split_tokens
+
+MOST_TOKENS = 700
+"""What follows so many tokens is printed as typed; real abstracts have 600 at most."""
 
 _OPTION = re.compile(r"\s*\[([^\[\]{}$\\]{0,80})\]")
 _NEXT = re.compile(r"\s*(.?)", re.DOTALL)
@@ -42,7 +45,7 @@ class Cursor:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = split_tokens(text)
+        self.tokens = split_tokens(text, MOST_TOKENS)
         self.partners = find_partners(text, self.tokens)
         self.formulas = find_formulas(text) if "$" in text else {}
         self.at = 0
@@ -124,6 +127,10 @@ class Cursor:
         if token.kind is TokenKind.SURROGATE:
             return Piece(token.start, token.end, Kind.SYMBOL, "\ufffd", tags)
         return Piece(token.start, token.end, Kind.TEXT, self.written(token), tags)
+
+    def rest_as_typed(self) -> list[Piece]:
+        """What stands behind the last token, as it was typed."""
+        return join_text(map(self.typed, split_rest(self.text, self.tokens[-1].end if self.tokens else 0)))
 
     def as_typed(self, first: int, last: int) -> list[Piece]:
         """The tokens from `first` to before `last`, as they were typed."""

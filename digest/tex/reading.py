@@ -30,9 +30,6 @@ _DEEPEST = 10
 _BARE_ARGUMENT = 3
 """How much deeper an argument without braces counts: `\\hat\\hat\\hat…` is no formula."""
 
-_MOST_TOKENS = 1_000
-"""What follows so many tokens is printed as typed; real abstracts have 600 at most."""
-
 _LONGEST_RUN = 600
 """Longer runs of plain characters within a formula are no formula, but printed as typed."""
 
@@ -298,5 +295,5 @@ def parse_tex(text: str) -> tuple[Piece, ...]:
     only; unknown commands are text.
     """
     reader = Reader(text)
-    pieces = reader.read(min(len(reader.tokens), _MOST_TOKENS), Setting())
-    return tuple(join_text([*pieces, *reader.as_typed(reader.at, len(reader.tokens))]))
+    pieces = reader.read(len(reader.tokens), Setting())
+    return tuple(join_text([*pieces, *reader.as_typed(reader.at, len(reader.tokens)), *reader.rest_as_typed()]))

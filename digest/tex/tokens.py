@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import ClassVar, NamedTuple
 
 from digest.enumerations import Named
@@ -54,16 +55,25 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _KINDS = (None, *(getattr(TokenKind, name) for name in TokenKind.__annotations__))
+_PLAIN = re.compile(rf"([^{DROPPED}\ud800-\udfff]+)|([\ud800-\udfff])")
 _NAMED_PAIR = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _BRACKETS = {"\\]": "\\[", "\\)": "\\("}
 
 
-def split_tokens(text: str) -> list[Token]:
-    """Cut `text` into tokens; what is dropped from every output has none."""
+def split_tokens(text: str, most: int | None = None) -> list[Token]:
+    """Cut `text` into tokens, or its first `most` ones; what is dropped from every output has none."""
     return [
         Token(kind, *match.span())
-        for match in _TOKEN.finditer(text)
+        for match in islice(_TOKEN.finditer(text), most)
         if (kind := _KINDS[match.lastindex or 0]) is not None
+    ]
+
+
+def split_rest(text: str, start: int) -> list[Token]:
+    """Cut what stands behind `start` where something is dropped or replaced, and nowhere else."""
+    return [
+        Token(TokenKind.RUN if match.lastindex == 1 else TokenKind.SURROGATE, *match.span())
+        for match in _PLAIN.finditer(text, start)
     ]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _NEEDS_READING = re.compile(rf"[\\$~{DROPPED}\ud800-\udfff]|--|``")
 _WHITE = re.compile(r"[^\S\u00a0]+")
+_ODD_WHITE = re.compile(r"[^\S\u00a0 ]|  ")
 _ELEMENTS = {Kind.SUPERSCRIPT: "sup", Kind.SUBSCRIPT: "sub"}
 
 
@@ -99,11 +100,16 @@ def to_html(text: str, spans: Sequence[tuple[int, int]] = ()) -> str:
         text: raw text.
         spans: highlighted ranges of code points of `text`, as for `to_segments`.
     """
+    if not spans and not _NEEDS_READING.search(text):
+        return _write_text(text).strip()
     return _write_html(_cut(parse_tex(text), _Marks(spans))).strip()
 
 
 def _cut(pieces: Sequence[Piece], marks: _Marks) -> Iterator[_Cut]:
     for piece in pieces:
+        if not marks.starts:
+            yield _Cut(piece, piece.text, is_marked=False)
+            continue
         if piece.kind is not Kind.TEXT:
             yield _Cut(piece, piece.text, marks.touch(piece.start, piece.end))
             continue
@@ -164,20 +170,32 @@ def _write_html(cuts: Iterator[_Cut]) -> str:
 
 
 def _write_tagged(tags: Tags, cuts: Iterator[_Cut]) -> str:
-    inner = "".join(map(_write_leaf, cuts))
-    if not inner.strip():
+    written: list[str] = []
+    for element, run in groupby(cuts, key=_find_element):
+        if element is None:
+            written.append(_write_text("".join([cut.text for cut in run])))
+        else:
+            written += [f"<{element}>{_write_inside(cut.piece)}</{element}>" for cut in run]
+    inner = "".join(written)
+    if not tags or not inner.strip():
         return inner
     return "".join(f"<{tag}>" for tag in tags) + inner + "".join(f"</{tag}>" for tag in reversed(tags))
 
 
-def _write_leaf(cut: _Cut) -> str:
-    element = _ELEMENTS.get(cut.piece.kind)
-    if element is not None:
-        inside = _write_html(_Cut(piece, piece.text, is_marked=False) for piece in cut.piece.inside)
-        return f"<{element}>{inside}</{element}>"
-    # Normal form C leaf by leaf: over markup it would fuse `>` with a combining stroke behind it.
-    text = unicodedata.normalize("NFC", _WHITE.sub(_fold_white, cut.text))
-    return escape(text)
+def _find_element(cut: _Cut) -> str | None:
+    return _ELEMENTS.get(cut.piece.kind)
+
+
+def _write_inside(script: Piece) -> str:
+    return _write_html(_Cut(piece, piece.text, is_marked=False) for piece in script.inside)
+
+
+def _write_text(text: str) -> str:
+    """Write text that stands between two elements."""
+    if _ODD_WHITE.search(text):
+        text = _WHITE.sub(_fold_white, text)
+    # Normal form C before there is markup, in which it would fuse `>` with a combining stroke behind it.
+    return escape(text if text.isascii() else unicodedata.normalize("NFC", text))
 
 
 def _fold_white(match: re.Match[str]) -> str:
