@@ -14,6 +14,7 @@ from digest.render.feed_entries import (
     LANGUAGE,
     NOT_REVIEWED,
     NOTICE_TITLE,
+    UNKNOWN,
     find_reference,
     name_notice,
     view_entry,
@@ -78,7 +79,7 @@ def _add_entry(root: etree._Element, templates: Templates, feed: Feed, entry: Fe
     for suffix, (media_type, title) in _REFERENCES.items():
         _add_link(element, find_reference(feed, view, suffix), rel="related", type=media_type, title=title)
     for author in paper.authors:
-        _add(_add(element, "author"), "name", show_plain(author.name) or "unknown")
+        _add(_add(element, "author"), "name", show_plain(author.name) or UNKNOWN)
     for category in paper.categories:
         _add(element, "category", term=clean_text(category), scheme=_CATEGORY_SCHEME)
     _add(element, "summary", write_summary(view), type="text")

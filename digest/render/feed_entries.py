@@ -24,6 +24,9 @@ NOT_REVIEWED = (
 )
 
 NOTICE_TITLE = "About this feed"
+UNKNOWN = "unknown"
+"""An author of whom nothing can be shown: both formats want a name."""
+
 _LONGEST_SUMMARY = 400
 
 

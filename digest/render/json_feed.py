@@ -15,6 +15,7 @@ from digest.render.feed_entries import (
     LANGUAGE,
     NOT_REVIEWED,
     NOTICE_TITLE,
+    UNKNOWN,
     name_notice,
     view_entry,
     write_content,
@@ -54,12 +55,12 @@ def _write_item(templates: Templates, feed: Feed, entry: FeedEntry) -> dict[str,
         {
             "id": entry.id,
             "url": view.url,
-            "title": view.full_title,
+            "title": view.full_title or view.id,
             "content_html": write_content(templates, feed, view),
             "summary": write_summary(view),
             "date_published": write_moment(entry.published),
             "date_modified": write_moment(entry.updated),
-            "authors": [{"name": show_plain(author.name)} for author in paper.authors],
+            "authors": [{"name": show_plain(author.name) or UNKNOWN} for author in paper.authors],
             "tags": [clean_text(category) for category in paper.categories],
         }
     )
