@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 35
 """What Slack takes for an app's name."""
 
+_WIDEST = 84
 _COLORS = {"ok": "green", "note": "yellow", "problem": "red", "unknown": "yellow"}
 
 
@@ -90,12 +91,15 @@ def _print(findings: Sequence[Finding]) -> None:
             "Nothing goes to Slack: no subscription names slack:#… or slack-webhook:…, and there is no token."
         )
         return
+    from digest.cli.wording import wrap  # noqa: PLC0415 - the same
+
     width = max(len(one.what) for one in findings)
     for one in findings:
         verdict = click.style(f"{one.verdict:<8}", fg=_COLORS[one.verdict], bold=True)
-        click.echo(f"{verdict} {one.what:<{width}}  {one.said}")
-        if one.todo:
-            click.echo(f"{'':<{9 + width}}  {one.todo}")
+        first, *others = [*wrap(one.said, _WIDEST), *(wrap(one.todo, _WIDEST) if one.todo else ())]
+        click.echo(f"{verdict} {one.what:<{width}}  {first}")
+        for line in others:
+            click.echo(f"{'':<{9 + width}}  {line}")
 
 
 def _choose_code(findings: Sequence[Finding]) -> int:
