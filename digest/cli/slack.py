@@ -96,7 +96,7 @@ def _print(findings: Sequence[Finding]) -> None:
     width = max(len(one.what) for one in findings)
     for one in findings:
         verdict = click.style(f"{one.verdict:<8}", fg=_COLORS[one.verdict], bold=True)
-        first, *others = [*wrap(one.said, _WIDEST), *(wrap(one.todo, _WIDEST) if one.todo else ())]
+        first, *others = [line for text in (one.said, one.todo) if text for line in wrap(text, _WIDEST)]
         click.echo(f"{verdict} {one.what:<{width}}  {first}")
         for line in others:
             click.echo(f"{'':<{9 + width}}  {line}")
