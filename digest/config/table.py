@@ -256,7 +256,7 @@ SETTINGS: tuple[Setting, ...] = (
         "mail.unsubscribe",
         values.may_be_empty(addresses.read_mail_address),
         "",
-        "Address that reads mails from people who want to leave; mail.from where none is given.",
+        "Address that reads mails from people who want to leave, and replies; mail.from where none is given.",
         example="leave@example.org",
     ),
     Setting(
