@@ -31,7 +31,7 @@ import css_inline
 import jinja2
 
 from digest.announcements import Kind
-from digest.messages import Delivery, DeliveryState, Digest, DigestEntry, Links
+from digest.messages import Delivery, Digest, DigestEntry, Links
 from digest.papers import Field, Paper, Reason, Span
 from digest.render import MailIdentity, Renderer
 from digest.render.digest_view import group_papers, view_digest, view_rest
@@ -40,9 +40,9 @@ from digest.render.inlining import inline_styles
 from digest.render.presentation import PaperView
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest
 from digest.render.words import count_papers, open_sentence
-from digest.subscriptions import Destination, DestinationKind
 from tests.bench.installations import say
 from tests.bench.papers import load_day
+from tests.bench.sending import make_delivery
 
 PAPERS, DAY, MAILS, ROUNDS = 30, 200, 500, 7
 GOAL: Final = 8.0
@@ -74,27 +74,11 @@ def make_mails(digests: Sequence[Digest]) -> list[Mail]:
     return [
         (
             digest,
-            _make_delivery(number),
+            make_delivery(number, EVENING),
             replace(SAMPLE_LINKS, unsubscribe=f"https://digest.example.org/u/{number:022}"),
         )
         for number, digest in enumerate(digests)
     ]
-
-
-def _make_delivery(number: int) -> Delivery:
-    return Delivery(
-        id=number,
-        digest_id=1,
-        destination=Destination(DestinationKind.MAIL, f"reader-{number}@example.org"),
-        part=0,
-        parts=1,
-        state=DeliveryState.CLAIMED,
-        attempts=0,
-        token=1,
-        idempotency_key=f"key-{number}",
-        not_before=EVENING,
-        created_at=EVENING,
-    )
 
 
 class UsualWay:

@@ -187,12 +187,13 @@ def measure_rendering(readers: int) -> tuple[int, float]:
     size, worked = 0, process_time()
     for number in range(readers):
         links = replace(SAMPLE_LINKS, unsubscribe=f"https://digest.example.org/u/{number:022}")
-        mail = renderer.render_mail(digest, _make_delivery(number, digest.planned_at), links, identity)
+        mail = renderer.render_mail(digest, make_delivery(number, digest.planned_at), links, identity)
         size = len(mail.body)
     return size, (process_time() - worked) / readers * 1e3
 
 
-def _make_delivery(number: int, at: datetime) -> Delivery:
+def make_delivery(number: int, at: datetime) -> Delivery:
+    """Return a delivery to a reader of its own."""
     return Delivery(
         id=number,
         digest_id=1,

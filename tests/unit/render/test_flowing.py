@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from digest.render.flowing import flow_text, wrap_text
 
 
-def _read_flowed(text: str) -> str:
+def read_flowed(text: str) -> str:
     """Undo format=flowed as RFC 3676 §4.4 says, with delsp=no."""
     lines: list[str] = []
     is_open = False
@@ -22,7 +22,7 @@ def test_paragraphs_are_broken_softly_and_read_back_whole() -> None:
     text = "word " * 60 + "end"
     flowed = flow_text(text)
     assert all(len(line) <= 78 for line in flowed.split("\n"))
-    assert _read_flowed(flowed) == text
+    assert read_flowed(flowed) == text
 
 
 def test_a_link_stays_on_its_own_line_whole() -> None:
@@ -45,7 +45,7 @@ def test_a_line_that_ends_in_blanks_does_not_run_into_the_next() -> None:
 @given(st.lists(st.text(st.sampled_from("ab >-F  é")), max_size=6).map("\n".join))
 def test_whatever_is_flowed_reads_back_but_for_trailing_blanks(text: str) -> None:
     lines = [line if line == "-- " else line.rstrip(" ") for line in text.split("\n")]
-    assert _read_flowed(flow_text(text)) == "\n".join(lines)
+    assert read_flowed(flow_text(text)) == "\n".join(lines)
 
 
 def test_hard_lines_are_no_longer_than_asked_for() -> None:

@@ -33,6 +33,7 @@ from digest.render.samples import (
 )
 from tests.conftest import IS_NIGHTLY
 from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.test_flowing import read_flowed
 from tests.unit.render.test_injections import spread_entries
 
 Read = Callable[..., tuple[EmailMessage, str, str]]
@@ -59,20 +60,9 @@ def read(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> R
         assert [part.defects for part in message.walk()] == [[], [], []]
         plain, html = (str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts())
         assert all(len(line) <= 78 or max(map(len, line.split(" "))) > 70 for line in plain.split("\n"))
-        return message, unflow(plain), html
+        return message, read_flowed(plain), html
 
     return read_mail
-
-
-def unflow(plain: str) -> str:
-    """Undo format=flowed with delsp=no (RFC 3676 §4.4)."""
-    lines: list[str] = []
-    is_open = False
-    for raw in plain.split("\n"):
-        line = raw.removeprefix(" ")
-        lines[-1:] = [lines[-1] + line] if is_open else [*lines[-1:], line]
-        is_open = line.endswith(" ") and line != "-- "
-    return "\n".join(lines)
 
 
 def list_headings(html: str) -> list[int]:
