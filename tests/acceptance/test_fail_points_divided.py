@@ -1,6 +1,6 @@
 """Deaths around a message that Slack refuses for its size: its smaller parts come once, whichever moment it is.
 
-Every death is a real `kill -9`, with Slack over HTTP and a real database. By night each is died on both.
+Every death is a real `kill -9`, with Slack over HTTP and a real database; by night.
 """
 
 from __future__ import annotations
@@ -34,15 +34,8 @@ POINTS = {
     ),
     "the last part's intent → the first byte": Point("digest.transports.slack:SlackTransport.send", skip=2),
 }
-ALWAYS = {("its replacement is written → committed", "sqlite")}
-
 CELLS = [
-    pytest.param(
-        database,
-        name,
-        id=f"{name} on {database}",
-        marks=pytest.mark.skipif(not IS_NIGHTLY and (name, database) not in ALWAYS, reason="a few every day"),
-    )
+    pytest.param(database, name, id=f"{name} on {database}")
     for name in POINTS
     for database in ("sqlite", "postgresql")
 ]
@@ -54,6 +47,7 @@ def told(here: Mortal) -> list[str]:
     return [id_ for text in texts for id_ in dict.fromkeys(re.findall(r"2603\.\d{5}", text))]
 
 
+@pytest.mark.skipif(not IS_NIGHTLY, reason="a dozen deaths: .ci/nightly sets DIGEST_NIGHTLY")
 @pytest.mark.parametrize(("database", "name"), CELLS)
 def test_every_paper_is_told_once_in_one_thread_whenever_the_process_dies(
     database: str, name: str, live: Callable[[str], AbstractContextManager[Mortal]]

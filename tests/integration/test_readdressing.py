@@ -10,6 +10,7 @@ import pytest
 from digest.demo.workspace import SlackChannel
 from digest.messages import DeliveryState
 from tests.integration.test_delivering import CHANNEL, look, pass_by
+from tests.integration.test_lanes import by_night
 from tests.integration.web.world import World, live_in
 
 
@@ -32,6 +33,7 @@ def test_a_digest_for_a_mistyped_channel_goes_out_once_its_name_is_mended(world:
     assert len(world.slack.messages) == 1
 
 
+@by_night
 def test_a_message_for_a_channel_made_anew_is_written_anew(world: World) -> None:
     world.write_config(to=CHANNEL)
     world.slack.faults.add("ratelimited", retry_after="600", path="chat.post")

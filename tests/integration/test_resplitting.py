@@ -138,6 +138,7 @@ def test_a_part_whose_template_grew_since_it_was_planned_is_divided_before_anyth
     assert "superseded" in states(world).values()
 
 
+@by_night
 def test_a_digest_that_an_older_release_divided_otherwise_loses_no_paper_and_tells_none_twice(
     world: World,
 ) -> None:
