@@ -14,6 +14,7 @@ from digest.config import load_config
 from digest.pipeline import LinkMaker, Site, open_site
 from digest.pipeline.links import make_links
 from digest.web.feed_desk import FeedDesk
+from tests.conftest import IS_NIGHTLY
 from tests.contract.store.made import (
     FEED,
     NOW,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from digest.store import Store
     from digest.web.feed_copies import FeedCopy
+
+for_the_night = pytest.mark.skipif(not IS_NIGHTLY, reason="there is no time for it by day")
 
 COMMITS = 7
 
@@ -89,6 +92,7 @@ def test_what_is_committed_is_in_the_next_answer_of_every_desk(site: Site) -> No
         desk.close()
 
 
+@for_the_night
 def test_who_asks_while_others_commit_never_sees_less_than_was_committed_before(site: Site) -> None:
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
     token, committed, over = find_token(site), list[str](), threading.Event()

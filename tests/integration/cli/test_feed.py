@@ -13,8 +13,11 @@ from digest.clock import RemoteClock
 from digest.config import load_config
 from digest.pipeline import open_site
 from digest.web import WebServer, create_app
+from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
+
+for_the_night = pytest.mark.skipif(not IS_NIGHTLY, reason="there is no time for it by day")
 
 LIST = """\
 SUBSCRIPTION  FEED                 STATE    QUERIES
@@ -147,6 +150,7 @@ def test_the_feed_of_a_query_that_is_new_begins_with_what_it_finds(world: World,
     assert "About this feed" not in answer.text
 
 
+@for_the_night
 def test_the_feed_of_a_query_without_any_paper_says_what_it_waits_for(world: World, digest: Shell) -> None:
     world.edit_config('gpu = "', 'nothing = "ti:unheardof"\ngpu = "')
     digest("run")
@@ -155,6 +159,7 @@ def test_the_feed_of_a_query_without_any_paper_says_what_it_waits_for(world: Wor
     assert len(entries(answer)) == 1
 
 
+@for_the_night
 def test_the_feed_of_a_query_is_rotated_and_revoked_as_others_are(world: World, digest: Shell) -> None:
     assert "has no feed yet" in digest("feed", "rotate", "gpu", "--query", expect=2).err
     old = digest("feed", "url", "gpu", "--query").out.strip()
@@ -173,6 +178,7 @@ def test_a_name_of_the_other_sort_is_told_which_it_is(digest: Shell) -> None:
     assert "there is no saved query 'gpuu'" in digest("feed", "url", "gpuu", "--query", expect=2).err
 
 
+@for_the_night
 @pytest.mark.parametrize("options", [("perf-team",), ("gpu", "--query")], ids=" ".join)
 def test_any_feed_can_be_written_to_a_file_and_stays_as_it_is(
     world: World, digest: Shell, options: tuple[str, ...]

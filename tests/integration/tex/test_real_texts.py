@@ -23,7 +23,7 @@ from digest.tex import to_html, to_plain, to_segments
 from tests.conftest import IS_NIGHTLY
 
 FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
-EVERY = 1 if IS_NIGHTLY else 24
+EVERY = 1 if IS_NIGHTLY else 60
 """By day one paper in so many, or the suite would wait; by night all of them."""
 
 pytestmark = pytest.mark.skipif(not FOLDER, reason="DIGEST_REAL_DATA names no folder of real papers")

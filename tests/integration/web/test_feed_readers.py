@@ -13,8 +13,13 @@ import pytest
 from digest.pipeline import run_pass
 from digest.store import subscriptions as subscription_store
 from digest.web import feed_desk
+from tests.conftest import IS_NIGHTLY
 from tests.integration.web.feed_readers import FeedReader, FreshRss, Miniflux, NetNewsWire
 from tests.integration.web.world import EVENING, PAPERS, World, live_in, make_paper, served
+
+for_the_night = pytest.mark.skipif(
+    not IS_NIGHTLY, reason="days are lived through by night; planning is tested by day"
+)
 
 READERS = (Miniflux, FreshRss, NetNewsWire)
 MONDAY = make_paper(16_001, "GPUs on Monday", datetime(2026, 11, 20, 15, 0, tzinfo=UTC))
@@ -79,6 +84,7 @@ def test_three_days_show_each_paper_once_and_ask_for_nothing_twice(life: Life) -
         assert all("Ada Example" in one.authors and one.content for one in reader.shelf.values())
 
 
+@for_the_night
 @pytest.mark.parametrize("query", ['cat:cs.PF AND abs:"and report"', "ti:GPUs OR ti:queues", "cat:cs.DC"])
 def test_an_edited_query_shows_nothing_again(life: Life, query: str) -> None:
     life.look()
@@ -92,13 +98,16 @@ def test_an_edited_query_shows_nothing_again(life: Life, query: str) -> None:
     assert life.look() == {MONDAY.title}
 
 
+@for_the_night
 def test_a_replacement_nobody_asked_for_leaves_the_feed_as_it_is(life: Life) -> None:
     life.look()
     life.world.arxiv.replace(PAPERS[0].id, submitted=EVENING + timedelta(hours=12), title="Another title")
     life.pass_by(EVENING + 3 * DAY)
     assert life.look() == set()
+    assert all(reader.statuses[-2:] == [304, 304] for reader in life.readers)
 
 
+@for_the_night
 def test_a_replacement_that_was_asked_for_is_the_same_entry_with_another_text(life: Life) -> None:
     write(life.world, "cat:cs.PF", '["new", "replacement"]')
     life.pass_by(EVENING + timedelta(hours=2))
@@ -131,6 +140,7 @@ def test_a_revoked_feed_ends_with_a_notice_and_is_gone_a_month_later(life: Life)
     site.close()
 
 
+@for_the_night
 def test_the_first_look_at_a_feed_of_nothing_shows_what_it_waits_for(life: Life) -> None:
     write(life.world, "ti:nothing")
     (life.world.folder / "digest.db").unlink()
@@ -147,6 +157,7 @@ def test_the_first_look_at_a_feed_of_nothing_shows_what_it_waits_for(life: Life)
     site.close()
 
 
+@for_the_night
 def test_netnewswire_asks_without_conditions_after_eight_days_and_shows_nothing_again(life: Life) -> None:
     reader = NetNewsWire(life.readers[0].http, life.readers[0].path)
     now = EVENING

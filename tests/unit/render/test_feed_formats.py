@@ -55,7 +55,7 @@ def entries(draw: st.DrawFn, number: int) -> DigestEntry:
 feeds = st.integers(0, 3).flatmap(lambda count: st.tuples(*(entries(number) for number in range(1, count + 1))))
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(feeds, texts, texts)
 def test_whatever_papers_say_both_formats_hold_and_agree(
     found: tuple[DigestEntry, ...], title: str, notice: str

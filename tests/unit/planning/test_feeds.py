@@ -1,0 +1,122 @@
+"""A feed follows from what was matched and when: what moves its dates, its texts and its ids, and what not."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from digest.announcements import Kind
+from digest.comparing import StoredChange
+from digest.messages import Feed, FeedEntry
+from digest.planning.feeds import (
+    FeedOwner,
+    FeedSetting,
+    Matched,
+    Wording,
+    plan_farewell,
+    plan_feed,
+    spread_moments,
+)
+from digest.query import parse_query
+from tests.unit.made_up import FOUND, make_change, make_paper
+
+OWNER = FeedOwner("subscription", 7, "perf-team", FOUND)
+SETTING = FeedSetting("here", "https://digest.example.org/f/x.atom")
+LATER = FOUND + timedelta(days=2)
+GPU = Wording("gpu", "ti:GPUs", FOUND - timedelta(days=9), None)
+
+
+def plan(*matched: Matched, wordings: tuple[Wording, ...] = (GPU,), owner: FeedOwner = OWNER) -> Feed:
+    return plan_feed(owner, matched, {one: parse_query(one.text) for one in wordings}, SETTING)
+
+
+def told(change: StoredChange, at: datetime = FOUND) -> Matched:
+    return Matched(change, at, at)
+
+
+def only(feed: Feed) -> FeedEntry:
+    (entry,) = feed.entries
+    return entry
+
+
+def test_a_replacement_that_is_told_moves_updated_and_neither_published_nor_the_id() -> None:
+    first = only(plan(told(make_change(1, make_paper()))))
+    replaced = make_change(2, make_paper(version=2), Kind.REPLACEMENT, make_paper())
+    second = only(plan(told(make_change(1, make_paper())), told(replaced, LATER)))
+    assert (first.published, first.updated) == (FOUND, FOUND)
+    assert (second.published, second.updated) == (FOUND, LATER)
+    assert first.id == second.id
+    assert second.entry.paper.version == 2
+
+
+def test_editing_a_query_changes_no_entry_and_what_is_matched_then_has_the_new_words() -> None:
+    paper = told(make_change(1, make_paper()))
+    before = plan(paper)
+    edited = (
+        Wording("gpu", "ti:GPUs", GPU.since, LATER),
+        Wording("gpu", "abs:measure", LATER, None),
+    )
+    assert plan(paper, wordings=edited) == before
+    other = told(make_change(2, make_paper("2611.15013")), LATER)
+    newest, oldest = plan(paper, other, wordings=edited).entries
+    assert [reason.clause for reason in newest.entry.reasons] != [r.clause for r in oldest.entry.reasons]
+    assert oldest == only(before)
+
+
+def test_a_query_that_is_added_later_claims_nothing_of_what_was_there() -> None:
+    paper = told(make_change(1, make_paper()))
+    added = Wording("latency", "ti:latency", LATER, None)
+    assert plan(paper, wordings=(GPU, added)) == plan(paper)
+
+
+def test_a_new_name_changes_the_title_alone() -> None:
+    one = plan(told(make_change(1, make_paper())))
+    other = plan(told(make_change(1, make_paper())), owner=FeedOwner("subscription", 7, "renamed", FOUND))
+    assert (one.id, one.entries) == (other.id, other.entries)
+    assert other.title == "renamed"
+
+
+def test_one_paper_has_one_id_in_the_feeds_of_a_subscription_and_of_a_query() -> None:
+    paper = told(make_change(1, make_paper()))
+    of_query = plan(paper, owner=FeedOwner("query", 7, "gpu", FOUND))
+    assert only(of_query).id == only(plan(paper)).id
+    assert of_query.id != plan(paper).id
+
+
+def test_a_feed_without_papers_has_a_notice_and_one_with_papers_has_none() -> None:
+    assert "Nothing has matched perf-team yet" in plan().notice
+    assert plan().updated == FOUND
+    assert plan(told(make_change(1, make_paper()))).notice == ""
+
+
+@settings(max_examples=10)
+@given(st.integers(1, 40))
+def test_papers_of_one_run_come_a_second_apart_and_none_after_the_run(count: int) -> None:
+    changes = [make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, count + 1)]
+    moments = [one.told_at for one in spread_moments(changes, FOUND)]
+    assert len(set(moments)) == count
+    assert moments == sorted(moments)
+    assert moments[-1] == FOUND
+    feed = plan(*spread_moments(changes, FOUND))
+    assert [entry.updated for entry in feed.entries] == moments[::-1]
+    assert feed.updated == FOUND
+
+
+@settings(max_examples=10)
+@given(st.permutations(range(1, 6)))
+def test_the_order_in_which_rows_are_read_does_not_matter(order: list[int]) -> None:
+    changes = {number: make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, 6)}
+    spread = {one.change.id: one for one in spread_moments(list(changes.values()), FOUND)}
+    assert plan(*(spread[number] for number in order)) == plan(*spread.values())
+
+
+def test_a_farewell_has_the_feeds_id_no_paper_and_says_what_became_of_it() -> None:
+    closed = plan_farewell(OWNER, SETTING, LATER, has_moved=False)
+    moved = plan_farewell(OWNER, SETTING, LATER, has_moved=True)
+    assert closed.id == moved.id == plan().id
+    assert closed.entries == moved.entries == ()
+    assert closed.has_ended
+    assert "perf-team was closed on 22 November 2026" in closed.notice
+    assert "another address since 22 November 2026" in moved.notice
