@@ -194,6 +194,7 @@ class _Pass:
                 self._collect()
         if self._trouble is not None:
             raise self._trouble
+        self._site.store.settle_on_disk()
 
     def _keep_busy(self) -> None:
         while not self._is_over():

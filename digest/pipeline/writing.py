@@ -6,9 +6,9 @@ writes, what the others bring piles up, and whoever comes next writes all of it:
 Marks on PostgreSQL are the exception: each is a transaction of its own and waits for nobody, since a death
 between the other side's answer and its mark makes a mail come twice. SQLite takes one writer at a time; there
 others hold back while an answer is awaited, and the marks of mails do not wait for the disk, which would take
-longer than the mail itself. A killed process has them; where the power is cut before the next claim or intent,
-what they say is not known, and these mails are sent again with the same Message-ID, as after any answer that
-was lost.
+longer than the mail itself. A killed process has them; where the power is cut before the next claim or intent, or
+the end of the pass, what they say is not known, and these mails are sent again with the same Message-ID, as after
+any answer that was lost.
 """
 
 from __future__ import annotations

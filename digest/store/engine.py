@@ -61,6 +61,7 @@ class Store:
         self.url_masked = engine.url.set(drivername=self.dialect).render_as_string(hide_password=True)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
         self._writers = WriterQueue() if self.path else None
+        self._is_ahead_of_disk = False
 
     @contextmanager
     def begin(self, *, is_answer: bool = False, awaits_disk: bool = True) -> Iterator[Connection]:
@@ -69,8 +70,8 @@ class Store:
         Args:
             is_answer: it writes down the answer to something sent: see `awaiting_answer`.
             awaits_disk: False where SQLite need not wait for its disk: what was committed outlives the process
-                all the same, and a cut of the power undoes it only together with everything after it, as far
-                as that did not wait either. PostgreSQL always waits.
+                all the same, and a cut of the power undoes it unless something after it did wait, or
+                `settle_on_disk`. PostgreSQL always waits.
 
         Raises:
             StoreBusy: another process writes for too long.
@@ -83,7 +84,25 @@ class Store:
             self.engine.connect().execution_options(**options) as conn,
             conn.begin(),
         ):
+            self._is_ahead_of_disk = self._is_ahead_of_disk or bool(options)
             yield conn
+
+    def settle_on_disk(self) -> None:
+        """Wait until all that was committed is on SQLite's disk, too.
+
+        Raises:
+            StoreError: as `begin`.
+        """
+        if not self._is_ahead_of_disk:
+            return
+        self._is_ahead_of_disk = False
+        try:
+            with self.begin() as conn:
+                # Any write takes along what was committed before it; without one there is nothing to wait for.
+                conn.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
+        except StoreError:
+            self._is_ahead_of_disk = True
+            raise
 
     def run_alone(self, statement: Select[Any], values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Run a statement of PostgreSQL's that is a transaction by itself; see `postgresql.run_alone`.

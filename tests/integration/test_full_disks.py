@@ -121,6 +121,16 @@ def scheduled(world: World) -> Iterator[tuple[Schedule, Site]]:
         site.close()
 
 
+def await_turn(schedule: Schedule, job: str) -> None:
+    """Wait until the turn that a job is at has ended, and one more."""
+
+    def count() -> int:
+        return next(turn.turns for turn in schedule.pulse.board.list_turns({}) if turn.job == job)
+
+    before = count()
+    wait_until(lambda: count() >= before + 2)
+
+
 @pytest.fixture
 def digest(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
     """Call commands of a world."""
@@ -325,6 +335,7 @@ def test_after_the_disk_has_died_under_it_nothing_is_lost_and_nothing_doubled(
         with scheduled(world) as (schedule, site):
             world.mail.wait_for(1)
             wait_until(lambda: _states(site) == ["sent"])
+            await_turn(schedule, "deliver-mail")
             _kill_disk(disk)
             announce_later(world)
             wait_until(lambda: schedule.pulse.troubles)
