@@ -88,7 +88,7 @@ def make_entry(
         paper=last.paper,
         label=_label(kind, changes, queries, seen),
         change_note=_note_changes(last) if kind in (Kind.REPLACEMENT, Kind.METADATA) else "",
-        queries=tuple(matched or queries),
+        queries=tuple(matched or _find_matched_before(changes, seen, queries) or queries),
         reasons=tuple(reasons),
         found_at=last.found_at,
         change_id=last.id,
@@ -96,6 +96,19 @@ def make_entry(
         before=None if kind in _FIRST_NEWS or kind is Kind.KNOWN else _find_before(changes[0], seen),
         sequel=told.sequel,
     )
+
+
+def _find_matched_before(
+    changes: Sequence[StoredChange], seen: Seen | None, queries: Mapping[str, Query]
+) -> list[str]:
+    """Return the queries a paper matched when it last matched any: what was withdrawn mostly does no more."""
+    texts = [text for change in reversed(changes) for text in (change.paper, change.previous) if text is not None]
+    texts += [seen.paper] if seen is not None and seen.paper is not None else []
+    for text in texts:
+        before = analyse(text)
+        if matched := [name for name, query in queries.items() if matches(query, before)]:
+            return matched
+    return []
 
 
 def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:

@@ -14,6 +14,7 @@ from digest.announcements import Kind, latest_mailing
 from digest.comparing import StoredChange
 from digest.matching import ActiveRevision
 from digest.messages import Coverage, Digest, Occasion, Share
+from digest.papers import Paper
 from digest.planning import DueSubscription, Seen, choose_first_look, plan_deliveries, plan_digest
 from digest.query import parse_query
 from digest.subscriptions import Cadence, Destination, Grouping, Subscription, Weekly
@@ -97,6 +98,24 @@ def test_a_replacement_of_a_paper_the_reader_never_got_is_there_for_the_first_ti
 
 def test_a_withdrawal_names_its_version() -> None:
     assert label(Kind.WITHDRAWAL, 2, previous="cs.PF", seen=1) == "withdrawn (v2)"
+
+
+def test_what_was_withdrawn_and_matches_no_more_is_ascribed_to_the_queries_it_matched_when_it_last_did() -> None:
+    first = make_paper(title="Tail latency on shared GPUs", categories=("cs.DC",))
+    second = replace(first, version=2, title="Tail latency")
+    withdrawn = replace(second, version=3, is_withdrawn=True)
+    change = make_change(2, withdrawn, Kind.WITHDRAWAL, previous=second)
+
+    def ascribed(*changes: StoredChange, seen: Paper | None) -> tuple[str, ...]:
+        told = {first.id.number: Seen(1, paper=seen)} if seen else {}
+        (entry,) = plan(*changes, seen=told, queries=("perf", "gpu", "ada")).entries
+        assert entry.kind is Kind.WITHDRAWAL
+        return entry.queries
+
+    nobody = replace(change, paper=replace(withdrawn, authors=()))
+    assert ascribed(replace(nobody, previous=first), seen=None) == ("gpu", "ada")
+    assert ascribed(nobody, seen=first) == ("ada",), "the reader's text is older than what was stored since"
+    assert ascribed(replace(nobody, previous=replace(second, authors=())), seen=first) == ("gpu", "ada")
 
 
 def test_a_cross_list_names_the_new_categories() -> None:
