@@ -57,7 +57,7 @@ class ShareView:
 
 @dataclass(frozen=True, slots=True)
 class MatchView:
-    """One of the papers that matched the most: the paper, and by how much: `2 saved queries, 5 clauses`."""
+    """One of the papers that matched the most: the paper, and by how much: `2 saved queries, 5 conditions`."""
 
     paper: PaperView
     matched: str
@@ -147,7 +147,7 @@ def _count_matched(entry: DigestEntry) -> tuple[int, int]:
 def _describe_match(entry: DigestEntry) -> str:
     queries, clauses = _count_matched(entry)
     said = [f"{queries} saved queries"] if queries > 1 else []
-    return ", ".join([*said, f"{clauses} clause{'' if clauses == 1 else 's'}"])
+    return ", ".join([*said, f"{clauses} condition{'' if clauses == 1 else 's'}"])
 
 
 def _count_days(digest: Digest) -> tuple[DayView, ...]:
