@@ -189,7 +189,8 @@ class DeliveryError(OutsideError):
         permanent: trying the same again cannot help.
         retry_after: seconds the other side asked for, None where it named none.
         ambiguous: the message may have arrived all the same; never repeat it blindly.
-        whole_transport: every destination of this transport is affected (a bad token, a refused login).
+        whole_transport: every destination of this transport is affected (a bad token, a refused login), or
+            what is configured is at fault: permanent as well, it waits for the operator.
         too_large: the message is more than the other side takes; smaller ones may go through.
         hint: what the operator can do.
     """

@@ -51,6 +51,11 @@ def test(ctx: click.Context, name: str, *, as_json: bool) -> None:
 
     with opened(ctx) as site:
         if name not in site.config.webhooks:
+            if lacking := site.config.unready_webhooks.get(name):
+                keys, variables = zip(*lacking, strict=True)
+                raise UsageError(
+                    f"webhook {name} has no {' and no '.join(keys)}", hint=f"Set {' and '.join(variables)}."
+                )
             known = ", ".join(sorted(site.config.webhooks)) or "none yet"
             raise UsageError(
                 f"there is no webhook {name!r} with url and secret", hint=f"Webhooks that are configured: {known}."

@@ -7,14 +7,14 @@ from urllib.parse import urlsplit
 
 from digest.config.addresses import is_loopback
 from digest.config.problems import Place
-from digest.config.table import HOOK_KEYS, HOOKS, WEBHOOKS, variable_of
+from digest.config.table import HOOKS, WEBHOOKS, variable_of
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from digest.config.progress import Reading
-    from digest.config.settings import Webhook
+    from digest.config.settings import Lacking, Webhook
     from digest.subscriptions import Destination, Subscription
 
 _ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url", "arxiv.rss_url")
@@ -24,6 +24,7 @@ def check_together(
     reading: Reading,
     webhooks: Mapping[str, str],
     hooks: Mapping[str, Webhook],
+    lacking: Mapping[str, Lacking],
     subscriptions: Sequence[Subscription],
     *,
     has_file: bool,
@@ -36,7 +37,7 @@ def check_together(
     _check_witness(reading)
     _check_mail(reading, destinations)
     _check_slack(reading, destinations, webhooks)
-    _check_hooks(reading, destinations, hooks)
+    _check_hooks(reading, destinations, lacking)
     _check_feed_files(reading, subscriptions)
     _check_folders(reading)
     addresses = {f"{WEBHOOKS}.{name}": url for name, url in webhooks.items()}
@@ -103,12 +104,13 @@ def _check_slack(reading: Reading, destinations: Sequence[Destination], webhooks
             reading.warnings.append(f"{destination} has no URL: set {variable_of(key)} or {variable_of(key)}_FILE")
 
 
-def _check_hooks(reading: Reading, destinations: Sequence[Destination], hooks: Mapping[str, Webhook]) -> None:
-    for name in sorted({one.address for one in destinations if one.kind is DestinationKind.WEBHOOK} - set(hooks)):
-        lacking = [f"{HOOKS}.{name}.{key}" for key in HOOK_KEYS if f"{HOOKS}.{name}.{key}" not in reading.origins]
-        if lacking:
-            variables = " and ".join(variable_of(key) for key in lacking)
-            reading.warnings.append(f"webhook:{name} lacks {' and '.join(lacking)}: set {variables}")
+def _check_hooks(reading: Reading, destinations: Sequence[Destination], lacking: Mapping[str, Lacking]) -> None:
+    for name in sorted(
+        {one.address for one in destinations if one.kind is DestinationKind.WEBHOOK} & set(lacking)
+    ):
+        keys, variables = zip(*lacking[name], strict=True)
+        what = " and ".join(f"{HOOKS}.{name}.{key}" for key in keys)
+        reading.warnings.append(f"webhook:{name} lacks {what}: set {' and '.join(variables)}")
 
 
 def _check_feed_files(reading: Reading, subscriptions: Sequence[Subscription]) -> None:

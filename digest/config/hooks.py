@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from digest.config.addresses import read_hook_url
 from digest.config.problems import Place, suggest
-from digest.config.settings import Webhook
+from digest.config.settings import Lacking, Webhook
 from digest.config.table import HOOK_KEYS, HOOKS, variable_of
 from digest.config.values import describe_type, read_line, read_name
 from digest.errors import ConfigurationError
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from digest.config.progress import Reading
     from digest.subscriptions import Destination
@@ -65,10 +65,35 @@ def read_hooks(reading: Reading, destinations: Iterable[Destination]) -> dict[st
     return {name: webhook for name, webhook in found.items() if webhook is not None}
 
 
-def _find_table(reading: Reading) -> Mapping[str, object]:
+def find_lacking(
+    reading: Reading, hooks: Iterable[str], destinations: Iterable[Destination]
+) -> dict[str, Lacking]:
+    """Return by name what is not given of each webhook that can't be used: key and variable, each.
+
+    Args:
+        reading: what was read; nothing is lacking of what was given and is wrong, which was said then.
+        hooks: the names of those that can be used.
+        destinations: where digests and alarms go.
+    """
+    table = _find_table(reading, is_quiet=True)
+    names = {*table, *(one.address for one in destinations if one.kind is DestinationKind.WEBHOOK)} - {*hooks}
+    found = {name: tuple(_list_lacking(reading, name)) for name in sorted(names)}
+    return {name: lacking for name, lacking in found.items() if lacking}
+
+
+def _list_lacking(reading: Reading, name: str) -> Iterator[tuple[str, str]]:
+    for key in HOOK_KEYS:
+        full = f"{HOOKS}.{name}.{key}"
+        if full not in reading.origins:
+            yield key, variable_of(full)
+
+
+def _find_table(reading: Reading, *, is_quiet: bool = False) -> Mapping[str, object]:
     table = reading.document.data.get(HOOKS, {})
     if isinstance(table, dict):
         return table
+    if is_quiet:
+        return {}
     what = f"must be a table of tables, not {describe_type(table)}"
     reading.problems.add(reading.document.place(HOOKS), HOOKS, what, f"Write [{HOOKS}.lab] and url = …")
     return {}

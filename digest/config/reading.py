@@ -16,7 +16,7 @@ from digest.config.addresses import mask_password
 from digest.config.checks import check_together
 from digest.config.document import read_document
 from digest.config.environment import Environment
-from digest.config.hooks import read_hooks
+from digest.config.hooks import find_lacking, read_hooks
 from digest.config.problems import Place, Problems, suggest
 from digest.config.progress import DEFAULT_ORIGIN, Reading
 from digest.config.subscribing import read_queries, read_subscriptions
@@ -51,13 +51,15 @@ def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path |
     subscriptions = read_subscriptions(reading, [query.name for query in queries])
     webhooks = read_webhooks(reading, subscriptions)
     told = [destination for subscription in subscriptions for destination in subscription.destinations]
-    hooks = read_hooks(reading, [*told, *reading.values["alarms.to"]])
+    told += reading.values["alarms.to"]
+    hooks = read_hooks(reading, told)
+    lacking = find_lacking(reading, hooks, told)
     reading.warnings += [
         f"{name} is set, but Digest has no such setting" for name in reading.environment.find_unknown()
     ]
-    check_together(reading, webhooks, hooks, subscriptions, has_file=path is not None)
+    check_together(reading, webhooks, hooks, lacking, subscriptions, has_file=path is not None)
     problems.raise_all()
-    return _build(reading, queries, subscriptions, webhooks=webhooks, hooks=hooks, path=path)
+    return _build(reading, queries, subscriptions, webhooks=webhooks, hooks=hooks, lacking=lacking, path=path)
 
 
 def _read_setting(reading: Reading, setting: Setting) -> None:
@@ -142,6 +144,7 @@ def _build(
     *,
     webhooks: dict[str, str],
     hooks: dict[str, parts.Webhook],
+    lacking: dict[str, parts.Lacking],
     path: Path | None,
 ) -> parts.Config:
     """Put the values into their dataclasses."""
@@ -158,6 +161,7 @@ def _build(
         defaults=parts.DefaultSettings(**tables["defaults"]),
         **tables[""],
         webhooks=MappingProxyType(hooks),
+        unready_webhooks=MappingProxyType(lacking),
         queries=queries,
         subscriptions=subscriptions,
         path=path,

@@ -121,6 +121,10 @@ class Webhook:
     secret: bytes = field(repr=False)
 
 
+Lacking = tuple[tuple[str, str], ...]
+"""What is not given of a webhook: `url` or `secret`, and the variable that gives it."""
+
+
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     """Where feeds and pages are served.
@@ -192,6 +196,8 @@ class Config:
     Attributes:
         arxiv, store, mail, slack, web, alarms, defaults: the tables of `digest.toml`.
         webhooks: where signed JSON is posted, by name.
+        unready_webhooks: by name what those lack that are written down, or that a subscription names, and can't
+            be used yet.
         templates: folder of the operator's templates, which win over the shipped ones; None for none.
         queries: saved queries as written; whether one can be read is found out one by one, later.
         subscriptions: with everything inherited from `defaults`.
@@ -217,4 +223,5 @@ class Config:
     path: Path | None
     folder: Path
     warnings: tuple[str, ...] = ()
+    unready_webhooks: Mapping[str, Lacking] = field(default_factory=lambda: MappingProxyType({}))
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)

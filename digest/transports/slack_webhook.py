@@ -113,7 +113,9 @@ class WebhookTransport:
             raise DeliveryError(
                 f"there is no Slack webhook called {destination.address!r}",
                 permanent=True,
-                hint=f"Webhooks that are configured: {known}.",
+                whole_transport=True,  # the operator's to mend: it is held until then, not given up
+                hint=f"Its URL is missing: `digest config check` names the variable for it. Webhooks that are "
+                f"configured: {known}.",
             )
         return url
 

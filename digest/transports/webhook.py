@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import urllib.request
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from digest import __version__
@@ -20,7 +21,7 @@ from digest.transports.fence import always_ours
 from digest.transports.posting import TIMEOUT, Lines, post_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from digest.messages import Message
@@ -40,13 +41,20 @@ class SignedWebhookTransport:
     Args:
         hooks: name → address and key. Both are secrets: they appear in no message and no log.
         now: the time, for signatures.
+        unready: by name what those lack that can't be used yet: what it is, and the variable that gives it.
         timeout: seconds for connecting and for each read.
     """
 
     def __init__(
-        self, *, hooks: Mapping[str, tuple[str, bytes]], now: Callable[[], datetime], timeout: float = TIMEOUT
+        self,
+        *,
+        hooks: Mapping[str, tuple[str, bytes]],
+        now: Callable[[], datetime],
+        unready: Mapping[str, Sequence[tuple[str, str]]] = MappingProxyType({}),
+        timeout: float = TIMEOUT,
     ) -> None:
         self._hooks = dict(hooks)
+        self._unready = dict(unready)
         self._now = now
         self._timeout = timeout
         self._lines = Lines()
@@ -55,7 +63,7 @@ class SignedWebhookTransport:
         """Return "": the address is a secret.
 
         Raises:
-            DeliveryError: no webhook of that name is configured.
+            DeliveryError: no webhook of that name is configured, or not all of it; that holds what goes there.
         """
         self._hook_of(destination)
         return ""
@@ -100,14 +108,25 @@ class SignedWebhookTransport:
         self._lines.hang_up()
 
     def _hook_of(self, destination: Destination) -> tuple[str, bytes]:
-        hook = self._hooks.get(destination.address)
-        if hook is None:
+        name = destination.address
+        if name in self._hooks:
+            return self._hooks[name]
+        # What is configured wrongly is the operator's to mend: nothing is given up for it, as little as where
+        # Slack's token is missing.
+        if lacking := self._unready.get(name):
+            keys, variables = zip(*lacking, strict=True)
             raise DeliveryError(
-                f"there is no webhook called {destination.address!r}",
+                f"webhook {name} has no {' and no '.join(keys)}",
                 permanent=True,
-                hint=f"[webhooks.{destination.address}] in digest.toml needs a url and a secret.",
+                whole_transport=True,
+                hint=_advise(name, keys, variables),
             )
-        return hook
+        raise DeliveryError(
+            f"there is no webhook called {name!r}",
+            permanent=True,
+            whole_transport=True,
+            hint=f"[webhooks.{name}] in digest.toml needs a url and a secret.",
+        )
 
     def _post(
         self, url: str, body: bytes, headers: dict[str, str], who: str, is_ours: Callable[[], bool]
@@ -126,6 +145,12 @@ class SignedWebhookTransport:
         except DeliveryError as failure:
             failure.whole_transport = False
             raise
+
+
+def _advise(name: str, keys: Sequence[str], variables: Sequence[str]) -> str:
+    made = ", which `digest webhook secret` makes" if "secret" in keys else ""
+    written = f", or write url = … below [webhooks.{name}]" if "url" in keys else ""
+    return f"Set {' and '.join(variables)}{made}{written}."
 
 
 def _judge(who: str, answer: Answer) -> DeliveryError:

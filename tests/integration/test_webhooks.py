@@ -140,9 +140,25 @@ def test_without_its_secret_nothing_is_sent_and_the_operator_is_told_what_is_mis
     del world.environ["DIGEST_WEBHOOKS_LAB_SECRET"]
     pass_by(world, 2)
     assert receiver.events == []
+    assert states(world) == ["held"], "it is given up for nothing: the operator can mend it"
     environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
     _, said = call_digest(world.folder, environ, "config", "check")
     assert "webhook:lab lacks webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET" in said
+    _, said = call_digest(world.folder, environ, "delivery", "show", "1")
+    assert "webhook lab has no secret. Set DIGEST_WEBHOOKS_LAB_SECRET" in said
+    code, said = call_digest(world.folder, environ, "webhook", "test", "lab")
+    assert (code, "webhook lab has no secret" in said, "DIGEST_WEBHOOKS_LAB_SECRET" in said) == (2, True, True)
+
+
+def test_what_was_held_for_want_of_a_secret_is_sent_once_it_is_there(world: World, receiver: Receiver) -> None:
+    del world.environ["DIGEST_WEBHOOKS_LAB_SECRET"]
+    pass_by(world, 2)
+    world.environ["DIGEST_WEBHOOKS_LAB_SECRET"] = SECRET
+    environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
+    assert call_digest(world.folder, environ, "delivery", "retry", "1")[0] == 0
+    pass_by(world, 1)
+    assert states(world) == ["sent"]
+    assert len(receiver.events) == 1
 
 
 def test_a_try_says_whether_it_was_taken(world: World, receiver: Receiver) -> None:

@@ -215,6 +215,7 @@ def test_a_webhook_that_is_not_configured_is_named_with_those_that_are() -> None
         with pytest.raises(DeliveryError, match="other") as caught:
             act()
         assert caught.value.permanent
+        assert caught.value.whole_transport, "held until the operator mended it"
         assert "team" in caught.value.hint
 
 

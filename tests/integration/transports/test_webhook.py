@@ -150,6 +150,8 @@ def test_a_name_that_is_not_configured_says_what_is_missing() -> None:
     with pytest.raises(DeliveryError, match="no webhook called 'lab'") as caught:
         transport.resolve(LAB)
     assert "[webhooks.lab]" in caught.value.hint
+    assert caught.value.permanent
+    assert caught.value.whole_transport, "the operator's to mend: it is held until then"
     with pytest.raises(DeliveryError, match="can't be asked"):
         transport.find(MESSAGE, LAB, datetime(2026, 11, 20, tzinfo=UTC))
     transport.close()
