@@ -8,6 +8,9 @@ A body is made when it is first asked for, and kept while it is what the databas
 answered with what stood there before another match run was committed, by whichever process. On SQLite that
 takes a look at the number of commits; the database itself is asked where that has changed, and always on
 PostgreSQL, once for all requests that wait.
+
+An address that is not in the table, or void there, may have been made since: it is refused by a table that was
+read after it was asked for. Guessing costs a reading now and then, however many guess.
 """
 
 from __future__ import annotations
@@ -56,6 +59,9 @@ STALE = 30.0
 _PAUSE = 2.0
 """Seconds between two tries to read it then."""
 
+_BETWEEN = 0.25
+"""Seconds between two readings of the table at least, where unknown addresses are asked for: so long one waits."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Address:
@@ -97,10 +103,11 @@ class FeedDesk:
         self._newest_run = 0
         self._commits = CommitWatch(site.store)
         self._seen: int | None = None
+        self._table_seen: int | None = None
         self._has_looked = self._is_quiet = False
         self._begun = 0
         self._read_at, self._try_at = -STALE, -STALE
-        self._reading, self._building = asyncio.Lock(), asyncio.Lock()
+        self._reading, self._building, self._seeking = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._shelf = Shelf(ROOM)
         self._hashes: dict[tuple[str, str, int], str] = {}
 
@@ -124,10 +131,13 @@ class FeedDesk:
         Raises:
             StoreError: the database has been away for so long that a revocation may have been missed.
         """
+        came = monotonic()
         if not self._is_current():
             await self._look_up()
-        address = self._addresses.get(signing.token_hash(token))
-        if address is None or suffix not in MEDIA_TYPES:
+        if suffix not in MEDIA_TYPES:
+            return HTTPStatus.NOT_FOUND
+        address = await self._find_address(signing.token_hash(token), came)
+        if address is None:
             return HTTPStatus.NOT_FOUND
         if not address.is_open and not self._says_farewell(address):
             return HTTPStatus.GONE
@@ -138,6 +148,35 @@ class FeedDesk:
     def close(self) -> None:
         """Let go of the database; whoever asks after that is answered all the same."""
         self._commits.close()
+
+    async def _find_address(self, hashed: str, came: float) -> _Address | None:
+        """Return the address of a token; refuse none, and call none void, by a table older than the request."""
+        address = self._addresses.get(hashed)
+        if address is not None and address.is_open:
+            return address
+        seen = self._commits.look()
+        if seen is None or seen != self._table_seen:
+            try:
+                await self._read_anew(came)
+            except StoreError:
+                if address is None:
+                    raise  # whether it works is not known: "there is none" would have a reader give it up
+        return self._addresses.get(hashed)
+
+    async def _read_anew(self, came: float) -> None:
+        """Read the table, unless it was read since a moment: one reading for all who wait.
+
+        Raises:
+            StoreError: the database does not answer.
+        """
+        async with self._seeking:  # not `_reading`: whoever asks for a known feed does not wait for guesses
+            if self._read_at >= came:
+                return
+            await asyncio.sleep(self._read_at + _BETWEEN - monotonic())
+            async with self._reading:
+                if monotonic() < self._try_at:
+                    raise StoreError("the database did not answer a moment ago")
+                await self._ask(monotonic(), whole=True)
 
     def _says_farewell(self, address: _Address) -> bool:
         since = address.void_since
@@ -172,27 +211,38 @@ class FeedDesk:
         async with self._reading:
             began = monotonic()
             if self._begun == begun_before and began >= self._try_at:
-                self._begun += 1
-                # Before the reading: what is committed meanwhile shows at the next look.
-                seen = self._commits.look()
                 try:
-                    await run_in_threadpool(self._read, began)
-                    self._seen = seen
+                    await self._ask(began, whole=began - self._read_at >= LOOK_AGAIN)
                 except StoreError:
-                    self._try_at = monotonic() + _PAUSE
                     if began - self._read_at >= STALE:
                         raise
         if monotonic() - self._read_at >= STALE:
             raise StoreError("the database has not answered for a while")
 
-    def _read(self, began: float) -> None:
-        """Read the newest match run, and the table where it has become old."""
-        is_old = began - self._read_at >= LOOK_AGAIN
+    async def _ask(self, began: float, *, whole: bool) -> None:
+        """Ask the database; who calls holds `_reading`.
+
+        Raises:
+            StoreError: it does not answer, and is left alone for a while.
+        """
+        self._begun += 1
+        # Before the reading: what is committed meanwhile shows at the next look.
+        seen = self._commits.look()
+        try:
+            await run_in_threadpool(self._read, began, whole=whole)
+        except StoreError:
+            self._try_at = monotonic() + _PAUSE
+            raise
+        self._seen = seen
+        self._table_seen = seen if whole else self._table_seen
+
+    def _read(self, began: float, *, whole: bool) -> None:
+        """Read the newest match run, and the table where it is wanted whole."""
         with self._site.store.read() as conn:
             newest_run = feed_store.newest_match_run(conn)
-            addresses = self._read_addresses(conn) if is_old else self._addresses
+            addresses = self._read_addresses(conn) if whole else self._addresses
         self._addresses, self._newest_run = addresses, newest_run
-        self._read_at = began if is_old else self._read_at
+        self._read_at = began if whole else self._read_at
 
     def _read_addresses(self, conn: Connection) -> dict[str, _Address]:
         maker = make_links(conn, self._site.config)

@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import closing
+from http import HTTPStatus
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.clock import ManualClock
+from digest.clock import ManualClock, monotonic
 from digest.config import load_config
 from digest.pipeline import LinkMaker, Site, open_site
 from digest.pipeline.links import make_links
+from digest.store import feeds as feed_store
+from digest.store import query_feeds as query_feed_store
+from digest.store import subscriptions as subscription_store
+from digest.store.queries import load_queries
+from digest.web.feed_copies import FeedCopy
 from digest.web.feed_desk import FeedDesk
 from tests.conftest import IS_NIGHTLY
 from tests.contract.store.made import (
@@ -29,8 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from sqlalchemy import Connection
+
     from digest.store import Store
-    from digest.web.feed_copies import FeedCopy
 
 for_the_night = pytest.mark.skipif(not IS_NIGHTLY, reason="there is no time for it by day")
 
@@ -69,10 +77,10 @@ def read(copy: object) -> str:
     return sent[1]["body"].decode()
 
 
-def find_token(site: Site) -> str:
+def find_token(site: Site, generation: int = 0) -> str:
     with site.store.read() as conn:
         maker: LinkMaker = make_links(conn, site.config)
-    return maker.feed_token("team", 0)
+    return maker.feed_token("team", generation)
 
 
 async def ask(desk: FeedDesk, token: str) -> object:
@@ -90,6 +98,49 @@ def test_what_is_committed_is_in_the_next_answer_of_every_desk(site: Site) -> No
         assert all(one is other for one, other in zip(copies, again, strict=True))  # from memory
     for desk in desks:
         desk.close()
+
+
+def test_an_address_that_was_just_handed_out_works_at_once_at_every_desk(site: Site) -> None:
+    key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
+    tell(site, key, 1)
+    desks = [FeedDesk(site, {}), FeedDesk(site, {})]
+    for desk in desks:
+        assert isinstance(asyncio.run(ask(desk, find_token(site))), FeedCopy)
+        assert asyncio.run(ask(desk, "unknown")) is HTTPStatus.NOT_FOUND
+    with site.store.begin() as conn:
+        generation = subscription_store.bump_feed_generation(conn, key, NOW)
+    assert all(isinstance(asyncio.run(ask(desk, find_token(site, generation))), FeedCopy) for desk in desks)
+    with site.store.begin() as conn:
+        query_feed_store.open_query_feed(conn, load_queries(conn)[0].id, (), NOW)
+        (place,) = query_feed_store.load_query_places(conn)
+        token = make_links(conn, site.config).query_feed_token(place.name, place.origin, 0)
+    assert all(isinstance(asyncio.run(ask(desk, token)), FeedCopy) for desk in desks)
+    for desk in desks:
+        desk.close()
+
+
+def test_however_many_guess_the_table_is_read_a_few_times_a_second(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
+    desk, readings, load = FeedDesk(site, {}), list[float](), feed_store.load_feed_places
+
+    def count(conn: Connection) -> list[feed_store.FeedPlace]:
+        readings.append(monotonic())
+        return load(conn)
+
+    monkeypatch.setattr(feed_store, "load_feed_places", count)
+
+    async def guess() -> None:
+        for number in range(1, 4):
+            tell(site, key, number)  # an unchanged database need not be read again
+            found = await asyncio.gather(*(ask(desk, f"guess{one}") for one in range(100)))
+            assert set(found) == {HTTPStatus.NOT_FOUND}
+
+    asyncio.run(guess())
+    desk.close()
+    assert len(readings) > 1
+    assert all(later - earlier > 0.2 for earlier, later in pairwise(readings))
 
 
 @for_the_night
