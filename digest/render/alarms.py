@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any
 
-from digest.errors import TemplateError
 from digest.messages import Message
 from digest.render.blocks import compile_blocks
 from digest.render.cleaning import clean_markup, clean_text
 from digest.render.flowing import flow_text
 from digest.render.headers import check_address, check_atom, write_mailbox, write_subject
 from digest.render.mime import write_plain_mail
-from digest.render.slack import EVENT_TYPE, encode_payload, frame_payload
-from digest.render.slack_limits import validate_blocks
+from digest.render.slack import EVENT_TYPE, encode_payload
+from digest.render.slack_advice import make_payload
 from digest.render.webhook import write_alarm_event
 from digest.subscriptions import DestinationKind
 
@@ -100,11 +99,4 @@ def _write_mail(templates: Templates, context: AlarmContext, envelope: Envelope)
 
 
 def _write_payload(templates: Templates, context: AlarmContext) -> dict[str, Any]:
-    payload = frame_payload(compile_blocks(templates.render(SLACK, context)))
-    problems = validate_blocks(payload)
-    if problems:
-        raise TemplateError(
-            f"{SLACK}: Slack would refuse this message: {'; '.join(problems[:3])}",
-            hint="Every message needs a line `fallback: …`, and at least one block.",
-        )
-    return payload
+    return make_payload(SLACK, compile_blocks(templates.render(SLACK, context)))

@@ -28,8 +28,8 @@ from digest.render.samples import (
     sample_digest,
     weekly_digest,
 )
-from digest.render.slack import TOP_PAPERS, frame_payload
-from digest.render.slack_limits import validate_blocks
+from digest.render.slack import TOP_PAPERS
+from digest.render.slack_advice import make_payload
 from digest.render.weekly import WEEKLY_TEMPLATES, as_fields, view_week
 
 if TYPE_CHECKING:
@@ -90,18 +90,10 @@ def _check_template(templates: Templates, name: str) -> TemplateProblem | None:
         for context in sample_contexts(name):
             rendered = templates.render(name, context)
             if name.startswith(SLACK_FOLDER):
-                _check_slack(name, rendered)
+                make_payload(name, compile_blocks(rendered))
     except TemplateError as error:
         return TemplateProblem(name, error.message, error.hint)
     return None
-
-
-def _check_slack(name: str, rendered: str) -> None:
-    problems = validate_blocks(frame_payload(compile_blocks(rendered)))
-    if problems:
-        raise TemplateError(
-            f"{name}: {'; '.join(problems)}", hint="See what Slack takes in digest.render.slack_limits."
-        )
 
 
 class _Sample:

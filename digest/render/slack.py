@@ -20,7 +20,8 @@ from digest.render.contexts import (
     WeeklySlackContext,
 )
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
-from digest.render.slack_limits import FALLBACK_TEXT, MOST_BLOCKS, MOST_TEXT_BYTES, validate_blocks
+from digest.render.slack_advice import make_payload
+from digest.render.slack_limits import MOST_BLOCKS, MOST_TEXT_BYTES
 from digest.render.weekly import as_fields, choose_template, view_week
 
 if TYPE_CHECKING:
@@ -84,30 +85,12 @@ def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -
             f"{name}: {len(compiled.blocks)} blocks of {compiled.text_bytes:,} bytes are too much for a message",
             hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
         )
-    payload = frame_payload(compiled)
-    problems = validate_blocks(payload)
-    if problems:
-        raise TemplateError(
-            f"{name}: Slack would refuse this message: {'; '.join(problems[:3])}",
-            hint="Every message needs a line `fallback: …`, and at least one block.",
-        )
-    return payload
+    return make_payload(name, compiled)
 
 
 def encode_payload(payload: dict[str, Any]) -> bytes:
     """Write a payload as JSON in UTF-8, always the same for the same payload."""
     return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-
-
-def frame_payload(compiled: Compiled) -> dict[str, Any]:
-    """Put what every message carries around compiled blocks: no unfurling, no parsing of words."""
-    return {
-        "text": compiled.fallback[:FALLBACK_TEXT],
-        "blocks": list(compiled.blocks),
-        "unfurl_links": False,
-        "unfurl_media": False,
-        "parse": "none",
-    }
 
 
 class SlackParts:

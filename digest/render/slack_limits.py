@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 MOST_BLOCKS = 45
 """Slack refuses more than 50; the rest is room for what Slack adds."""
@@ -35,8 +35,20 @@ _KNOWN = {
 """What the blocks we send hold. Whatever else Slack knows has limits of its own, which nothing here looks at."""
 
 _EVENT_TYPE = re.compile(r"[a-z][a-z0-9_]*")
-_MENTION = re.compile(r"<[!@#]")
+MENTION = re.compile(r"<[!@#]")
+"""How Slack writes whom a message calls."""
 _TEXT_TYPES = ("plain_text", "mrkdwn")
+
+
+def frame_payload(fallback: str, blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Put what every message carries around its blocks: no unfurling, no parsing of words."""
+    return {
+        "text": fallback[:FALLBACK_TEXT],
+        "blocks": list(blocks),
+        "unfurl_links": False,
+        "unfurl_media": False,
+        "parse": "none",
+    }
 
 
 def validate_blocks(payload: Mapping[str, Any]) -> list[str]:
@@ -128,7 +140,7 @@ def _check_string(text: str, place: str, longest: int) -> list[str]:
     problems = []
     if not 1 <= len(text) <= longest:
         problems.append(f"{place}: {len(text)} characters, 1 to {longest} are allowed")
-    if _MENTION.search(text):
+    if MENTION.search(text):
         problems.append(f"{place}: holds a mention")
     return problems
 

@@ -25,9 +25,12 @@ def test_a_template_that_fails_on_a_quiet_day_only_is_found(tmp_path: Path) -> N
     assert "top_title" in problem.hint
 
 
-def test_a_slack_template_beyond_the_limits_is_found(tmp_path: Path) -> None:
+def test_a_slack_template_beyond_the_limits_is_found_and_told_in_its_own_terms(tmp_path: Path) -> None:
     (tmp_path / "slack").mkdir()
     (tmp_path / "slack/digest.txt").write_text("# {{ digest.title }}")
     (problem,) = Renderer([tmp_path]).check()
-    assert "/text: 0 characters" in problem.message
+    assert problem.message.startswith("slack/digest.txt: the line `fallback: …` is missing")
     assert problem.name == "slack/digest.txt", "what a week's round-up extends is told once"
+    advised = problem.hint.split("`")[1]
+    (tmp_path / "slack/digest.txt").write_text(f"{advised}\n\n# {{{{ digest.title }}}}")
+    assert Renderer([tmp_path]).check() == ()

@@ -16,7 +16,7 @@ from digest.render.checking import sample_contexts
 from digest.render.environments import Templates
 from digest.render.folders import find_shipped_templates
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, odd_entries, quiet_digests, sample_digest
-from digest.render.slack import frame_payload
+from digest.render.slack_limits import frame_payload
 from digest.subscriptions import Destination
 from tests.unit.render.conftest import KEY, MakeDelivery
 
@@ -161,7 +161,7 @@ def test_a_lab_can_reorder_and_drop_parts_without_python(tmp_path: Path, deliver
 
 @pytest.mark.parametrize(
     ("source", "message"),
-    [("# no fallback", "/text: 0 characters"), ("fallback: only", "/blocks: 0 blocks")],
+    [("# no fallback", "the line `fallback: …` is missing"), ("fallback: only", "there is nothing to show")],
 )
 def test_a_template_slack_would_refuse_is_an_error(
     tmp_path: Path, deliver: MakeDelivery, source: str, message: str
@@ -240,5 +240,6 @@ def test_each_part_of_a_shipped_template_can_be_dropped_and_all_be_turned_round(
         (folder / f"{name}.txt").write_text("\n\n".join([head, "> kept", *variant]))
         templates = Templates([tmp_path], find_shipped_templates())
         for context in sample_contexts(f"slack/{name}.txt"):
-            payload = frame_payload(compile_blocks(templates.render(f"slack/{name}.txt", context)))
+            compiled = compile_blocks(templates.render(f"slack/{name}.txt", context))
+            payload = frame_payload(compiled.fallback, compiled.blocks)
             assert validate_blocks(payload) == []
