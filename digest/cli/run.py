@@ -123,6 +123,8 @@ def _tell_deliveries(report: PassReport) -> None:
         click.echo(f"fate unknown, will be asked about: {line}")
     if report.deliver.suppressed:
         click.echo(f"{report.deliver.suppressed} not sent: the reader has left.")
+    if report.deliver.told_already:
+        click.echo(f"{report.deliver.told_already} not sent: other messages had told all of it.")
     if report.feeds.written:
         click.echo(f"{_count(report.feeds.written, 'feed file')} written.")
     if report.waiting:
@@ -182,6 +184,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "held": report.deliver.held,
             "dead": report.deliver.dead,
             "suppressed": report.deliver.suppressed,
+            "told_already": report.deliver.told_already,
         },
         "feeds": {"written": report.feeds.written, "failures": report.feeds.failures},
         "waiting": report.waiting,

@@ -57,6 +57,7 @@ class DeliverReport:
         held: deliveries waiting for the operator, with why.
         unknown: deliveries whose fate must be asked about first.
         suppressed: deliveries to somebody who left.
+        told_already: parts of which other parts had told everything.
     """
 
     sent: dict[str, int] = field(default_factory=dict)
@@ -66,6 +67,7 @@ class DeliverReport:
     held: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     suppressed: int = 0
+    told_already: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def note_sent(self, kind: DestinationKind) -> None:
@@ -84,6 +86,11 @@ class DeliverReport:
         }
         with self._lock:
             lists[step].append(line)
+
+    def note_told_already(self) -> None:
+        """Count a part with nothing left to tell."""
+        with self._lock:
+            self.told_already += 1
 
     def note_suppressed(self) -> None:
         """Count a delivery to somebody who left."""
@@ -269,7 +276,7 @@ def _suppress(desk: Desk, delivery: Delivery, reason: str) -> None:
             outbox.mark_suppressed(conn, delivery, reason, site.clock.now())
 
     _mark_stubbornly(site, delivery, mark)
-    desk.report.note_suppressed()
+    desk.report.note_told_already()
 
 
 def _mark_failure(desk: Desk, delivery: Delivery, error: DeliveryError) -> None:

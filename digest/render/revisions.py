@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,8 @@ class RevisionView:
     """What changed in one part of a paper.
 
     Attributes:
-        name: which: `title`, `authors`, `comment`, `journal reference`, `DOI`, `abstract`, `categories`.
+        name: which: `withdrawal` (no longer), `title`, `authors`, `comment`, `journal reference`, `DOI`,
+            `abstract`, `categories`.
         summary: it in one line: `title was “…”`, `abstract: 12 words changed`.
         pieces: all of it: what was kept, what is gone (`piece.part` is "gone"), what has come ("come").
     """
@@ -70,6 +72,8 @@ def view_revisions(before: Paper, after: Paper, *, shown: Paper | None = None) -
         shown: which of the two a reader has before them; the second where not given.
     """
     differing = set(find_differences(before, after))
+    if after.is_withdrawn:
+        differing.discard("withdrawn")  # its kind says so already
     views = tuple(view(before, after) for name, view in _VIEWS.items() if name in differing)
     if shown is None or show_plain(shown.title) == show_plain(after.title):
         return views
@@ -86,6 +90,11 @@ def quote_comment(paper: Paper) -> str:
     """Return the authors' comment in quotation marks, at most 140 characters; "" where there is none."""
     comment = show_plain(paper.comment)
     return f"“{shorten(comment, _LONGEST_QUOTE)}”" if comment else ""
+
+
+def _view_return(before: Paper, after: Paper) -> RevisionView:
+    was, is_now = ("withdrawn" if paper.is_withdrawn else "" for paper in (before, after))
+    return RevisionView("withdrawal", "no longer withdrawn", compare_words(was, is_now))
 
 
 def _view_comment(before: Paper, after: Paper) -> RevisionView:
@@ -125,8 +134,8 @@ def _view_categories(before: Paper, after: Paper) -> RevisionView:
 
 
 def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
-    before, after = set(old), set(new)
-    came, went = [name for name in new if name not in before], [name for name in old if name not in after]
+    # Two people may have one name.
+    came, went = (list((Counter(one) - Counter(other)).elements()) for one, other in ((new, old), (old, new)))
     parts = [f"{sign}{_name_some(names)}" for sign, names in (("+", came), ("−", went)) if names]
     return " ".join(parts) or "in another order"
 
@@ -143,12 +152,14 @@ def _view_journal(before: Paper, after: Paper) -> RevisionView:
 
 def _view_dois(before: Paper, after: Paper) -> RevisionView:
     old, new = ([clean_text(doi) for doi in paper.dois] for paper in (before, after))
-    came = [doi for doi in new if doi not in old]
-    summary = f"DOI {shorten(', '.join(came or new), _LONGEST_TITLE)}" if new else "DOI taken back"
+    came, went = [doi for doi in new if doi not in old], [doi for doi in old if doi not in new]
+    told = shorten(", ".join(came or went or new), _LONGEST_TITLE)
+    summary = f"DOI {told}{'' if came or not went else ' taken back'}"
     return RevisionView("DOI", summary, compare_lists(old, new))
 
 
 _VIEWS: dict[str, Callable[[Paper, Paper], RevisionView]] = {
+    "withdrawn": _view_return,
     "comment": _view_comment,
     "title": _view_title,
     "authors": _view_authors,

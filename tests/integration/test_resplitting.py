@@ -156,8 +156,11 @@ def test_a_digest_that_an_older_release_divided_otherwise_loses_no_paper_and_tel
             )
         conn.exec_driver_sql("UPDATE deliveries SET parts = 4, share = ''")
     site.close()
-    pass_by(world, 2)
+    pass_by(world, 1)
+    said = world.run("run").stdout
     check_told_once(world)
     assert states(world)[1] == DeliveryState.SENT
+    assert re.search(r"\d not sent: other messages had told all of it\.", said)
+    assert "has left" not in said
     assert isinstance(world.clock, ManualClock)
     assert world.clock.now() > EVENING

@@ -48,6 +48,7 @@ def view(kind: Kind, label: str, paper: Paper, before: Paper | None) -> PaperVie
         ({"authors": (ADA, BO, *(Author(f"Given{n} Family{n}") for n in range(400)))}, "authors: +400"),
         ({"journal_ref": "J. Made Up 3 (2027) 14"}, "in J. Made Up 3 (2027) 14"),
         ({"dois": ("10.5555/made.up",)}, "DOI 10.5555/made.up"),
+        ({"authors": (ADA, BO, BO)}, "authors: +Bo Sample"),
         ({"categories": ("cs.PF", "cs.DC", "cs.OS")}, "categories: +cs.OS"),
         ({"abstract": BEFORE.abstract.replace("96 GPUs", "64 GPUs")}, "abstract: 1 word changed"),
         ({"abstract": BEFORE.abstract.replace("on a cluster ", "")}, "abstract: 3 words removed"),
@@ -64,8 +65,23 @@ def test_each_part_says_in_a_few_words_what_changed(changes: dict[str, object], 
 def test_what_was_taken_back_is_said_too() -> None:
     full = replace(BEFORE, comment="c", journal_ref="j", dois=("10.5555/x",))
     assert join_summaries(view_revisions(full, BEFORE)) == (
-        "comment taken back; journal reference taken back; DOI taken back"
+        "comment taken back; journal reference taken back; DOI 10.5555/x taken back"
     )
+
+
+def test_of_several_dois_the_one_that_is_gone_is_said_to_be() -> None:
+    both = replace(BEFORE, dois=("10.5555/x", "10.5555/y"))
+    assert join_summaries(view_revisions(both, replace(BEFORE, dois=("10.5555/x",)))) == "DOI 10.5555/y taken back"
+    assert join_summaries(view_revisions(both, replace(BEFORE, dois=("10.5555/z",)))) == "DOI 10.5555/z"
+
+
+def test_a_paper_that_comes_back_is_said_to_be_withdrawn_no_longer() -> None:
+    withdrawn = replace(BEFORE, is_withdrawn=True)
+    back = replace(BEFORE, comment="mended")
+    revisions = view_revisions(withdrawn, back)
+    assert join_summaries(revisions) == "no longer withdrawn; “mended”"
+    assert revisions[0].text == "[-withdrawn-]"
+    assert join_summaries(view_revisions(BEFORE, withdrawn)) == UNCHANGED, "its kind says so"
 
 
 def test_the_comment_comes_first_and_all_of_it_stays_one_line() -> None:
