@@ -58,7 +58,7 @@ def _find_problems(name: str, compiled: Compiled) -> Iterator[tuple[str, str]]:
     if not compiled.blocks:
         yield (
             "there is nothing to show, as no paragraph stands beside the line `fallback: …`",
-            "Write one at least that is there on a quiet day too; a blank line parts it from the next.",
+            "Write one below the line `fallback: …`, which is there on a quiet day too behind a blank line.",
         )
     if len(compiled.blocks) > MOST_BLOCKS:
         yield (
