@@ -79,16 +79,9 @@ def load_matched(conn: Connection, due: DueSubscription, now: datetime) -> list[
 def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url: str = "") -> Feed:
     """Make a saved query's feed from what is committed: news of the kinds that subscriptions have by default."""
     first, opened_at = query_feed_store.load_first_look(conn, place.key)
-    since = site.clock.now() - timedelta(days=FEED_DAYS)
-    rows = query_feed_store.load_query_rows(conn, place.key, since=since, at_least=FEED_ENTRIES)
-    ids = {id_ for row in rows for id_ in (*row.outcome.new, *row.outcome.changed, *row.outcome.gone)}
-    changes = paper_store.load_changes(conn, {*ids, *first})
-    kind_of = {id_: change.kind for id_, change in changes.items()}
-    overtaken = find_overtaken(conn, site.config.arxiv.source, changes.values())
+    changes = paper_store.load_changes(conn, first)
     told = spread_moments([changes[id_] for id_ in first if id_ in changes], opened_at)
-    for row in rows:
-        chosen = select_for_subscription(site.config.defaults.kinds, [row.outcome], kind_of, overtaken)
-        told += spread_moments([changes[id_] for id_ in chosen], row.matched_at)
+    told += _load_brought(conn, site.config, place.key, site.clock.now())
     owner = FeedOwner("query", place.key, place.name, opened_at)
     wordings = _read_wordings(query_feed_store.load_query_wordings(conn, place.key))
     return plan_feed(owner, told, wordings, _make_setting(conn, site, self_url))
@@ -102,16 +95,30 @@ def load_farewell(
     return plan_farewell(owner, _make_setting(conn, site, self_url), at, has_moved=has_moved)
 
 
-def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: datetime) -> tuple[int, ...]:
-    """Return the changes with which a saved query's feed begins: papers of the last days that it did not bring.
+def _load_brought(conn: Connection, config: Config, query_id: int, now: datetime) -> list[Matched]:
+    """Return the changes that match runs brought to a saved query's feed."""
+    since = now - timedelta(days=FEED_DAYS)
+    rows = query_feed_store.load_query_rows(conn, query_id, since=since, at_least=FEED_ENTRIES)
+    ids = {id_ for row in rows for id_ in (*row.outcome.new, *row.outcome.changed, *row.outcome.gone)}
+    changes = paper_store.load_changes(conn, ids)
+    kind_of = {id_: change.kind for id_, change in changes.items()}
+    overtaken = find_overtaken(conn, config.arxiv.source, changes.values())
+    told: list[Matched] = []
+    for row in rows:
+        chosen = select_for_subscription(config.defaults.kinds, [row.outcome], kind_of, overtaken)
+        told += spread_moments([changes[id_] for id_ in chosen], row.matched_at)
+    return told
 
-    Who opens a feed sees at once what the query finds, as a new subscription does.
+
+def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: datetime) -> tuple[int, ...]:
+    """Return the changes with which a saved query's feed begins: papers of the last days that no run brought to it.
+
+    Who opens a feed sees at once what the query finds, as a new subscription does. What was there before Digest
+    looked, or came in a kind that such feeds leave out, has been matched, and in none yet.
     """
     if query.problem:
         return ()
-    rows = query_feed_store.load_query_rows(conn, query.id, since=now, at_least=FEED_ENTRIES)
-    brought = {id_ for row in rows for id_ in (*row.outcome.new, *row.outcome.changed)}
-    had = set(match_store.papers_of(conn, brought).values())
+    had = {one.change.paper_key for one in _load_brought(conn, config, query.id, now)}
     standing = StandingQueries()
     standing.keep({query.canonical: query.text})
     latest = paper_store.latest_changes(conn)
