@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.holding import choose_held
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
 from digest.errors import UsageError
@@ -25,6 +26,7 @@ _ID = click.IntRange(1, 2**63 - 1)
 """What a database takes for an id."""
 
 _MOST_LINES = 1_000_000
+_MOST_NAMED = 20
 _WIDEST_ADDRESS = 40
 _WIDEST_ERROR = 60
 
@@ -234,12 +236,15 @@ def _print_glance(one: StoredDelivery, glance: Sequence[str]) -> None:
 
 
 @command.command()
-@click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
+@click.argument("delivery_ids", metavar="[ID…]", type=_ID, nargs=-1)
+@click.option(
+    "--held", "all_held", is_flag=True, help="Everything that is held, but for what may have arrived unseen."
+)
 @click.option(
     "--anyway", is_flag=True, help="Send what may have arrived without looking for it: it may come twice."
 )
 @click.pass_context
-def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, anyway: bool) -> None:
+def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, anyway: bool) -> None:
     """Send ID… with the next run, though dead, held, or in doubt.
 
     What may have reached a Slack channel is looked for there first, and sent only if it is missing.
@@ -249,11 +254,18 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, anyway: bool) ->
     from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
     from digest.store import provenance  # noqa: PLC0415 - the same
 
+    if all_held == bool(delivery_ids):
+        raise UsageError(
+            "say which deliveries to send: their IDs, or --held for all that are held",
+            hint=f"`{LISTING}` shows where each stands.",
+        )
     went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx) as here, here.store.begin() as conn:
-        for id_ in sorted(
-            set(delivery_ids)
-        ):  # parts in their order: one that is taken up clears the way for the next
+        chosen = choose_held(here, conn, anyway=anyway) if all_held else delivery_ids
+        if all_held and not chosen:
+            click.echo("Nothing is held that could be sent.")
+        # Parts in their order: one that is taken up clears the way for the next.
+        for id_ in sorted(set(chosen)):
             _refuse_behind(conn, id_)
             to = outbox.retry(conn, id_, here.now, settle=settling_times(here.config), anyway=anyway)
             if to is None:
@@ -271,7 +283,8 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, anyway: bool) ->
             f" To send it unasked: digest delivery retry --anyway {id_}"
         )
     if sent := went.get(DeliveryState.READY):
-        click.echo(f"{_name(sent)} will be sent by {when}.")
+        which = _name(sent) if len(sent) <= _MOST_NAMED else f"{len(sent):,} deliveries"
+        click.echo(f"{which} will be sent by {when}.")
 
 
 @command.command()

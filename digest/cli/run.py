@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from digest.cli.holding import describe_holds
 from digest.cli.opening import opened
 from digest.cli.telling import Lines, json_option, print_json
 from digest.errors import AnotherWorker, OutsideError, StoreError
@@ -60,6 +61,9 @@ def _tell(report: PassReport) -> None:
     _tell_poll(report)
     _tell_deliveries(report)
     told = {name for name, words in (("mailing", report.late), ("restored", report.held_back)) if words}
+    if report.holds.ids and not report.held_back:
+        told.add("held")
+        click.echo(describe_holds(report.holds))
     for alarm in report.watch.alarms:
         if alarm.name not in told:
             click.echo(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
@@ -115,7 +119,8 @@ def _tell_deliveries(report: PassReport) -> None:
         digests = _count(len(report.plan.digests), "digest")
         click.echo(f"{digests} planned, {_count(sent, 'message')} sent ({ways}).")
     else:
-        is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or report.waiting)
+        waits = report.waiting or report.holds.ids
+        is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
         click.echo("Nothing new to send." if is_quiet else "Nothing was sent.")
     for line in report.deliver.retries:
         click.echo(f"will be tried again: {line}")
@@ -188,5 +193,10 @@ def _as_json(report: PassReport) -> dict[str, Any]:
         },
         "feeds": {"written": report.feeds.written, "failures": report.feeds.failures},
         "waiting": report.waiting,
+        "held": {
+            "deliveries": report.holds.ids,
+            "may_have_arrived": report.holds.doubtful,
+            "why": report.holds.reason,
+        },
         "held_back": report.held_back,
     }

@@ -29,6 +29,7 @@ from digest.store import deliveries as outbox
 from digest.store import hold_worker, overview, workers
 from digest.store import runs as run_store
 from digest.store.gate import adopt_gate
+from digest.store.holds import Holds, load_holds
 
 if TYPE_CHECKING:
     from digest.pipeline.delivering import DeliverReport
@@ -44,7 +45,8 @@ class PassReport:
     """What one pass did, verb by verb; `watch` says what is amiss by the operator's own limits.
 
     `waiting` counts messages that wait for their next try; `late` says that a mailing has not come out
-    by the morning, "" where all is well; `held_back` that nothing is sent since this is a restored copy.
+    by the morning, "" where all is well; `holds` are the messages held for the operator, of this pass and of
+    earlier ones; `held_back` that nothing is sent since this is a restored copy.
     """
 
     roster: RosterReport
@@ -57,6 +59,7 @@ class PassReport:
     waiting: int = 0
     late: str = ""
     held_back: str = ""
+    holds: Holds = field(default_factory=Holds)
 
     @property
     def is_troubled(self) -> bool:
@@ -110,11 +113,12 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
                 witness(site, polled)
         with site.store.read() as conn:
             waiting = overview.load_outbox(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
+            holds = load_holds(conn)
             late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
             quarantine = load_quarantine(conn, site.store, site.config.arxiv.source)
         watched = watch(site)
     held_back = quarantine.describe() if quarantine else ""
-    return PassReport(roster, polled, matched, planned, delivered, feeds, watched, waiting, late, held_back)
+    return PassReport(roster, polled, matched, planned, delivered, feeds, watched, waiting, late, held_back, holds)
 
 
 def _look(site: Site, *, poll_anyway: bool) -> PollReport:

@@ -77,12 +77,14 @@ class Overdue:
         oldest: the name of the one to tell of: the oldest, or of those given up the last.
         due_at: since when there has been any (UTC).
         reason: what happened to the one that is named, "" where that is known to nobody.
+        delivery: the number of the delivery that is named; 0 for none.
     """
 
     number: int
     oldest: str
     due_at: datetime
     reason: str = ""
+    delivery: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +157,11 @@ def _find(facts: AlarmFacts, limits: Limits, now: datetime) -> Iterator[Alarm]:
         reason = facts.dead.reason or "nobody knows why"
         one = f"the delivery to {place} was given up on {since}: {reason}"
         many = f"{number:,} deliveries were given up since {since}, the last of them to {place}: {reason}"
-        yield Alarm(
-            AlarmName.DEAD,
-            one if number == 1 else many,
-            "`digest delivery list --state dead` shows what was given up, `retry` tries one again.",
-        )
+        id_ = facts.dead.delivery
+        remedy = f"`digest delivery show {id_}` says more, `digest delivery retry {id_}` tries it again."
+        if number > 1:
+            remedy = "`digest delivery list --state dead` shows them, `digest delivery retry ID` tries one again."
+        yield Alarm(AlarmName.DEAD, one if number == 1 else many, remedy)
     yield from _find_missing_mailing(facts, limits.mailing, now)
 
 
@@ -184,7 +186,16 @@ def _find_overdue(facts: AlarmFacts, limits: Limits, now: datetime) -> Iterator[
         number, place, since = facts.held.number, facts.held.oldest, _write(facts.held.due_at)
         one = f"a delivery of {since} to {place} is held for you"
         many = f"{number:,} deliveries are held for you, the oldest of {since} to {place}"
-        remedy = "`digest delivery show` says why, `retry` sends it all the same, `drop` ends it."
+        id_ = facts.held.delivery
+        remedy = (
+            f"`digest delivery show {id_}` says why, `digest delivery retry {id_}` sends it once that is mended,"
+            f" `digest delivery drop {id_}` ends it."
+        )
+        if number > 1:
+            remedy = (
+                "`digest delivery list --state held` says why, `digest delivery retry --held` sends them once"
+                " that is mended, `digest delivery drop ID` ends one."
+            )
         yield Alarm(AlarmName.HELD, one if number == 1 else many, remedy)
 
 

@@ -160,18 +160,22 @@ def find_dead_deliveries(conn: Connection, since: datetime) -> Overdue | None:
         return None
     order = (deliveries.c.ended_at.desc(), deliveries.c.id.desc())
     last = conn.execute(select(deliveries).where(*dead).order_by(*order).limit(1)).one()
-    return replace(first, oldest=last.destination, reason=last.last_error or "")
+    return replace(first, oldest=last.destination, reason=last.last_error or "", delivery=last.id)
 
 
 def _find_oldest(
     conn: Connection, which: Sequence[ColumnElement[bool] | TextClause], by: ColumnElement[Any]
 ) -> Overdue | None:
-    first = select(deliveries.c.destination, by.label("since")).where(*which).order_by(by, deliveries.c.id)
+    first = (
+        select(deliveries.c.id, deliveries.c.destination, by.label("since"))
+        .where(*which)
+        .order_by(by, deliveries.c.id)
+    )
     row = conn.execute(first.limit(1)).one_or_none()
     if row is None:
         return None
     number = conn.execute(select(func.count()).select_from(deliveries).where(*which)).scalar_one()
-    return Overdue(number, row.destination, row.since)
+    return Overdue(number, row.destination, row.since, delivery=row.id)
 
 
 def _is(alarm: StoredAlarm) -> ColumnElement[bool]:

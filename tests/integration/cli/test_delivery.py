@@ -152,3 +152,70 @@ def test_a_delivery_that_waits_says_when_it_is_tried_and_that_its_message_is_yet
     store.close()
     assert "message   it is made when it is first sent" in digest("delivery", "show", line.split()[0]).out
     assert "message   not kept: it is made anew or was pruned" in digest("delivery", "show", "10").out
+
+
+WHEN = "the next `digest run`, or at once where `digest serve` runs"
+
+
+def hold_two_by_a_typo(world: World, digest: Shell) -> None:
+    """Have two mails held, as a mistake in a template does; the mistake is mended when this returns."""
+    world.mail.script.clear()
+    template = world.folder / "templates" / "email" / "text.txt"
+    template.parent.mkdir(parents=True)
+    template.write_text("{{ no_such_thing }}")
+    world.edit_config("[arxiv]", 'templates = "templates"\n[arxiv]')
+    digest("delivery", "retry", "3", "10")
+    with world.open_store().begin() as conn:  # what was written before is sent as it is: they are written anew
+        conn.exec_driver_sql("UPDATE deliveries SET body = NULL WHERE id IN (3, 10)")
+    digest("run", expect=4)
+    template.unlink()
+
+
+def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, digest: Shell) -> None:
+    hold_two_by_a_typo(world, digest)
+    said = digest("run")
+    assert "Nothing was sent." in said.lines
+    (line,) = [line for line in said.lines if " held" in line]
+    assert line.startswith("2 messages are held: ")
+    assert line.endswith("; once that is mended, `digest delivery retry --held` sends them.")
+    assert "no_such_thing" in line
+    held = digest("run", "--json").json["held"]
+    assert (held["deliveries"], held["may_have_arrived"]) == ([3, 10], [])
+    assert "no_such_thing" in held["why"]
+    assert digest("delivery", "retry", "--held").out == (
+        "to send:\n"
+        "  3  mailto:old@digest.example  old-mail, 2026-11-18\n"
+        "  10  mailto:old@digest.example  old-mail, 2026-11-20\n"
+        f"Deliveries 3, 10 will be sent by {WHEN}.\n"
+    )
+    before = len(world.mail.mails)
+    said = digest("run")
+    assert len(world.mail.mails) == before + 2
+    assert "held" not in said.out
+    assert digest("delivery", "retry", "--held").out == "Nothing is held that could be sent.\n"
+
+
+def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: Shell) -> None:
+    hold_two_by_a_typo(world, digest)
+    with world.open_store().begin() as conn:
+        conn.exec_driver_sql("UPDATE attempts SET outcome = 'in doubt' WHERE delivery_id = 10")
+    assert "sends them, but for 1 that may have arrived" in digest("run").out
+    said = digest("delivery", "retry", "--held").out
+    assert f"Delivery 3 will be sent by {WHEN}." in said
+    assert "stays held, since it may have arrived (digest delivery show ID says what to do):\n  10  mailto" in said
+    assert "1 message is held, and may have arrived: " in digest("run").out
+    assert f"Delivery 10 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
+
+
+def test_a_restored_database_releases_nothing_of_what_is_held(world: World, digest: Shell) -> None:
+    hold_two_by_a_typo(world, digest)
+    digest("restore", "--mark")
+    said = digest("delivery", "retry", "--held", expect=2)
+    assert "holds everything back; nothing was changed" in said.err
+    assert len(digest("delivery", "list", "--state", "held").lines) == 3
+
+
+@pytest.mark.usefixtures("world")
+def test_which_to_try_again_has_to_be_said_one_way(digest: Shell) -> None:
+    for words in ((), ("--held", "3")):
+        assert "their IDs, or --held" in digest("delivery", "retry", *words, expect=2).err
