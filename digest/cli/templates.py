@@ -132,12 +132,16 @@ def find_oddities(folder: Path) -> list[str]:
 def _describe_unused(templates: Templates) -> list[str]:
     """Say of each of the operator's templates that nothing takes in which one may have been meant."""
     from digest.config.problems import suggest  # noqa: PLC0415 - the same
-    from digest.render.catalogue import find_unused  # noqa: PLC0415 - the same
+    from digest.render.catalogue import find_unfilled, find_unused  # noqa: PLC0415 - the same
 
-    return [
+    unused = [
         f"{_shorten(templates.find_file(name))} replaces no template, and none takes it in."
         f" {suggest(name, templates.shipped_names(), 'There are')}"
         for name in find_unused(templates)
+    ]
+    return unused + [
+        f"{name} fills the block `{stray.name}` of {stray.extended}, which yours has not: its part is not shown."
+        for name, stray in find_unfilled(templates)
     ]
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from digest.render.environments import Templates
+    from digest.render.extending import StrayBlock
 
 _PARTS = {
     "email/style.css": "the mail's styles, written into each element",
@@ -64,6 +65,16 @@ def find_unused(templates: Templates) -> tuple[str, ...]:
         return ()
     shipped = set(templates.shipped_names())
     return tuple(name for name in names if name not in shipped | taken_in)
+
+
+def find_unfilled(templates: Templates) -> tuple[tuple[str, StrayBlock], ...]:
+    """Return the shipped templates that extend one of the operator's, with each block that it does not have.
+
+    Raises:
+        TemplateError: a template cannot be read.
+    """
+    shipped = [name for name in templates.names() if not templates.is_own(templates.find_file(name))]
+    return tuple((name, stray) for name in shipped for stray in templates.find_stray_blocks(name))
 
 
 def write_extension(templates: Templates, name: str) -> str:

@@ -18,6 +18,7 @@ from digest.render import contexts
 from digest.render.blocks import compile_blocks
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.environments import SLACK_FOLDER
+from digest.render.nearness import suggest_near
 from digest.render.samples import (
     SAMPLE_LINKS,
     make_digest,
@@ -53,14 +54,37 @@ class TemplateProblem:
 def check_templates(templates: Templates) -> tuple[TemplateProblem, ...]:
     """Render every template with sample contexts; return one problem for each that fails.
 
-    What is wrong with one that others take in is not told again for those.
+    What is wrong with one that others take in is not told again for those. A block of the operator's that
+    nothing shows is wrong as well, or a slip in its name would pass unseen.
     """
     problems: dict[str, TemplateProblem] = {}
     for name in contexts.CONTEXTS:
         problem = _check_template(templates, name)
         if problem is not None and not _takes_in(templates, name, problems):
             problems[name] = problem
+    for name in templates.names():
+        problem = _check_blocks(templates, name) if templates.is_own(templates.find_file(name)) else None
+        if problem is not None:
+            problems.setdefault(name, problem)
     return tuple(problems.values())
+
+
+def _check_blocks(templates: Templates, name: str) -> TemplateProblem | None:
+    """Tell of the blocks of a template that are never shown: a slip in their names, as a rule."""
+    try:
+        strays = templates.find_stray_blocks(name)
+    except TemplateError as error:
+        return TemplateProblem(name, error.message, error.hint)
+    if not strays:
+        return None
+    path, known = templates.find_file(name), strays[0].known
+    told = [
+        f"{path}, line {stray.line}: there is no block `{stray.name}` in {stray.extended}, so it is never shown"
+        for stray in strays
+    ]
+    near = [suggest_near(stray.name, known) for stray in strays]
+    blocks = f"Its blocks: {', '.join(known)}." if known else "It has no blocks: copy it whole."
+    return TemplateProblem(name, "; ".join(told), " ".join(dict.fromkeys(filter(None, [*near, blocks]))))
 
 
 def _takes_in(templates: Templates, name: str, others: Collection[str]) -> bool:

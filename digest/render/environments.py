@@ -20,6 +20,7 @@ from jinja2 import nodes
 from markupsafe import Markup
 
 from digest.errors import TemplateError
+from digest.render.extending import StrayBlock, find_stray_blocks
 from digest.render.inlining import inline_styles
 from digest.render.mrkdwn import Mrkdwn, link, slack_escape
 from digest.render.slack_words import link_title, name_authors
@@ -96,6 +97,14 @@ class Templates:
             TemplateError: it is missing or cannot be read.
         """
         return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(nodes.Block)))
+
+    def find_stray_blocks(self, name: str) -> tuple[StrayBlock, ...]:
+        """Return the blocks of a template that nothing which it extends has: they are never shown.
+
+        Raises:
+            TemplateError: it, or what it extends, is missing or cannot be read.
+        """
+        return find_stray_blocks(self._parse(name), self._parse)
 
     def find_references(self, name: str) -> frozenset[str | None]:
         """Return the names of the templates that one takes in; None for one that it only names while rendering.

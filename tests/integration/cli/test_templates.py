@@ -121,3 +121,23 @@ def test_a_folder_that_cannot_be_written_to_is_said(digest: Shell) -> None:
     Path("templates").write_text("a file")
     said = digest("templates", "export", "--to", "templates/deep", "email/style.css", expect=2)
     assert "can't be written" in said.err
+
+
+def test_a_misspelt_block_is_pointed_out_with_the_nearest_and_all_there_are(digest: Shell) -> None:
+    own = '{% extends "default:email/digest.html" %}\n{% block mastheed %}Our lab{% endblock %}\n'
+    write("email/digest.html", own)
+    said = digest("templates", "check", "templates", expect=3)
+    assert (
+        "templates/email/digest.html, line 2: there is no block `mastheed` in default:email/digest.html"
+        in said.err
+    )
+    assert "Did you mean `masthead`?" in said.err
+    assert "Its blocks: preheader, masthead, " in said.err
+    write("email/digest.html", own.replace("mastheed", "masthead"))
+    assert "1 of them your own" in digest("templates", "check", "templates").out
+
+
+def test_a_part_of_the_round_up_that_ones_own_template_has_no_room_for_is_pointed_out(digest: Shell) -> None:
+    write("slack/digest.txt", "fallback: x\n\n{{ digest.title }}\n")
+    said = digest("templates", "check", "templates")
+    assert "slack/weekly.txt fills the block `overview` of slack/digest.txt, which yours has not" in said.err
