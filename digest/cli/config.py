@@ -76,7 +76,7 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     warnings: list[str] = []
     if config is not None:
         problems += [*_check_queries(config), *_check_templates(config)]
-        warnings += [*config.warnings, *_find_oddities(config)]
+        warnings += [*config.warnings, *_find_oddities(config), *_find_renamed(config)]
     if as_json:
         print_json({"path": str(config_path), "problems": problems, "warnings": warnings})
     else:
@@ -151,6 +151,26 @@ def _find_oddities(config: Config) -> Iterator[str]:
         from digest.cli.templates import find_oddities  # noqa: PLC0415 - the same
 
         yield from find_oddities(config.templates)
+
+
+def _find_renamed(config: Config) -> Iterator[str]:
+    """Yield what looks renamed since the last run: everybody would be told anew."""
+    from digest.cli.drift import find_renamed  # noqa: PLC0415 - the same
+    from digest.store import open_store  # noqa: PLC0415 - the same
+
+    try:
+        store = open_store(config.store.url, is_reading=True)
+    except DigestError:
+        return  # before the first run there is none; whether one can be reached is `digest status`' to say
+    try:
+        with store.read() as conn:
+            for gone, new in find_renamed(config, conn):
+                yield (
+                    f"subscription {gone} is gone and {new} is new, with a first look of its own for everybody; "
+                    f'if it is the same renamed, write was = "{gone}" before the next run'
+                )
+    finally:
+        store.close()
 
 
 def _check_templates(config: Config) -> Iterator[str]:

@@ -36,6 +36,26 @@ def describe_drift(config: Config, conn: Connection) -> str:
     return f"digest.toml is ahead of the last run; {how}: {', '.join(changes)}."
 
 
+def find_renamed(config: Config, conn: Connection) -> list[tuple[str, str]]:
+    """Return the subscriptions the file has no more, each with a new one of it that reads the same saved query.
+
+    One that was renamed without saying so ends; the new one begins as if nobody had read anything.
+    """
+    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
+
+    stored = subscription_store.load_subscriptions(conn)
+    written = {subscription.name for subscription in config.subscriptions}
+    gone = [due for due in stored if due.subscription.name not in written]
+    gone = [due for due in gone if subscription_store.is_from_file(conn, due.id)]
+    known = {due.subscription.name for due in stored}
+    return [
+        (due.subscription.name, new.name)
+        for due in gone
+        for new in config.subscriptions
+        if new.name not in known and not new.was and set(new.queries) & set(due.subscription.queries)
+    ]
+
+
 def _compare(what: str, stored: Mapping[str, object], written: Mapping[str, object]) -> list[str]:
     added = [f"{what} {name} (new)" for name in written if name not in stored]
     both = [name for name in written if name in stored]

@@ -214,3 +214,16 @@ def test_a_newer_database_is_refused_by_every_command(world: World, digest: Shel
     store.close()
     for command in (["status"], ["migrate"], ["delivery", "retry", "10"]):
         assert "newer than this release" in digest(*command, expect=3).err
+
+
+def test_a_subscription_that_looks_renamed_is_pointed_out_before_everybody_is_told_anew(
+    world: World, digest: Shell
+) -> None:
+    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
+    before = digest("config", "check").err
+    world.edit_config('name = "perf-mail"', 'name = "perf-mial"')
+    (line,) = (line for line in digest("config", "check").err.splitlines() if "perf-mial" in line)
+    assert "subscription perf-mail is gone and perf-mial is new" in line
+    assert 'write was = "perf-mail"' in line
+    world.edit_config('name = "perf-mial"', 'name = "perf-mial"\nwas = "perf-mail"')
+    assert digest("config", "check").err == before
