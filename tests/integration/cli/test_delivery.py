@@ -184,7 +184,7 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     assert "no_such_thing" in held["why"]
     assert digest("delivery", "retry", "--held").out == (
         "to send:\n"
-        "  3  mailto:old@digest.example  old-mail, 2026-11-18\n"
+        "  3  mailto:old@digest.example  old-mail, 2026-11-11\n"
         "  10  mailto:old@digest.example  old-mail, 2026-11-20\n"
         f"Deliveries 3, 10 will be sent by {WHEN}.\n"
     )
