@@ -133,7 +133,7 @@ def url(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> None
     Whoever knows it can read the feed, so hand it to one reader. With .json in place of .atom it is a JSON Feed.
 
     With --query it is the feed of a saved query, whoever follows that; it is opened where it was not yet, and
-    begins with what the query finds in the last days.
+    begins with what the query finds in the last days, and goes on with new papers and cross-lists.
     """
     with opened_store(ctx) as here:
         if is_query:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest import signing
+from digest.announcements import Kind
 from digest.errors import DigestError, QueryError
 from digest.excluding import read_exclusion
 from digest.matching import select_for_subscription
@@ -17,6 +18,7 @@ from digest.planning import choose_first_look
 from digest.planning.feeds import (
     FEED_DAYS,
     FEED_ENTRIES,
+    QUERY_FEED_KINDS,
     FeedOwner,
     FeedSetting,
     plan_farewell,
@@ -77,7 +79,7 @@ def load_matched(conn: Connection, due: DueSubscription, now: datetime) -> list[
 
 
 def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url: str = "") -> Feed:
-    """Make a saved query's feed from what is committed: news of the kinds that subscriptions have by default."""
+    """Make a saved query's feed from what is committed: news of the kinds that all such feeds have."""
     first, opened_at = query_feed_store.load_first_look(conn, place.key)
     changes = paper_store.load_changes(conn, first)
     told = spread_moments([changes[id_] for id_ in first if id_ in changes], opened_at)
@@ -105,13 +107,15 @@ def _load_brought(conn: Connection, config: Config, query_id: int, now: datetime
     overtaken = find_overtaken(conn, config.arxiv.source, changes.values())
     told: list[Matched] = []
     for row in rows:
-        chosen = select_for_subscription(config.defaults.kinds, [row.outcome], kind_of, overtaken)
-        told += spread_moments([changes[id_] for id_ in chosen], row.matched_at)
+        chosen = {*select_for_subscription(QUERY_FEED_KINDS, [row.outcome], kind_of, overtaken)}
+        # Spread before some are left out: when another paper has its moment depends on none of these.
+        came = [changes[id_] for id_ in row.outcome.new if kind_of[id_] is not Kind.KNOWN]
+        told += [one for one in spread_moments(came, row.matched_at) if one.change.id in chosen]
     return told
 
 
 def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: datetime) -> tuple[int, ...]:
-    """Return the changes with which a saved query's feed begins: papers of the last days that no run brought to it.
+    """Return the changes with which a saved query's feed begins: papers of the last days that no run brought.
 
     Who opens a feed sees at once what the query finds, as a new subscription does. What was there before Digest
     looked, or came in a kind that such feeds leave out, has been matched, and in none yet.

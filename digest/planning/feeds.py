@@ -24,6 +24,9 @@ FEED_ENTRIES = 200
 FEED_DAYS = 30
 """How many days of papers a feed holds at least, however many."""
 
+QUERY_FEED_KINDS = (Kind.NEW, Kind.CROSS_LIST)
+"""What saved queries' feeds tell. No setting decides it: an edit would date entries anew that readers have."""
+
 FAREWELL_DAYS = 30
 """How long a feed that was closed or moved says so at its old address; after that there is nothing there."""
 

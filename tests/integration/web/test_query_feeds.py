@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
+from digest.announcements import Kind
 from digest.cli.feed_addresses import open_query_feed
 from digest.messages import Feed
 from digest.pipeline import Site, run_pass
 from digest.pipeline.feeds import load_feed, load_query_feed
 from digest.store import subscriptions as subscription_store
-from tests.integration.web.world import PAPERS, live_in
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, live_in, make_paper
 
 
 def read_feed(site: Site, name: str = "perf") -> Feed:
@@ -33,4 +36,26 @@ def test_it_begins_with_what_the_first_pass_found_though_no_run_told_of_it(tmp_p
             assert list_papers(feed) == list_papers(load_feed(conn, site, due)) == {paper.id for paper in PAPERS}
         assert feed.notice == ""
         assert read_feed(site) == feed
+        site.close()
+
+
+def test_no_setting_dates_its_entries_anew_nor_puts_any_there(tmp_path: Path) -> None:
+    with live_in(tmp_path) as world:
+        site = world.open()
+        run_pass(site)
+        read_feed(site)
+        for paper in (PAPERS[0], PAPERS[2]):
+            at = LATER.submitted[0] + timedelta(minutes=PAPERS.index(paper) - 1)
+            world.arxiv.replace(paper.id, submitted=at, title="Another title")
+        world.arxiv.add(LATER, make_paper(15_901, "One more", LATER.submitted[0] + timedelta(minutes=1)))
+        world.clock.sleep((SUNDAY - world.clock.now()).total_seconds())
+        run_pass(site)
+        before = read_feed(site)
+        assert list_papers(before) == {LATER.id, "2611.15901", *(paper.id for paper in PAPERS)}
+        told = {str(entry.entry.paper.id): entry.updated for entry in before.entries}
+        assert sorted(told.values())[-2] == max(told.values()) - timedelta(seconds=1)
+        for kinds in ((Kind.NEW, Kind.REPLACEMENT), (Kind.NEW, Kind.CROSS_LIST, Kind.WITHDRAWAL)):
+            defaults = replace(site.config.defaults, kinds=kinds)
+            site.config = replace(site.config, defaults=defaults)
+            assert read_feed(site) == before
         site.close()
