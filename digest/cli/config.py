@@ -177,10 +177,11 @@ def _check_templates(config: Config) -> Iterator[str]:
     """Render the operator's own templates with everything they may meet."""
     if config.templates is None:
         return
+    from digest.cli.time_limits import limit_template  # noqa: PLC0415 - the same
     from digest.render import Renderer  # noqa: PLC0415 - the same
 
     try:
-        problems = Renderer([config.templates]).check()
+        problems = Renderer([config.templates]).check(limit_template)
     except DigestError as error:
         yield error.message
         return

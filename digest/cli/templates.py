@@ -97,12 +97,13 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
     FOLDER is tried instead of the one that digest.toml names. A name that a template uses and does not
     have is an error. Exit code 3 where one can't be used, else 0.
     """
+    from digest.cli.time_limits import limit_template  # noqa: PLC0415 - the same
     from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.render.catalogue import list_templates  # noqa: PLC0415 - the same
     from digest.render.checking import check_templates  # noqa: PLC0415 - the same
 
     templates = _open_templates(_load(ctx), folder)
-    problems = check_templates(templates)
+    problems = check_templates(templates, limit_template)
     unused = [] if problems else _describe_unused(templates)
     if as_json:
         shown = [{"template": one.name, "problem": one.message, "hint": one.hint} for one in problems]

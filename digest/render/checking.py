@@ -6,6 +6,7 @@ look, with every address and with none. Slack's are compiled and held against it
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,10 +32,12 @@ from digest.render.samples import (
 )
 from digest.render.slack import TOP_PAPERS
 from digest.render.slack_advice import make_payload
+from digest.render.unknown_names import check_names
 from digest.render.weekly import WEEKLY_TEMPLATES, as_fields, view_week
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+    from contextlib import AbstractContextManager
 
     from _typeshed import DataclassInstance
 
@@ -51,15 +54,21 @@ class TemplateProblem:
     hint: str
 
 
-def check_templates(templates: Templates) -> tuple[TemplateProblem, ...]:
+def check_templates(
+    templates: Templates, limit: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> tuple[TemplateProblem, ...]:
     """Render every template with sample contexts; return one problem for each that fails.
 
     What is wrong with one that others take in is not told again for those. A block of the operator's that
     nothing shows is wrong as well, or a slip in its name would pass unseen.
+
+    Args:
+        templates: what is tried.
+        limit: raises within what is done for one template, once that takes too long.
     """
     problems: dict[str, TemplateProblem] = {}
     for name in contexts.CONTEXTS:
-        problem = _check_template(templates, name)
+        problem = _check_template(templates, name, limit)
         if problem is not None and not _takes_in(templates, name, problems):
             problems[name] = problem
     for name in templates.names():
@@ -109,10 +118,14 @@ def sample_contexts(name: str) -> Iterator[DataclassInstance]:
             yield from _DIGEST_CONTEXTS[name](_Sample(digest, links))
 
 
-def _check_template(templates: Templates, name: str) -> TemplateProblem | None:
+def _check_template(
+    templates: Templates, name: str, limit: Callable[[], AbstractContextManager[None]]
+) -> TemplateProblem | None:
     try:
+        check_names(templates, name, contexts.CONTEXTS[name])
         for context in sample_contexts(name):
-            rendered = templates.render(name, context)
+            with limit():
+                rendered = templates.render(name, context)
             if name.startswith(SLACK_FOLDER):
                 make_payload(name, compile_blocks(rendered))
     except TemplateError as error:

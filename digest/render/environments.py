@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import traceback
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import jinja2.meta
 from jinja2 import nodes
+from jinja2.sandbox import safe_range
 from markupsafe import Markup
 
 from digest.errors import TemplateError
@@ -40,6 +41,16 @@ SHIPPED_PREFIX = "default"
 
 _INLINED_FOLDER = "email/"
 _INLINED_STYLES = "email/style.css"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSource:
+    """A template as it was written: its name, its file, its text and what Jinja reads in it."""
+
+    name: str
+    place: str
+    text: str
+    tree: nodes.Template
 
 
 class Templates:
@@ -122,6 +133,35 @@ class Templates:
             TemplateError: one is missing or cannot be read.
         """
         return any(tree is None or word in source for source, tree in self._walk(name))
+
+    def trace(self, name: str) -> Iterator[TemplateSource]:
+        """Yield a template and all it takes in, but for what is missing or only named while rendering.
+
+        Raises:
+            TemplateError: it is missing itself, or one cannot be read.
+        """
+        waiting, seen = [name], set[str]()
+        while waiting:
+            if (reading := waiting.pop()) in seen:
+                continue
+            seen.add(reading)
+            try:
+                text, file, _ = self._plain.get_source(self._text, reading)
+            except jinja2.TemplateNotFound as error:
+                if reading == name:
+                    raise self._missing(name) from error
+                continue  # it may be one of several, or taken in where it is there
+            tree = self._parse(reading)
+            yield TemplateSource(reading, file or reading, text, tree)
+            waiting += [other for other in jinja2.meta.find_referenced_templates(tree) if other is not None]
+
+    def find_environment(self, name: str) -> jinja2.Environment:
+        """Return what a template, and whatever it takes in, is rendered in.
+
+        Raises:
+            TemplateError: its suffix is unknown.
+        """
+        return self._choose_environment(name)
 
     @cache  # noqa: B019 - one renderer lives as long as the process; templates are read once
     def is_only_printed(self, word: str, name: str) -> bool:
@@ -287,5 +327,6 @@ def _build_environment(
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.globals.update(range=safe_range)  # a loop of millions would hold the process up for ever
     environment.filters.update(count_papers=count_papers, open_sentence=open_sentence)
     return environment

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from contextlib import nullcontext
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,8 @@ from digest.render.weekly import as_fields, choose_template, view_week
 from digest.subscriptions import SLACK_KINDS, DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from _typeshed import DataclassInstance
@@ -185,11 +187,16 @@ class Renderer:
         """
         return write_alarm(self.templates, context, envelope)
 
-    def check(self) -> tuple[TemplateProblem, ...]:
-        """Render every template with sample contexts; return what is wrong, nothing if all is well."""
+    def check(
+        self, limit: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> tuple[TemplateProblem, ...]:
+        """Render every template with sample contexts; return what is wrong, nothing if all is well.
+
+        `limit` raises where one template takes too long.
+        """
         from digest.render.checking import check_templates  # noqa: PLC0415 - only `templates check` needs samples
 
-        return check_templates(self.templates)
+        return check_templates(self.templates, limit)
 
     def web_style_hash(self) -> str:
         """Return the source expression that allows the pages' one `<style>` in a Content-Security-Policy."""
