@@ -54,7 +54,7 @@ def test_no_setting_dates_its_entries_anew_nor_puts_any_there(tmp_path: Path) ->
         assert list_papers(before) == {LATER.id, "2611.15901", *(paper.id for paper in PAPERS)}
         told = {str(entry.entry.paper.id): entry.updated for entry in before.entries}
         assert sorted(told.values())[-2] == max(told.values()) - timedelta(seconds=1)
-        for kinds in ((Kind.NEW, Kind.REPLACEMENT), (Kind.NEW, Kind.CROSS_LIST, Kind.WITHDRAWAL)):
+        for kinds in ((Kind.NEW, Kind.REPLACEMENT), (Kind.CROSS_LIST, Kind.WITHDRAWAL)):
             defaults = replace(site.config.defaults, kinds=kinds)
             site.config = replace(site.config, defaults=defaults)
             assert read_feed(site) == before
