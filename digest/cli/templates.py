@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.telling import json_option, print_json, print_table
-from digest.errors import ConfigurationError, TemplateError, UsageError
+from digest.errors import ConfigurationError, TemplateError, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.render.catalogue import TemplateEntry
     from digest.render.environments import Templates
+    from digest.render.seen_names import SeenName
 
 _FOLDER = "templates"
+_WIDEST = 100
 
 
 @click.group()
@@ -43,6 +46,58 @@ def list_(ctx: click.Context, *, as_json: bool) -> None:
     print_table(["TEMPLATE", "WHAT IT IS", "FROM"], rows, empty="")
     if not any(entry.is_own for entry in entries):
         click.echo("\nTo change one: digest templates export NAME, or --extend NAME for some blocks of it.")
+
+
+@command.command()
+@json_option
+@click.argument("name")
+@click.pass_context
+def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
+    """Show what template NAME sees, each name with its meaning.
+
+    \b
+    digest templates show email/digest.html
+    """  # noqa: D301 - click reads the backspace, which must be one
+    from digest.config.problems import suggest  # noqa: PLC0415 - the same
+    from digest.render.catalogue import list_templates  # noqa: PLC0415 - the same
+    from digest.render.seen_names import list_seen  # noqa: PLC0415 - the same
+
+    entries = {entry.name: entry for entry in list_templates(_open_templates(_load(ctx)))}
+    if name not in entries:
+        raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "There are"))
+    entry, seen = entries[name], list_seen(name)
+    if as_json:
+        parts = {kind: [asdict(one) for one in found] for kind, found in seen.items() if kind}
+        print_json({**_as_json(entry), "names": [asdict(one) for one in seen.get("", ())], "parts": parts})
+        return
+    click.echo(f"{click.style(name, bold=True)}: {entry.purpose or 'a template of yours'}")
+    click.echo(f"from {_shorten(entry.path) if entry.is_own else 'what is shipped'}")
+    if entry.blocks:
+        _print_wrapped("blocks", ", ".join(entry.blocks))
+    if not seen:
+        click.echo("It sees what the template sees that takes it in.")
+    for kind, found in seen.items():
+        click.echo(f"\n{click.style(_write_heading(kind, seen), bold=True)}")
+        width = max(len(one.name) for one in found) + 2
+        for one in found:
+            which = f"{'each' if one.is_many else 'its parts'}: see {one.kind}" if one.kind else ""
+            _print_wrapped(one.name, " ".join(filter(None, (one.meaning, f"({which})" if which else ""))), width)
+
+
+def _write_heading(kind: str, seen: Mapping[str, Sequence[SeenName]]) -> str:
+    """Say what names stand below: the template's own, or the parts of a kind of value, and where that is met."""
+    if not kind:
+        return "It sees"
+    names = [(owner, one.name) for owner, found in seen.items() for one in found if one.kind == kind]
+    met = [".".join(filter(None, pair)) for pair in names]
+    return kind if met == [kind] else f"{kind}, as in {', '.join(met)}"
+
+
+def _print_wrapped(label: str, text: str, width: int = 8) -> None:
+    from digest.cli.wording import wrap  # noqa: PLC0415 - the same
+
+    for number, line in enumerate(wrap(text, _WIDEST - width) or [""]):
+        click.echo(f"  {'' if number else label:<{width}}{line}".rstrip())
 
 
 @command.command()

@@ -12,6 +12,7 @@ import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -23,6 +24,7 @@ from markupsafe import Markup
 from digest.errors import TemplateError
 from digest.render.extending import StrayBlock, find_stray_blocks
 from digest.render.inlining import inline_styles
+from digest.render.missing_names import MissingName, StrictName, describe_missing
 from digest.render.mrkdwn import Mrkdwn, link, slack_escape
 from digest.render.slack_words import link_title, name_authors
 from digest.render.terminal_styles import styled
@@ -30,7 +32,6 @@ from digest.render.words import count_papers, open_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from _typeshed import DataclassInstance
 
@@ -192,7 +193,7 @@ class Templates:
             TemplateError: the template is missing, cannot be read, or uses what its context lacks.
         """
         seen = {field.name: getattr(context, field.name) for field in fields(context)}
-        return self._run(name, seen, type(context).__name__)
+        return self._run(name, seen)
 
     def read_source(self, name: str) -> str:
         """Return a static template (a style sheet) as it is shown.
@@ -200,7 +201,7 @@ class Templates:
         Raises:
             TemplateError: it is missing or cannot be read.
         """
-        return self._run(name, {}, "nothing")
+        return self._run(name, {})
 
     @cache  # noqa: B019 - one renderer lives as long as the process; three tags are kept
     def inline_tag(self, tag: str) -> str:
@@ -219,17 +220,17 @@ class Templates:
 
     def _parse(self, name: str) -> nodes.Template:
         environment = self._choose_environment(name.removeprefix(f"{SHIPPED_PREFIX}:"))
-        with self._blaming(name, (), "nothing"):
+        with self._blaming(name, ()):
             source, file, _ = self._plain.get_source(environment, name)
             return environment.parse(source, name, file)
 
-    def _run(self, name: str, seen: dict[str, Any], context_name: str) -> str:
+    def _run(self, name: str, seen: dict[str, Any]) -> str:
         environment = self._choose_environment(name)
-        with self._blaming(name, seen, context_name):
+        with self._blaming(name, seen):
             return environment.get_template(name).render(seen)
 
     @contextmanager
-    def _blaming(self, name: str, seen: Iterable[str], context_name: str) -> Iterator[None]:
+    def _blaming(self, name: str, seen: Iterable[str]) -> Iterator[None]:
         """Let whatever fails within be said of the template, with the line it stands on."""
         try:
             yield
@@ -243,11 +244,17 @@ class Templates:
                 hint="The syntax is Jinja's: https://jinja.palletsprojects.com/templates/",
             ) from error
         except Exception as error:  # whatever an expression in a template raises is the template's fault
-            names = ", ".join(sorted(seen)) or "no names"
-            raise TemplateError(
-                f"{self._place(error, name)}: {error}",
-                hint=f"This template sees {names} (digest.render.contexts.{context_name}).",
-            ) from error
+            raise self._blame(error, name, sorted(seen)) from error
+
+    def _blame(self, error: Exception, name: str, seen: list[str]) -> TemplateError:
+        """Say of a template what failed in it, where, and what it may name."""
+        file, line = self._find_place(error)
+        place = f"{file}, line {line}" if file else name
+        sees = f"This template sees {', '.join(seen)}: `digest templates show {name}` says what each is."
+        words, hint = str(error), ""
+        if isinstance(error, MissingName):
+            words, hint = describe_missing(error, self._parse(self._name_of(file) or name), line, seen)
+        return TemplateError(f"{place}: {words}", hint=" ".join(filter(None, (hint, sees if seen else ""))))
 
     def _choose_environment(self, name: str) -> jinja2.Environment:
         if name.startswith(SLACK_FOLDER):
@@ -267,12 +274,21 @@ class Templates:
             f"there is no template {name}", hint=f"Looked in {looked}. Existing ones: {', '.join(self.names())}."
         )
 
-    def _place(self, error: Exception, name: str) -> str:
+    def _find_place(self, error: Exception) -> tuple[str, int]:
+        """Return file and line of the template that an error comes from; "" and 0 where none is to be seen."""
         folders = tuple(str(folder) for folder in self.folders)
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename.startswith(folders):
-                return f"{frame.filename}, line {frame.lineno}"
-        return name
+                return frame.filename, frame.lineno or 0
+        return "", 0
+
+    def _name_of(self, file: str) -> str:
+        """Return the name by which a template's file is read; "" where it is none."""
+        for folder in self.folders:
+            if file and Path(file).is_relative_to(folder):
+                name = Path(file).relative_to(folder).as_posix()
+                return f"{SHIPPED_PREFIX}:{name}" if folder == self._shipped else name
+        return ""
 
 
 def _only_prints(tree: nodes.Template, word: str) -> bool:
@@ -322,7 +338,7 @@ def _build_environment(
         loader=loader,
         autoescape=autoescape,  # noqa: S701 - each of the three says whether it escapes
         finalize=finalize,
-        undefined=jinja2.StrictUndefined,
+        undefined=StrictName,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,

@@ -99,7 +99,7 @@ def test_a_name_that_is_none_gets_the_nearest(digest: Shell) -> None:
 def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(digest: Shell) -> None:
     write("slack/digest.txt", "fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n")
     said = digest("templates", "check", "templates", expect=3)
-    assert "templates/slack/digest.txt, line 4: 'nobody' is undefined" in said.err
+    assert "templates/slack/digest.txt, line 4: there is no `nobody`" in said.err
     assert "This template sees digest, groups" in said.err
     (problem,) = digest("templates", "check", "templates", "--json", expect=3).json["problems"]
     assert problem["template"] == "slack/digest.txt"
@@ -141,3 +141,22 @@ def test_a_part_of_the_round_up_that_ones_own_template_has_no_room_for_is_pointe
     write("slack/digest.txt", "fallback: x\n\n{{ digest.title }}\n")
     said = digest("templates", "check", "templates")
     assert "slack/weekly.txt fills the block `overview` of slack/digest.txt, which yours has not" in said.err
+
+
+def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
+    shown = digest("templates", "show", "email/weekly.html").out
+    assert "preheader  the first titles, for the line mail lists show" in shown
+    assert "\ndigest\n" in shown
+    assert "headline       `9 papers`, or in few words why there is none." in shown
+    assert "paper, as in group.papers, rest.papers, week.changed, match.paper\n" in shown
+    found = digest("templates", "show", "email/weekly.html", "--json").json
+    names = {one["name"]: one for one in found["names"]}
+    assert names["groups"] == {
+        "name": "groups",
+        "meaning": "the papers shown, by kind.",
+        "kind": "group",
+        "is_many": True,
+    }
+    assert {"digest", "group", "paper", "rest", "links", "week", "coverage"} <= {*found["parts"]}
+    assert "takes it in" in digest("templates", "show", "email/style.css").out
+    assert "Did you mean 'email/weekly.html'?" in digest("templates", "show", "email/wekly.html", expect=2).err
