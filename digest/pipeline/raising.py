@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from digest import signing
@@ -78,12 +78,17 @@ def tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], now
     Returns:
         Where it was told, and where that failed.
     """
+    latest = {str(alarm.name): alarm.detail for alarm in found}
+    claimed = [
+        replace(alarm, detail=latest.get(alarm.name, alarm.detail)) if alarm.ended_at is None else alarm
+        for alarm in claimed
+    ]
     lasting = [alarm for alarm in claimed if alarm.ended_at is None]
     ended = () if lasting else tuple(alarm.name for alarm in claimed)
-    headline = write_headline([alarm.detail.partition(". ")[0] for alarm in lasting] or [_write_end(ended, found)])
+    headline = write_headline([_write_what(alarm) for alarm in lasting]) if lasting else _write_end(claimed, found)
     context = AlarmContext(
         headline=f"Digest: {headline}",
-        alarms=tuple(_view(alarm) for alarm in claimed),
+        alarms=tuple(_view(alarm, found) for alarm in claimed),
         installation=_name_installation(site),
         moment=_write(now),
     )
@@ -107,11 +112,18 @@ def tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], now
     return Told(tuple(told), ended, tuple(failures))
 
 
-def _write_end(ended: Sequence[str], found: Sequence[Alarm]) -> str:
-    """Say in a few words what is over, and what is not."""
+def _write_end(ended: Sequence[StoredAlarm], found: Sequence[Alarm]) -> str:
+    """Say in one line what is over, and what is not."""
     if not found:
-        return "all is well again"
-    return f"over: {name_alarms(ended)}; still amiss: {name_alarms([alarm.name for alarm in found])}"
+        first, *others = [_write_what(alarm) for alarm in ended]
+        return write_headline([f"over: {first}", *others])
+    names = name_alarms(alarm.name for alarm in ended)
+    return f"over: {names}; still amiss: {name_alarms([alarm.name for alarm in found])}"
+
+
+def _write_what(alarm: StoredAlarm) -> str:
+    """Return what is or was amiss, without what to do about it."""
+    return alarm.detail.partition(". ")[0]
 
 
 def _send(site: Site, destination: Destination, context: AlarmContext, name: str, now: datetime) -> Receipt:
@@ -142,10 +154,12 @@ def ping(url: str) -> list[str]:
     return []
 
 
-def _view(alarm: StoredAlarm) -> AlarmView:
+def _view(alarm: StoredAlarm, found: Sequence[Alarm]) -> AlarmView:
     name = name_alarm(alarm.name)
     if alarm.ended_at is not None:
-        return AlarmView(f"{name}: over", f"It lasted from {_write(alarm.since)} to {_write(alarm.ended_at)}.")
+        others = f"Still amiss: {'; '.join(other.what for other in found)}." if found else "No other alarm lasts."
+        lasted = f"It lasted from {_write(alarm.since)} to {_write(alarm.ended_at)}."
+        return AlarmView(f"{name}: over", f"It was: {_write_what(alarm)}. {lasted} {others}")
     return AlarmView(f"{name}, since {_write(alarm.since)}", alarm.detail)
 
 

@@ -129,6 +129,11 @@ class Alarm:
     what: str
     remedy: str
 
+    @property
+    def detail(self) -> str:
+        """What is amiss, and what to do."""
+        return f"{self.what}. {self.remedy}"
+
 
 def find_alarms(facts: AlarmFacts, limits: Limits, now: datetime) -> tuple[Alarm, ...]:
     """Return what is amiss at a moment (UTC), the most urgent first."""

@@ -36,7 +36,7 @@ class StoredAlarm:
 
     Attributes:
         name: `AlarmName` as text.
-        detail: what is amiss, and what to do.
+        detail: what is amiss, and what to do, in the words somebody was last told; of a new one, in the latest.
         since: when it was raised (UTC).
         told_at: when somebody was last told (UTC); None before.
         attempts: how often telling was tried since it last worked.
@@ -79,10 +79,11 @@ def sync_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
     again = update(alarms).where(alarms.c.name.in_(names), or_(alarms.c.ended_at.is_not(None), is_dated_ahead))
     conn.execute(again.values(fresh))
     for alarm in found:
-        row = {"name": str(alarm.name), "detail": f"{alarm.what}. {alarm.remedy}"}
+        row = {"name": str(alarm.name), "detail": alarm.detail}
         raising = insert(conn, alarms).values(row | fresh)
         keep = {"detail": row["detail"]}
-        conn.execute(raising.on_conflict_do_update(index_elements=["name"], set_=keep))
+        untold = alarms.c.told_at.is_(None)  # its end is told in the words that were told
+        conn.execute(raising.on_conflict_do_update(index_elements=["name"], set_=keep, where=untold))
 
 
 def claim_alarms(conn: Connection, now: datetime) -> list[StoredAlarm]:
@@ -97,11 +98,12 @@ def claim_alarms(conn: Connection, now: datetime) -> list[StoredAlarm]:
 
 
 def mark_told(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
-    """Record that somebody was told; an alarm that is over is forgotten with that."""
+    """Record that somebody was told, in these words; an alarm that is over is forgotten with that."""
     if alarm.ended_at is not None:
         conn.execute(delete(alarms).where(_is(alarm)))
         return
-    conn.execute(update(alarms).where(_is(alarm)).values(told_at=now, attempts=0, not_before=now))
+    told = {"detail": alarm.detail, "told_at": now, "attempts": 0, "not_before": now}
+    conn.execute(update(alarms).where(_is(alarm)).values(told))
 
 
 def put_off(conn: Connection, alarm: StoredAlarm, now: datetime, pause: Callable[[int], timedelta]) -> None:

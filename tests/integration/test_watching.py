@@ -97,8 +97,10 @@ def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: Worl
     assert report.watch.alarms == ()
     first, over = operator_mails(world)
     assert first == mail
-    assert over.splitlines()[0] == "Digest: all is well again"
-    assert "It lasted from Mon 23 Nov 11:05 UTC to Mon 23 Nov 19:25 UTC" in over
+    assert over.splitlines()[0] == "Digest: over: the mailing of Sun 22 Nov is not out yet"
+    body = " ".join(over.split())
+    assert "Mailing: over It was: the mailing of Sun 22 Nov is not out yet. It lasted from" in body
+    assert "It lasted from Mon 23 Nov 11:05 UTC to Mon 23 Nov 19:25 UTC. No other alarm lasts." in body
 
 
 def test_an_alarm_that_lasts_is_told_again_after_a_day(world: World) -> None:
@@ -275,3 +277,4 @@ def test_while_something_is_still_amiss_the_end_of_another_is_not_called_well(wo
     assert report.watch.ended == ("mailing",)
     *_, over = operator_mails(world)
     assert over.splitlines()[0] == "Digest: over: mailing; still amiss: restored"
+    assert "Still amiss: the database was restored: nothing is sent until" in " ".join(over.split())

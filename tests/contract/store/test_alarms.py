@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from sqlalchemy import select, update
@@ -158,3 +159,17 @@ def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_lat
         (1, "usual", NOW + DAY),
         (2, "patient", NOW + DAY),
     ]
+
+
+def test_what_was_told_is_kept_in_the_words_it_was_told_in(store: Store) -> None:
+    changed = replace(LATE, what="other words")
+    with store.begin() as conn:
+        alarms.sync_alarms(conn, [LATE], NOW)
+        (alarm,) = alarms.claim_alarms(conn, NOW)
+        alarms.sync_alarms(conn, [changed], NOW)
+        assert [one.detail for one in alarms.list_alarms(conn)] == [changed.detail], "nobody was told yet"
+        alarms.mark_told(conn, alarm, NOW)
+        alarms.sync_alarms(conn, [changed], NOW)
+        assert [one.detail for one in alarms.list_alarms(conn)] == [LATE.detail]
+        alarms.sync_alarms(conn, [], NOW)
+        assert [one.detail for one in alarms.claim_alarms(conn, NOW)] == [LATE.detail]
