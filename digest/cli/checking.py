@@ -67,7 +67,9 @@ def _look_around(ctx: click.Context) -> tuple[Mapping[str, str], Mapping[str, fl
             with bench.store.read() as conn:
                 return bench.saved, count_daily_papers(conn, bench.now), bench.now
     except ConfigurationError as error:
-        click.echo(f"note: {error.message}; the query is checked without it", err=True)
+        found = error.message.partition("\n")[0]
+        more = " (digest config check)" if found != error.message else ""
+        click.echo(f"note: {found}{more}; the query is checked without it", err=True)
         return {}, {}, None
 
 

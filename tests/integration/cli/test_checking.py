@@ -114,3 +114,12 @@ def test_no_word_is_said_twice_of_how_arxiv_reads(digest: Shell) -> None:
     assert "there a missing operator is OR\n" in said
     assert "there TI: is no prefix: prefixes are small letters\n" in said
     assert all(line.count("there") < 2 for line in said.splitlines())
+
+
+def test_mistakes_of_the_configuration_take_one_line_beside_the_answer(digest: Shell, fresh: Path) -> None:
+    (fresh / "digest.toml").write_text("[arxiv]\ncontct = 3\n[mail]\nfoo = 1\n")
+    said = digest("query", "check", "cat:cs.PF")
+    assert said.lines[0] == "read as         cat:cs.PF"
+    assert said.err == (
+        "note: digest.toml: 3 things to mend (digest config check); the query is checked without it\n"
+    )
