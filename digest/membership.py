@@ -34,11 +34,13 @@ class WayOut:
         destination: who leaves.
         subscription: the name of what is left.
         title: what its digests are called.
+        has_left: it was left before.
     """
 
     destination: Destination
     subscription: str
     title: str
+    has_left: bool
 
 
 def find_way_out(conn: Connection, token: str, now: datetime) -> WayOut | None:
@@ -50,16 +52,18 @@ def find_way_out(conn: Connection, token: str, now: datetime) -> WayOut | None:
         return None
     found = subscription_store.load_subscriptions(conn, names=[stored.subscription], include_ended=True)
     title = found[0].subscription.title if found else ""
-    return WayOut(Destination.parse(stored.destination), stored.subscription, title or stored.subscription)
+    destination = Destination.parse(stored.destination)
+    left = subscriber_store.load_departures(conn, destination)
+    has_left = stored.subscription in left or EVERYTHING in left
+    return WayOut(destination, stored.subscription, title or stored.subscription, has_left)
 
 
-def leave_by_link(conn: Connection, token: str, *, at: datetime) -> bool:
-    """Leave what a link ends; twice is as good as once. False where there is no such link."""
+def leave_by_link(conn: Connection, token: str, *, at: datetime) -> WayOut | None:
+    """Leave what a link ends, and return it; twice is as good as once. None where there is no such link."""
     way_out = find_way_out(conn, token, at)
-    if way_out is None:
-        return False
-    subscriber_store.leave(conn, way_out.destination, way_out.subscription, how=ONE_CLICK, at=at)
-    return True
+    if way_out is not None:
+        subscriber_store.leave(conn, way_out.destination, way_out.subscription, how=ONE_CLICK, at=at)
+    return way_out
 
 
 def leave(conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime) -> bool:

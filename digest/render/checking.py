@@ -257,7 +257,11 @@ _PLAIN_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
         contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
         contexts.LeaveContext("<i>", "", "/u/x"),
     ),
-    "web/left.html": (contexts.LeftContext("demo-team"), contexts.LeftContext("")),
+    "web/left.html": (
+        contexts.LeftContext("demo-team"),
+        contexts.LeftContext("demo-team", is_earlier=True),
+        contexts.LeftContext(""),
+    ),
     "web/error.html": (
         contexts.ErrorContext(404, "There is no such page", "Look at the address again."),
         contexts.ErrorContext(500, "Something went wrong", ""),

@@ -288,9 +288,11 @@ class LeftContext:
 
     Attributes:
         title: what the subscription is called, "" where the page may not tell.
+        is_earlier: it was left before, and the link is only looked at again.
     """
 
     title: str
+    is_earlier: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """`/u/<token>`: a page that asks, and the POST that leaves (RFC 8058).
 
 The address itself is the secret and does one thing, so the body of a POST is not looked at: every
-encoding a mail program chooses works, and one that forgets its field still lets its owner leave. The
-answer is the same for every address, so that none can be told from another.
+encoding a mail program chooses works, and one that forgets its field still lets its owner leave. A POST
+succeeds for every address, and names what was left to whoever has a link that the page names it to.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ def ask_to_leave(request: Request) -> Response:
         way_out = find_way_out(conn, token, shell.site.clock.now())
     if way_out is None:
         return shell.pages.fail(404)
+    if way_out.has_left:
+        return shell.pages.show("left.html", LeftContext(way_out.title, is_earlier=True))
     # Relative, so that it is right behind a proxy that serves us below a path of its own.
     context = LeaveContext(way_out.title, _mask(way_out.destination), action=token)
     return shell.pages.show("leave.html", context)
@@ -38,8 +40,8 @@ def leave(request: Request) -> Response:
     """Leave, once or again: nothing more is sent from this answer on."""
     shell = shell_of(request)
     with shell.site.store.begin() as conn:
-        leave_by_link(conn, request.path_params["token"], at=shell.site.clock.now())
-    return shell.pages.show("left.html", LeftContext(title=""))
+        way_out = leave_by_link(conn, request.path_params["token"], at=shell.site.clock.now())
+    return shell.pages.show("left.html", LeftContext(title=way_out.title if way_out else ""))
 
 
 def _mask(destination: Destination) -> str:

@@ -141,11 +141,12 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
     contexts: dict[str, Any] = {
         "leave": LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
         "left": LeftContext("demo-team"),
+        "left-before": LeftContext("demo-team", is_earlier=True),
         "error": ErrorContext(404, "There is no such page", "Look at the address again."),
         "home": HomeContext("ops@example.org", "mailing of Thu 19 Nov: complete, 412 looked at", is_healthy=True),
     }
     for name, context in contexts.items():
-        golden(f"{name}.web.html", renderer.render_web(f"{name}.html", context))
+        golden(f"{name}.web.html", renderer.render_web(f"{name.partition('-')[0]}.html", context))
 
 
 def _without_crowd(page: str) -> str:

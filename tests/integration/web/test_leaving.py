@@ -5,6 +5,8 @@ import re
 import pytest
 from sqlalchemy import select
 
+from digest.consent import EVERYTHING
+from digest.membership import come_back, leave
 from digest.pipeline import run_pass
 from digest.store.schema import consents, suppressions
 from digest.subscriptions import Destination
@@ -83,11 +85,33 @@ def test_leaving_beats_the_file_that_still_names_the_address(desk: Desk) -> None
     assert recipients_of_next_mailing(desk) == ["second@example.org"]
 
 
-def test_an_address_nobody_was_given_is_answered_like_any_other_and_ends_nothing(desk: Desk) -> None:
-    known, unknown = path_in_mail(desk), "/u/AAAAAAAAAAAAAAAAAAAAAA"
-    answers = [desk.http.post(path, data=ONE_CLICK) for path in (unknown, known, unknown)]
+def test_an_address_nobody_was_given_is_answered_without_a_name_and_ends_nothing(desk: Desk) -> None:
+    paths = ("/u/AAAAAAAAAAAAAAAAAAAAAA", "/u/BBBBBBBBBBBBBBBBBBBBBB")
+    answers = [desk.http.post(path, data=ONE_CLICK) for path in paths]
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
+    assert "<h1>You have left.</h1>" in answers[0].text
+    with desk.site.store.read() as conn:
+        assert conn.execute(select(suppressions)).all() == []
+
+
+def test_who_has_left_is_told_what_and_asked_no_more(desk: Desk) -> None:
+    path = path_in_mail(desk)
+    assert "Leave perf-team?" in desk.http.get(path).text
+    assert "<h1>You have left perf-team.</h1>" in desk.http.post(path, data=ONE_CLICK).text
+    again = desk.http.get(path)
+    assert (again.status_code, "<h1>You have left perf-team already.</h1>" in again.text) == (200, True)
+    assert "<form" not in again.text
+    with desk.site.store.begin() as conn:
+        come_back(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
+    assert "Leave perf-team?" in desk.http.get(path).text
+
+
+def test_who_left_everything_has_left_each(desk: Desk) -> None:
+    path = path_in_mail(desk)
+    with desk.site.store.begin() as conn:
+        leave(conn, Destination.parse(READER), EVERYTHING, how="operator", at=desk.world.clock.now())
+    assert "You have left perf-team already" in desk.http.get(path).text
 
 
 def test_a_token_made_for_something_else_ends_nothing(desk: Desk) -> None:
