@@ -73,7 +73,8 @@ def load_matched(conn: Connection, due: DueSubscription, now: datetime) -> list[
     exclusion = read_exclusion(due.subscription)
     excluded = {key for key, change in latest.items() if exclusion.covers(change)}
     told = (
-        spread_moments([changes[id_] for id_ in row.changes if id_ in changes], row.matched_at) for row in rows
+        spread_moments((changes[id_] for id_ in row.changes if id_ in changes), row.matched_at, row.brought)
+        for row in rows
     )
     return [one for one in itertools.chain.from_iterable(told) if one.change.paper_key not in excluded]
 
@@ -82,7 +83,7 @@ def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url:
     """Make a saved query's feed from what is committed: news of the kinds that all such feeds have."""
     first, opened_at = query_feed_store.load_first_look(conn, place.key)
     changes = paper_store.load_changes(conn, first)
-    told = spread_moments([changes[id_] for id_ in first if id_ in changes], opened_at)
+    told = spread_moments((changes[id_] for id_ in first if id_ in changes), opened_at, first)
     told += _load_brought(conn, site.config, place.key, site.clock.now())
     owner = FeedOwner("query", place.key, place.name, opened_at)
     wordings = _read_wordings(query_feed_store.load_query_wordings(conn, place.key))
@@ -107,10 +108,9 @@ def _load_brought(conn: Connection, config: Config, query_id: int, now: datetime
     overtaken = find_overtaken(conn, config.arxiv.source, changes.values())
     told: list[Matched] = []
     for row in rows:
-        chosen = {*select_for_subscription(QUERY_FEED_KINDS, [row.outcome], kind_of, overtaken)}
-        # Spread before some are left out: when another paper has its moment depends on none of these.
-        came = [changes[id_] for id_ in row.outcome.new if kind_of[id_] is not Kind.KNOWN]
-        told += [one for one in spread_moments(came, row.matched_at) if one.change.id in chosen]
+        chosen = select_for_subscription(QUERY_FEED_KINDS, [row.outcome], kind_of, overtaken)
+        came = [id_ for id_ in row.outcome.new if kind_of[id_] is not Kind.KNOWN]
+        told += spread_moments((changes[id_] for id_ in chosen), row.matched_at, came)
     return told
 
 

@@ -12,7 +12,7 @@ from digest.planning.entries import Told, find_sequel, make_entry
 from digest.signing import feed_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from digest.comparing import StoredChange
@@ -96,20 +96,24 @@ class Wording:
     until: datetime | None
 
 
-def spread_moments(changes: Sequence[StoredChange], matched_at: datetime) -> list[Matched]:
+def spread_moments(
+    changes: Iterable[StoredChange], matched_at: datetime, brought: Collection[int]
+) -> list[Matched]:
     """Give each change of a match run a moment of its own, a second apart, the last one that of the run.
 
     Readers sort by these moments, and papers of the same one come in any order. They are in the past, and
     what a run brought never changes, so neither do they.
 
     Args:
-        changes: all that the run brought, in growing order of their ids.
-        matched_at: when it was (UTC).
+        changes: those that are told.
+        matched_at: when the run was (UTC).
+        brought: the ids of all that it brought, also of what is not told. Empty for a run of an earlier release:
+            readers have its papers with the moment of the run.
     """
-    last = len(changes) - 1
+    seconds = {id_: place for place, id_ in enumerate(sorted(brought, reverse=True))}
     return [
-        Matched(change, matched_at, matched_at - timedelta(seconds=last - place))
-        for place, change in enumerate(changes)
+        Matched(change, matched_at, matched_at - timedelta(seconds=seconds.get(change.id, 0)))
+        for change in changes
     ]
 
 

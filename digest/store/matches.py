@@ -52,6 +52,8 @@ class MatchRow:
         papers: how many distinct papers these are.
         matched_at: when (UTC).
         digest_id: the digest it went into; None while it waits.
+        brought: the change ids as the run brought them, also of those that were taken out since. Empty where an
+            earlier release kept the match.
     """
 
     match_run_id: int
@@ -60,6 +62,7 @@ class MatchRow:
     papers: int
     matched_at: datetime
     digest_id: int | None
+    brought: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,7 @@ def save_matches(
             "changes": pack(ids),
             "papers": len({paper_of[id_] for id_ in ids}),
             "matched_at": at,
+            "brought": b"",
         }
         for subscription_id, ids in sorted(chosen.items())
         if ids
@@ -336,13 +340,15 @@ def _rows_of(subscription_id: int) -> Select[tuple[Any, ...]]:
 
 
 def _read_row(row: Row[Any]) -> MatchRow:
+    told = unpack(row.changes)
     return MatchRow(
         match_run_id=row.match_run_id,
         occasion=Occasion(row.occasion),
-        changes=unpack(row.changes),
+        changes=told,
         papers=row.papers,
         matched_at=row.matched_at,
         digest_id=row.digest_id,
+        brought=() if row.brought is None else unpack(row.brought) or told,
     )
 
 

@@ -66,6 +66,7 @@ def split_told(
             conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.TAKEN_AS_TOLD
         )
         save_matches(conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion)
+        conn.execute(update(matches).where(matches.c.match_run_id == beside).values(brought=_pack_brought(row)))
         runs.append(beside)
     return runs
 
@@ -76,7 +77,13 @@ def _keep(
     """Leave a waiting match with these of its changes, and with the count of their papers."""
     papers = len({paper_of[id_] for id_ in kept})
     mine = _is_waiting(subscription_id, row)
-    conn.execute(update(matches).where(*mine).values(changes=pack(kept), papers=papers))
+    values = {"changes": pack(kept), "papers": papers, "brought": _pack_brought(row)}
+    conn.execute(update(matches).where(*mine).values(values))
+
+
+def _pack_brought(row: MatchRow) -> bytes | None:
+    """Return what the run brought at first: from that a feed dates its papers, whatever else is left out."""
+    return pack(row.brought) if row.brought else None
 
 
 def _is_waiting(subscription_id: int, row: MatchRow) -> tuple[ColumnElement[bool], ...]:

@@ -59,6 +59,7 @@ matches = Table(
     col.number("papers"),
     col.reference("digest_id", "digests.id", nullable=True),
     col.moment("matched_at"),
+    col.blob("brought", nullable=True),
     Index(None, "subscription_id", "digest_id"),
     col.partial_index("ix_matches_first_looks", "subscription_id", where=UNPLANNED_FIRST_LOOK),
     sqlite_with_rowid=False,

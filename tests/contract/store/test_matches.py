@@ -76,8 +76,8 @@ def test_matches_wait_oldest_first_until_a_digest_takes_them(
         rows = matches.pending_matches(conn, key)
         assert matches.pending_matches(conn, key, plan_after=first) == rows[1:]
     assert rows == [
-        matches.MatchRow(first, Occasion.SCHEDULED, ids(found, 0, 2, 3), 2, NOW, None),
-        matches.MatchRow(second, Occasion.SCHEDULED, ids(found, 1), 1, NOW + DAY, None),
+        matches.MatchRow(first, Occasion.SCHEDULED, ids(found, 0, 2, 3), 2, NOW, None, ids(found, 0, 2, 3)),
+        matches.MatchRow(second, Occasion.SCHEDULED, ids(found, 1), 1, NOW + DAY, None, ids(found, 1)),
     ]
     digest_id = digest_of(store, key, found[:1], first, "2026-11-20")
     with store.read() as conn:
@@ -220,6 +220,8 @@ def test_what_was_told_elsewhere_is_parted_from_what_was_not(
         assert sorted(every[run].changes for run in told) == [ids(found, 0), ids(found, 0, 3)]
         assert (every[mixed].changes, every[mixed].papers) == (ids(found, 1), 1)
         assert every[untouched].changes == ids(found, 1)
+        (beside,) = {*told} - {wholly}
+        assert every[mixed].brought == every[beside].brought == ids(found, 0, 1, 3)
         assert {row.matched_at for row in every.values()} == {NOW}
         assert matches.seen_changes(conn, key, ids(found, 0, 1, 3)) == set(ids(found, 0, 1, 3))
         assert set(matched_once) <= set(find_violations(conn))
@@ -237,5 +239,6 @@ def test_what_is_let_go_waits_no_longer_and_what_was_told_stays(
         let_go(conn, key, ids(found, 0, 3), rows)
         (kept,) = matches.pending_matches(conn, key)
         assert (kept.match_run_id, kept.changes, kept.papers) == (waiting[0], ids(found, 1), 1)
+        assert kept.brought == ids(found, 0, 1, 3)
         every = matches.feed_matches(conn, key, since=NOW - DAY, at_least=1)
         assert {row.match_run_id: row.changes for row in every}[told] == ids(found, 0)

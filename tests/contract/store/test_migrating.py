@@ -3,7 +3,7 @@ from __future__ import annotations
 import importlib.util
 import threading
 import time
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +13,20 @@ from sqlalchemy import inspect, text
 
 from digest.announcements import Kind
 from digest.comparing import Change
+from digest.pipeline.feeds import load_matched
 from digest.store import mailings, migrate, migrating, open_store, papers, runs
 from digest.store.schema import metadata
-from tests.contract.store.made import DAY, NOW, make_paper
+from digest.store.subscriptions import load_subscriptions
+from tests.contract.store.made import (
+    DAY,
+    FEED,
+    NOW,
+    make_paper,
+    make_subscription,
+    store_match,
+    store_papers,
+    subscribe,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +88,22 @@ def test_what_an_earlier_release_found_is_not_counted_to_the_next_mailing(own_ur
         assert mailings.find_unassigned(conn) == []
         assert mailings.count_announced(conn, NOW.date(), NOW.date() + 3 * DAY) == {date(2026, 11, 19): 1}
         assert [run.highest_id for run in runs.last_runs(conn, "harvest")] == ["2611.00002", "2611.00001"]
+    store.close()
+
+
+def test_the_papers_of_feeds_stay_dated_as_an_earlier_release_dated_them(own_url: str) -> None:
+    store = open_store(own_url)
+    key = subscribe(store, make_subscription(destinations=(FEED,)))["team"]
+    changes = store_papers(store, [make_paper(number) for number in range(1, 7)])
+    store_match(store, {key: tuple(change.id for change in changes[:3])})
+    migrating.downgrade(store, "0005")
+    migrating.upgrade(store)
+    store_match(store, {key: tuple(change.id for change in changes[3:])}, at=NOW + DAY)
+    with store.read() as conn:
+        (due,) = load_subscriptions(conn)
+        told = {one.change.id: one.told_at for one in load_matched(conn, due, NOW + DAY)}
+    assert [told[change.id] for change in changes[:3]] == [NOW] * 3
+    assert [NOW + DAY - told[change.id] for change in changes[3:]] == [timedelta(seconds=n) for n in (2, 1, 0)]
     store.close()
 
 

@@ -95,11 +95,11 @@ def test_a_feed_without_papers_has_a_notice_and_one_with_papers_has_none() -> No
 @given(st.integers(1, 40))
 def test_papers_of_one_run_come_a_second_apart_and_none_after_the_run(count: int) -> None:
     changes = [make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, count + 1)]
-    moments = [one.told_at for one in spread_moments(changes, FOUND)]
+    moments = [one.told_at for one in spread_moments(changes, FOUND, range(1, count + 1))]
     assert len(set(moments)) == count
     assert moments == sorted(moments)
     assert moments[-1] == FOUND
-    feed = plan(*spread_moments(changes, FOUND))
+    feed = plan(*spread_moments(changes, FOUND, range(1, count + 1)))
     assert [entry.updated for entry in feed.entries] == moments[::-1]
     assert feed.updated == FOUND
 
@@ -108,8 +108,23 @@ def test_papers_of_one_run_come_a_second_apart_and_none_after_the_run(count: int
 @given(st.permutations(range(1, 6)))
 def test_the_order_in_which_rows_are_read_does_not_matter(order: list[int]) -> None:
     changes = {number: make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, 6)}
-    spread = {one.change.id: one for one in spread_moments(list(changes.values()), FOUND)}
+    spread = {one.change.id: one for one in spread_moments(changes.values(), FOUND, changes)}
     assert plan(*(spread[number] for number in order)) == plan(*spread.values())
+
+
+@settings(max_examples=10)
+@given(st.sets(st.integers(1, 9), min_size=1))
+def test_a_paper_has_the_same_moment_whichever_others_are_left_out(left: set[int]) -> None:
+    changes = {number: make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, 10)}
+    whole = spread_moments(changes.values(), FOUND, changes)
+    assert [one for one in whole if one.change.id in left] == spread_moments(
+        (change for number, change in changes.items() if number in left), FOUND, changes
+    )
+
+
+def test_papers_that_an_earlier_release_matched_keep_the_moment_of_the_run() -> None:
+    changes = [make_change(number, make_paper(f"2611.{number:05d}")) for number in (1, 2)]
+    assert {one.told_at for one in spread_moments(changes, FOUND, ())} == {FOUND}
 
 
 def test_a_farewell_has_the_feeds_id_no_paper_and_says_what_became_of_it() -> None:

@@ -20,7 +20,8 @@ def upgrade() -> None:
     """Add what only this release writes.
 
     For the release before, every digest reads as it did, and columns it knows nothing of have their defaults. A
-    feed whose address was changed before has no moment for it.
+    feed whose address was changed before has no moment for it, and matches of that release are told apart by
+    having no `brought`: it gave all papers of a run one moment in feeds, and there they stay.
     """
     op.add_column("subscriptions", col.text("group_by", server_default="kind"))
     op.add_column("subscriptions", col.text("replacements", server_default="folded"))
@@ -35,6 +36,7 @@ def upgrade() -> None:
         col.moment("revoked_at", nullable=True),
         col.blob("first_look"),
     )
+    op.add_column("matches", col.blob("brought", nullable=True))
     op.add_column("deliveries", col.text("share", server_default=""))
     op.add_column("deliveries", col.big("replaces", server_default="0"))
 
@@ -43,6 +45,7 @@ def downgrade() -> None:
     """Forget how digests are to read, which saved queries have feeds, and which papers a message tells."""
     for column in ("replaces", "share"):
         op.drop_column("deliveries", column)
+    op.drop_column("matches", "brought")
     op.drop_table("query_feeds")
     for column in ("feed_rotated_at", "weekly", "replacements", "group_by"):
         op.drop_column("subscriptions", column)
