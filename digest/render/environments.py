@@ -24,7 +24,7 @@ from markupsafe import Markup
 from digest.errors import TemplateError
 from digest.render.extending import StrayBlock, find_stray_blocks
 from digest.render.inlining import inline_styles
-from digest.render.missing_names import MissingName, StrictName, describe_missing
+from digest.render.missing_names import MissingName, StrictName, describe_missing, describe_seen
 from digest.render.mrkdwn import Mrkdwn, link, slack_escape
 from digest.render.slack_words import link_title, name_authors
 from digest.render.terminal_styles import styled
@@ -250,11 +250,10 @@ class Templates:
         """Say of a template what failed in it, where, and what it may name."""
         file, line = self._find_place(error)
         place = f"{file}, line {line}" if file else name
-        sees = f"This template sees {', '.join(seen)}: `digest templates show {name}` says what each is."
         words, hint = str(error), ""
         if isinstance(error, MissingName):
             words, hint = describe_missing(error, self._parse(self._name_of(file) or name), line, seen)
-        return TemplateError(f"{place}: {words}", hint=" ".join(filter(None, (hint, sees if seen else ""))))
+        return TemplateError(f"{place}: {words}", hint=" ".join(filter(None, (hint, describe_seen(name, seen)))))
 
     def _choose_environment(self, name: str) -> jinja2.Environment:
         if name.startswith(SLACK_FOLDER):

@@ -93,6 +93,12 @@ def _describe_member(name: object, owner: object, whose: str) -> tuple[str, str]
     return f"there is no `{name}` in {_quote(whose)}", " ".join(hints)
 
 
+def describe_seen(name: str, seen: Iterable[str]) -> str:
+    """Say which names a template may use, and where more is said of them; "" for none."""
+    names = ", ".join(sorted(seen))
+    return f"This template sees {names}: `digest templates show {name}` says what each is." if names else ""
+
+
 def list_members(kind: type) -> tuple[str, ...]:
     """Return the names a template may use of a value of a class, sorted."""
     return tuple(sorted(name for name in dir(kind) if not name.startswith("_")))

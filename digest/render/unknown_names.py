@@ -6,13 +6,14 @@ What stands in a branch that no sample takes would else fail on the day that tak
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from jinja2 import nodes
 from jinja2.meta import find_undeclared_variables
 
 from digest.errors import TemplateError
+from digest.render.missing_names import describe_seen
+from digest.render.nearness import suggest_near
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -60,17 +61,14 @@ def check_names(templates: Templates, name: str, context: type[DataclassInstance
         inner = set().union(*(_list_bound(other.tree) for other in sources if other is not source))
         for unknown in _find_unknown(source, known | inner):
             raise TemplateError(
-                f"{unknown.place}: {unknown.name!r} is undefined",
-                hint=(
-                    f"{_suggest(unknown.name, known)}This template sees {', '.join(sorted(seen))}"
-                    f" (digest.render.contexts.{context.__name__})."
-                ),
+                f"{unknown.place}: there is no `{unknown.name}`",
+                hint=f"{suggest_near(unknown.name, known)} {describe_seen(name, seen)}".lstrip(),
             )
         for unknown in _find_missing(source, environment.filters, environment.tests):
             choices = environment.filters if unknown.what == "filter" else environment.tests
             raise TemplateError(
-                f"{unknown.place}: there is no {unknown.what} {unknown.name!r}",
-                hint=f"{_suggest(unknown.name, choices)}Those there are: {', '.join(sorted(choices))}.",
+                f"{unknown.place}: there is no {unknown.what} `{unknown.name}`",
+                hint=f"{suggest_near(unknown.name, choices)} There are {', '.join(sorted(choices))}.".lstrip(),
             )
 
 
@@ -120,8 +118,3 @@ def _walk_open(node: nodes.Node) -> Iterator[nodes.Node]:
         yield child
         if not isinstance(child, _SCOPES):
             yield from _walk_open(child)
-
-
-def _suggest(name: str, choices: Collection[str]) -> str:
-    near = get_close_matches(name, choices, n=1)
-    return f"Did you mean {near[0]!r}? " if near else ""

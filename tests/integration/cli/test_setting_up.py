@@ -169,7 +169,7 @@ def test_a_check_renders_the_operators_own_templates(world: World, digest: Shell
     own.mkdir(parents=True)
     (own / "subject.txt").write_text("{{ no_such_thing }}", encoding="utf-8")
     said = digest("config", "check", expect=3)
-    assert "mine/email/subject.txt, line 1: 'no_such_thing' is undefined" in said.err
+    assert "mine/email/subject.txt, line 1: there is no `no_such_thing`" in said.err
 
 
 def test_a_check_of_no_file_says_how_to_write_one(fresh: Path, digest: Shell) -> None:

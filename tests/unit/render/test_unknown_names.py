@@ -34,15 +34,15 @@ def test_an_unknown_name_in_a_branch_no_sample_takes_is_named_with_its_line_and_
 ) -> None:
     problem = check(tmp_path, SUBJECT, subject="x\n" + RARE.replace("%s", "{{ top_titel }}"))
     assert problem is not None
-    assert problem.message == f"{tmp_path}/email/subject.txt, line 2: 'top_titel' is undefined"
-    assert problem.hint.startswith("Did you mean 'top_title'? This template sees digest, top, top_title")
+    assert problem.message == f"{tmp_path}/email/subject.txt, line 2: there is no `top_titel`"
+    assert problem.hint.startswith("Did you mean `top_title`? This template sees digest, top, top_title")
 
 
 @pytest.mark.parametrize(
     ("used", "said"),
     [
-        ("{{ digest.title|uper }}", "there is no filter 'uper'"),
-        ("{% if digest is evn %}{% endif %}", "there is no test 'evn'"),
+        ("{{ digest.title|uper }}", "there is no filter `uper`"),
+        ("{% if digest is evn %}{% endif %}", "there is no test `evn`"),
     ],
 )
 def test_so_is_an_unknown_filter_or_test(tmp_path: Path, used: str, said: str) -> None:
@@ -60,7 +60,7 @@ def test_one_in_what_a_template_takes_in_is_named_there(tmp_path: Path) -> None:
         tail="{{ digest.headline }}\n" + RARE.replace("%s", "{{ nope }}"),
     )
     assert problem is not None
-    assert problem.message == f"{tmp_path}/email/tail.txt, line 2: 'nope' is undefined"
+    assert problem.message == f"{tmp_path}/email/tail.txt, line 2: there is no `nope`"
 
 
 @pytest.mark.parametrize(
