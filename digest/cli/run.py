@@ -64,7 +64,7 @@ def _tell(report: PassReport) -> None:
     if report.holds.ids and not report.held_back:
         told.add("held")
         click.echo(describe_holds(report.holds))
-    for alarm in report.watch.alarms:
+    for alarm in report.watch.due:
         if alarm.name not in told:
             click.echo(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
     for place in report.watch.told:

@@ -41,12 +41,15 @@ class WatchReport:
 
     Attributes:
         alarms: what is amiss.
+        due: those of them that somebody must hear of now: each once, and again after a day; all of them where
+            the configuration names nobody to be told.
         told: where the operator was told of alarms, or of their end.
         ended: the names of the alarms whose end was told, where nothing else was; () otherwise.
         failures: where that failed, and why, in sentences; so did a sign of life.
     """
 
     alarms: tuple[Alarm, ...] = ()
+    due: tuple[Alarm, ...] = ()
     told: tuple[Destination, ...] = ()
     ended: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
@@ -60,14 +63,16 @@ def watch(site: Site) -> WatchReport:
     with site.store.begin() as conn:
         alarm_store.sync_alarms(conn, alarms, now)
         claimed = alarm_store.claim_alarms(conn, now) if site.config.alarms.to else []
+    names = {alarm.name for alarm in claimed}
+    due = tuple(alarm for alarm in alarms if alarm.name in names) if site.config.alarms.to else alarms
     url = site.config.alarms.ping_url if does_its_work(alarms) else ""
     if not (claimed or url):
-        return WatchReport(alarms)
+        return WatchReport(alarms, due)
     from digest.pipeline import raising  # noqa: PLC0415 - renders and sends, which most looks have no need of
 
     told = raising.tell(site, claimed, alarms, now) if claimed else raising.Told()
     failures = [*told.failures, *(raising.ping(url) if url else [])]
-    return WatchReport(alarms, told.to, told.ended, tuple(failures))
+    return WatchReport(alarms, due, told.to, told.ended, tuple(failures))
 
 
 def look_for_alarms(conn: Connection, config: Config, now: datetime) -> tuple[Alarm, ...]:

@@ -30,9 +30,13 @@ def test_what_is_amiss_is_listed_and_so_is_that_nobody_is_told(digest: Shell) ->
 
 
 def test_whoever_is_told_is_told_by_the_next_run_and_the_list_says_when(world: World, digest: Shell) -> None:
-    tell(world, "mailto:ops@digest.example")
     mails = len(world.mail.mails)
-    assert "mailto:ops@digest.example was told of it." in digest("run").lines
+    assert "ATTENTION: the delivery to " in digest("run").err, "nobody is told: every run says it"
+    tell(world, "mailto:ops@digest.example")
+    said = digest("run")
+    assert "mailto:ops@digest.example was told of it." in said.lines
+    assert "ATTENTION: the delivery to " in said.err
+    assert "ATTENTION" not in digest("run").err, "it was told today"
     assert world.mail.mails[mails].message["Subject"] == f"Digest: {DEAD.partition(': ')[0]} …"
     facts = digest("alarm", "list", "--json").json
     assert facts["to"] == ["mailto:ops@digest.example"]
