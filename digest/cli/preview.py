@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.days import Day
 from digest.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from digest.planning import DueSubscription
 
 _SHAPES = ("terminal", "text", "page", "mail", "slack", "json", "feed")
-_SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed"}
+_SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed", ".json": "json"}
 _LARGEST = 2**63 - 1
 
 
@@ -45,7 +46,7 @@ def choosing(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--date",
             "day",
-            type=click.DateTime(["%Y-%m-%d"]),
+            type=Day(),
             metavar="YYYY-MM-DD",
             help="The one of this day, or of the mailing of this day.",
         ),
@@ -63,7 +64,7 @@ def choosing(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it here; .html, .eml and .atom say what.",
+    help="Write it here; .html, .eml, .txt, .json and .atom say what.",
 )
 @click.pass_context
 def command(
@@ -90,7 +91,7 @@ def command(
     from digest.cli.opening import opened  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.subscriptions import Replacements  # noqa: PLC0415 - the same
 
-    wanted = shape or _SUFFIXES.get(output.suffix.lower() if output else "", "terminal")
+    wanted = shape or _choose_shape(output)
     with opened(ctx, create=False) as site, site.store.read() as conn:
         chosen = choose_digest(
             conn, site, name, number=number, day=day.date() if day else None, wants_next=wants_next
@@ -109,6 +110,22 @@ def command(
             f"{output} can't be written: {error.strerror}", hint="Check the folder and its permissions."
         ) from error
     click.echo(f"Written to {output}.", err=True)
+
+
+def _choose_shape(output: Path | None) -> str:
+    """Return what a file's ending says, or the terminal's view where there is no file.
+
+    Raises:
+        UsageError: the ending says nothing.
+    """
+    if output is None:
+        return "terminal"
+    if output.suffix.lower() not in _SUFFIXES:
+        raise UsageError(
+            f"what {output} is to hold can't be told by its ending",
+            hint=f"Endings that say it: {' '.join(_SUFFIXES)}. Or name it with --as: {', '.join(_SHAPES)}.",
+        )
+    return _SUFFIXES[output.suffix.lower()]
 
 
 def choose_digest(

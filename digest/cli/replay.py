@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from digest.cli.days import Day
 from digest.cli.storing import opened_store
 from digest.cli.telling import Lines, json_option, print_json
 from digest.cli.wording import count
@@ -24,7 +25,7 @@ _SHOWN = 200
 
 _SHOWN_PAPERS = 12
 
-_DAY = click.DateTime(["%Y-%m-%d"])
+_DAY = Day()
 
 
 @click.command()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.days import Day
 from digest.cli.opening import opened
 from digest.cli.telling import Lines, json_option, print_json
 
@@ -25,7 +26,7 @@ _EMPTY, _UNREAD = "lists nothing", "not read"
 @click.option(
     "--date",
     "day",
-    type=click.DateTime(["%Y-%m-%d"]),
+    type=Day(),
     metavar="YYYY-MM-DD",
     help="The mailing, by the Eastern date of its evening; the last one arXiv lists by now where none is named.",
 )

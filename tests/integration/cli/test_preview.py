@@ -152,3 +152,19 @@ def test_another_subscriptions_digest_is_not_taken_for_this_ones(digest: Shell) 
     other = last_digest(digest, "perf-mail")
     said = digest("preview", "perf-team", "--digest", str(other["id"]), expect=2)
     assert "is one of perf-mail, not of perf-team" in said.err
+
+
+@pytest.mark.usefixtures("world")
+def test_an_ending_that_says_nothing_is_refused_unless_the_shape_is_named(digest: Shell) -> None:
+    said = digest("preview", "perf-team", "--output", "look.pdf", expect=2)
+    assert "what look.pdf is to hold can't be told by its ending" in said.err
+    assert ".html .eml .txt .atom .xml .json" in said.err
+    assert not Path("look.pdf").exists()
+    digest("preview", "perf-team", "--output", "look.pdf", "--as", "text")
+    assert Path("look.pdf").exists()
+
+
+@pytest.mark.parametrize("command", [("preview", "perf-team", "--date"), ("verify", "--date")])
+def test_a_day_written_otherwise_is_told_how_to_write_it(command: tuple[str, ...], digest: Shell) -> None:
+    said = digest(*command, "13.8.2016", expect=2)
+    assert "'13.8.2016' is no day: write year, month and day, as in 2026-11-19" in said.err
