@@ -19,6 +19,7 @@ from digest.query.word_runs import FENCE, SEPARATOR
 from digest.tex import parse_tex
 from digest.tex.cursor import Setting
 from digest.tex.dollars import find_formulas
+from digest.tex.formulas import allows_blank_before, allows_blank_behind
 from digest.tex.reading import Reader
 from digest.tex.tokens import DROPPED, split_tokens
 
@@ -169,7 +170,10 @@ class _Fillings(dict[str, str]):
             if formula is None:
                 return None
             is_unsure = is_unsure or formula.is_amount
-            resolved[place] = put(formula.plain)
+            if formula.is_set_off:
+                resolved[place] = put(_drop_blanks(parts[place - 1][-1:], formula.plain, parts[place + 1][:1]))
+            else:
+                resolved[place] = put(formula.plain)
         if is_unsure and not _are_formulas(text):
             return None
         for place in range(0, last + 1, 2):
@@ -249,10 +253,17 @@ _CLASSES = _Classes()
 
 
 class _Formula(NamedTuple):
-    """A formula as plain text with its words, and whether its dollars may be money."""
+    """A formula as plain text with its words.
+
+    Attributes:
+        plain: the text.
+        is_amount: whether its dollars may be money.
+        is_set_off: whether it begins or ends with a blank, which not every character beside it allows.
+    """
 
     plain: str
     is_amount: bool
+    is_set_off: bool
 
 
 @lru_cache(maxsize=2**15)
@@ -263,7 +274,15 @@ def _read_formula(before: str, formula: str, behind: str) -> _Formula | None:
         if not formula or _STRUCTURE.search(formula) or not _is_balanced(formula):
             return None
         plain = _read_island(before, f"\\({formula}\\)", behind)  # which needs no search for dollars
-    return _Formula(plain, _AMOUNT.match(formula) is not None and not _TEX.search(formula))
+    is_amount = _AMOUNT.match(formula) is not None and not _TEX.search(formula)
+    return _Formula(plain, is_amount, plain != plain.strip())
+
+
+def _drop_blanks(before: str, plain: str, behind: str) -> str:
+    """Return a formula as plain text without the blanks that the characters beside it do not allow."""
+    if not allows_blank_behind(before):
+        plain = plain.lstrip()
+    return plain if allows_blank_before(behind) else plain.rstrip()
 
 
 @lru_cache(maxsize=2**12)

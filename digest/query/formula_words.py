@@ -16,12 +16,13 @@ from digest.tex.formulas import settle_script
 from digest.tex.pieces import Kind, Piece, Role
 from digest.tex.quick_formulas import read_part, split_formula, write_formula
 
-_WORDY, _SCRIPT, _ENCLOSED, _SIGN, _OPERATOR, _POINT, _BLANK, _OTHER = "wseor, ?"
+_WORDY, _SCRIPT, _ENCLOSED, _SIGN, _OPERATOR, _POINT, _BLANK, _ASKED, _OTHER = "wseor, ~?"
 """What a piece is: `_SIGN`s and `_OPERATOR`s part words wherever they stand, and the first three may not. Of
 `_ENCLOSED` scripts what follows decides whether they keep their parentheses. An `_OPERATOR` may stand off from
-what follows its script, too. A `_POINT` keeps a blank behind it, and none before."""
+what follows its script, too. A `_POINT` keeps a blank behind it, and none before. A blank that was `_ASKED` for
+may stand at an edge of the formula, where a `_BLANK` merely typed goes."""
 
-_NEEDS_SETTING = re.compile(r"[wse] +[wse,]|ew|r *[se]|\?")
+_NEEDS_SETTING = re.compile(r"[wse][ ~]+[wse,]|ew|r[ ~]*[se]|\?|\A *~|~ *\Z")
 
 
 class _Part(NamedTuple):
@@ -68,8 +69,8 @@ def _settle(piece: Piece) -> str:
 
 def _classify(piece: Piece) -> str:
     if piece.kind is Kind.BLANK:
-        return _BLANK
-    if piece.kind is Kind.FRACTION or piece.role is Role.NAME:
+        return _BLANK if piece.role is Role.LOOSE else _ASKED
+    if piece.kind is Kind.FRACTION or piece.role is Role.NAME or piece.text != piece.text.strip():
         return _OTHER
     if settle_script(piece) is not piece:
         return _ENCLOSED

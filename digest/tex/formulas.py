@@ -9,7 +9,7 @@ from digest.tex.alphabets import LOWERED, LOWERED_BY_CUSTOM, RAISED, RAISED_BY_N
 from digest.tex.pieces import Kind, Piece, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _OPERANDS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.BIG})
 _FACTORS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.CLOSE})
@@ -19,6 +19,10 @@ _SETTLED = frozenset({Kind.TEXT, Kind.SYMBOL})
 _APART = frozenset({Kind.BLANK, Kind.FRACTION})
 _STANDING_OFF = frozenset({Role.RELATION, Role.NAME})
 """Without the one and the other, there is nothing to decide about blanks: no part stands off from the next."""
+
+_NO_BLANK_BEHIND = frozenset("([{~-–/“‘`")  # noqa: RUF001 - the quotation mark is meant
+_NO_BLANK_BEFORE = frozenset(")]}~-–/”’'.,;:!?")
+"""Characters beside a formula that stand close to it, whatever it begins or ends with."""
 
 _PARENTHESISED = re.compile(r"([\^_])\((.+)\)", re.DOTALL)
 _DIFFERENTIAL = re.compile(r"d\w")
@@ -46,6 +50,26 @@ def arrange(pieces: Sequence[Piece], *, is_script: bool = False, followed_by: st
         else:
             row.add(piece, is_last=behind is None, has_blank_behind=behind is Kind.BLANK)
     return _settle_scripts(row.pieces, followed_by)
+
+
+def find_asked_blank(pieces: Iterable[Piece]) -> Piece | None:
+    r"""Return the blank that the first pieces ask for, as `\,` or `~` does; one merely typed is no such blank."""
+    for piece in pieces:
+        if piece.kind is not Kind.BLANK:
+            return None
+        if piece.role is not Role.LOOSE:
+            return piece._replace(text=" ")
+    return None
+
+
+def allows_blank_behind(before: str) -> bool:
+    """Whether a formula behind this character may begin with a blank; "" is no character."""
+    return before not in _NO_BLANK_BEHIND and not before.isspace()
+
+
+def allows_blank_before(behind: str) -> bool:
+    """Whether a formula before this character may end with a blank; "" is no character."""
+    return behind not in _NO_BLANK_BEFORE and not behind.isspace()
 
 
 def make_script(kind: Kind, start: int, end: int, pieces: Sequence[Piece]) -> list[Piece]:

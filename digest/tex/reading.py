@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 from digest.tex.alphabets import BLACKBOARD, BOLD, CALLIGRAPHIC, FRAKTUR, set_in
 from digest.tex.cursor import Cursor, Setting
 from digest.tex.escapes import read_escape
-from digest.tex.formulas import arrange, make_script
+from digest.tex.formulas import (
+    allows_blank_before,
+    allows_blank_behind,
+    arrange,
+    find_asked_blank,
+    make_script,
+)
 from digest.tex.ligatures import read_ligature, read_tie
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
 from digest.tex.pieces import Kind, Piece, Role, join_text
@@ -279,12 +285,19 @@ def set_sign(start: int, end: int, sign: str, setting: Setting) -> Piece:
 
 
 def set_formula(pieces: Sequence[Piece], before: str, behind: str) -> list[Piece]:
-    """Set what a formula was read into, between the character before its delimiters and the one behind them."""
-    row = arrange(pieces, followed_by=behind)
-    if row and row[-1].text == _MINUS and behind.isalpha() and (len(row) > 1 or before.isalpha()):
+    r"""Set what a formula was read into, between the character before its delimiters and the one behind them.
+
+    A blank asked for at its edge stands, thin or not, as one within it does: `$9\,$TeV`, `RX$~$J1713.7`.
+    """
+    first = find_asked_blank(pieces) if allows_blank_behind(before) else None
+    last = find_asked_blank(reversed(pieces)) if allows_blank_before(behind) else None
+    row = arrange(pieces, followed_by="" if last else behind)
+    if not row:
+        return [last] if first and last else []
+    if not last and row[-1].text == _MINUS and behind.isalpha() and (len(row) > 1 or before.isalpha()):
         # A formula that ends in a minus before a word, as in `$p-$adic`, means a hyphen.
         row[-1] = row[-1]._replace(text="-")
-    return row
+    return [piece for piece in (first, *row, last) if piece] if first or last else row
 
 
 def parse_tex(text: str) -> tuple[Piece, ...]:

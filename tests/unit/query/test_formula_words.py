@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +28,16 @@ parts = st.sampled_from(
             r"\!",
         ),
         *("_2", "^*", "_{ij}", "^{-3}", r"_{\rm eff}", "^{(n)}", "_{g,n}", "^{3/2}", r"^\pm", r"_\mathrm{max}"),
-        *(r"\mathbb{R}", r"\mathcal{O}", r"\mathrm{GeV}", r"\text{a b}", r"\frac{1}{2}", r"\hat{x}", r"\bar{K}"),
+        *(
+            r"\mathbb{R}",
+            r"\mathcal{O}",
+            r"\mathrm{GeV}",
+            r"\text{a b}",
+            r"\text{if }",
+            r"\frac{1}{2}",
+            r"\hat{x}",
+            r"\bar{K}",
+        ),
         *(
             r"{\cal M}",
             "{a b}",
@@ -55,3 +65,13 @@ def test_its_words_are_those_of_the_formula_as_it_is_set(before: str, formula: s
     assert (written is None) == (spelled is None)
     if written is not None:
         assert cut_words(f"{before}{spelled}{behind}") == cut_words(f"{before}{written}{behind}")
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [(r"9\,", ["9", "a"]), (r"\;", ["1", "a"]), (r"\, x \quad ", ["1", "x", "a"]), (r"\text{if }", ["1if", "a"])],
+)
+def test_a_blank_asked_for_at_an_edge_parts_words_and_one_typed_does_not(formula: str, words: list[str]) -> None:
+    before = "" if words[0] == "9" else "1"
+    assert cut_words(f"{before}{spell_formula(before, formula, 'a')}a") == words
+    assert cut_words(f"{before}{spell_formula(before, ' x ', 'a')}a") == [f"{before}xa"]

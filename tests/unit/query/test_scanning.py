@@ -61,6 +61,10 @@ PIECES = st.sampled_from(
         ),
         *(
             r"$x$\,K",
+            r"RX$~$J1713.7",
+            r"$1\,$",
+            r"$\;2$",
+            r"$\,$",
             r"\civ",
             r"\sigma-meson",
             r"{1, 2}",
@@ -147,3 +151,12 @@ def test_categories_are_read_once_each_and_keep_their_papers(make_paper: MakePap
         [0, 1, 1],
         [0, 0, 1],
     )
+
+
+def test_a_blank_that_a_formula_asks_for_at_its_edge_parts_two_words(make_paper: MakePaper) -> None:
+    paper = make_paper(title=r"RX$~$J1713.7 at 9$\,$TeV", abstract=r"at $\sqrt{s}=8\,$TeV and ($\,5\,$, x)")
+    batch = scan([paper])
+    assert words_of(batch, 0) == ["rx", "j1713.7", None, "9", "tev"]
+    assert words_of(batch, 1) == [None, "s", "8", "tev", None, "5", "x"]
+    assert set(analyse(paper).title.surfaces) == {"rx", "j1713.7", "9", "tev"}
+    assert set(analyse(paper).abstract.surfaces) == {"s", "8", "tev", "5", "x"}

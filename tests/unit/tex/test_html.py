@@ -131,6 +131,26 @@ FORMULAS = [
     ("$$E = mc^2$$", "<i>E</i> = <i>mc</i><sup>2</sup>"),
 ]
 
+BLANKS = [
+    (
+        r"$p_c\approx1~$GPa, $\sqrt{s}=8\,$TeV",
+        "<i>p</i><sub><i>c</i></sub> ≈ 1 GPa, √<i>s</i>=8 TeV",
+    ),
+    (r"12,000$\,$AU, RX$~$J1713.7, 30$\ $fs", "12,000 AU, RX J1713.7, 30 fs"),
+    (r"$10^{-6} \,$mm$^{3}$, $2\; $kpc, $3 \:$K", "10<sup>−6</sup> mm<sup>3</sup>, 2 kpc, 3 K"),
+    (r"10$\,\pm\,$3$\,$Myr, M8$\,\gamma$", "10 ± 3 Myr, M8 γ"),
+    (r"we$\quad a=b\quad$and", "we <i>a</i>=<i>b</i> and"),
+    (r"\emph{we$\,x\,$and}", "<i>we x and</i>"),
+    (r"$\sim $5, $x $y$ z$", "∼5, <i>x</i>y<i>z</i>"),
+    (
+        r"$x\,$, $y~$. ($\,z\,$) $p\,$-adic 1$\,$/2",
+        "<i>x</i>, <i>y</i>. (<i>z</i>) <i>p</i>-adic 1/2",
+    ),
+    (r"$5\,$ mm and $\,6$ mm, a $~$ b", "5 mm and 6 mm, a b"),
+    (r"$\,x\,$", "<i>x</i>"),
+    (r"$12\,000$, 12$\,$000, $12{,}000$", "12 000, 12 000, 12,000"),
+]
+
 WORDS = [
     (r"Schr\"odinger, K{\"a}hler, na\"{\i}ve", "Schrödinger, Kähler, naïve"),
     (r"Erd\H{o}s, Erd\H os, R\'enyi, R\' enyi", "Erdős, Erdős, Rényi, Rényi"),
@@ -173,7 +193,7 @@ AS_TYPED = [
     ("大数据 и данные עברית", "大数据 и данные עברית"),
 ]
 
-PAIRS = [*MARKUP, *SCRIPTS, *LETTERS, *FORMULAS, *WORDS, *AS_TYPED]
+PAIRS = [*MARKUP, *SCRIPTS, *LETTERS, *FORMULAS, *BLANKS, *WORDS, *AS_TYPED]
 
 
 @pytest.mark.parametrize(("text", "html"), PAIRS, ids=lambda text: ascii(text)[:40])

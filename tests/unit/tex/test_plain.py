@@ -78,6 +78,21 @@ FORMULAS = [
     (r"$$E = mc^2$$", "E = mc²"),
 ]
 
+BLANKS = [
+    (r"$p_c\approx1~$GPa, $\sqrt{s}=8\,$TeV", "p_c ≈ 1 GPa, √s=8 TeV"),
+    (r"12,000$\,$AU, RX$~$J1713.7, 30$\ $fs", "12,000 AU, RX J1713.7, 30 fs"),
+    (r"$10^{-6} \,$mm$^{3}$, $2\; $kpc, $3 \:$K", "10⁻⁶ mm³, 2 kpc, 3 K"),
+    (r"10$\,\pm\,$3$\,$Myr, M8$\,\gamma$", "10 ± 3 Myr, M8 γ"),
+    (r"we$\quad a=b\quad$and", "we a=b and"),
+    (r"$\sim $5, $x $y$ z$", "∼5, xyz"),
+    (r"$x\,$, $y~$. ($\,z\,$) $p\,$-adic 1$\,$/2", "x, y. (z) p-adic 1/2"),
+    (r"$5\,$ mm and $\,6$ mm, $7~$~mm, a $~$ b", "5 mm and 6 mm, 7 mm, a b"),
+    (r"$\,x\,$", "x"),
+    (r"$T_{\rm eff}~$K, $T_{\rm eff}$K", "T_eff K, T_(eff)K"),
+    (r"$12\,000$, 12$\,$000, $12{,}000$", "12 000, 12 000, 12,000"),
+    (r"$\text{if }$x", "if x"),
+]
+
 WORDS = [
     (r"Schr\"odinger, K{\"a}hler, na\"{\i}ve", "Schrödinger, Kähler, naïve"),
     (r"Erd\H{o}s, Erd\H os, R\'enyi, R\' enyi", "Erdős, Erdős, Rényi, Rényi"),
@@ -132,7 +147,7 @@ CLEANED = [
 
 @pytest.mark.parametrize(
     ("text", "plain"),
-    [*SCRIPTS, *LETTERS, *FORMULAS, *WORDS, *AS_TYPED, *CLEANED],
+    [*SCRIPTS, *LETTERS, *FORMULAS, *BLANKS, *WORDS, *AS_TYPED, *CLEANED],
     ids=lambda text: ascii(text)[:40],
 )
 def test_tex_reads_well_as_plain_unicode(text: str, plain: str) -> None:
@@ -140,7 +155,7 @@ def test_tex_reads_well_as_plain_unicode(text: str, plain: str) -> None:
 
 
 def test_enough_pairs_were_checked_by_hand() -> None:
-    assert len({text for text, _ in [*SCRIPTS, *LETTERS, *FORMULAS, *WORDS, *AS_TYPED, *CLEANED]}) >= 80
+    assert len({text for text, _ in [*SCRIPTS, *LETTERS, *FORMULAS, *BLANKS, *WORDS, *AS_TYPED, *CLEANED]}) >= 80
 
 
 def test_plain_text_stays_plain_when_it_is_read_again() -> None:
