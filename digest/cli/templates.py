@@ -154,10 +154,11 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
     """
     from digest.cli.time_limits import limit_template  # noqa: PLC0415 - the same
     from digest.cli.wording import count  # noqa: PLC0415 - the same
-    from digest.render.catalogue import list_templates  # noqa: PLC0415 - the same
+    from digest.render.catalogue import find_unused, list_templates  # noqa: PLC0415 - the same
     from digest.render.checking import check_templates  # noqa: PLC0415 - the same
 
-    templates = _open_templates(_load(ctx), folder)
+    config = _load(ctx)
+    templates = _open_templates(config, folder)
     problems = check_templates(templates, limit_template)
     unused = [] if problems else _describe_unused(templates)
     if as_json:
@@ -173,8 +174,29 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
         ctx.exit(ConfigurationError.exit_code)
     if not as_json:
         entries = list_templates(templates)
-        own = sum(entry.is_own for entry in entries)
-        click.echo(f"{count(len(entries), 'template')} can be used, {own or 'none'} of them your own.")
+        in_vain = set(find_unused(templates))
+        used = [entry for entry in entries if entry.name not in in_vain]
+        own = sum(entry.is_own for entry in used)
+        click.echo(f"{count(len(used), 'template')} can be used, {own or 'none'} of them your own.")
+        _point_at_folder(config, folder)
+
+
+def _point_at_folder(config: Config, folder: Path | None) -> None:
+    """Say that a folder beside digest.toml is not looked into, as no setting names it."""
+    beside = config.folder / _FOLDER
+    if folder is None and config.templates is None and beside.is_dir() and _holds_template(beside):
+        name = _shorten(beside)
+        click.echo(f"note: {name} is not looked into, as digest.toml doesn't name it.", err=True)
+        click.echo(
+            f'  to do  templates = "{_FOLDER}" at the top of digest.toml, before the first [table]\n'
+            f"  or try it as it is: digest templates check {name}",
+            err=True,
+        )
+
+
+def _holds_template(folder: Path) -> bool:
+    """Whether a folder holds a file with the name of a shipped template."""
+    return any((folder / name).is_file() for name in _open_templates(None).shipped_names())
 
 
 def find_oddities(folder: Path) -> list[str]:

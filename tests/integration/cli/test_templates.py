@@ -160,3 +160,22 @@ def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     assert {"digest", "group", "paper", "rest", "links", "week", "coverage"} <= {*found["parts"]}
     assert "takes it in" in digest("templates", "show", "email/style.css").out
     assert "Did you mean 'email/weekly.html'?" in digest("templates", "show", "email/wekly.html", expect=2).err
+
+
+def test_a_folder_that_no_setting_names_yet_is_pointed_at(digest: Shell) -> None:
+    Path("digest.toml").write_text('[arxiv]\ncontact = "ops@example.org"\n')
+    write("slack/page.txt", (SHIPPED / "slack/page.txt").read_text())
+    said = digest("templates", "check")
+    assert "none of them your own" in said.out
+    assert "note: templates is not looked into" in said.err
+    assert 'templates = "templates" at the top of digest.toml' in said.err
+    use_own()
+    said = digest("templates", "check")
+    assert ("1 of them your own" in said.out, said.err) == (True, "")
+
+
+def test_a_stray_file_is_not_counted_among_ones_own(digest: Shell) -> None:
+    write("email/digets.html", "x")
+    said = digest("templates", "check", "templates")
+    assert "none of them your own" in said.out
+    assert "replaces no template" in said.err
