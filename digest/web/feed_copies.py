@@ -1,10 +1,11 @@
-"""A feed as it is sent: every answer that may be given with it, made once, and the shelf of such copies."""
+"""A feed as it is sent: every answer that may be given with it, made once; its date; the shelf of such copies."""
 
 from __future__ import annotations
 
 import gzip
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ CACHE_CONTROL = "private, max-age=900"
 
 KEPT = 900.0
 """Seconds a body is kept at most, though no match run came: the days it goes back move on."""
+
+DATES = 50_000
+"""Feeds whose dates are kept; one that is forgotten is dated anew, and sent whole once more."""
 
 ROOM = 64 * 1024 * 1024
 """Bytes of bodies kept; those not asked for longest go first."""
@@ -56,7 +60,7 @@ class FeedCopy:
 
     Attributes:
         etag: one for all forms; the same as long as nothing changed.
-        last_modified: when its newest entry came or changed (UTC).
+        last_modified: since when it reads so, see `ChangeDates` (UTC).
         plain: the answer with the whole of it.
         packed: the same, compressed.
         unchanged: the answer to who has it.
@@ -75,7 +79,7 @@ def make_copy(body: bytes, media_type: str, last_modified: datetime, guards: Map
     Args:
         body: the feed.
         media_type: with its charset.
-        last_modified: when its newest entry came or changed (UTC).
+        last_modified: since when it reads so (UTC).
         guards: headers of every answer that does not say otherwise.
     """
     headers = {
@@ -93,6 +97,43 @@ def make_copy(body: bytes, media_type: str, last_modified: datetime, guards: Map
         packed=Answer(HTTPStatus.OK, whole | {"Content-Encoding": "gzip"}, gzip.compress(body, mtime=0)),
         unchanged=Answer(HTTPStatus.NOT_MODIFIED, headers, None),
     )
+
+
+class ChangeDates:
+    """Since when each feed reads as it does, for readers that ask by date alone.
+
+    Its newest entry does not tell: a title, a template, or a paper that is excluded change a feed and no date in
+    it. So a process dates what it meets for the first time by the moment it does, since another may have handed
+    out something else until then. What a match run changes has the run's date, and all processes agree on that.
+
+    Args:
+        room: how many feeds are kept.
+    """
+
+    def __init__(self, room: int = DATES) -> None:
+        self._room = room
+        self._known: OrderedDict[tuple[str, str], tuple[str, datetime]] = OrderedDict()
+
+    def settle(self, key: tuple[str, str], etag: str, updated: datetime, now: datetime) -> datetime:
+        """Return since when a feed reads as it does (UTC, in whole seconds), later than what it said before.
+
+        Args:
+            key: which feed, in which format.
+            etag: what it holds.
+            updated: when its newest entry came or changed (UTC).
+            now: the moment (UTC).
+        """
+        known, since = self._known.pop(key, ("", None))
+        moment = now.replace(microsecond=0)
+        if since is not None and known == etag:
+            moment = since
+        elif since is not None:
+            came = updated.replace(microsecond=0)
+            moment = came if since < came <= moment else max(moment, since + timedelta(seconds=1))
+        self._known[key] = (etag, moment)
+        if len(self._known) > self._room:
+            self._known.popitem(last=False)
+        return moment
 
 
 class Shelf:

@@ -33,7 +33,8 @@ from digest.store import feeds as feed_store
 from digest.store import query_feeds as query_feed_store
 from digest.store import subscriptions as subscription_store
 from digest.store.commits import CommitWatch
-from digest.web.feed_copies import ROOM, FeedCopy, Shelf, make_copy
+from digest.web.conditional import make_etag
+from digest.web.feed_copies import ROOM, ChangeDates, FeedCopy, Shelf, make_copy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,7 +109,7 @@ class FeedDesk:
         self._begun = 0
         self._read_at, self._try_at = -STALE, -STALE
         self._reading, self._building, self._seeking = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
-        self._shelf = Shelf(ROOM)
+        self._shelf, self._dates = Shelf(ROOM), ChangeDates()
         self._hashes: dict[tuple[str, str, int], str] = {}
 
     async def find_at_hand(self, token: str, suffix: str) -> FeedCopy | None:
@@ -272,7 +273,8 @@ class FeedDesk:
         if feed is None:
             return None
         body = write_feed(site, feed, suffix)
-        return make_copy(body, MEDIA_TYPES[suffix], feed.updated, self._guards)
+        since = self._dates.settle((token, suffix), make_etag(body), feed.updated, site.clock.now())
+        return make_copy(body, MEDIA_TYPES[suffix], since, self._guards)
 
     def _load(self, conn: Connection, address: _Address, url: str) -> Feed | None:
         place = address.place

@@ -15,7 +15,7 @@ from digest.store import subscriptions as subscription_store
 from digest.store.schema import subscriptions
 from digest.web import feed_copies, feed_desk
 from tests.integration.web.conftest import Desk
-from tests.integration.web.world import LATER, PAPERS, SUNDAY, TO
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, TO, served
 
 REPEATED = ("ETag", "Last-Modified", "Cache-Control", "Vary", "Referrer-Policy", "X-Robots-Tag")
 
@@ -229,7 +229,24 @@ def test_a_feed_is_handed_out_for_a_while_though_the_database_is_away_and_then_n
 @pytest.mark.usefixtures("look_always")
 def test_an_edited_title_does_not_wait_for_a_match_run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_copies, "KEPT", 0.0)
-    assert "Performance" not in desk.http.get(desk.feed_path()).text
+    first = desk.http.get(desk.feed_path())
+    assert "Performance" not in first.text
+    by_date = {"If-Modified-Since": first.headers["Last-Modified"]}
     with desk.site.store.begin() as conn:
         conn.execute(update(subscriptions).values(title="Performance"))
-    assert "Performance" in desk.http.get(desk.feed_path()).text
+    assert "Performance" in desk.http.get(desk.feed_path(), headers=by_date).text
+
+
+def test_who_asks_by_date_has_the_feed_anew_from_a_server_that_may_write_it_otherwise(desk: Desk) -> None:
+    desk.world.clock.sleep(60)
+    first = desk.http.get(desk.feed_path())
+    by_date = {"If-Modified-Since": first.headers["Last-Modified"]}
+    assert desk.http.get(desk.feed_path(), headers=by_date).status_code == 304
+    desk.world.clock.sleep(60)
+    assert desk.http.get(desk.feed_path(), headers=by_date).status_code == 304
+    with served(desk.site) as url:
+        again = httpx.get(url + desk.feed_path(), headers=by_date)
+        assert (again.status_code, again.text) == (200, first.text)
+        by_date = {"If-Modified-Since": again.headers["Last-Modified"]}
+        assert httpx.get(url + desk.feed_path(), headers=by_date).status_code == 304
+    assert desk.http.get(desk.feed_path(), headers=by_date).status_code == 304
