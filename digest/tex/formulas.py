@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _OPERANDS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.BIG})
 _FACTORS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.CLOSE})
+_FACTORS_BEHIND = _OPERANDS | {Role.OPEN, Role.SCRIPT}
 _INFIX = frozenset({Role.INFIX, Role.RELATION})
 _NO_LEFT_OPERAND = _INFIX | {Role.OPEN, Role.PUNCTUATION, Role.NAME, Role.BIG}
 _SETTLED = frozenset({Kind.TEXT, Kind.SYMBOL})
@@ -42,7 +43,7 @@ def arrange(pieces: Sequence[Piece], *, is_script: bool = False, followed_by: st
         return _settle_scripts(list(pieces), followed_by)
     row = _Row(is_script=is_script)
     if Kind.FRACTION in kinds:
-        pieces = _expand_fractions(pieces)
+        pieces = _expand_fractions(pieces, is_script=is_script)
         kinds = [piece.kind for piece in pieces]
     for piece, behind in zip(pieces, (*kinds[1:], None), strict=True):
         if piece.kind is Kind.BLANK:
@@ -122,35 +123,38 @@ def _is_sum(pieces: Sequence[Piece]) -> bool:
 def _is_product(pieces: Sequence[Piece]) -> bool:
     factors = [piece for piece in pieces if piece.role is not Role.SCRIPT and piece.kind is not Kind.BLANK]
     if len(factors) == 1:
-        only = factors[0]
-        return only.tags[-1:] == ("i",) and len(only.text) > 1 and not _DIFFERENTIAL.fullmatch(only.text)
+        return is_several_letters(factors[0]) and not _DIFFERENTIAL.fullmatch(factors[0].text)
     return len(factors) > 1 and not (factors[0].role is Role.OPEN and factors[-1].role is Role.CLOSE)
 
 
-def _expand_fractions(pieces: Sequence[Piece]) -> list[Piece]:
+def is_several_letters(piece: Piece) -> bool:
+    """Whether a piece is letters set in italics, each a variable of its own, and not one upright word."""
+    return piece.tags[-1:] == ("i",) and len(piece.text) > 1
+
+
+def _expand_fractions(pieces: Sequence[Piece], *, is_script: bool) -> list[Piece]:
     expanded: list[Piece] = []
     for place, piece in enumerate(pieces):
         if piece.kind is Kind.FRACTION:
-            needed = _has_factor_beside(pieces, place)
+            needed = _has_factor_beside(pieces, place, is_script=is_script)
             expanded += _enclose(piece.inside, piece.start, piece.end, needed=needed)
         else:
             expanded.append(piece)
     return expanded
 
 
-def _has_factor_beside(pieces: Sequence[Piece], place: int) -> bool:
+def _has_factor_beside(pieces: Sequence[Piece], place: int, *, is_script: bool) -> bool:
     before = (piece for piece in reversed(pieces[max(0, place - 2) : place]) if piece.kind is not Kind.BLANK)
     behind = (piece for piece in pieces[place + 1 : place + 3] if piece.kind is not Kind.BLANK)
     left, right = next(before, None), next(behind, None)
     if left is not None and (left.role in _FACTORS or left.role is Role.SCRIPT):
         return True
-    return right is not None and right.role in (
-        Role.VARIABLE,
-        Role.NUMBER,
-        Role.OPEN,
-        Role.NAME,
-        Role.SCRIPT,
-    )
+    if right is None:
+        return False
+    if right.role is Role.WORD and not is_several_letters(right):
+        # An upright word that stands off is no factor but a unit or a remark: `3/2 GeV`, `1/2 if`.
+        return right.text[:1].isalpha() and (is_script or right is pieces[place + 1])
+    return right.role in _FACTORS_BEHIND
 
 
 def _settle_scripts(pieces: list[Piece], followed_by: str) -> list[Piece]:
@@ -168,7 +172,10 @@ def settle_script(piece: Piece, *, runs_into: bool = False) -> Piece:
     bracketed = _PARENTHESISED.fullmatch(piece.text) if piece.inside else None
     if bracketed is None:
         return piece
-    is_word = bracketed[2].isalpha() and not runs_into
+    # Letters of a script within the script go on as if they were its own: `x^(yᶻ)`, `x_(iⱼ)`.
+    is_word = (
+        not runs_into and bracketed[2].isalpha() and all(part.role is not Role.SCRIPT for part in piece.inside)
+    )
     if is_word or (len(bracketed[2]) == 1 and not bracketed[2].isalnum()):
         return piece._replace(text=bracketed[1] + bracketed[2])
     return piece

@@ -10,7 +10,7 @@ from digest.tex.alphabets import RAISED as RAISED_LETTERS
 from digest.tex.commands import Command, named, print_nothing
 from digest.tex.environments import read_plain_table
 from digest.tex.escapes import read_row_end
-from digest.tex.formulas import arrange, make_fraction, make_script
+from digest.tex.formulas import arrange, is_several_letters, make_fraction, make_script
 from digest.tex.pieces import Kind, Piece, Role
 
 if TYPE_CHECKING:
@@ -93,8 +93,11 @@ def _read_root(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
         return [Piece(token.start, token.end, Kind.SYMBOL, "√", setting.tags, Role.VARIABLE)]
     sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or f"{shift(degree, RAISED_LETTERS) or degree}√"
     inside = arrange(pieces)
-    is_single = sum(piece.role is not Role.SCRIPT for piece in inside) == 1 and all(
-        piece.kind is Kind.SUBSCRIPT for piece in inside if piece.role is Role.SCRIPT
+    bases = [piece for piece in inside if piece.role is not Role.SCRIPT]
+    is_single = (
+        len(bases) == 1
+        and (not is_several_letters(bases[0]) or bases[0].text == "Hz")  # `fT/√Hz`, the one unit under a root
+        and all(piece.kind is Kind.SUBSCRIPT for piece in inside if piece.role is Role.SCRIPT)
     )
     if is_single:
         return [Piece(token.start, token.end, Kind.SYMBOL, sign, setting.tags, Role.OPEN), *inside]

@@ -131,6 +131,23 @@ FORMULAS = [
     ("$$E = mc^2$$", "<i>E</i> = <i>mc</i><sup>2</sup>"),
 ]
 
+MEANINGS = [
+    (
+        r"$\frac{1}{2}mv^2$, $\frac{8}{3} xy$",
+        "(1/2)<i>mv</i><sup>2</sup>, (8/3) <i>xy</i>",
+    ),
+    (
+        r"$\frac{1}{n}\sum_i x$, $\frac32\,\mathrm{GeV}$",
+        "(1/<i>n</i>)∑<sub><i>i</i></sub> <i>x</i>, 3/2 GeV",
+    ),
+    (r"$\frac{2}{r}\mathrm{rank}A$, $\frac12\%$", "(2/<i>r</i>)rank<i>A</i>, 1/2%"),
+    (r"$\sqrt{NK}$, $\sqrt{N}K$, $\sqrt{\rm Hz}$", "√(<i>NK</i>), √<i>NK</i>, √Hz"),
+    (
+        "$x^{y^z}$, $x_{i_j}$",
+        "<i>x</i><sup><i>y</i><sup><i>z</i></sup></sup>, <i>x</i><sub><i>i</i><sub><i>j</i></sub></sub>",
+    ),
+]
+
 BLANKS = [
     (
         r"$p_c\approx1~$GPa, $\sqrt{s}=8\,$TeV",
@@ -193,7 +210,7 @@ AS_TYPED = [
     ("大数据 и данные עברית", "大数据 и данные עברית"),
 ]
 
-PAIRS = [*MARKUP, *SCRIPTS, *LETTERS, *FORMULAS, *BLANKS, *WORDS, *AS_TYPED]
+PAIRS = [*MARKUP, *SCRIPTS, *LETTERS, *FORMULAS, *MEANINGS, *BLANKS, *WORDS, *AS_TYPED]
 
 
 @pytest.mark.parametrize(("text", "html"), PAIRS, ids=lambda text: ascii(text)[:40])

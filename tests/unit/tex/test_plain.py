@@ -78,6 +78,17 @@ FORMULAS = [
     (r"$$E = mc^2$$", "E = mc²"),
 ]
 
+MEANINGS = [
+    (r"$\frac{1}{2}mv^2$, $\frac{8}{3} xy$, $\frac{1}{2}x$", "(1/2)mv², (8/3) xy, (1/2)x"),
+    (r"$\frac{1}{n}\sum_i x_i$, $\frac{1}{T}\int_0^T f$", "(1/n)∑ᵢ xᵢ, (1/T)∫₀ᵀ f"),
+    (r"$\frac{2}{r}\mathrm{rank}A$, $\frac32\,\mathrm{GeV}$", "(2/r)rankA, 3/2 GeV"),
+    (r"$\frac12 \text{ if }x$, $\frac{1}{2}\%$, $e^{\frac12 mv}$", "1/2 if x, 1/2%, e^((1/2)mv)"),
+    (r"$\sqrt{NK}$, $\sqrt{N}K$, $\sqrt[3]{ab_c}$", "√(NK), √NK, ∛(ab_c)"),
+    (r"$\sqrt{s_{NN}}$, $\sqrt{\rm Hz}$, fT/$\sqrt{Hz}$", "√s_NN, √Hz, fT/√Hz"),
+    (r"$x^{y^z}$, $2^{2^n}$, $\mathbb{F}_{q^n}$", "x^(yᶻ), 2^(2ⁿ), 𝔽_(qⁿ)"),
+    (r"$x_{i_j}$, $x_{ij}$, $e^{\mu_p}$, $x^{abcq}$", "x_(iⱼ), xᵢⱼ, e^(μₚ), x^abcq"),
+]
+
 BLANKS = [
     (r"$p_c\approx1~$GPa, $\sqrt{s}=8\,$TeV", "p_c ≈ 1 GPa, √s=8 TeV"),
     (r"12,000$\,$AU, RX$~$J1713.7, 30$\ $fs", "12,000 AU, RX J1713.7, 30 fs"),
@@ -147,7 +158,7 @@ CLEANED = [
 
 @pytest.mark.parametrize(
     ("text", "plain"),
-    [*SCRIPTS, *LETTERS, *FORMULAS, *BLANKS, *WORDS, *AS_TYPED, *CLEANED],
+    [*SCRIPTS, *LETTERS, *FORMULAS, *MEANINGS, *BLANKS, *WORDS, *AS_TYPED, *CLEANED],
     ids=lambda text: ascii(text)[:40],
 )
 def test_tex_reads_well_as_plain_unicode(text: str, plain: str) -> None:
@@ -155,7 +166,10 @@ def test_tex_reads_well_as_plain_unicode(text: str, plain: str) -> None:
 
 
 def test_enough_pairs_were_checked_by_hand() -> None:
-    assert len({text for text, _ in [*SCRIPTS, *LETTERS, *FORMULAS, *BLANKS, *WORDS, *AS_TYPED, *CLEANED]}) >= 80
+    assert (
+        len({text for text, _ in [*SCRIPTS, *LETTERS, *FORMULAS, *MEANINGS, *BLANKS, *WORDS, *AS_TYPED, *CLEANED]})
+        >= 80
+    )
 
 
 def test_plain_text_stays_plain_when_it_is_read_again() -> None:
