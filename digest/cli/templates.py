@@ -148,7 +148,8 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
 def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
     """Render every template with all it may meet.
 
-    That is an ordinary day, odd papers, a quiet day, a failed look, with every address and with none.
+    That is an ordinary day, odd papers, a quiet day, a failed look, with every address and with none; and
+    whole mails and Slack messages, which must have room for what they tell and leave out no paper.
     FOLDER is tried instead of the one that digest.toml names. A name that a template uses and does not
     have is an error. Exit code 3 where one can't be used, else 0.
     """
@@ -156,11 +157,12 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
     from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.render.catalogue import find_unused, list_templates  # noqa: PLC0415 - the same
     from digest.render.checking import check_templates  # noqa: PLC0415 - the same
+    from digest.render.trials import find_doubts  # noqa: PLC0415 - the same
 
     config = _load(ctx)
     templates = _open_templates(config, folder)
     problems = check_templates(templates, limit_template)
-    unused = [] if problems else _describe_unused(templates)
+    unused = [] if problems else [*_describe_unused(templates), *find_doubts(templates)]
     if as_json:
         shown = [{"template": one.name, "problem": one.message, "hint": one.hint} for one in problems]
         print_json({"problems": shown, "warnings": unused})

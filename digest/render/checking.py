@@ -17,6 +17,7 @@ from digest.errors import TemplateError
 from digest.messages import Links
 from digest.render import contexts
 from digest.render.blocks import compile_blocks
+from digest.render.completeness import check_told
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.environments import SLACK_FOLDER
 from digest.render.nearness import suggest_near
@@ -32,6 +33,7 @@ from digest.render.samples import (
 )
 from digest.render.slack import TOP_PAPERS
 from digest.render.slack_advice import make_payload
+from digest.render.trials import try_mails, try_slack
 from digest.render.unknown_names import check_names
 from digest.render.weekly import WEEKLY_TEMPLATES, as_fields, view_week
 
@@ -71,6 +73,11 @@ def check_templates(
         problem = _check_template(templates, name, limit)
         if problem is not None and not _takes_in(templates, name, problems):
             problems[name] = problem
+    for folder, make in (("email/", try_mails), (SLACK_FOLDER, try_slack)):
+        if not any(name.startswith(folder) for name in problems):
+            problem = _try_wholes(templates, make, limit)
+            if problem is not None:
+                problems[problem.name] = problem
     for name in templates.names():
         problem = _check_blocks(templates, name) if templates.is_own(templates.find_file(name)) else None
         if problem is not None:
@@ -128,8 +135,24 @@ def _check_template(
                 rendered = templates.render(name, context)
             if name.startswith(SLACK_FOLDER):
                 make_payload(name, compile_blocks(rendered))
+            if isinstance(context, contexts.PageContext | contexts.TerminalContext):
+                papers = [paper for group in context.groups for paper in group.papers]
+                check_told(templates, name, papers, rendered)
     except TemplateError as error:
         return TemplateProblem(name, error.message, error.hint)
+    return None
+
+
+def _try_wholes(
+    templates: Templates, make: Callable[[Templates], None], limit: Callable[[], AbstractContextManager[None]]
+) -> TemplateProblem | None:
+    """Make whole messages of what can each be rendered; an error begins with the name of what is to be mended."""
+    try:
+        with limit():
+            make(templates)
+    except TemplateError as error:
+        name, _, _ = error.message.partition(" ")
+        return TemplateProblem(name.rstrip(":"), error.message, error.hint)
     return None
 
 

@@ -13,6 +13,7 @@ from digest.errors import DigestError
 from digest.messages import Links, Message
 from digest.render.alarms import write_alarm
 from digest.render.atom import write_atom
+from digest.render.completeness import check_told
 from digest.render.contexts import PageContext, WeeklyPageContext
 from digest.render.digest_view import group_papers, view_digest, view_papers
 from digest.render.environments import Templates
@@ -112,6 +113,8 @@ class Renderer:
                 return _write_message("text/plain", body.encode(), digest, delivery, ".txt")
             case DestinationKind.FILE if not destination.is_pulled:
                 body = self.render_page(digest, links)
+                name = choose_template("web/digest.html", digest)
+                check_told(self.templates, name, view_papers(digest), body)
                 return _write_message("text/html", body.encode(), digest, delivery, ".html")
             case _:
                 raise DigestError(f"{destination} is a feed: nothing is sent there")

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 """22:47 US Eastern time on Thu 19 Nov 2026: when the sample digests' papers were found."""
 
+FULL = 40
+"""How many papers a digest shows where nothing else is set."""
+
 SAMPLE_LINKS = Links(
     unsubscribe="https://digest.example.org/u/Qm9vdHN0cmFwcGluZzEyMw",
     unsubscribe_mail="mailto:leave@example.org?subject=unsubscribe",
@@ -174,6 +177,11 @@ def merged_digest() -> Digest:
     entries.insert(3, replace(replaced, mailing=date(2026, 11, 18)))
     coverage = make_coverage(len(entries), since=date(2026, 11, 17), mailings=3, new=4_012)
     return make_digest(entries, slot="2026-11-20", shown=5, coverage=coverage)
+
+
+def full_digest() -> Digest:
+    """Return a digest of as many papers as one shows unless told otherwise, each with a long abstract."""
+    return make_digest([make_entry(number, abstract=_ABSTRACT * 4) for number in range(1, FULL + 1)])
 
 
 def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN401 - the fields of Paper

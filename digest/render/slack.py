@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from digest.errors import DigestError, TemplateError, TemplateOverflow
 from digest.messages import Links, Share
-from digest.render.blocks import Compiled, compile_blocks
+from digest.render.blocks import Compiled, compile_blocks, list_texts
+from digest.render.completeness import check_rest, check_told
 from digest.render.contexts import (
     SlackBriefContext,
     SlackDigestContext,
@@ -58,7 +59,7 @@ def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> 
     """Build the body of `chat.postMessage` for one part.
 
     Raises:
-        TemplateError: a template cannot be rendered or breaks Slack's limits.
+        TemplateError: a template cannot be rendered, breaks Slack's limits or leaves out papers.
         DigestError: the digest has no such part.
     """
     payload = {
@@ -76,7 +77,7 @@ def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -
     """Build the body for an incoming webhook: the same message, without channel, thread or metadata.
 
     Raises:
-        TemplateError: a template cannot be rendered or breaks Slack's limits.
+        TemplateError: a template cannot be rendered, breaks Slack's limits or leaves out papers.
         DigestError: the digest has no such part.
     """
     name, compiled = parts.compile(delivery, links)
@@ -85,7 +86,9 @@ def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -
             f"{name}: {len(compiled.blocks)} blocks of {compiled.text_bytes:,} bytes are too much for a message",
             hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
         )
-    return make_payload(name, compiled)
+    payload = make_payload(name, compiled)
+    parts.check_complete(name, compiled, delivery, links)
+    return payload
 
 
 def encode_payload(payload: dict[str, Any]) -> bytes:
@@ -158,18 +161,34 @@ class SlackParts:
             TemplateError: a template cannot be rendered.
             DigestError: there is no such part.
         """
-        share, part = delivery.share, delivery.part
-        if share is None:
-            if part >= len(self.shares):
-                raise DigestError(
-                    f"digest {self._digest.id} has {len(self.shares)} parts for Slack, there is no part {part}"
-                )
-            share = self.shares[part]
+        share, part = self._find_own_share(delivery), delivery.part
         if share.is_brief:
             return BRIEF, self._compile_brief(share, links, is_first=not part)
         if part:
             return PAGE, self._compile_page(share, part, delivery.parts - 1)
-        return TOP, self._compile_top(share.behind, links)
+        return choose_template(TOP, self._digest), self._compile_top(share.behind, links)
+
+    def check_complete(self, name: str, compiled: Compiled, delivery: Delivery, links: Links) -> None:
+        """See that a message tells its share, and the channel's that there are papers in no message.
+
+        Raises:
+            TemplateError: it does not, and its template says nothing of a purpose.
+        """
+        share, shown = self._find_own_share(delivery), self._digest.shown
+        text = "\n".join(text for block in compiled.blocks for text in list_texts(block))
+        check_told(self._templates, name, self._papers[share.first : share.behind], text)
+        if not delivery.part and not share.is_brief:
+            check_rest(self._templates, name, view_rest(self._papers[shown:], links.web_view), text)
+
+    def _find_own_share(self, delivery: Delivery) -> Share:
+        if delivery.share is not None:
+            return delivery.share
+        if delivery.part >= len(self.shares):
+            raise DigestError(
+                f"digest {self._digest.id} has {len(self.shares)} parts for Slack,"
+                f" there is no part {delivery.part}"
+            )
+        return self.shares[delivery.part]
 
     def _compile_top(self, count: int, links: Links) -> Compiled:
         """Compile the message for the channel with the first `count` papers."""

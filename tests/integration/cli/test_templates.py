@@ -138,7 +138,8 @@ def test_a_misspelt_block_is_pointed_out_with_the_nearest_and_all_there_are(dige
 
 
 def test_a_part_of_the_round_up_that_ones_own_template_has_no_room_for_is_pointed_out(digest: Shell) -> None:
-    write("slack/digest.txt", "fallback: x\n\n{{ digest.title }}\n")
+    told = "{% for paper in papers %}{{ link_title(paper) }}\n{% endfor %}\n{{ rest.count }}"
+    write("slack/digest.txt", f"fallback: x\n\n{{{{ digest.title }}}}\n{told}\n")
     said = digest("templates", "check", "templates")
     assert "slack/weekly.txt fills the block `overview` of slack/digest.txt, which yours has not" in said.err
 

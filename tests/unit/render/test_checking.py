@@ -32,5 +32,8 @@ def test_a_slack_template_beyond_the_limits_is_found_and_told_in_its_own_terms(t
     assert problem.message.startswith("slack/digest.txt: the line `fallback: …` is missing")
     assert problem.name == "slack/digest.txt", "what a week's round-up extends is told once"
     advised = problem.hint.split("`")[1]
-    (tmp_path / "slack/digest.txt").write_text(f"{advised}\n\n# {{{{ digest.title }}}}")
+    (tmp_path / "slack/digest.txt").write_text(
+        f"{advised}\n\n# {{{{ digest.title }}}}\n\n{{{{ rest.count }}}}"
+        "{% for paper in papers %}\n{{ link_title(paper) }}{% endfor %}"
+    )
     assert Renderer([tmp_path]).check() == ()

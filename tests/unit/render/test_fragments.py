@@ -178,7 +178,7 @@ LOOP = "{% for group in groups %}{% for paper in group.papers %}\nFRAGMENT\n{% e
         (True, LOOP.replace("FRAGMENT", "  <li>{{ fragments[paper.number] }}</li> {{ paper.id }}")),
         (True, LOOP.replace("FRAGMENT", "{{ fragments[paper.number] }}{{ fragments[1] }}")),
         (True, "{{ fragments[2] }}\n\n{{ fragments[1] }}\n"),
-        (True, "nothing of them"),
+        (True, "nothing of them{# leaves out papers on purpose #}"),
         (True, '{% extends "default:NAME" %}{% block foot %}ours{% endblock %}'),
         (False, LOOP.replace("FRAGMENT", '{{ fragments[paper.number]|replace("GPU", "XPU") }}')),
         (
@@ -187,7 +187,10 @@ LOOP = "{% for group in groups %}{% for paper in group.papers %}\nFRAGMENT\n{% e
         ),
         (False, LOOP.replace("FRAGMENT", "{% set x %}{{ fragments[paper.number] }}{% endset %}{{ x|title }}")),
         (False, "{{ fragments|length }} {{ fragments.values()|join }}"),
-        (False, "{% for number in fragments %}{{ fragments[number]|length }}{% endfor %}"),
+        (
+            False,
+            "{# leaves out papers on purpose #}{% for n in fragments %}{{ fragments[n]|length }}{% endfor %}",
+        ),
         (False, '{% extends "default:NAME" %}{% block papers %}{{ super()|upper }}{% endblock %}'),
     ],
 )
