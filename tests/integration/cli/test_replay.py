@@ -113,7 +113,7 @@ def test_what_came_out_is_kept_in_a_file_where_one_is_named(digest: Shell, world
         (("--keep", "digest.db"), "digest.db is there already"),
         (("--keep", "nowhere/again.db"), "there is no folder"),
         (("--from", "2026-11-12", "--to", "2026-11-11"), "2026-11-12 is later than 2026-11-11"),
-        (("--from", "yesterday"), "does not match the format"),
+        (("--from", "yesterday"), "is no day: write year, month and day"),
     ],
 )
 @pytest.mark.usefixtures("world")

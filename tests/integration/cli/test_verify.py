@@ -174,7 +174,7 @@ def test_a_day_without_a_mailing_is_a_wrong_call(world: World, digest: Shell, da
 
 @pytest.mark.usefixtures("world")
 def test_what_is_no_date_is_a_wrong_call(digest: Shell) -> None:
-    assert "'yesterday' does not match" in digest("verify", "--date", "yesterday", expect=2).err
+    assert "'yesterday' is no day" in digest("verify", "--date", "yesterday", expect=2).err
 
 
 @pytest.mark.parametrize(("kind", "times"), [("503", 1), ("rate_200", 1), ("malformed", 3), ("reset", 3)])
