@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import MORNINGS, World
 
@@ -195,6 +196,7 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     assert digest("delivery", "retry", "--held").out == "Nothing is held that could be sent.\n"
 
 
+@pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
 def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: Shell) -> None:
     hold_two_by_a_typo(world, digest)
     with world.open_store().begin() as conn:
@@ -207,6 +209,7 @@ def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: She
     assert f"Delivery 10 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
 
 
+@pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
 def test_a_restored_database_releases_nothing_of_what_is_held(world: World, digest: Shell) -> None:
     hold_two_by_a_typo(world, digest)
     digest("restore", "--mark")
