@@ -79,8 +79,9 @@ class Person:
                 start = _find_last_name(parts)
                 given, last = parts[:start], parts[start:]
             case [last, given]:
-                while len(given) > 1 and fold(given[-1]) in PARTICLES:
-                    last = [given.pop(), *last]
+                last, given = _move_particles(last, given)
+                if not given:
+                    raise UnclearPerson(f"{text.strip()!r} is no full name")
                 if not _is_initial(fold(given[0])):
                     return cls(tuple(given), tuple(last))
             case _:
@@ -113,6 +114,13 @@ def _drop_generation(name: Sequence[str]) -> Sequence[str]:
     while end and fold(name[end - 1]) in GENERATIONS:
         end -= 1
     return name[:end]
+
+
+def _move_particles(last: list[str], given: list[str]) -> tuple[list[str], list[str]]:
+    """Return last and given names, particles behind the given ones moved to the last: `Gogh, Vincent van`."""
+    while len(given) > 1 and fold(given[-1]) in PARTICLES:
+        last, given = [given[-1], *last], list(_drop_generation(given[:-1]))
+    return last, given
 
 
 def _find_last_name(parts: Sequence[str]) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from digest.papers import Field, Paper, Span
@@ -157,6 +157,8 @@ def read_or_none(written: str) -> Person | None:
 
 
 @given(WRITTEN)
+@example("keiko keiko , Jr van")
+@example("keiko , Kevin de Jr van")
 def test_a_persons_spelling_reads_as_the_same_person(written: str) -> None:
     person = read_or_none(written)
     assert person is None or Person.parse(person.text) == person
