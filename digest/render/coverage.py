@@ -9,16 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from digest.announcements import EASTERN
 from digest.messages import Occasion
 from digest.render.cleaning import clean_text, shorten
-from digest.render.dates import write_day, write_days
+from digest.render.dates import name_zone, write_day, write_days
 from digest.render.words import count_papers
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from digest.messages import Coverage, Digest
 
 _LONGEST_FAILURE = 200
@@ -48,8 +47,14 @@ class CoverageView:
     brief: str
 
 
-def describe_coverage(coverage: Coverage) -> CoverageView:
-    """Say what was looked at, how far that got, and when (US Eastern time, which mailings follow)."""
+def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageView:
+    """Say what was looked at, how far that got, and when.
+
+    Args:
+        coverage: what was looked at.
+        zone: IANA zone its reader goes by; mailings keep arXiv's dates all the same.
+    """
+    when = _say_when(coverage, ZoneInfo(zone))
     if coverage.failure:
         sentence = f"{_name_failure(coverage.failure)}; the rest follows"
         return CoverageView(CoverageState.FAILED, sentence, sentence)
@@ -61,7 +66,7 @@ def describe_coverage(coverage: Coverage) -> CoverageView:
     mailing = f"mailing{several} {write_day(coverage.mailing)}{by_search}"
     brief = "mailings" if coverage.since else "mailing"
     if coverage.is_awaited:
-        sentence = f"{mailing}: not out yet{_when(coverage)}; it follows when arXiv shows it"
+        sentence = f"{mailing}: not out yet{when}; it follows when arXiv shows it"
         return CoverageView(CoverageState.INCOMPLETE, sentence, "mailing not out yet; it follows")
     looked_at = coverage.new or coverage.looked_at
     # Figures that do not belong together stay out.
@@ -72,10 +77,10 @@ def describe_coverage(coverage: Coverage) -> CoverageView:
     total = f", {found}" if found else ""
     if coverage.is_complete:
         end = f"; {matched}" if matched else ""
-        sentence = f"{mailing}: complete{total}{_when(coverage)}{end}"
+        sentence = f"{mailing}: complete{total}{when}{end}"
         return CoverageView(CoverageState.COMPLETE, sentence, f"{brief} complete{figures}")
     end = f"; {matched}, the rest follows" if matched else "; the rest follows"
-    sentence = f"{mailing}: still incomplete{total}{_when(coverage)}{end}"
+    sentence = f"{mailing}: still incomplete{total}{when}{end}"
     return CoverageView(CoverageState.INCOMPLETE, sentence, f"{brief} incomplete{figures}; the rest follows")
 
 
@@ -144,13 +149,9 @@ def _name_failure(failure: str) -> str:
     return f"arXiv could not be reached: {told}"
 
 
-def _when(coverage: Coverage) -> str:
+def _say_when(coverage: Coverage, zone: ZoneInfo) -> str:
     if coverage.checked_at is None:
         return ""
-    return f", checked {_write_eastern(coverage.checked_at, coverage)}"
-
-
-def _write_eastern(moment: datetime, coverage: Coverage) -> str:
-    local = moment.astimezone(EASTERN)
+    local = coverage.checked_at.astimezone(zone)
     day = "" if local.date() == coverage.mailing else f"{write_day(local.date())} "
-    return f"{day}{local:%H:%M} ET"
+    return f", checked {day}{local:%H:%M} {name_zone(local)}"

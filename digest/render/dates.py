@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
+
+from digest.announcements import EASTERN
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,6 +50,17 @@ def write_days(first: date, last: date) -> str:
 def write_moment(moment: datetime) -> str:
     """Write a moment as RFC 3339 in UTC to the second, `2026-11-19T20:00:00Z`."""
     return f"{moment.astimezone(ZoneInfo('UTC')):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def name_zone(local: datetime) -> str:
+    """Return what a moment's zone is called there and then: `ET`, as arXiv has it, `CET`, `UTC`, `UTC+5:45`."""
+    if local.tzinfo == EASTERN:
+        return "ET"
+    name, offset = local.tzname() or "", local.utcoffset() or timedelta(0)
+    if name.isalpha():
+        return name
+    hours, minutes = divmod(round(abs(offset).total_seconds() / 60), 60)
+    return f"UTC{'-' if offset < timedelta(0) else '+'}{hours}" + (f":{minutes:02}" if minutes else "")
 
 
 def name_slot(digest: Digest) -> tuple[str, str]:

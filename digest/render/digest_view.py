@@ -133,7 +133,7 @@ def view_digest(digest: Digest) -> DigestView:
         span=write_span(digest.coverage),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
         is_first_look=digest.occasion.is_look_back,
-        coverage=describe_coverage(digest.coverage),
+        coverage=describe_coverage(digest.coverage, digest.zone),
         queries=tuple(
             QueryView(clean_text(name), shorten(clean_text(text), _LONGEST_QUERY)) for name, text in digest.queries
         ),

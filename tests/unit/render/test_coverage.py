@@ -104,6 +104,21 @@ def test_a_check_after_midnight_names_its_day() -> None:
 
 
 @pytest.mark.parametrize(
+    ("zone", "checked"),
+    [
+        ("America/New_York", "22:47 ET"),
+        ("Europe/Berlin", "Fri 20 Nov 04:47 CET"),
+        ("Asia/Tokyo", "Fri 20 Nov 12:47 JST"),
+        ("Asia/Kathmandu", "Fri 20 Nov 09:32 UTC+5:45"),
+        ("America/Sao_Paulo", "Fri 20 Nov 00:47 UTC-3"),
+        ("UTC", "Fri 20 Nov 03:47 UTC"),
+    ],
+)
+def test_a_check_is_told_in_its_readers_own_time(zone: str, checked: str) -> None:
+    assert f", checked {checked};" in describe_coverage(make_coverage(9), zone).sentence
+
+
+@pytest.mark.parametrize(
     ("name", "headline", "word"),
     [
         ("quiet", "No new papers", "A quiet day"),

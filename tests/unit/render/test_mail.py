@@ -111,7 +111,7 @@ def test_both_parts_tell_the_same_papers_reasons_changes_and_coverage(write: Wri
     html, plain = _part(raw, "html"), _part(raw, "plain").replace(" \n", " ")
     for words in (
         "Held back for thirteen days, found all the same",
-        "Mailing of Thu 19 Nov: complete, 1,412 new, checked 22:47 ET; 6 matched.",
+        "Mailing of Thu 19 Nov: complete, 1,412 new, checked Fri 20 Nov 04:47 CET; 6 matched.",
         "submitted 6 Nov, announced 19 Nov",
         "v1 → v2: “accepted at a workshop on schedulers”; title and abstract changed",
         "author Thu Trang Lê",

@@ -52,7 +52,7 @@ def test_the_channels_message_says_what_how_many_and_the_top_five(
     assert parent["blocks"][0]["text"]["text"] == "demo-team · Thu 19 Nov · 6 papers"
     assert _ids(parent) == ["2611.15012", "2611.15003", "2611.15044", "2611.15051", "2611.15007"]
     assert "1 more in the thread" in _texts(parent)
-    assert "Mailing of Thu 19 Nov: complete, 1,412 new, checked 22:47 ET; 6 matched." in _texts(parent)
+    assert "Mailing of Thu 19 Nov: complete, 1,412 new, checked Fri 20 Nov 04:47 CET; 6 matched." in _texts(parent)
     assert _ids(page) == ["2611.15009"]
     assert "Paper 6 of 6" in _texts(page)
 
