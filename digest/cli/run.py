@@ -82,6 +82,11 @@ def _tell_roster(report: PassReport) -> None:
         click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
     for name, problem in report.roster.not_excluding:
         click.echo(f"what {name} excludes can't be read and excludes nothing:\n{problem}", err=True)
+    if report.roster.turned:
+        click.echo(
+            f"Edited: {', '.join(report.roster.turned)}. What is announced from now on is held against the new"
+            " wording, without a look back (digest query diff OLD NEW shows what it gains and loses)."
+        )
     for ended, added in report.roster.lookalikes:
         click.echo(f'{ended} has ended and {added} is new; if it is the same renamed, write was = "{ended}".')
     for destination, new, old in report.roster.kept_away:
@@ -146,6 +151,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "added": report.roster.added,
             "edited": report.roster.edited,
             "ended": report.roster.ended,
+            "turned": report.roster.turned,
             "unreadable": dict(report.roster.unreadable),
         },
         "poll": {

@@ -43,6 +43,7 @@ class RosterReport:
 
     Attributes:
         added, edited, ended: names of saved queries and subscriptions.
+        turned: saved queries that were edited and mean something else from here on.
         unreadable: saved queries that can't be read, each with what is wrong.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
         lookalikes: (ended, new) subscriptions that share a destination and may be one, renamed.
@@ -52,6 +53,7 @@ class RosterReport:
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
+    turned: tuple[str, ...] = ()
     unreadable: tuple[tuple[str, str], ...] = ()
     not_excluding: tuple[tuple[str, str], ...] = ()
     lookalikes: tuple[tuple[str, str], ...] = ()
@@ -91,6 +93,7 @@ def sync_roster(site: Site) -> RosterReport:
         added=(*queries.added, *subscriptions.added),
         edited=(*queries.edited, *subscriptions.edited),
         ended=(*queries.ended, *subscriptions.ended),
+        turned=queries.turned,
         unreadable=tuple(unreadable),
         not_excluding=tuple(
             (subscription.name, f"{problem.message}\n{problem.pointer()}")

@@ -31,11 +31,17 @@ _SYNCING = 20_260_302
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """Names of what was added (or came back), edited and ended."""
+    """Names of what was added (or came back), edited and ended.
+
+    Attributes:
+        added, edited, ended: names.
+        turned: saved queries among the edited that mean something else now, not just written otherwise.
+    """
 
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
+    turned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +136,9 @@ def sync_queries(
     _add_revisions(conn, {name: queries[name] for name in edited}, origin, load_mark(conn, MATCHED), at)
     _reword(conn, {stored[name].revision_id: queries[name][0] for name in reworded if name not in edited})
     changed = {*reworded, *edited}
-    return SyncReport(tuple(added), tuple(name for name in queries if name in changed), tuple(ended))
+    return SyncReport(
+        tuple(added), tuple(name for name in queries if name in changed), tuple(ended), tuple(edited)
+    )
 
 
 def active_revisions(conn: Connection) -> list[ActiveRevision]:
