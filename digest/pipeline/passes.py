@@ -112,7 +112,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
             if not other:
                 witness(site, polled)
         with site.store.read() as conn:
-            waiting = overview.load_outbox(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
+            waiting = overview.load_open(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
             holds = load_holds(conn)
             late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
             quarantine = load_quarantine(conn, site.store, site.config.arxiv.source)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import (
     ARRAY,
     BigInteger,
-    Boolean,
     Double,
     Text,
     TypeDecorator,
@@ -24,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import NULLTYPE
 
 from digest.store.postgresql import be_patient
 
@@ -115,8 +115,8 @@ class Keys(TypeDecorator[Collection[int]]):
         return keys if dialect.name == "postgresql" else json.dumps(keys)
 
 
-class _is_among(FunctionElement[bool]):  # noqa: N801 - reads as the SQL condition it is
-    type = Boolean()
+class _is_among(FunctionElement[Any]):  # noqa: N801 - reads as the SQL condition it is
+    type = NULLTYPE  # of a boolean SQLAlchemy asks SQLite whether it `= 1`, which no index answers
     inherit_cache = True
 
 

@@ -292,7 +292,13 @@ def _set_mode(connection: SqliteConnection, statement: str) -> None:
 def _begin_sqlite(conn: Connection) -> None:
     """Take the write lock at once, so that nothing read in a transaction can change before it writes."""
     options = conn.get_execution_options()
-    is_reading = options.get("is_reading", False)
-    conn.exec_driver_sql(f"PRAGMA query_only={int(is_reading)}")
-    conn.exec_driver_sql(f"PRAGMA synchronous={_FULL if options.get('awaits_disk', True) else _NORMAL}")
+    is_reading, awaits_disk = options.get("is_reading", False), options.get("awaits_disk", True)
+    modes, known = (
+        (is_reading, awaits_disk),
+        conn.connection.info,
+    )  # which lives as long as the driver's connection
+    if known.get("modes") != modes:
+        conn.exec_driver_sql(f"PRAGMA query_only={int(is_reading)}")
+        conn.exec_driver_sql(f"PRAGMA synchronous={_FULL if awaits_disk else _NORMAL}")
+        known["modes"] = modes
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")

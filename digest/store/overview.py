@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select, text, true
 
 from digest.messages import DayCount, DeliveryState
 from digest.planning import zone_of
 from digest.store.dialect import in_chunks
 from digest.store.gate import Breaker, load_breaker
-from digest.store.schema import deliveries, digests, matches, papers, quarantine, requests, subscriptions
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    STUCK_DELIVERY,
+    deliveries,
+    digests,
+    matches,
+    papers,
+    quarantine,
+    requests,
+    subscriptions,
+)
 from digest.store.subscriptions import load_subscriptions
 from digest.subscriptions import SubscriptionState
 
@@ -19,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import date, datetime, timedelta
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row, TextClause
 
     from digest.store.engine import Store
     from digest.subscriptions import Destination
@@ -36,6 +46,7 @@ __all__ = [
     "list_quarantined",
     "list_requests",
     "load_breaker",
+    "load_open",
     "load_outbox",
     "load_subscription_lines",
     "measure_size",
@@ -89,13 +100,25 @@ class SubscriptionLine:
 
 
 def load_outbox(conn: Connection, now: datetime) -> Outbox:
-    """Count the deliveries by state."""
-    by_state = select(deliveries.c.state, func.count()).group_by(deliveries.c.state)
-    counts = {DeliveryState(state): count for state, count in conn.execute(by_state)}
-    due = select(deliveries.c.not_before).where(
-        deliveries.c.state == DeliveryState.READY, deliveries.c.not_before <= now
-    )
-    return Outbox(counts, conn.execute(due.order_by(deliveries.c.not_before).limit(1)).scalar())
+    """Count all deliveries by state, those of years ago too: for a person who asks."""
+    return Outbox(_count_states(conn, true()), _find_oldest_due(conn, now))
+
+
+def load_open(conn: Connection, now: datetime) -> Outbox:
+    """Count the deliveries that wait or that somebody may have to look at: a few, however many were sent."""
+    counts = _count_states(conn, ACTIVE_DELIVERY) | _count_states(conn, STUCK_DELIVERY)
+    return Outbox(counts, _find_oldest_due(conn, now))
+
+
+def _count_states(conn: Connection, which: ColumnElement[bool] | TextClause) -> dict[DeliveryState, int]:
+    by_state = select(deliveries.c.state, func.count()).where(which).group_by(deliveries.c.state)
+    return {DeliveryState(state): count for state, count in conn.execute(by_state)}
+
+
+def _find_oldest_due(conn: Connection, now: datetime) -> datetime | None:
+    is_due = (deliveries.c.state == DeliveryState.READY, deliveries.c.not_before <= now)
+    due = select(deliveries.c.not_before).where(ACTIVE_DELIVERY, *is_due)
+    return conn.execute(due.order_by(deliveries.c.not_before).limit(1)).scalar()
 
 
 def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta) -> list[SubscriptionLine]:

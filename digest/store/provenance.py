@@ -54,13 +54,16 @@ class Provenance:
         return self.quarantined_at is not None and self.restored_at is None
 
 
+_KNOWN = select(installation).order_by(installation.c.id).limit(1)
+
+
 def load_provenance(conn: Connection) -> Provenance:
     """Return what a database knows of itself.
 
     Raises:
         StoreError: it has forgotten.
     """
-    row = conn.execute(select(installation).order_by(installation.c.id).limit(1)).first()
+    row = conn.execute(_KNOWN).first()
     if row is None:
         raise StoreError("the database does not know whose it is", hint="Restore the latest backup.")
     generation, _, moved_to = row.generation.partition(_MOVED)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import exists, select
+from sqlalchemy import BigInteger, bindparam, exists, select
+from sqlalchemy.dialects import sqlite
 
 from digest.store.dialect import insert
 from digest.store.failures import explain_file
@@ -34,6 +35,14 @@ SENDINGS = "sendings"
 
 _SIZE = 512
 """Bytes of the file, always: it is written over in place, so a full disk is no obstacle."""
+
+_MESSAGES = bindparam("messages", type_=BigInteger)
+_COUNT = (
+    sqlite.insert(marks)
+    .values(name=SENDINGS, value=_MESSAGES)
+    .on_conflict_do_update(index_elements=["name"], set_={"value": marks.c.value + _MESSAGES})
+    .returning(marks.c.value)
+)
 
 _writing = threading.Lock()
 
@@ -115,9 +124,7 @@ def count_sending(conn: Connection, at: datetime, messages: int = 1) -> Stamp | 
     """
     if conn.dialect.name != "sqlite":
         return None
-    count = insert(conn, marks).values(name=SENDINGS, value=messages)
-    one_more = count.on_conflict_do_update(index_elements=["name"], set_={"value": marks.c.value + messages})
-    sendings = conn.execute(one_more.returning(marks.c.value)).scalar_one()
+    sendings = conn.execute(_COUNT, {"messages": messages}).scalar_one()
     return Stamp(load_provenance(conn).generation, sendings, at)
 
 

@@ -60,7 +60,7 @@ def show_metrics(request: Request) -> Response:
         return shell.pages.fail(404)
     now = shell.site.clock.now()
     with shell.site.store.read() as conn:
-        outbox = overview.load_outbox(conn, now)
+        outbox = overview.load_open(conn, now)
         last_look = _last_look(conn, shell.site)
     waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
     shell.metrics.set_outbox({str(state): outbox.counts.get(state, 0) for state in _WAITING}, waited)
@@ -98,7 +98,7 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
 
 
 def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) -> HealthFacts:
-    outbox = overview.load_outbox(conn, now)
+    outbox = overview.load_open(conn, now)
     breaker = overview.load_breaker(conn, site.clock)
     age = pulse.age if pulse else None
     return HealthFacts(

@@ -12,8 +12,8 @@ from pathlib import Path
 from digest.store import migrating
 from tests.battery.database_world import DATABASE, ROOT, open_world
 
-_NEWEST = "0006"
-"""The revision whose first commit ends the release before."""
+_BEFORE, _NEWEST = "0006", "0007"
+"""The release before's revision, and the one whose first commit ends it."""
 
 _PARTS = ("digest", "templates", "pyproject.toml", "README.md")
 
@@ -52,7 +52,7 @@ def upgrade_under_load(folder: Path) -> bool:
     doubled = [place for place, count in again.items() if count > 1]
     print(f"upgrade from revision {revision} to {report} in {took:.1f} s beneath two replicas that sent")  # noqa: T201
     print(f"  messages {len(again)}, lost {len(lost)}, doubled {len(doubled)}, exits {len(exits)}, codes {codes}")  # noqa: T201
-    return revision == "0005" and report == _NEWEST and not (lost or doubled or exits) and set(codes) == {0}
+    return revision == _BEFORE and report == _NEWEST and not (lost or doubled or exits) and set(codes) == {0}
 
 
 def unpack_release_before(folder: Path) -> Path | None:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import re
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from digest.messages import DeliveryState, Receipt
 from digest.store import deliveries as outbox
+from digest.store import overview
 from digest.store.destinations import remember_address
 from digest.store.schema import attempts, deliveries, destination_addresses
 from digest.store.subscribers import leave
@@ -15,6 +17,10 @@ from digest.subscriptions import Destination, DestinationKind
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
     from digest.messages import Delivery
     from digest.store import Store
 
@@ -175,3 +181,32 @@ def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(st
         mark(store, claimed[::-1][:count])
     beating.join()
     assert failures == []
+
+
+@pytest.mark.parametrize("together", [1, 6])
+def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_was_ever_sent(
+    store: Store, together: int
+) -> None:
+    if store.dialect != "sqlite":
+        pytest.skip("PostgreSQL reads small tables from end to end whatever indexes they have")
+    plans: list[str] = []
+
+    @event.listens_for(store.engine, "before_cursor_execute")
+    def explain(conn: Connection, _: object, statement: str, values: Sequence[Any], *others: object) -> None:
+        several = others[-1]
+        if statement.split(maxsplit=1)[0] in {"SELECT", "UPDATE", "INSERT", "WITH"}:
+            session = conn.connection.driver_connection
+            assert session is not None
+            steps = session.execute(f"EXPLAIN QUERY PLAN {statement}", values[0] if several else values)
+            plans.extend(f"{step[3]}: {statement}" for step in steps)
+
+    store_digest(store, *READERS[:together])
+    plans.clear()
+    claimed = claim(store)
+    begin(store, claimed)
+    assert len(mark(store, claimed)) == together
+    with store.read() as conn:
+        overview.load_open(conn, MORNING)
+    assert any(plan.startswith("SEARCH deliveries USING INTEGER PRIMARY KEY") for plan in plans)
+    scans = [plan for plan in plans if re.match(r"SCAN (?:deliveries|attempts|digests)\b(?! USING INDEX)", plan)]
+    assert not [plan for plan in scans if "ix_deliveries_" not in plan]
