@@ -12,6 +12,7 @@ import json
 import math
 import threading
 import time
+import weakref
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -19,9 +20,16 @@ from urllib.parse import urlsplit
 from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from http.client import HTTPConnection
     from pathlib import Path
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+
+_ANSWER = 30.0
+"""Seconds a test clock may take."""
+
+_REFUSED = 400
+"""HTTP's first status that is no answer."""
 
 _TEST_CLOCK_HINT = "Unset DIGEST_TEST_CLOCK, or point it at http://127.0.0.1:PORT/_control/now."
 
@@ -123,6 +131,8 @@ class RemoteClock:
                 hint=_TEST_CLOCK_HINT,
             )
         self._url = url
+        self._lock = threading.Lock()
+        self._link: HTTPConnection | None = None
 
     def now(self) -> datetime:
         """Return the simulated moment, aware, in UTC."""
@@ -140,19 +150,51 @@ class RemoteClock:
             self._ask(f"?advance={math.ceil(seconds)}", method="POST")
 
     def _ask(self, query: str, method: str = "GET") -> dict[str, str]:
-        import urllib.request  # noqa: PLC0415 - the network stack is loaded under a test clock alone
-        from http.client import HTTPException  # noqa: PLC0415 - the same
+        from http.client import HTTPException  # noqa: PLC0415 - the network stack is loaded under a test clock alone
 
-        request = urllib.request.Request(self._url + query, method=method)  # noqa: S310 - loopback http, checked
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=30) as answer:
-                read: dict[str, str] = json.load(answer)
-                return read
+            with self._lock:
+                return self._exchange(query, method)
         except (OSError, ValueError, HTTPException) as error:
             raise ConfigurationError(
                 f"the test clock at {self._url} can't be read: {error}", hint=_TEST_CLOCK_HINT
             ) from error
+
+    def _exchange(self, query: str, method: str) -> dict[str, str]:
+        """Ask over the connection there is, or, where the other side has ended it meanwhile, over a new one.
+
+        Moving the clock takes a new one anyhow: said twice, it would move twice as far.
+        """
+        from http.client import HTTPException  # noqa: PLC0415 - as above
+
+        parts = urlsplit(self._url)
+        target = f"{parts.path}{query}"
+        if self._link is not None and method == "GET":
+            try:
+                return _read_answer(self._link, target, method)
+            except (OSError, HTTPException):
+                pass  # it rested too long, or the other process is another one now
+        if self._link is not None:
+            self._link.close()
+        self._link = _connect(parts.hostname, parts.port)
+        weakref.finalize(self, self._link.close)
+        return _read_answer(self._link, target, method)
+
+
+def _connect(host: str | None, port: int | None) -> HTTPConnection:
+    from http.client import HTTPConnection  # noqa: PLC0415 - as above
+
+    return HTTPConnection(host or "", port, timeout=_ANSWER)
+
+
+def _read_answer(link: HTTPConnection, target: str, method: str) -> dict[str, str]:
+    link.request(method, target)
+    with link.getresponse() as answer:
+        body = answer.read()
+    if answer.status >= _REFUSED:
+        raise ValueError(f"HTTP Error {answer.status}: {answer.reason}")
+    read: dict[str, str] = json.loads(body)
+    return read
 
 
 def _to_utc(moment: datetime) -> datetime:

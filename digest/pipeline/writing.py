@@ -27,6 +27,7 @@ from digest.subscriptions import SLACK_KINDS, DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -133,8 +134,9 @@ class Clerk:
         if store.path is not None:
             self._answers.write(answer, self._write_together)
         elif delivery.destination.kind in SLACK_KINDS:
+            now = self._site.clock.now()
             with store.begin() as conn:
-                self._write_answers(conn, [answer])
+                self._write_answers(conn, [answer], now)
         elif not outbox.mark_sent_alone(store, delivery, receipt, self._site.clock.now()):
             _warn_of_loss(delivery)
 
@@ -143,9 +145,10 @@ class Clerk:
         intents = [entry for entry in batch if isinstance(entry, _Intent)]
         try:
             awaits_disk = bool(intents) or not self._may_come_twice(answers)
+            now = self._site.clock.now()  # before the database is held: a test's clock takes its time
             with self._site.store.begin(is_answer=not intents, awaits_disk=awaits_disk) as conn:
-                self._write_answers(conn, answers)
-                stamp = self._write_intents(conn, intents)
+                self._write_answers(conn, answers, now)
+                stamp = self._write_intents(conn, intents, now)
         except BaseException as error:  # noqa: BLE001 - raised again in each thread that wrote
             if len(batch) > 1 and isinstance(error, Exception) and not isinstance(error, StoreError):
                 for entry in batch:  # something is wrong with one of them, which is to harm no other
@@ -168,10 +171,9 @@ class Clerk:
         is_resent = self._site.config.mail.on_ambiguous == "resend"
         return is_resent and all(answer.delivery.destination.kind is DestinationKind.MAIL for answer in answers)
 
-    def _write_answers(self, conn: Connection, answers: Sequence[_Answer]) -> None:
+    def _write_answers(self, conn: Connection, answers: Sequence[_Answer], now: datetime) -> None:
         if not answers:
             return
-        now = self._site.clock.now()
         marked = outbox.mark_sent_many(conn, [(answer.delivery, answer.receipt) for answer in answers], now)
         for delivery in (answer.delivery for answer in answers):
             if delivery.id not in marked:
@@ -179,10 +181,9 @@ class Clerk:
             if delivery.destination.kind in SLACK_KINDS:
                 outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
 
-    def _write_intents(self, conn: Connection, intents: Sequence[_Intent]) -> stamps.Stamp | None:
+    def _write_intents(self, conn: Connection, intents: Sequence[_Intent], now: datetime) -> stamps.Stamp | None:
         if not intents:
             return None
-        now = self._site.clock.now()
         for intent in sorted(intents, key=lambda intent: str(intent.delivery.destination)):  # as others do
             if intent.new_address:
                 outbox.remember_address(conn, intent.delivery.destination, intent.new_address, now)
