@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import click
@@ -22,6 +23,7 @@ from digest.config import load_config
 from digest.demo.arxiv import DemoArxiv
 from digest.demo.slack import TOKEN
 from digest.pipeline.links import make_links
+from digest.planning.feeds import FEED_DAYS
 from digest.store import open_store
 from tests.battery.kill_book import Book
 from tests.battery.kill_life import Life, Tally, World
@@ -74,7 +76,9 @@ def run_battery(
         tally = life.live()
         verdict = judge(Evidence(plan, readers, tally, book, press.categories, mail.arrivals, slack.arrivals))
         feeds = {reader.name: [life.read_feed(replica, reader.name) for replica in replicas] for reader in readers}
-        judge_feeds(verdict, readers, press.categories, feeds)
+        window = clock.now() - timedelta(days=FEED_DAYS)
+        old = {paper for paper, found_by in tally.known_by.items() if found_by < window}
+        judge_feeds(verdict, readers, press.categories, feeds, old)
         for replica in replicas:
             replica.ask_to_stop()
         for replica in replicas:

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 
 from digest.demo.arxiv import DemoArxiv
+from digest.planning.feeds import FEED_ENTRIES
 from digest.planning.polls import next_poll_time
 from digest.web.feed_desk import LOOK_AGAIN
 from tests.battery.kill_book import Book
@@ -115,7 +116,7 @@ class Life:
         self._asked_at = self._watched_at = self._told_at = self._hastened_at = 0.0
         self._stepped_at = self._moved_at = time.monotonic()
         self._fresh: list[str] = []
-        self._seen: dict[str, list[tuple[float, set[str]]]] = {}
+        self._seen: dict[str, list[tuple[float, list[str]]]] = {}
         self._per_step = 0
         self._pauses_left = plan.pauses
         self.tally = Tally()
@@ -372,9 +373,11 @@ class Life:
         if len(entries) != len(set(entries)):
             self.tally.feed_troubles.append(f"{name}: an entry stands twice")
         seen = self._seen.setdefault(name, [])
-        if gone := {entry for at, shown in seen if at < now - _FEED_LAG for entry in shown} - set(entries):
-            self.tally.feed_troubles.append(f"{name}: {len(gone)} entries are gone")
-        seen.append((now, set(entries)))
+        for shown in (shown for at, shown in seen if at < now - _FEED_LAG):
+            gone = [entry for entry in shown if entry not in entries]
+            if gone and (shown[-len(gone) :] != gone or len(entries) < FEED_ENTRIES):  # the oldest may go one day
+                self.tally.feed_troubles.append(f"{name}: {len(gone)} entries are gone")
+        seen.append((now, entries))
         del seen[:-20]
 
     def read_feed(self, replica: Replica, name: str) -> list[str]:
