@@ -108,7 +108,7 @@ def write_introduction(digest: Digest) -> str:
     """Say what a reader should know before the papers, "" on an ordinary day."""
     names = join_words([name for name, _ in digest.queries])
     if digest.entries:
-        return _introduce_papers(digest.occasion, names)
+        return _introduce_papers(digest.occasion, names, "its" if len(digest.queries) == 1 else "their")
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
             quiet = "week" if digest.is_round_up else "day"
@@ -123,10 +123,12 @@ def write_introduction(digest: Digest) -> str:
             return f"Not everything has been looked at yet. What matches {names} comes with the next digest."
 
 
-def _introduce_papers(occasion: Occasion, names: str) -> str:
+def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
     match occasion:
         case Occasion.FIRST_LOOK:
-            return f"A first look back with {names}: its newest papers. From now on only what is announced anew."
+            return (
+                f"A first look back with {names}: {whose} newest papers. From now on only what is announced anew."
+            )
         case Occasion.TRIAL:
             return "A look back, to see what it brings: nothing of it is stored, and nothing sent."
         case Occasion.TAKEN_AS_TOLD:
