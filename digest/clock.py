@@ -13,6 +13,7 @@ import math
 import threading
 import time
 import weakref
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -153,32 +154,32 @@ class RemoteClock:
         from http.client import HTTPException  # noqa: PLC0415 - the network stack is loaded under a test clock alone
 
         try:
-            with self._lock:
-                return self._exchange(query, method)
+            return self._read() if method == "GET" else self._exchange_once(query, method)
         except (OSError, ValueError, HTTPException) as error:
             raise ConfigurationError(
                 f"the test clock at {self._url} can't be read: {error}", hint=_TEST_CLOCK_HINT
             ) from error
 
-    def _exchange(self, query: str, method: str) -> dict[str, str]:
-        """Ask over the connection there is, or, where the other side has ended it meanwhile, over a new one.
-
-        Moving the clock takes a new one anyhow: said twice, it would move twice as far.
-        """
+    def _read(self) -> dict[str, str]:
+        """Ask over the connection there is, or, where the other side has ended it meanwhile, over a new one."""
         from http.client import HTTPException  # noqa: PLC0415 - as above
 
         parts = urlsplit(self._url)
-        target = f"{parts.path}{query}"
-        if self._link is not None and method == "GET":
-            try:
-                return _read_answer(self._link, target, method)
-            except (OSError, HTTPException):
-                pass  # it rested too long, or the other process is another one now
-        if self._link is not None:
-            self._link.close()
-        self._link = _connect(parts.hostname, parts.port)
-        weakref.finalize(self, self._link.close)
-        return _read_answer(self._link, target, method)
+        with self._lock:
+            if self._link is not None:
+                try:
+                    return _read_answer(self._link, parts.path, "GET")
+                except (OSError, HTTPException):
+                    self._link.close()  # it rested too long, or the other process is another one now
+            self._link = _connect(parts.hostname, parts.port)
+            weakref.finalize(self, self._link.close)
+            return _read_answer(self._link, parts.path, "GET")
+
+    def _exchange_once(self, query: str, method: str) -> dict[str, str]:
+        """Say something over a connection of its own: it may take as long as it says, and is never said twice."""
+        parts = urlsplit(self._url)
+        with closing(_connect(parts.hostname, parts.port)) as link:
+            return _read_answer(link, f"{parts.path}{query}", method)
 
 
 def _connect(host: str | None, port: int | None) -> HTTPConnection:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from digest.clock import RemoteClock
+from digest.demo.loopback import Answer, LoopbackServer, Request, answer_json
 from digest.errors import ConfigurationError
 
 START = datetime(2026, 3, 24, 12, 40, tzinfo=UTC)
@@ -84,3 +85,32 @@ def test_a_clock_that_is_not_there_is_a_clear_error() -> None:
         RemoteClock(url).now()
     with pytest.raises(ConfigurationError, match="can't be read"):
         RemoteClock("http://127.0.0.1:port/now").now()
+
+
+def test_who_asks_the_time_does_not_wait_for_who_sleeps_by_the_same_clock() -> None:
+    lets_go = threading.Event()
+
+    def answer(request: Request) -> Answer:
+        if request.method == "POST":
+            lets_go.wait(10)
+        return answer_json({"now": "2026-11-20T04:00:00+00:00"})
+
+    with LoopbackServer(answer) as server:
+        clock = RemoteClock(f"{server.url}/_control/now")
+        sleeper = threading.Thread(target=clock.sleep, args=(5,))
+        sleeper.start()
+        assert clock.now() == clock.now() == datetime(2026, 11, 20, 4, tzinfo=UTC)
+        assert sleeper.is_alive()
+        lets_go.set()
+        sleeper.join()
+
+
+def test_a_clock_that_was_started_anew_meanwhile_is_asked_again() -> None:
+    def answer(_: Request) -> Answer:
+        return answer_json({"now": "2026-11-20T04:00:00+00:00"})
+
+    with LoopbackServer(answer) as server:
+        clock = RemoteClock(f"{server.url}/_control/now")
+        clock.now()
+    with LoopbackServer(answer, port=int(server.url.rpartition(":")[2])):
+        assert clock.now() == datetime(2026, 11, 20, 4, tzinfo=UTC)
