@@ -62,7 +62,7 @@ take; bytes a query may; and how much longer reading may take for ten times the 
 
 _PLAIN_SAMPLE, _ENGINE_SAMPLE = 200, 5_000
 _AFTER_ANOTHER_DAY = "  all of it, after another day's"
-"""What a process that goes on takes: it remembers words and formulas of the papers before, as many as the day's."""
+"""What a process that goes on takes: it remembers words and formulas of as many papers that came before."""
 
 _TABLE = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 
