@@ -3,8 +3,8 @@
 Each thread waits for the commit of what it wrote, as if it had made the transaction itself. While one
 writes, what the others bring piles up, and whoever comes next writes all of it: the busier, the fewer commits.
 
-Marks on PostgreSQL are the exception: each is a transaction of its own and waits for nobody, since a death
-between the other side's answer and its mark makes a mail come twice. SQLite takes one writer at a time; there
+Marks of mails are the exception: each is a transaction of its own, since a death between the other side's answer
+and its mark makes a mail come twice. On PostgreSQL it waits for nobody. SQLite takes one writer at a time; there
 others hold back while an answer is awaited, and the marks of mails do not wait for the disk, which would take
 longer than the mail itself. A killed process has them; where the power is cut before the next claim or intent, or
 the end of the pass, what they say is not known, and these mails are sent again with the same Message-ID, as after
@@ -126,19 +126,21 @@ class Clerk:
         """Record that the other side took it; see `outbox.mark_sent`. It is committed when this returns.
 
         Until then a death makes a mail come twice: it waits for no intent, and on PostgreSQL for nobody at all.
+        Posts, of which the other side can be asked, may be written together.
 
         Raises:
             StoreError: the database is away.
         """
-        answer, store = _Answer(delivery, receipt), self._site.store
-        if store.path is not None:
+        answer, store, now = _Answer(delivery, receipt), self._site.store, self._site.clock.now()
+        if delivery.destination.kind not in SLACK_KINDS:
+            awaits_disk = not self._may_come_twice([answer])
+            if not outbox.mark_sent_alone(store, delivery, receipt, now, awaits_disk=awaits_disk):
+                _warn_of_loss(delivery)
+        elif store.path is not None:
             self._answers.write(answer, self._write_together)
-        elif delivery.destination.kind in SLACK_KINDS:
-            now = self._site.clock.now()
+        else:
             with store.begin() as conn:
                 self._write_answers(conn, [answer], now)
-        elif not outbox.mark_sent_alone(store, delivery, receipt, self._site.clock.now()):
-            _warn_of_loss(delivery)
 
     def _write_together(self, batch: Sequence[_Entry]) -> None:
         answers = [entry for entry in batch if isinstance(entry, _Answer)]

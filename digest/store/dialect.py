@@ -85,7 +85,12 @@ def _postgresql_later(element: later, compiler: SQLCompiler, **options: Any) -> 
 
 def insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
-    if conn.dialect.name == "sqlite":
+    return insert_into(conn.dialect.name, table)
+
+
+def insert_into(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """Return the same for a database by its dialect's name."""
+    if dialect == "sqlite":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a tenth of the start of a command on SQLite
 

@@ -12,18 +12,18 @@ from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from digest.errors import ConfigurationError, StoreBusy, StoreError
-from digest.store import migrating, postgresql
+from digest.store import migrating, postgresql, sqlite
 from digest.store.failures import explaining
 from digest.store.provenance import refuse_moved
 from digest.store.queueing import WriterQueue
 from digest.store.reading import connect_for_reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from sqlite3 import Connection as SqliteConnection
 
-    from sqlalchemy import URL, Connection, Select
+    from sqlalchemy import URL, Connection, Select, UpdateBase
 
     from digest.store.migrating import MigrationReport
 
@@ -32,8 +32,7 @@ _READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly"
 
 _NOT_AWAITING_DISK = {"awaits_disk": False}
 
-_NORMAL, _FULL = 1, 2
-_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": _FULL}
+_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": sqlite.FULL}
 """What every SQLite connection must report after it was asked to: without `synchronous` FULL a power cut
 loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
@@ -112,6 +111,18 @@ class Store:
         """
         with explaining(self.url_masked):
             return postgresql.run_alone(self.engine, statement, values)
+
+    def write_answer(
+        self, statements: Sequence[UpdateBase], values: Mapping[str, Any], *, awaits_disk: bool
+    ) -> bool:
+        """Write down one answer on SQLite, before anything else this process has to write; see `sqlite.run_alone`.
+
+        Raises:
+            StoreError: as `begin`.
+        """
+        with self._taking_turns(is_answer=True), explaining(self.url_masked, self.path):
+            self._is_ahead_of_disk = self._is_ahead_of_disk or not awaits_disk
+            return sqlite.run_alone(self.engine, statements, values, awaits_disk=awaits_disk)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -293,12 +304,7 @@ def _begin_sqlite(conn: Connection) -> None:
     """Take the write lock at once, so that nothing read in a transaction can change before it writes."""
     options = conn.get_execution_options()
     is_reading, awaits_disk = options.get("is_reading", False), options.get("awaits_disk", True)
-    modes, known = (
-        (is_reading, awaits_disk),
-        conn.connection.info,
-    )  # which lives as long as the driver's connection
-    if known.get("modes") != modes:
-        conn.exec_driver_sql(f"PRAGMA query_only={int(is_reading)}")
-        conn.exec_driver_sql(f"PRAGMA synchronous={_FULL if awaits_disk else _NORMAL}")
-        known["modes"] = modes
+    lent = conn.connection
+    session: SqliteConnection = lent.driver_connection  # type: ignore[assignment]  # it is SQLite's
+    sqlite.set_modes(session, lent.info, is_reading=is_reading, awaits_disk=awaits_disk)
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")

@@ -256,11 +256,20 @@ def mark_sent_many(
     return frozenset(held)
 
 
-def mark_sent_alone(store: Store, delivery: Delivery, receipt: Receipt, now: datetime) -> bool:
-    """Record that the other side took one delivery, on PostgreSQL, by one statement that is a transaction.
+def mark_sent_alone(
+    store: Store, delivery: Delivery, receipt: Receipt, now: datetime, *, awaits_disk: bool = True
+) -> bool:
+    """Record that the other side took one delivery, in a transaction of its own that takes as little as can be.
 
     The sooner an answer is on record, the fewer messages a death makes come twice. It is what `mark_sent_many`
     does, word by word, and as fenced.
+
+    Args:
+        store: the database.
+        delivery: as claimed.
+        receipt: what the other side answered.
+        now: the moment (UTC).
+        awaits_disk: as `Store.begin` has it.
 
     Returns:
         False where somebody else has claimed it since.
@@ -268,7 +277,11 @@ def mark_sent_alone(store: Store, delivery: Delivery, receipt: Receipt, now: dat
     Raises:
         StoreError: the database is away, or did not take it.
     """
-    return bool(store.run_alone(_END_ALONE, {**_ended(delivery, receipt), "now": now}))
+    values = {**_ended(delivery, receipt), "now": now}
+    if store.dialect == "postgresql":
+        return bool(store.run_alone(_END_ALONE, values))
+    steps = (_END_ONE, _CLOSE_ONE, _NOTE)
+    return store.write_answer(steps, {**values, "reached": str(delivery.destination)}, awaits_disk=awaits_disk)
 
 
 def _ended(delivery: Delivery, receipt: Receipt) -> dict[str, Any]:
