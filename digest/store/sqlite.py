@@ -29,6 +29,7 @@ def set_modes(session: Session, known: dict[str, Any], *, is_reading: bool, awai
     """
     modes = is_reading, awaits_disk
     if known.get("modes") != modes:
+        known.pop("modes", None)  # where one of the two fails, nothing is known
         session.execute(f"PRAGMA query_only={int(is_reading)}").close()
         session.execute(f"PRAGMA synchronous={FULL if awaits_disk else NORMAL}").close()
         known["modes"] = modes

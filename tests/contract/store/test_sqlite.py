@@ -1,0 +1,120 @@
+"""What goes to SQLite's driver directly is as safe as what goes through SQLAlchemy."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import bindparam, update
+
+from digest.errors import StoreBusy
+from digest.store import engine as engine_module
+from digest.store.schema import marks
+from digest.store.sqlite import set_modes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.store import Store
+
+on_sqlite = pytest.mark.parametrize("database", ["sqlite"])
+
+MOVE = (
+    update(marks).where(marks.c.name == bindparam("which")).values(value=bindparam("to")).returning(marks.c.value)
+)
+MOVE_ON = update(marks).where(marks.c.name == bindparam("which")).values(value=marks.c.value + 1)
+BREAK = update(marks).where(marks.c.name == bindparam("which")).values(value=None)
+
+
+def value(store: Store) -> int:
+    with store.read() as conn:
+        return int(conn.exec_driver_sql("SELECT value FROM marks WHERE name = 'matched'").scalar_one())
+
+
+@on_sqlite
+def test_its_changes_are_one_transaction(store: Store) -> None:
+    assert store.write_answer((MOVE, MOVE_ON), {"which": "matched", "to": 40}, awaits_disk=False)
+    assert value(store) == 41
+    with pytest.raises(Exception, match="NOT NULL"):
+        store.write_answer((MOVE, BREAK), {"which": "matched", "to": 50}, awaits_disk=False)
+    assert value(store) == 41
+    assert store.write_answer((MOVE,), {"which": "matched", "to": 60}, awaits_disk=True), "nothing is left locked"
+
+
+@on_sqlite
+def test_where_the_first_does_not_hold_nothing_is_changed(store: Store) -> None:
+    before = value(store)
+    assert not store.write_answer((MOVE, MOVE_ON), {"which": "nobody's", "to": 40}, awaits_disk=False)
+    assert value(store) == before
+
+
+@on_sqlite
+def test_a_file_that_another_process_writes_to_is_busy_and_free_again(
+    own_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(engine_module._SQLITE_MODES, "busy_timeout", 50)
+    store = engine_module.open_store(own_url)
+    other = sqlite3.connect(store.path or "", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy):
+        store.write_answer((MOVE,), {"which": "matched", "to": 40}, awaits_disk=False)
+    other.execute("ROLLBACK")
+    other.close()
+    assert store.write_answer((MOVE,), {"which": "matched", "to": 41}, awaits_disk=False)
+    assert value(store) == 41
+    store.close()
+
+
+class _Session:
+    """A driver's connection that takes no second mode once."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.fails_at = "PRAGMA synchronous"
+
+    def execute(self, statement: str) -> _Session:
+        if self.fails_at and statement.startswith(self.fails_at):
+            self.fails_at = ""
+            raise sqlite3.OperationalError("disk I/O error")
+        self.said.append(statement)
+        return self
+
+    def close(self) -> None:
+        """As a cursor is closed."""
+
+
+def test_modes_are_said_again_after_they_were_not_taken() -> None:
+    session, known = _Session(), {"modes": (True, True)}
+    say: Callable[[], None] = lambda: set_modes(session, known, is_reading=False, awaits_disk=False)  # type: ignore[arg-type]  # noqa: E731 - said twice
+    with pytest.raises(sqlite3.OperationalError):
+        say()
+    say()
+    assert session.said == ["PRAGMA query_only=0", "PRAGMA query_only=0", "PRAGMA synchronous=1"]
+    say()
+    assert len(session.said) == 3
+
+
+@on_sqlite
+def test_threads_that_mark_side_by_side_never_meet_a_locked_file(store: Store) -> None:
+    def mark(number: int) -> None:
+        for _ in range(20):
+            store.write_answer((MOVE, MOVE_ON), {"which": "matched", "to": number}, awaits_disk=bool(number % 2))
+            with store.begin() as conn:
+                conn.execute(MOVE_ON, {"which": "matched"})
+
+    failed: list[BaseException] = []
+
+    def try_to_mark(number: int) -> None:
+        try:
+            mark(number)
+        except Exception as error:  # noqa: BLE001 - told to the test
+            failed.append(error)
+
+    threads = [threading.Thread(target=try_to_mark, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
