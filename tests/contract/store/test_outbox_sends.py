@@ -192,22 +192,23 @@ def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_wa
         pytest.skip("PostgreSQL reads small tables from end to end whatever indexes they have")
     plans: list[str] = []
 
-    @event.listens_for(store.engine, "before_cursor_execute")
     def explain(conn: Connection, _: object, statement: str, values: Sequence[Any], *others: object) -> None:
-        several = others[-1]
         if statement.split(maxsplit=1)[0] in {"SELECT", "UPDATE", "INSERT", "WITH"}:
             session = conn.connection.driver_connection
             assert session is not None
-            steps = session.execute(f"EXPLAIN QUERY PLAN {statement}", values[0] if several else values)
+            steps = session.execute(f"EXPLAIN QUERY PLAN {statement}", values[0] if others[-1] else values)
             plans.extend(f"{step[3]}: {statement}" for step in steps)
 
     store_digest(store, *READERS[:together])
-    plans.clear()
-    claimed = claim(store)
-    begin(store, claimed)
-    assert len(mark(store, claimed)) == together
-    with store.read() as conn:
-        overview.load_open(conn, MORNING)
+    event.listen(store.engine, "before_cursor_execute", explain)
+    try:
+        claimed = claim(store)
+        begin(store, claimed)
+        assert len(mark(store, claimed)) == together
+        with store.read() as conn:
+            overview.load_open(conn, MORNING)
+    finally:
+        event.remove(store.engine, "before_cursor_execute", explain)
     assert any(plan.startswith("SEARCH deliveries USING INTEGER PRIMARY KEY") for plan in plans)
     scans = [plan for plan in plans if re.match(r"SCAN (?:deliveries|attempts|digests)\b(?! USING INDEX)", plan)]
     assert not [plan for plan in scans if "ix_deliveries_" not in plan]
