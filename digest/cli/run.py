@@ -84,7 +84,7 @@ def _tell_roster(report: PassReport) -> None:
         click.echo(f"what {name} excludes can't be read and excludes nothing:\n{problem}", err=True)
     if report.roster.turned:
         click.echo(
-            f"Edited: {', '.join(report.roster.turned)}. What is announced from now on is held against the new"
+            f"Edited: {', '.join(report.roster.turned)}. What is found from now on is held against the new"
             " wording, without a look back (digest query diff OLD NEW shows what it gains and loses)."
         )
     for ended, added in report.roster.lookalikes:

@@ -22,7 +22,7 @@ _STORE_HINT = (
 _MORE_HOSTS = re.compile(r"(?<=://)(?P<first>(?:[^/?#]*@)?[^/?#@,]+)(?P<others>(?:,[^/?#@,]+)+)(?=[/?#]|$)")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
 _WEBHOOK = re.compile(r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+", re.ASCII)
-_PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>password=)[^&]*")
+_PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
 _LAST_PORT = 65535
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from digest.announcements import EASTERN
 from digest.messages import Occasion
@@ -54,7 +54,7 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
         coverage: what was looked at.
         zone: IANA zone its reader goes by; mailings keep arXiv's dates all the same.
     """
-    when = _say_when(coverage, ZoneInfo(zone))
+    when = _say_when(coverage, _find_zone(zone))
     if coverage.failure:
         sentence = f"{_name_failure(coverage.failure)}; the rest follows"
         return CoverageView(CoverageState.FAILED, sentence, sentence)
@@ -149,6 +149,14 @@ def _name_failure(failure: str) -> str:
     if told.lower().startswith("arxiv"):
         return f"arXiv{told[len('arxiv') :]}"
     return f"arXiv could not be reached: {told}"
+
+
+def _find_zone(name: str) -> ZoneInfo:
+    """Return a zone, or arXiv's where this machine no longer has it: the digest is told all the same."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return EASTERN
 
 
 def _say_when(coverage: Coverage, zone: ZoneInfo) -> str:

@@ -29,7 +29,7 @@ _log = logging.getLogger("digest.schedule")
 LONGEST_DELIVERY = 60.0
 """Seconds after which delivering says what it did and takes its next turn, unless a send hangs."""
 
-_NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "web", "templates")
+_NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "webhooks", "web", "templates")
 
 
 class Steps:

@@ -36,6 +36,9 @@ _SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal
 """What every SQLite connection must report after it was asked to: without `synchronous` FULL a power cut
 loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
+_SECRETS = ("password", "sslpassword")
+"""What of an address's query is for nobody's eyes: libpq takes passwords there, too."""
+
 _TURN = 30.0
 """Seconds a thread waits for another of its process that writes to the same SQLite file."""
 
@@ -57,7 +60,8 @@ class Store:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.dialect = engine.dialect.name
-        self.url_masked = engine.url.set(drivername=self.dialect).render_as_string(hide_password=True)
+        shown = engine.url.set(drivername=self.dialect).difference_update_query(_SECRETS)
+        self.url_masked = postgresql.show_url(shown)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
         self._writers = WriterQueue() if self.path else None
         self._is_ahead_of_disk = False

@@ -68,7 +68,7 @@ _HOSTS = "several-hosts"
 _READ_ONLY = "25006"
 """The error of a server that takes no writes: a primary that became a standby."""
 
-_SEVERAL = re.compile(r"[?&]host=[^&]*(?:,|%2C)", re.IGNORECASE)
+_SEVERAL = re.compile(r"[?&]host=[^&]*(?:,|%2C|&(?:.*&)?host=)", re.IGNORECASE)
 _AUTHORITY = re.compile(
     r"(?P<scheme>\w+(?:\+\w+)?://)(?:(?P<user>[^/@]*)@)?(?P<hosts>[^/?]+)(?P<rest>.*)", re.DOTALL
 )

@@ -136,9 +136,9 @@ def sync_queries(
     _add_revisions(conn, {name: queries[name] for name in edited}, origin, load_mark(conn, MATCHED), at)
     _reword(conn, {stored[name].revision_id: queries[name][0] for name in reworded if name not in edited})
     changed = {*reworded, *edited}
-    return SyncReport(
-        tuple(added), tuple(name for name in queries if name in changed), tuple(ended), tuple(edited)
-    )
+    # Another release may print a query otherwise: nobody edited it. One that can't be read now is told by itself.
+    turned = tuple(name for name in edited if name in reworded and not queries[name][2])
+    return SyncReport(tuple(added), tuple(name for name in queries if name in changed), tuple(ended), turned)
 
 
 def active_revisions(conn: Connection) -> list[ActiveRevision]:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 TAKEN: Final = (DONE, FORWARDED)
 
+_POSITIVE = range(200, 300)
+"""Behind the final dot the first digit decides, whatever follows (RFC 5321 §4.2.1)."""
+
 _Command = tuple[Stage, str, tuple[int, ...]]
 """A command, what it is about, and the codes that say yes to it."""
 
@@ -80,7 +83,7 @@ class Conversation:
             if self._stage is Stage.SENDER and self._connection.has_rested:
                 raise StaleConnection from error
             raise judge_break(self._stage, error) from error
-        if code not in TAKEN:
+        if code not in _POSITIVE:
             raise self._give_up(code, reply)
         self._connection.release()
         return Receipt(find_queue_id(reply), f"{code} {read_reply(reply)}")

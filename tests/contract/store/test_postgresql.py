@@ -14,6 +14,7 @@ from sqlalchemy.exc import ProgrammingError
 from digest.clock import monotonic
 from digest.errors import StoreBusy, StoreError
 from digest.store import open_store, postgresql
+from digest.store.engine import connect
 from digest.store.schema import marks
 from tests.links import Link
 
@@ -113,6 +114,10 @@ def test_of_several_hosts_the_one_that_can_be_reached_is_used(url: str, link: Li
             "postgresql:///n?host=h1,h2&target_session_attrs=any",
         ),
         ("postgres:///n?host=h1%2Ch2", "postgres:///n?host=h1%2Ch2&target_session_attrs=read-write"),
+        (
+            "postgresql:///n?host=h1:1&port=2&host=h2:2",
+            "postgresql:///n?host=h1:1&port=2&host=h2:2&target_session_attrs=read-write",
+        ),
         ("postgresql:///n?host=/tmp", "postgresql:///n?host=/tmp"),
         ("sqlite:////a,b.db", "sqlite:////a,b.db"),
     ],
@@ -125,6 +130,12 @@ def test_several_hosts_are_written_as_libpq_does(written: str, read: str) -> Non
 def test_several_hosts_are_shown_as_they_were_written_and_the_password_is_not() -> None:
     url = make_url(postgresql.spread_hosts("postgresql://u:hush@h1:5433,h2/n?connect_timeout=2"))
     assert postgresql.show_url(url) == "postgresql://u:***@h1:5433,h2:5432/n?connect_timeout=2"
+
+
+def test_a_password_among_the_options_of_an_address_is_shown_nowhere() -> None:
+    store = connect("postgresql://u:one@h1/n?password=two&sslpassword=three&connect_timeout=2")
+    assert store.url_masked == "postgresql://u:***@h1/n?connect_timeout=2"
+    store.close()
 
 
 def test_cut_links_are_noticed_and_made_anew(url: str, link: Link) -> None:

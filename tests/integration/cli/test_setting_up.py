@@ -232,8 +232,6 @@ def test_a_subscription_that_looks_renamed_is_pointed_out_before_everybody_is_to
 def test_an_edited_saved_query_is_said_to_count_from_now_on_and_only_once(world: World, digest: Shell) -> None:
     world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.PF OR cat:cs.AR"')
     said = digest("run").out
-    assert (
-        "Edited: perf. What is announced from now on is held against the new wording, without a look back" in said
-    )
+    assert "Edited: perf. What is found from now on is held against the new wording, without a look back" in said
     world.edit_config('perf = "cat:cs.PF OR cat:cs.AR"', 'perf = "cat:cs.AR or cat:cs.PF"')
     assert "Edited" not in digest("run").out, "it means the same, written otherwise"

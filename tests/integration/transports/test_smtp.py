@@ -65,6 +65,14 @@ def test_a_451_for_one_recipient_is_worth_a_retry_and_the_same_connection_serves
     assert script.count(Step.CONNECT) == 1
 
 
+@pytest.mark.parametrize("reply", ["250", "252 2.5.0 taken", "200 OK", "299 queued as 4711"])
+def test_behind_the_final_dot_the_first_digit_says_that_it_was_taken(
+    script: WatchedScript, sink: MailSink, open_mail: OpenMail, reply: str
+) -> None:
+    script.reply("END", reply)
+    assert open_mail(sink.url).send(make_mail(), READER).detail.startswith(reply[:3])
+
+
 def test_a_550_is_permanent_for_that_recipient_alone(
     sink: MailSink, script: WatchedScript, open_mail: OpenMail
 ) -> None:
