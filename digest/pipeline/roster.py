@@ -15,8 +15,8 @@ from digest.errors import QueryError
 from digest.excluding import read_exclusion
 from digest.planning import FARTHEST, first_due, next_due, put_right, realign_due
 from digest.query import parse_query
+from digest.store import clocks, provenance
 from digest.store import matches as match_store
-from digest.store import provenance
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
@@ -148,8 +148,9 @@ def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) ->
 def make_due_what_waits(conn: Connection, now: datetime) -> None:
     """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns.
 
-    One whose turn was put off for years by a clock that ran ahead is due as it would have been. Of a database that
-    was restored all stays as it was found: what it says of pauses tells what was sent before.
+    One whose turn was put off for years by a clock that ran ahead is due as it would have been, and deliveries put
+    off so are due. Of a database that was restored all stays as it was found: what it says of pauses tells what was
+    sent before.
     """
     if provenance.is_in_quarantine(conn):
         return
@@ -159,6 +160,8 @@ def make_due_what_waits(conn: Connection, now: datetime) -> None:
         subscription_store.set_next_due(conn, due.id, next_due_at, last_slot=taken)
         name, before = due.subscription.name, due.next_due_at
         _log.warning("%s was not due before %s: a clock ran ahead, and was put right", name, before)
+    if freed := clocks.put_right(conn, now):
+        _log.warning("%d deliveries waited for longer than a day: a clock ran ahead, and was put right", freed)
     waiting = subscription_store.load_subscriptions(conn, match_store.undue_subscriptions(conn))
     for due in waiting:
         if due.subscription.has_digests:

@@ -52,20 +52,21 @@ def run_alone(
     Raises:
         DBAPIError: it failed, and nothing is changed.
     """
-    (first, *others), lent = statements, engine.raw_connection()
-    session: Session = lent.driver_connection  # type: ignore[assignment, unused-ignore]  # it is SQLite's
+    (first, *others), lent = statements, None
     try:
+        lent = engine.raw_connection()
+        session: Session = lent.driver_connection  # type: ignore[assignment, unused-ignore]  # it is SQLite's
         set_modes(session, lent.info, is_reading=False, awaits_disk=awaits_disk)
         session.execute("BEGIN IMMEDIATE")
         holds = session.execute(*_bind(first, values)).fetchall()
         for statement in others if holds else ():
             session.execute(*_bind(statement, values))
         session.commit()
-    except engine.dialect.loaded_dbapi.Error as error:
-        session.rollback()
+    except engine.dialect.loaded_dbapi.Error as error:  # also where a connection can't be opened just now
         raise DBAPIError.instance(str(first), None, error, engine.dialect.loaded_dbapi.Error) from error
     finally:
-        lent.close()  # rolls back what is left open
+        if lent is not None:
+            lent.close()  # rolls back what is left open
     return bool(holds)
 
 

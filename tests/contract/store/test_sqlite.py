@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import bindparam, update
 
-from digest.errors import StoreBusy
+from digest.errors import StoreBusy, StoreError
 from digest.store import engine as engine_module
 from digest.store.schema import marks
 from digest.store.sqlite import set_modes
@@ -65,6 +65,20 @@ def test_a_file_that_another_process_writes_to_is_busy_and_free_again(
     assert store.write_answer((MOVE,), {"which": "matched", "to": 41}, awaits_disk=False)
     assert value(store) == 41
     store.close()
+
+
+@on_sqlite
+def test_where_no_connection_can_be_opened_the_database_is_away_for_now(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.engine, "raw_connection", fail)
+        with pytest.raises(StoreError):
+            store.write_answer((MOVE,), {"which": "matched", "to": 40}, awaits_disk=False)
+    assert store.write_answer((MOVE,), {"which": "matched", "to": 41}, awaits_disk=False)
 
 
 class _Session:
