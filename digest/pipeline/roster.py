@@ -149,8 +149,8 @@ def make_due_what_waits(conn: Connection, now: datetime) -> None:
     """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns.
 
     One whose turn was put off for years by a clock that ran ahead is due as it would have been, and deliveries put
-    off so are due. Of a database that was restored all stays as it was found: what it says of pauses tells what was
-    sent before.
+    off so are due. Of a database that was restored all stays as it was found: what it says of pauses tells what
+    was sent before.
     """
     if provenance.is_in_quarantine(conn):
         return
