@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from datetime import date, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,6 +102,7 @@ def test_groups_and_what_is_left_out_hold_every_paper_once(digest: Digest) -> No
         assert sum(int(part.split()[0]) for part in rest.parts.split(" · ")) == rest.count
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # a digest of hundreds of papers is one
 @settings(max_examples=60 if IS_NIGHTLY else 5)
 @given(digest=DIGESTS, links=st.sampled_from([SAMPLE_LINKS, Links()]))
 def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
