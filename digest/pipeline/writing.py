@@ -131,14 +131,15 @@ class Clerk:
         Raises:
             StoreError: the database is away.
         """
-        answer, store, now = _Answer(delivery, receipt), self._site.store, self._site.clock.now()
+        answer, store = _Answer(delivery, receipt), self._site.store
         if delivery.destination.kind not in SLACK_KINDS:
-            awaits_disk = not self._may_come_twice([answer])
+            now, awaits_disk = self._site.clock.now(), not self._may_come_twice([answer])
             if not outbox.mark_sent_alone(store, delivery, receipt, now, awaits_disk=awaits_disk):
                 _warn_of_loss(delivery)
         elif store.path is not None:
             self._answers.write(answer, self._write_together)
         else:
+            now = self._site.clock.now()
             with store.begin() as conn:
                 self._write_answers(conn, [answer], now)
 

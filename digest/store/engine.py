@@ -308,7 +308,6 @@ def _begin_sqlite(conn: Connection) -> None:
     """Take the write lock at once, so that nothing read in a transaction can change before it writes."""
     options = conn.get_execution_options()
     is_reading, awaits_disk = options.get("is_reading", False), options.get("awaits_disk", True)
-    lent = conn.connection
-    session: SqliteConnection = lent.driver_connection  # type: ignore[assignment]  # it is SQLite's
-    sqlite.set_modes(session, lent.info, is_reading=is_reading, awaits_disk=awaits_disk)
+    known = conn.connection.info
+    sqlite.set_modes(conn.exec_driver_sql, known, is_reading=is_reading, awaits_disk=awaits_disk)
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")

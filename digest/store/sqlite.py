@@ -18,20 +18,20 @@ NORMAL, FULL = 1, 2
 """Values of `PRAGMA synchronous` (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
 
-def set_modes(session: Session, known: dict[str, Any], *, is_reading: bool, awaits_disk: bool) -> None:
+def set_modes(say: Callable[[str], object], known: dict[str, Any], *, is_reading: bool, awaits_disk: bool) -> None:
     """Say whether the next transaction only reads, and whether it waits for the disk, where that is news.
 
     Args:
-        session: the driver's connection, outside a transaction.
-        known: what was said to it before; lives as long as it does.
+        say: runs a statement on a connection outside a transaction.
+        known: what was said to it before; lives as long as the driver's connection does.
         is_reading: nothing can be written.
         awaits_disk: its commit outlives a cut of the power.
     """
     modes = is_reading, awaits_disk
     if known.get("modes") != modes:
         known.pop("modes", None)  # where one of the two fails, nothing is known
-        session.execute(f"PRAGMA query_only={int(is_reading)}").close()
-        session.execute(f"PRAGMA synchronous={FULL if awaits_disk else NORMAL}").close()
+        say(f"PRAGMA query_only={int(is_reading)}")
+        say(f"PRAGMA synchronous={FULL if awaits_disk else NORMAL}")
         known["modes"] = modes
 
 
@@ -56,7 +56,7 @@ def run_alone(
     try:
         lent = engine.raw_connection()
         session: Session = lent.driver_connection  # type: ignore[assignment, unused-ignore]  # it is SQLite's
-        set_modes(session, lent.info, is_reading=False, awaits_disk=awaits_disk)
+        set_modes(session.execute, lent.info, is_reading=False, awaits_disk=awaits_disk)
         session.execute("BEGIN IMMEDIATE")
         holds = session.execute(*_bind(first, values)).fetchall()
         for statement in others if holds else ():

@@ -11,12 +11,11 @@ from sqlalchemy import bindparam, update
 
 from digest.errors import StoreBusy, StoreError
 from digest.store import engine as engine_module
+from digest.store import sqlite as sqlite_module
 from digest.store.schema import marks
 from digest.store.sqlite import set_modes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from digest.store import Store
 
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"])
@@ -81,33 +80,30 @@ def test_where_no_connection_can_be_opened_the_database_is_away_for_now(
     assert store.write_answer((MOVE,), {"which": "matched", "to": 41}, awaits_disk=False)
 
 
-class _Session:
-    """A driver's connection that takes no second mode once."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.fails_at = "PRAGMA synchronous"
-
-    def execute(self, statement: str) -> _Session:
-        if self.fails_at and statement.startswith(self.fails_at):
-            self.fails_at = ""
-            raise sqlite3.OperationalError("disk I/O error")
-        self.said.append(statement)
-        return self
-
-    def close(self) -> None:
-        """As a cursor is closed."""
-
-
 def test_modes_are_said_again_after_they_were_not_taken() -> None:
-    session, known = _Session(), {"modes": (True, True)}
-    say: Callable[[], None] = lambda: set_modes(session, known, is_reading=False, awaits_disk=False)  # type: ignore[arg-type]  # noqa: E731 - said twice
+    said: list[str] = []
+    known: dict[str, object] = {"modes": (True, True)}
+
+    def refuse(statement: str) -> None:
+        if "synchronous" in statement:
+            raise sqlite3.OperationalError("disk I/O error")
+
     with pytest.raises(sqlite3.OperationalError):
-        say()
-    say()
-    assert session.said == ["PRAGMA query_only=0", "PRAGMA query_only=0", "PRAGMA synchronous=1"]
-    say()
-    assert len(session.said) == 3
+        set_modes(refuse, known, is_reading=False, awaits_disk=False)
+    for _ in range(2):
+        set_modes(said.append, known, is_reading=False, awaits_disk=False)
+    assert said == ["PRAGMA query_only=0", "PRAGMA synchronous=1"]
+
+
+@on_sqlite
+def test_a_mode_that_is_not_taken_says_that_the_database_is_away(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_module, "FULL", "(")  # a statement that SQLite itself refuses
+    with store.engine.connect() as conn:
+        conn.connection.info.pop("modes", None)
+    with pytest.raises(StoreError, match="syntax error"), store.begin():
+        pass
 
 
 @on_sqlite
