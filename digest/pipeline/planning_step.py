@@ -181,11 +181,18 @@ def _plan_turns(
     for turn in come:
         rows = pending.get(turn.id)
         newest_run = rows[-1].match_run_id if rows else 0
-        likeness = turn.likeness, newest_run, coverages[turn.id]
+        waiting_since = rows[0].matched_at if rows else None
+        likeness = turn.likeness, newest_run, waiting_since, coverages[turn.id]
         decided = decisions.get(likeness)
         if decided is None:
             facts = TurnFacts(
-                turn.next_due_at, turn.last_slot, drafts.now, coverages[turn.id], newest_run, patience
+                turn.next_due_at,
+                turn.last_slot,
+                drafts.now,
+                coverages[turn.id],
+                newest_run,
+                patience,
+                waiting_since,
             )
             decided = decisions[likeness] = decide_turn(turn.rhythm, facts)
         if decided.next_due_at != turn.next_due_at or decided.taken != turn.last_slot:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from digest.announcements import alarm_moment
+from digest.announcements import alarm_moment, latest_mailing
 from digest.planning.quiet import leave_quiet
 from digest.planning.slots import (
     Slot,
@@ -84,6 +84,7 @@ class TurnFacts:
         newest_run: the last match run with papers that wait for it; 0 where none wait.
         patience: how long it may wait past its time for a mailing that is not complete; None for as long
             as its cadence says.
+        waiting_since: when the first of the papers that wait was matched (UTC); None for just now.
     """
 
     due_at: datetime
@@ -92,6 +93,7 @@ class TurnFacts:
     coverage: Coverage
     newest_run: int
     patience: timedelta | None = None
+    waiting_since: datetime | None = None
 
 
 def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
@@ -205,7 +207,9 @@ def _is_waiting(kind: CadenceKind, slot: Slot, facts: TurnFacts) -> bool:
     """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end.
 
     A digest `on announcement` waits for its mailing as long as that takes, but papers that have come are
-    not kept back for those that may be missing: in the morning they go out, with a line that says so.
+    not kept back for those that may be missing: in the morning they go out, with a line that says so. That
+    is the morning after they came or after their turn, whichever is later, and never one after a mailing since:
+    where arXiv is looked at once a night, no mailing may ever be complete at that hour.
     """
     coverage = facts.coverage
     if coverage.is_complete if facts.newest_run else coverage.is_settled:
@@ -216,7 +220,8 @@ def _is_waiting(kind: CadenceKind, slot: Slot, facts: TurnFacts) -> bool:
         return facts.now < latest_at
     if not facts.newest_run or coverage.mailing is None:
         return True
-    return facts.now < alarm_moment(coverage.mailing)
+    came = max(slot.due_at, facts.waiting_since or facts.now)
+    return facts.now < alarm_moment(min(coverage.mailing, latest_mailing(came)))
 
 
 def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:

@@ -56,8 +56,10 @@ def decide(
     coverage: Coverage = SETTLED,
     run: int = 7,
     patience: timedelta | None = None,
+    matched: str = "",
 ) -> Turn:
-    return decide_turn(subscription, TurnFacts(utc(due), taken, utc(now), coverage, run, patience))
+    since = utc(matched) if matched else None
+    return decide_turn(subscription, TurnFacts(utc(due), taken, utc(now), coverage, run, patience, since))
 
 
 def test_papers_of_a_complete_mailing_are_told_under_the_days_name() -> None:
@@ -143,6 +145,17 @@ def test_papers_on_announcement_go_out_in_the_morning_even_when_more_may_come() 
     assert decide(waiting, now="2026-11-20T10:59", **facts).outcome is Outcome.WAIT  # type: ignore[arg-type]  # as decide takes them
     assert decide(waiting, now="2026-11-20T11:00", **facts).slot == "mailing:2026-11-19"  # type: ignore[arg-type]  # the same
     assert decide(waiting, now="2026-11-20T20:00", run=0, **facts).outcome is Outcome.WAIT  # type: ignore[arg-type]  # the same
+
+
+def test_papers_on_announcement_do_not_wait_for_a_mailing_after_the_one_they_came_by() -> None:
+    waiting = subscribe("on announcement")
+    facts = {"taken": "mailing:2026-11-17", "coverage": INCOMPLETE, "now": "2026-11-20T06:00"}
+    nightly = decide(waiting, due="2026-11-19T01:00", matched="2026-11-19T06:00", **facts)  # type: ignore[arg-type]  # as decide takes them
+    assert (nightly.outcome, nightly.slot) == (Outcome.TELL, "mailing:2026-11-19")
+    just_come = decide(waiting, due="2026-11-19T01:00", matched="2026-11-20T05:00", **facts)  # type: ignore[arg-type]  # the same
+    assert just_come.outcome is Outcome.WAIT
+    rested = decide(waiting, due="2026-11-20T01:00", matched="2026-11-16T06:00", **facts)  # type: ignore[arg-type]  # the same
+    assert rested.outcome is Outcome.WAIT
 
 
 def test_a_new_turn_begins_where_the_longer_pause_ends() -> None:
