@@ -141,7 +141,9 @@ def is_turn_over(age: float, turn: float, lag: float) -> bool:
 
 
 def count_claims(under_way: int, slots: int) -> int:
-    """Return how many deliveries to claim: none while there is enough in hand to go on with."""
+    """Return how many deliveries to claim: none while there is enough in hand to go on with, or nobody to send."""
+    if slots <= 0:
+        return 0
     ahead = max(2 * slots, _LEAST_AHEAD)
     return slots + ahead - under_way if under_way <= slots + ahead // 2 else 0
 
@@ -169,7 +171,8 @@ class _Pass:
         self._in_hand: dict[Future[None], Delivery] = {}
         self._looking: set[Future[None]] = set()
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
-        self._begun: dict[int, float] = {}
+        self._sends: dict[int, float] = {}
+        self._looks: dict[int, float] = {}
         self._lock = threading.Lock()
         self._trouble: BaseException | None = None
         self._tidy_at = self._look_at = self._complain_at = self._tell_at = 0.0
@@ -187,6 +190,8 @@ class _Pass:
         ):
             try:
                 self._keep_busy()
+                while self._winds_down():
+                    self._keep_busy()
             except BaseException as error:  # noqa: BLE001 - raised below, when all that was begun has ended
                 self._trouble = error
             self._call_off()
@@ -200,9 +205,20 @@ class _Pass:
         while not self._is_over():
             is_dry = self._look_for_more() == 0 if self._has_room() else False
             if self._is_busy:
+                if self._count_free() == 0:
+                    self._call_off()  # others may have what would wait here behind sends that hang
                 self._collect()
             elif is_dry and not self._wait_for_pace():
                 return
+
+    def _winds_down(self) -> bool:
+        """Let what is on its way end; return whether one of these hangs, so that others go on beside it."""
+        self._call_off()
+        while self._is_busy:
+            if not self._is_over():
+                return True
+            self._collect()
+        return False
 
     @property
     def _is_busy(self) -> bool:
@@ -213,12 +229,21 @@ class _Pass:
 
     def _find_lag(self) -> float:
         with self._lock:
-            return monotonic() - min(self._begun.values(), default=monotonic())
+            return monotonic() - min([*self._sends.values(), *self._looks.values()], default=monotonic())
+
+    def _count_free(self) -> int:
+        """Return how many can be on their way beside those that hang."""
+        with self._lock:
+            return self._slots - sum(begun_at < monotonic() - LAG for begun_at in self._sends.values())
+
+    def _count_wanted(self) -> int:
+        free = self._count_free()
+        return count_claims(len(self._in_hand) - (self._slots - free), free)
 
     def _has_room(self) -> bool:
         """Whether to look for more: not while there is enough, nor at once again where there was no more."""
         is_time = not self._is_busy or monotonic() >= self._look_at
-        return is_time and count_claims(len(self._in_hand), self._slots) > 0
+        return is_time and self._count_wanted() > 0
 
     def _look_for_more(self) -> int:
         """Claim more; while a mark on its way is repeated until the database is back, so is this."""
@@ -240,7 +265,7 @@ class _Pass:
         if not is_tidy:
             self._tidy_at = asked_at + _TIDY_EVERY
             self._look_into_unknown()
-        wanted, now, asked_at = count_claims(len(self._in_hand), self._slots), site.clock.now(), monotonic()
+        wanted, now, asked_at = self._count_wanted(), site.clock.now(), monotonic()
         with site.store.begin() as conn:
             if not is_tidy:
                 outbox.reap(conn, now, settle=settling_times(site.config))
@@ -264,25 +289,25 @@ class _Pass:
 
     def _look_into(self, unknown: UnknownDelivery) -> None:
         """Look into one, unless there is no time left: then the next pass does."""
-        with self._noting(unknown.delivery):
+        with self._noting(unknown.delivery, self._looks):
             if not self._is_over():
                 settle_one(self._site, unknown)
 
     @contextmanager
-    def _noting(self, delivery: Delivery) -> Iterator[None]:
+    def _noting(self, delivery: Delivery, begun: dict[int, float]) -> Iterator[None]:
         """Note since when a delivery is on its way, or looked into."""
         with self._lock:
-            self._begun[delivery.id] = monotonic()
+            begun[delivery.id] = monotonic()
         try:
             yield
         finally:
             with self._lock:
-                self._begun.pop(delivery.id, None)
+                begun.pop(delivery.id, None)
 
     def _send(self, delivery: Delivery) -> None:
         """Send one delivery, in a thread that does nothing else meanwhile."""
         try:
-            with self._noting(delivery):
+            with self._noting(delivery, self._sends):
                 if self._is_over():
                     self._give_back([delivery])
                     return

@@ -25,6 +25,10 @@ def test_an_empty_lane_claims_for_every_slot(slots: int) -> None:
     assert count_claims(0, slots) >= slots
 
 
+def test_nothing_is_claimed_while_every_slot_is_held_up() -> None:
+    assert count_claims(0, 0) == 0
+
+
 def test_a_turn_ends_at_its_time_unless_a_send_hangs_and_then_later() -> None:
     assert not is_turn_over(59, 60, lag=0)
     assert is_turn_over(61, 60, lag=LAG / 2)
