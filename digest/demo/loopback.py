@@ -43,6 +43,8 @@ class Ending(StrEnum):
     """No answer; a TCP reset."""
     HANG = "hang"
     """Silence until the client goes or time is up, then a close."""
+    TRICKLE = "trickle"
+    """The body byte by byte, too slowly ever to end, as long as the client waits for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.answer(self._read_request())
         if answer.delay:
             self.server.stopping.wait(answer.delay)
-        if answer.ending in (Ending.WHOLE, Ending.CUT):
+        if answer.ending in (Ending.WHOLE, Ending.CUT, Ending.TRICKLE):
             self._write(answer)
         else:
             self._break_off(answer)
@@ -245,6 +247,13 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.ending is Ending.CUT:
             self.close_connection = True
             self.wfile.write(answer.body[: len(answer.body) // 2])
+        elif answer.ending is Ending.TRICKLE:
+            self.close_connection = True
+            for byte in answer.body:
+                if self.server.stopping.wait(_POLL):
+                    return
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
         else:
             self.wfile.write(answer.body)
         self.wfile.flush()

@@ -6,10 +6,10 @@ import http.client
 import socket
 import threading
 import urllib.request
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from digest.clock import LOOPBACK_HOSTS
@@ -17,11 +17,14 @@ from digest.transports.answers import UNREADABLE, Answer, judge_break
 from digest.transports.fence import always_ours, require_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterator
     from email.message import Message
 
 TIMEOUT = 15.0
 """Seconds for connecting and for each read."""
+
+_WHOLE = 4
+"""So many times as long may the whole exchange take: an answer byte by byte never runs into the other limit."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -40,25 +43,63 @@ class Lines:
 
     def __init__(self) -> None:
         self._open: dict[int, socket.socket] = {}
+        self._late: set[int] = set()
         self._lock = threading.Lock()
+
+    @contextmanager
+    def exchange(self, timeout: float) -> Iterator[None]:
+        """Hold the connection that this thread opens until the exchange is over, or has taken too long.
+
+        Args:
+            timeout: seconds for connecting and for each read.
+
+        Raises:
+            TimeoutError: it took several times as long, and the request may have been carried out.
+        """
+        thread, limit = threading.get_ident(), _WHOLE * timeout
+        watch = threading.Timer(limit, self._end, [thread])
+        watch.daemon = True
+        watch.start()
+        is_late = TimeoutError(f"there was no whole answer within {limit:g} s")
+        try:
+            yield
+        except URLError:
+            raise  # up to there nothing was carried out
+        except Exception as error:
+            if thread in self._late:
+                raise is_late from error
+            raise
+        else:
+            if thread in self._late:  # what was read may be half of it
+                raise is_late
+        finally:
+            watch.cancel()
+            with self._lock:
+                self._open.pop(thread, None)
+                self._late.discard(thread)
 
     def add(self, line: socket.socket) -> None:
         """Note the connection of this thread: it has one at a time."""
         with self._lock:
             self._open[threading.get_ident()] = line
 
-    def drop(self) -> None:
-        """Forget this thread's connection."""
-        with self._lock:
-            self._open.pop(threading.get_ident(), None)
-
     def hang_up(self) -> None:
         """End every connection at once: whoever waits on one is woken, and fails."""
         with self._lock:
             for line in self._open.values():
-                with suppress(OSError):  # it may have ended by itself just now
-                    # Not TLS's own way, which takes the connection from under whoever reads from it.
-                    socket.socket.shutdown(line, socket.SHUT_RDWR)
+                _shut(line)
+
+    def _end(self, thread: int) -> None:
+        with self._lock:
+            if thread in self._open:
+                self._late.add(thread)
+                _shut(self._open[thread])
+
+
+def _shut(line: socket.socket) -> None:
+    with suppress(OSError):  # it may have ended by itself just now
+        # Not TLS's own way, which takes the connection from under whoever reads from it.
+        socket.socket.shutdown(line, socket.SHUT_RDWR)
 
 
 def is_loopback(url: str) -> bool:
@@ -134,14 +175,13 @@ def post_once(
     """
     try:
         opener = build_opener(request.full_url, is_ours, lines)
-        try:
-            reply = opener.open(request, timeout=timeout)
-        except HTTPError as refusal:
-            reply = refusal
-        with reply:
-            body = b"" if reply.status in unread else reply.read(most)
-            return Answer(reply.status, dict(reply.headers), {"text": body.decode("utf-8", "replace").strip()})
+        with lines.exchange(timeout):
+            try:
+                reply = opener.open(request, timeout=timeout)
+            except HTTPError as refusal:
+                reply = refusal
+            with reply:
+                body = b"" if reply.status in unread else reply.read(most)
+                return Answer(reply.status, dict(reply.headers), {"text": body.decode("utf-8", "replace").strip()})
     except (OSError, http.client.HTTPException, *UNREADABLE) as error:
         raise judge_break(who, error, is_post=True) from error
-    finally:
-        lines.drop()

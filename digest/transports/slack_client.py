@@ -74,7 +74,8 @@ class SlackClient(WebClient):
         is_post = json is not None
         self._own.is_ours = is_ours
         try:
-            response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
+            with self._lines.exchange(self._seconds):
+                response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
         except SlackApiError as error:
             reply = error.response
             raise judge_answer(
@@ -83,8 +84,6 @@ class SlackClient(WebClient):
         # AttributeError: slack_sdk expects every JSON answer to be an object.
         except (OSError, http.client.HTTPException, *UNREADABLE) as error:
             raise judge_break("Slack", error, is_post=is_post) from error
-        finally:
-            self._lines.drop()
         return Answer(response.status_code, response.headers, response.data)
 
     def _perform_urllib_http_request_internal(

@@ -73,17 +73,19 @@ def judge_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError:
     """Turn a refusal into an error that knows whether to try again.
 
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
-    what is about the login, concerns every mail. A reply without a usable code after the final dot
-    leaves it open whether the mail was taken.
+    what is about the login, concerns every mail; but once one was named, only what does not pass: a server may
+    say 421 or 454 for one recipient for ever. A reply without a usable code after the final dot leaves it open
+    whether the mail was taken.
     """
     text = read_reply(reply)
     is_login = code in _LOGIN_CODES or stage is Stage.LOGIN
-    is_general = code == CLOSING or (stage in _BEFORE_ANY_RECIPIENT and code != _NO_ROOM)
+    is_early = stage in _BEFORE_ANY_RECIPIENT
+    is_general = is_early and code != _NO_ROOM
     return DeliveryError(
         f"the mail server answered {code} at {stage}: {text}",
         permanent=code in _PERMANENT,
         ambiguous=stage is Stage.FINAL and code not in _TRANSIENT and code not in _PERMANENT,
-        whole_transport=is_login or is_general,
+        whole_transport=is_general or (is_login and (is_early or code in _PERMANENT)),
         hint=_hint_for(stage, code, text, is_login=is_login),
     )
 

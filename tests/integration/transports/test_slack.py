@@ -81,6 +81,13 @@ def test_silence_is_waited_out_for_a_while_and_then_ambiguous(receiver: SlackRec
     assert receiver.calls == ("chat.postMessage",)
 
 
+def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_without_end() -> None:
+    with _answering(Answer(b"{" * 10_000, ending=Ending.TRICKLE)) as server:
+        failure = fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/", timeout=0.1))
+    assert failure.ambiguous
+    assert "no whole answer within 0.4 s" in failure.message
+
+
 def test_a_body_cut_short_is_ambiguous() -> None:
     with _answering(Answer(b'{"ok": true, "ts": "1.0"}', ending=Ending.CUT)) as server:
         assert fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous

@@ -127,6 +127,12 @@ def test_silence_is_ambiguous() -> None:
     assert _fail(Answer(ending=Ending.HANG, patience=3), timeout=0.2).ambiguous
 
 
+def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_without_end() -> None:
+    failure = _fail(Answer(b"o" * 10_000, ending=Ending.TRICKLE), timeout=0.1)
+    assert failure.ambiguous
+    assert "no whole answer within 0.4 s" in failure.message
+
+
 def test_exactly_one_request_is_made_whatever_happens() -> None:
     visits: list[Request] = []
 
