@@ -19,6 +19,7 @@ from digest.clock import monotonic
 from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreError, TemplateOverflow
 from digest.messages import DeliveryState
 from digest.pipeline.settling import settling_times
+from digest.pipeline.working import has_successor
 from digest.pipeline.writing import SLACK_SPACING
 from digest.planning.retries import Step, Tries, decide_failure
 from digest.planning.shares import split_share
@@ -190,11 +191,13 @@ def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progre
     except StoreError:
         raise  # the database is away, which says nothing about the delivery: its claim lapses
     except DigestError as error:
-        # What is configured wrongly concerns more than this delivery, and is the operator's to mend.
+        # What is configured wrongly concerns more than this delivery, and is the operator's to mend; but while
+        # processes are restarted one by one, those that were not yet leave it to those that were.
+        is_configured_so = isinstance(error, ConfigurationError)
         failure = DeliveryError(
             error.message,
-            permanent=True,
-            whole_transport=isinstance(error, ConfigurationError),
+            permanent=not (is_configured_so and has_successor(site)),
+            whole_transport=is_configured_so,
             too_large=isinstance(error, TemplateOverflow),
             hint=error.hint,
         )
@@ -306,6 +309,8 @@ def _mark_failure(desk: Desk, delivery: Delivery, error: DeliveryError) -> None:
                     outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
                 case Step.ASK:
                     outbox.mark_unknown(conn, delivery, next_step.not_before, reason, now)
+                    if delivery.destination.kind in SLACK_KINDS:  # it may have come, and counts for the pace
+                        outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
                 case Step.HOLD:
                     outbox.mark_held(conn, delivery, reason, now)
                 case Step.GIVE_UP:

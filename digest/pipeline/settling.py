@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.errors import ConfigurationError, DeliveryError
+from digest.pipeline.working import has_successor
 from digest.planning.retries import Step, decide_unknown
 from digest.store import deliveries as outbox
 from digest.subscriptions import DestinationKind
@@ -80,6 +81,8 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
         is_harmless = may_repeat and _is_recognised(site.config, delivery.destination.kind, unknown.message)
         reason = f"nobody can tell whether it arrived: {error.message}"
     except ConfigurationError as error:
+        if has_successor(site):
+            return  # it may know the way out
         # The way out is configured no more: one such delivery must not stop all others.
         reason = f"nobody can tell whether it arrived: {error.message}"
     except Exception as error:  # noqa: BLE001 - a fault of ours in looking into one is to stop no other

@@ -39,6 +39,9 @@ _log = logging.getLogger("digest.deliver")
 SLACK_SPACING = timedelta(seconds=1)
 """Slack takes one message a second and channel (https://docs.slack.dev/apis/web-api/rate-limits)."""
 
+_FILE_PAUSE = timedelta(minutes=1)
+"""Until what could not be sent for want of the file beside the database is tried again."""
+
 
 @dataclass(eq=False)
 class _Entry:
@@ -165,9 +168,21 @@ class Clerk:
             except BaseException as error:  # noqa: BLE001 - the same: nothing may be sent then
                 for intent in intents:
                     intent.error = error
+                if isinstance(error, StoreError):
+                    self._take_back(intents, error, now)
         finally:
             for entry in batch:
                 entry.is_written = True
+
+    def _take_back(self, intents: Sequence[_Intent], error: StoreError, now: datetime) -> None:
+        """Put back what was not sent after all, or it would be taken for something that may have arrived."""
+        begun = [intent for intent in intents if intent.state is DeliveryState.SENDING]
+        try:
+            with self._site.store.begin() as conn:
+                for intent in begun:
+                    outbox.mark_retry(conn, intent.delivery, now + _FILE_PAUSE, error.message, now)
+        except StoreError as another:
+            _log.warning("%d messages that were not sent can't be put back: %s", len(begun), another.message)
 
     def _may_come_twice(self, answers: Sequence[_Answer]) -> bool:
         """Whether nothing worse than a copy would follow if the power took these answers."""

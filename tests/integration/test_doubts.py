@@ -15,10 +15,12 @@ from digest.clock import ManualClock, SystemClock, monotonic
 from digest.config import load_config
 from digest.demo.loopback import Answer, Request
 from digest.demo.slack import SCOPES, SlackReceiver
+from digest.errors import StoreError
 from digest.messages import Delivery, DeliveryState
 from digest.pipeline import LANES, deliver, delivering, open_site, run_pass
 from digest.pipeline.site import Site
 from digest.store import deliveries as outbox
+from digest.store import stamps
 from digest.transports.slack import SlackTransport
 from digest.transports.smtp import SmtpTransport
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
@@ -301,3 +303,17 @@ def test_an_intent_that_cannot_be_written_harms_no_other_that_is_written_with_it
     with planned(world, mails_to(6), connections=6) as site:
         report = deliver(site)
         assert (report.sent, len(report.held)) == ({"mailto": 5}, 1)
+
+
+def test_a_mail_that_was_not_sent_for_want_of_the_file_beside_the_database_is_in_no_doubt(world: World) -> None:
+    with planned(world, READER, connections=1) as site:
+        assert site.store.path is not None
+        stamp = stamps.stamp_path(site.store.path)
+        stamp.unlink(missing_ok=True)
+        stamp.mkdir()
+        with pytest.raises(StoreError, match="beside the database"):
+            deliver(site)
+        assert (states(site), len(world.mail.mails)) == ({"ready": 1}, 0)
+        stamp.rmdir()
+        world.clock.sleep(60)
+        assert deliver(site).sent == {"mailto": 1}

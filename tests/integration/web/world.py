@@ -101,9 +101,9 @@ class World:
         text = _CONFIG.format(arxiv=self.arxiv, mail=self.mail, slack=self.slack, to=list(to), when=when)
         (self.folder / "digest.toml").write_text(text.replace("'", '"') + extra, encoding="utf-8")
 
-    def open(self) -> Site:
+    def open(self, owner: str = "test") -> Site:
         config = load_config(self.folder / "digest.toml", self.environ)
-        return open_site(config, self.clock, owner="test", jitter=lambda: 0.5)
+        return open_site(config, self.clock, owner=owner, jitter=lambda: 0.5)
 
     def links(self, site: Site) -> LinkMaker:
         with site.store.read() as conn:
