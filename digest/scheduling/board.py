@@ -20,7 +20,6 @@ LONGEST_TURNS: Mapping[str, float] = MappingProxyType(
         "plan": 1800.0,
         "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
         "deliver-posts": 1200.0,
-        "publish": 1800.0,
         "heartbeat": 120.0,
         "reload": 1800.0,
     }

@@ -47,7 +47,6 @@ EVERY: Mapping[str, float] = MappingProxyType(
         "plan": 30.0,
         "deliver-mail": 5.0,
         "deliver-posts": 5.0,
-        "publish": 60.0,
         "watch": 60.0,
         "heartbeat": BEAT,
     }
@@ -74,12 +73,14 @@ class Job:
         step: does it once.
         wakes: jobs that have something to do afterwards, and need not wait for their time.
         goes_beside: it waits for others outside, and so keeps no other job waiting, on SQLite either.
+        then: what it does besides, when those were woken.
     """
 
     name: str
     step: Callable[[], None]
     wakes: tuple[str, ...] = ()
     goes_beside: bool = False
+    then: Callable[[], None] | None = None
 
 
 class Schedule:
@@ -106,13 +107,12 @@ class Schedule:
         self._jobs = {
             job.name: job
             for job in (
-                Job("poll", self.steps.poll, wakes=("plan", "publish", "watch")),
-                Job("plan", self.steps.plan, wakes=_DELIVERING),
+                Job("poll", self.steps.poll, wakes=("plan", "watch")),
+                Job("plan", self.steps.plan, wakes=_DELIVERING, then=self.steps.publish),
                 *(
                     Job(name, partial(self.steps.deliver, lane), goes_beside=True)
                     for name, lane in zip(_DELIVERING, LANES, strict=True)
                 ),
-                Job("publish", self.steps.publish),
                 Job("watch", self.steps.watch, goes_beside=True),
             )
         }
@@ -208,11 +208,18 @@ class Schedule:
             self.pulse.board.begin(job.name, SystemClock().now())
             self._count(1)
             try:
-                job.step()
+                self._do(job)
             finally:
                 self._count(-1)
-                for name in job.wakes:
-                    self._wake(name)
+
+    def _do(self, job: Job) -> None:
+        try:
+            job.step()
+        finally:
+            for name in job.wakes:
+                self._wake(name)
+            if job.then is not None:
+                job.then()
 
     def _count(self, change: int) -> None:
         with self._idle:

@@ -133,9 +133,7 @@ def test_how_each_job_stands_is_written_down_with_the_signs_of_life_and_struck_o
 ) -> None:
     with scheduled(world, OFTEN) as (_, site):
         world.mail.wait_for(1)
-        wait_until(
-            lambda: {"poll", "plan", "deliver-mail", "deliver-posts", "publish", "watch"} <= turns(site).keys()
-        )
+        wait_until(lambda: turns(site).keys() == EVERY.keys())
         wait_until(lambda: all(turn.turns for turn in turns(site).values()))
         wait_until(lambda: turns(site)["deliver-mail"].turns > 1)
         deliver = turns(site)["deliver-mail"]
@@ -277,7 +275,7 @@ def rename(site: Site, table: str, name: str) -> None:
 def test_feed_files_are_written_when_something_was_matched_and_not_again(world: World) -> None:
     world.write_config(to=("file:feed.atom",))
     path = world.folder / "feed.atom"
-    with scheduled(world, SELDOM | {"publish": 0.05, "poll": 0.05}) as (schedule, _):
+    with scheduled(world, SELDOM | {"plan": 0.05, "poll": 0.05}) as (schedule, _):
         wait_until(path.exists)
         wait_until(lambda: schedule.steps._published_run is not None)
         path.unlink()

@@ -218,7 +218,7 @@ def test_a_worker_that_signed_is_shown_with_its_place_release_and_last_sign_and_
     turns = [
         JobTurn("deliver", turns=1_234, overruns=2, began_at=began),
         JobTurn("plan", 7, 1, 0, began, began + timedelta(seconds=2), began + timedelta(seconds=30), "StoreError"),
-        JobTurn("publish"),
+        JobTurn("watch"),
     ]
     with hold_worker(store):
         with store.begin() as conn:
@@ -233,7 +233,7 @@ def test_a_worker_that_signed_is_shown_with_its_place_release_and_last_sign_and_
             *("WORKER", "JOB", "LAST", "TURN", "NEXT"),
             *("TURNS", "FAILED", "OVERRUN", "TROUBLE"),
         ]
-        assert [row.split()[1] for row in rows] == ["deliver", "plan", "publish"]
+        assert [row.split()[1] for row in rows] == ["deliver", "plan", "watch"]
         assert "under way" in rows[0]
         assert rows[0].split()[-3:] == ["1,234", "0", "2"]
         assert rows[1].split()[-4:] == ["7", "1", "0", "StoreError"]
@@ -242,7 +242,7 @@ def test_a_worker_that_signed_is_shown_with_its_place_release_and_last_sign_and_
         assert [(job["job"], job["turns"], job["is_under_way"]) for job in jobs] == [
             ("deliver", 1_234, True),
             ("plan", 7, False),
-            ("publish", 0, False),
+            ("watch", 0, False),
         ]
     assert digest("status", "--json").json["workers"] == [], "nobody holds the lock"
     store.close()
