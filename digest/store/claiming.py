@@ -271,7 +271,13 @@ def goes_by(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
     """Return the condition that a delivery goes out on one of some ways; None for whichever it is."""
     if kinds is None:
         return true()
-    return or_(false(), *(deliveries.c.destination.startswith(f"{kind}:") for kind in sorted(kinds)))
+    return or_(false(), *map(_goes_to, sorted(kinds)))
+
+
+def _goes_to(kind: DestinationKind) -> ColumnElement[bool]:
+    if kind is DestinationKind.CONSOLE:  # the one way out without an address
+        return deliveries.c.destination == kind
+    return deliveries.c.destination.startswith(f"{kind}:")
 
 
 def _is_blocked(now: ColumnElement[datetime]) -> ColumnElement[bool]:
@@ -353,17 +359,12 @@ def _take_back(
 
 
 def _add_by_kind(now: datetime, waits: Mapping[DestinationKind, timedelta]) -> ColumnElement[datetime]:
-    later_by_kind = [
-        (deliveries.c.destination.startswith(f"{kind}:"), literal(now + wait, Moment))
-        for kind, wait in waits.items()
-    ]
+    later_by_kind = [(_goes_to(kind), literal(now + wait, Moment)) for kind, wait in waits.items()]
     return case(*later_by_kind, else_=literal(now, Moment)) if later_by_kind else literal(now, Moment)
 
 
 def _seconds_by_kind(waits: Mapping[DestinationKind, timedelta]) -> ColumnElement[float]:
-    by_kind = [
-        (deliveries.c.destination.startswith(f"{kind}:"), wait.total_seconds()) for kind, wait in waits.items()
-    ]
+    by_kind = [(_goes_to(kind), wait.total_seconds()) for kind, wait in waits.items()]
     return case(*by_kind, else_=0.0) if by_kind else literal(0.0)
 
 

@@ -104,6 +104,13 @@ def test_what_is_configured_wrongly_is_held_until_the_operator_mends_it(world: W
     assert len(world.slack.messages) == 1
 
 
+def test_what_goes_to_the_console_is_printed_by_the_run(world: World) -> None:
+    world.write_config(to=("console",))
+    printed = world.run("run").stdout
+    assert "Tail latency on shared GPUs" in printed
+    assert "1 message sent (console 1)" in printed
+
+
 def test_a_run_promises_no_second_try_of_what_was_given_up(world: World) -> None:
     world.write_config(to=READER)
     world.mail.script.reply("RCPT", "550 5.1.1 no such user")

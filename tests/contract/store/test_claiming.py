@@ -12,6 +12,7 @@ from digest.messages import DeliveryState, Receipt
 from digest.store import deliveries as outbox
 from digest.store.schema import attempts, deliveries
 from digest.subscriptions import Destination, DestinationKind
+from digest.transports.registry import TRANSPORTS
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
 
 if TYPE_CHECKING:
@@ -117,6 +118,19 @@ def test_a_destination_that_wants_a_pause_gets_one(store: Store) -> None:
     with store.begin() as conn:
         (delivery,) = outbox.claim(conn, owner="me", limit=9, now=MORNING + 2 * MINUTE)
     assert delivery.destination == SLACK
+
+
+PLACES = ("mailto:team@example.org", "slack:#papers", "slack-webhook:team", "webhook:lab", "file:out/", "console")
+
+
+def test_whatever_the_way_out_a_message_is_claimed_by_it_and_by_no_other(store: Store) -> None:
+    places = {Destination.parse(place) for place in PLACES}
+    assert {place.kind for place in places} == TRANSPORTS.keys()
+    store_digest(store, *places)
+    for place in places:
+        with store.begin() as conn:
+            claimed = outbox.claim(conn, owner="me", limit=9, now=MORNING, kinds=[place.kind])
+        assert [delivery.destination for delivery in claimed] == [place]
 
 
 def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
