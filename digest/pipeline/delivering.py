@@ -191,13 +191,11 @@ def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progre
     except StoreError:
         raise  # the database is away, which says nothing about the delivery: its claim lapses
     except DigestError as error:
-        # What is configured wrongly concerns more than this delivery, and is the operator's to mend; but while
-        # processes are restarted one by one, those that were not yet leave it to those that were.
-        is_configured_so = isinstance(error, ConfigurationError)
+        # What is configured wrongly concerns more than this delivery, and is the operator's to mend.
         failure = DeliveryError(
             error.message,
-            permanent=not (is_configured_so and has_successor(site)),
-            whole_transport=is_configured_so,
+            permanent=True,
+            whole_transport=isinstance(error, ConfigurationError),
             too_large=isinstance(error, TemplateOverflow),
             hint=error.hint,
         )
@@ -293,10 +291,17 @@ def _mark_failure(desk: Desk, delivery: Delivery, error: DeliveryError) -> None:
     line = f"{delivery.destination}: {error.message}"
 
     def mark() -> None:
+        is_for_another = error.permanent and error.whole_transport and has_successor(site)
         with site.store.begin() as conn:
             tries = Tries(*outbox.count_tries(conn, delivery))
             next_step = decide_failure(
-                error, settling=settling, tries=tries, now=now, jitter=jitter, is_divisible=bool(shares)
+                error,
+                settling=settling,
+                tries=tries,
+                now=now,
+                jitter=jitter,
+                is_divisible=bool(shares),
+                is_for_another=is_for_another,
             )
             steps.append(next_step.step)
             match next_step.step:

@@ -28,7 +28,7 @@ from digest.store import idling
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from digest.config import Config
     from digest.messages import Delivery
@@ -205,8 +205,8 @@ class _Pass:
         while not self._is_over():
             is_dry = self._look_for_more() == 0 if self._has_room() else False
             if self._is_busy:
-                if self._count_free() == 0:
-                    self._call_off()  # others may have what would wait here behind sends that hang
+                if self._count_free() == 0 and monotonic() >= self._look_at:
+                    self._leave_to_others()
                 self._collect()
             elif is_dry and not self._wait_for_pace():
                 return
@@ -242,8 +242,9 @@ class _Pass:
 
     def _has_room(self) -> bool:
         """Whether to look for more: not while there is enough, nor at once again where there was no more."""
-        is_time = not self._is_busy or monotonic() >= self._look_at
-        return is_time and self._count_wanted() > 0
+        now = monotonic()
+        is_time = not self._is_busy or now >= self._look_at
+        return is_time and (self._count_wanted() > 0 or now >= self._tidy_at)
 
     def _look_for_more(self) -> int:
         """Claim more; while a mark on its way is repeated until the database is back, so is this."""
@@ -272,12 +273,16 @@ class _Pass:
             claimed = outbox.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
         self._leases.take(claimed, asked_at)
         self._desk.drawer.fill(claimed)
+        self._hand_over(claimed)
+        self._look_at = 0.0 if len(claimed) == wanted else monotonic() + _LOOK_AGAIN
+        return len(claimed)
+
+    def _hand_over(self, claimed: Iterable[Delivery]) -> None:
+        """Give deliveries to those who send."""
         for delivery in claimed:
             future = self._pool.submit(self._send, delivery)
             self._in_hand[future] = delivery
             future.add_done_callback(self._done.put)
-        self._look_at = 0.0 if len(claimed) == wanted else monotonic() + _LOOK_AGAIN
-        return len(claimed)
 
     def _look_into_unknown(self) -> None:
         """Have others look into what may have arrived: Slack may take its time to answer."""
@@ -336,11 +341,28 @@ class _Pass:
         except Empty:
             return
 
+    def _leave_to_others(self) -> None:
+        """Give back what would wait behind sends that hang; what the database does not take back stays claimed."""
+        left = self._take_from_pool()
+        try:
+            self._give_back(left)
+        except StoreError as error:
+            _log.info("the database takes nothing back: %s", error.message)
+            self._look_at = monotonic() + _LOOK_AGAIN
+            self._hand_over(left)
+        else:
+            for delivery in left:
+                self._leases.drop(delivery)
+
+    def _take_from_pool(self) -> list[Delivery]:
+        """Take what was not begun from those who send."""
+        not_begun = [future for future in list(self._in_hand) if future.cancel()]
+        return [self._in_hand.pop(future) for future in not_begun]
+
     def _call_off(self) -> None:
         """Give back what was claimed and not begun."""
         self._looking = {future for future in self._looking if not future.cancel()}
-        not_begun = [future for future in list(self._in_hand) if future.cancel()]
-        called_off = [self._in_hand.pop(future) for future in not_begun]
+        called_off = self._take_from_pool()
         if self._trouble is None or isinstance(self._trouble, Exception):
             try:
                 self._give_back(called_off)

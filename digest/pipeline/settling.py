@@ -75,8 +75,8 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
         is_missing = is_harmless = receipt is None
         reason = "it never arrived"
     except DeliveryError as error:
-        if not error.permanent:
-            return  # the other side is away: asked again on a later pass
+        if not error.permanent or (error.whole_transport and has_successor(site)):
+            return  # the other side is away, or this process knows it no more: asked again on a later pass
         may_repeat = delivery.destination.kind in _repeated(site.config)
         is_harmless = may_repeat and _is_recognised(site.config, delivery.destination.kind, unknown.message)
         reason = f"nobody can tell whether it arrived: {error.message}"

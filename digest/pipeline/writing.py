@@ -180,7 +180,7 @@ class Clerk:
         try:
             with self._site.store.begin() as conn:
                 for intent in begun:
-                    outbox.mark_retry(conn, intent.delivery, now + _FILE_PAUSE, error.message, now)
+                    outbox.take_back(conn, intent.delivery, now + _FILE_PAUSE, error.message, now)
         except StoreError as another:
             _log.warning("%d messages that were not sent can't be put back: %s", len(begun), another.message)
 

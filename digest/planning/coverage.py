@@ -144,7 +144,9 @@ def _find_arrived(
     before = [poll for poll in polls if poll not in since]
     complete = [poll for poll in since if poll.is_complete]
     looked = max((poll.started_at for poll in before if poll.is_complete), default=sent)
-    if not is_known and any(mailing_moment(missed) < sent for missed in mailings_between(looked, sent)):
+    # A mailing is not there yet when it goes out: who looked that early has not seen it.
+    may_have_seen = looked - HARVEST_VISIBLE_AFTER
+    if not is_known and any(mailing_moment(missed) < sent for missed in mailings_between(may_have_seen, sent)):
         return []
     if before:
         return [poll for poll in complete if poll.highest > max(other.highest for other in before)]

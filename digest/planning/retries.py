@@ -70,6 +70,7 @@ def decide_failure(
     now: datetime,
     jitter: float,
     is_divisible: bool = False,
+    is_for_another: bool = False,
 ) -> NextStep:
     """Decide what follows a failure.
 
@@ -83,6 +84,8 @@ def decide_failure(
         jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
             do not come back at once.
         is_divisible: smaller parts can be made of it.
+        is_for_another: what would wait for the operator is left to another process: it started later, and may
+            have been configured since.
     """
     if error.too_large and is_divisible:
         return NextStep(Step.DIVIDE, now)
@@ -90,7 +93,7 @@ def decide_failure(
         again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
         return NextStep(Step.ASK, now + settling + again)
     if error.permanent and error.whole_transport:
-        return NextStep(Step.HOLD, now)
+        return NextStep(Step.RETRY, now + FIRST_PAUSE) if is_for_another else NextStep(Step.HOLD, now)
     if error.permanent or (_is_enough(tries, now) and not error.whole_transport):
         return NextStep(Step.GIVE_UP, now)
     pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)

@@ -107,9 +107,10 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
     last = latest_slot(cadence, quiet, facts.now)
     if is_taken(facts.taken, last.name):
         return Turn(Outcome.PASS, "", _find_next(subscription, facts.now, facts.taken), facts.taken)
-    due_at = _find_wait(subscription, latest_slot(cadence, quiet, facts.due_at), last, facts)
+    first = latest_slot(cadence, quiet, facts.due_at)
+    due_at = _find_wait(subscription, first, last, facts)
     if due_at is not None:
-        return Turn(Outcome.WAIT, "", due_at, facts.taken)
+        return _tell_missed(subscription, first, last, facts) or Turn(Outcome.WAIT, "", due_at, facts.taken)
     taken = take_slot(facts.taken, last.name)
     following = _find_next(subscription, facts.now, taken)
     if facts.newest_run or _speaks_on_quiet_days(subscription.quiet_days, facts.coverage):
@@ -207,9 +208,7 @@ def _is_waiting(kind: CadenceKind, slot: Slot, facts: TurnFacts) -> bool:
     """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end.
 
     A digest `on announcement` waits for its mailing as long as that takes, but papers that have come are
-    not kept back for those that may be missing: in the morning they go out, with a line that says so. That
-    is the morning after they came or after their turn, whichever is later, and never one after a mailing since:
-    where arXiv is looked at once a night, no mailing may ever be complete at that hour.
+    not kept back for those that may be missing: in the morning they go out, with a line that says so.
     """
     coverage = facts.coverage
     if coverage.is_complete if facts.newest_run else coverage.is_settled:
@@ -220,8 +219,27 @@ def _is_waiting(kind: CadenceKind, slot: Slot, facts: TurnFacts) -> bool:
         return facts.now < latest_at
     if not facts.newest_run or coverage.mailing is None:
         return True
-    came = max(slot.due_at, facts.waiting_since or facts.now)
-    return facts.now < alarm_moment(min(coverage.mailing, latest_mailing(came)))
+    return facts.now < alarm_moment(coverage.mailing)
+
+
+def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> Turn | None:
+    """Tell what should have been told at the turn before the last; None where it waits for the last.
+
+    Where arXiv is looked at once a night, no mailing may ever be complete at that hour: papers that came by an
+    earlier one wait for no other. They take the turn before, so that the last one is still there for its mailing.
+    """
+    cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
+    if cadence.kind is not CadenceKind.ANNOUNCEMENT or not facts.newest_run or coverage.mailing is None:
+        return None
+    if first == last and quiet is None:  # none was missed; one put off to the night's end looks like the next
+        return None
+    before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
+    if is_taken(facts.taken, before.name):
+        return None
+    has_come_before = latest_mailing(facts.waiting_since or facts.now) < coverage.mailing
+    if not (has_come_before or coverage.is_awaited):
+        return None
+    return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name))
 
 
 def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:

@@ -38,12 +38,24 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
+class _Exchange:
+    """One request and its answer.
+
+    Attributes:
+        line: its connection; None until that stands.
+        is_late: it has taken too long.
+    """
+
+    def __init__(self) -> None:
+        self.line: socket.socket | None = None
+        self.is_late = False
+
+
 class Lines:
     """The connections on which somebody waits; they can be broken off from another thread."""
 
     def __init__(self) -> None:
-        self._open: dict[int, socket.socket] = {}
-        self._late: set[int] = set()
+        self._open: dict[int, _Exchange] = {}
         self._lock = threading.Lock()
 
     @contextmanager
@@ -56,8 +68,10 @@ class Lines:
         Raises:
             TimeoutError: it took several times as long, and the request may have been carried out.
         """
-        thread, limit = threading.get_ident(), _WHOLE * timeout
-        watch = threading.Timer(limit, self._end, [thread])
+        thread, limit, this = threading.get_ident(), _WHOLE * timeout, _Exchange()
+        with self._lock:
+            self._open[thread] = this
+        watch = threading.Timer(limit, self._end, [this])
         watch.daemon = True
         watch.start()
         is_late = TimeoutError(f"there was no whole answer within {limit:g} s")
@@ -66,34 +80,41 @@ class Lines:
         except URLError:
             raise  # up to there nothing was carried out
         except Exception as error:
-            if thread in self._late:
+            if this.is_late:
                 raise is_late from error
             raise
         else:
-            if thread in self._late:  # what was read may be half of it
+            if this.is_late:  # what was read may be half of it
                 raise is_late
         finally:
             watch.cancel()
             with self._lock:
-                self._open.pop(thread, None)
-                self._late.discard(thread)
+                del self._open[thread]
 
     def add(self, line: socket.socket) -> None:
-        """Note the connection of this thread: it has one at a time."""
+        """Note the connection of this thread's exchange.
+
+        Raises:
+            TimeoutError: connecting took all the time there was.
+        """
         with self._lock:
-            self._open[threading.get_ident()] = line
+            this = self._open[threading.get_ident()]
+            this.line = line
+            if this.is_late:
+                raise TimeoutError("connecting took too long")
 
     def hang_up(self) -> None:
         """End every connection at once: whoever waits on one is woken, and fails."""
         with self._lock:
-            for line in self._open.values():
-                _shut(line)
+            for this in self._open.values():
+                if this.line is not None:
+                    _shut(this.line)
 
-    def _end(self, thread: int) -> None:
+    def _end(self, this: _Exchange) -> None:
         with self._lock:
-            if thread in self._open:
-                self._late.add(thread)
-                _shut(self._open[thread])
+            this.is_late = True
+            if this.line is not None:
+                _shut(this.line)
 
 
 def _shut(line: socket.socket) -> None:

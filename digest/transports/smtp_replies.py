@@ -78,14 +78,14 @@ def judge_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError:
     whether the mail was taken.
     """
     text = read_reply(reply)
-    is_login = code in _LOGIN_CODES or stage is Stage.LOGIN
     is_early = stage in _BEFORE_ANY_RECIPIENT
+    is_login = stage is Stage.LOGIN or (code in _LOGIN_CODES and (is_early or code in _PERMANENT))
     is_general = is_early and code != _NO_ROOM
     return DeliveryError(
         f"the mail server answered {code} at {stage}: {text}",
         permanent=code in _PERMANENT,
         ambiguous=stage is Stage.FINAL and code not in _TRANSIENT and code not in _PERMANENT,
-        whole_transport=is_general or (is_login and (is_early or code in _PERMANENT)),
+        whole_transport=is_login or is_general,
         hint=_hint_for(stage, code, text, is_login=is_login),
     )
 

@@ -314,6 +314,8 @@ def test_a_mail_that_was_not_sent_for_want_of_the_file_beside_the_database_is_in
         with pytest.raises(StoreError, match="beside the database"):
             deliver(site)
         assert (states(site), len(world.mail.mails)) == ({"ready": 1}, 0)
+        (stored,) = look(world)[:1]
+        assert (stored.delivery.attempts, look(world)[1]) == (0, []), "it was never begun"
         stamp.rmdir()
         world.clock.sleep(60)
         assert deliver(site).sent == {"mailto": 1}

@@ -155,11 +155,13 @@ def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(w
         assert run_pass(sites[1]).poll.runs
 
 
+@pytest.mark.parametrize("before", [None, "xoxb-of-yesterday"], ids=["no token", "an old token"])
 def test_a_replica_that_was_not_restarted_yet_leaves_what_it_cannot_send_to_one_that_was(
-    world: World, server: PostgresServer
+    world: World, server: PostgresServer, before: str | None
 ) -> None:
     world.write_config(to=("slack:#papers",), extra=f'\n[store]\nurl = "{server.url("replicas")}"\n')
     token = world.environ.pop("DIGEST_SLACK_TOKEN")
+    world.environ |= {"DIGEST_SLACK_TOKEN": before} if before else {}
     old = world.open(owner="old")
     world.environ["DIGEST_SLACK_TOKEN"] = token
     with closing(old), at_work(old):

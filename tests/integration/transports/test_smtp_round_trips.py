@@ -123,7 +123,7 @@ def test_a_refusal_counts_although_the_connection_is_lost_right_behind_it(open_m
 def test_a_421_among_commands_that_went_out_together_ends_the_connection(open_mail: OpenMail) -> None:
     with WireServer(offers=PIPELINING, replies={"RCPT TO:<gone": "421 4.3.2 going down"}) as server:
         transport = open_mail(f"smtp://{server.address}")
-        assert refuse(transport, GONE).whole_transport
+        assert not refuse(transport, GONE).permanent
         transport.send(make_mail(), READER)
     assert server.connections == 2
     assert len(server.bodies) == 1

@@ -147,15 +147,46 @@ def test_papers_on_announcement_go_out_in_the_morning_even_when_more_may_come() 
     assert decide(waiting, now="2026-11-20T20:00", run=0, **facts).outcome is Outcome.WAIT  # type: ignore[arg-type]  # the same
 
 
-def test_papers_on_announcement_do_not_wait_for_a_mailing_after_the_one_they_came_by() -> None:
-    waiting = subscribe("on announcement")
-    facts = {"taken": "mailing:2026-11-17", "coverage": INCOMPLETE, "now": "2026-11-20T06:00"}
-    nightly = decide(waiting, due="2026-11-19T01:00", matched="2026-11-19T06:00", **facts)  # type: ignore[arg-type]  # as decide takes them
-    assert (nightly.outcome, nightly.slot) == (Outcome.TELL, "mailing:2026-11-19")
-    just_come = decide(waiting, due="2026-11-19T01:00", matched="2026-11-20T05:00", **facts)  # type: ignore[arg-type]  # the same
-    assert just_come.outcome is Outcome.WAIT
-    rested = decide(waiting, due="2026-11-20T01:00", matched="2026-11-16T06:00", **facts)  # type: ignore[arg-type]  # the same
-    assert rested.outcome is Outcome.WAIT
+def decide_early(
+    *,
+    matched: str,
+    due: str = "2026-11-19T01:00",
+    now: str = "2026-11-20T06:00",
+    taken: str = "mailing:2026-11-17",
+    awaited: bool = False,
+    quiet: str = "",
+) -> Turn:
+    """Decide over a turn on announcement: Wednesday's was not taken, and Thursday's mailing is on its way."""
+    hours = QuietHours.parse(quiet) if quiet else None
+    coverage = replace(INCOMPLETE, is_awaited=awaited)
+    waiting = subscribe("on announcement", quiet_hours=hours)
+    return decide(waiting, due=due, now=now, taken=taken, matched=matched, coverage=coverage)
+
+
+def test_papers_on_announcement_that_came_by_an_earlier_mailing_wait_for_no_other() -> None:
+    told = decide_early(matched="2026-11-19T06:00")
+    thursday = utc("2026-11-20T01:00")
+    assert told == Turn(Outcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18")
+
+
+def test_papers_on_announcement_that_came_with_the_last_mailing_wait_for_the_rest_of_it() -> None:
+    assert decide_early(matched="2026-11-20T05:00").outcome is Outcome.WAIT
+    after_a_pause = decide_early(matched="2026-11-16T06:00", due="2026-11-20T01:00")
+    assert after_a_pause.outcome is Outcome.WAIT
+    late = decide_early(matched="2026-11-19T09:00", due="2026-11-20T01:00", taken="mailing:2026-11-18")
+    assert late.outcome is Outcome.WAIT
+
+
+def test_papers_on_announcement_go_out_where_nothing_of_the_last_mailing_is_there_yet() -> None:
+    told = decide_early(matched="2026-11-20T01:15", now="2026-11-20T01:15", awaited=True)
+    assert (told.outcome, told.slot) == (Outcome.TELL, "mailing:2026-11-18")
+
+
+def test_papers_that_the_night_put_off_to_the_next_mailings_moment_do_not_wait_for_that_one() -> None:
+    matched, night = "2026-11-19T14:15", "20:00-09:00 Asia/Singapore"
+    assert decide_early(matched=matched, now=matched, quiet=night).next_due_at == utc("2026-11-20T01:00")
+    told = decide_early(matched=matched, due="2026-11-20T01:00", now="2026-11-20T01:15", quiet=night)
+    assert told == Turn(Outcome.TELL, "mailing:2026-11-18", utc("2026-11-20T01:00"), "mailing:2026-11-18")
 
 
 def test_a_new_turn_begins_where_the_longer_pause_ends() -> None:
