@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from digest.cli.opening import opened
-from digest.errors import DigestError
+from digest.errors import DigestError, StoreBusy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from digest.pipeline import Site
     from digest.scheduling import Schedule
     from digest.web import WebServer
+
+Done = TypeVar("Done")
 
 FORCE = 2.0
 """Seconds that what is under way gets after its connections were broken off."""
@@ -60,12 +63,12 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         web = None if no_web else _open_web(site, schedule)
         if web is not None:
             stack.callback(web.stop)
-        recover(site)
+        _patiently(partial(recover, site), stop)
         with site.store.read() as conn:
             weakness = find_weakness(conn)
         if weakness:
             click.echo(f"warning: {weakness}", err=True)
-        roster = sync_roster(site)
+        roster = _patiently(partial(sync_roster, site), stop)
         for name, problem in roster.unreadable:
             click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
         for name, problem in roster.not_excluding:
@@ -86,6 +89,21 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         import os  # noqa: PLC0415 - the same
 
         os._exit(0)  # a thread that hangs would keep the process
+
+
+def _patiently(step: Callable[[], Done], stop: threading.Event) -> Done:
+    """Take a step once nobody else holds what it needs: another process that was paused may hold it for long."""
+    has_spoken = False
+    while True:
+        try:
+            return step()
+        except StoreBusy as error:
+            if not has_spoken:
+                click.echo(f"waiting: {error.message}", err=True)
+                has_spoken = True
+            if stop.wait(_LOOK):
+                click.echo("stopped")
+                raise click.exceptions.Exit(0) from error
 
 
 def _open_web(site: Site, schedule: Schedule) -> WebServer:
