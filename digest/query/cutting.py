@@ -46,9 +46,9 @@ _MOST_TOKENS: Final = 650
 """`parse_tex` leaves what follows more tokens as typed; texts that come near are left to it. Where the most they
 can have is not too many, they need not be counted."""
 
-_WITHIN_RUNS = {code: None for code in range(33, 127) if chr(code) not in "\\{}^$_&~`'-"}
-"""What never begins a token but the one after another; of what is left, each is the start of one, or a single
-blank."""
+_WITHIN_RUNS: Final = bytes(code for code in range(32, 127) if chr(code) not in "\\{}^$_&~`'-")
+"""What never begins a token but the one after another, but for two blanks; of what is left, each is the start of
+one."""
 
 _ACCENT = r"\\[\"'`^~=.](?:\{[A-Za-z]\}|[A-Za-z])"
 _ISLAND = re.compile(
@@ -146,7 +146,9 @@ class _Fillings(dict[str, str]):
 
     def _spell_plain(self, text: str) -> str:
         """Return a text without TeX as ASCII."""
-        return text if text.isascii() else " ".join(map(self._put, text.split()))
+        if text.isascii():
+            return text
+        return " ".join([word if word.isascii() else self[word] for word in text.split()])
 
     def _put(self, plain: str) -> str:
         """Return what stands in the place of a text."""
@@ -196,9 +198,8 @@ def _has_many_tokens(text: str) -> bool:
     if len(text) <= _MOST_TOKENS:
         return False
     if text.isascii():
-        signs = text.translate(_WITHIN_RUNS)
-        blanks = signs.count(" ") - text.count("  ")
-        if 2 * (len(signs) - blanks) + 3 <= _MOST_TOKENS:
+        signs = len(text.encode("ascii").translate(None, _WITHIN_RUNS)) + text.count("  ")
+        if 2 * signs + 3 <= _MOST_TOKENS:  # a run before and behind each, and a blank at the end
             return False
     return len(split_tokens(text)) > _MOST_TOKENS
 

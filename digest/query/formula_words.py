@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from digest.query.words import cut_words
 from digest.tex.formulas import settle_script
@@ -25,18 +24,6 @@ may stand at an edge of the formula, where a `_BLANK` merely typed goes."""
 _NEEDS_SETTING = re.compile(r"[wse][ ~]+[wse,]|ew|r[ ~]*[se]|\?|\A *~|~ *\Z")
 
 
-class _Part(NamedTuple):
-    """A part of a formula.
-
-    Attributes:
-        text: its plain form.
-        marks: of each piece of it, what it is.
-    """
-
-    text: str
-    marks: str
-
-
 def spell_formula(before: str, formula: str, behind: str) -> str | None:
     """Return plain text that has, between the same characters, the words of a formula; None as `write_formula`.
 
@@ -46,34 +33,35 @@ def spell_formula(before: str, formula: str, behind: str) -> str | None:
         behind: the character behind the closing delimiter, "" for none.
     """
     parts = split_formula(formula)
-    if parts is None:
-        return None
-    read = list(map(_spell_part, parts))
-    marks = "".join([part.marks for part in read])
+    if not parts:
+        return None if parts is None else ""
+    texts, kinds = zip(*map(_spell_part, parts), strict=True)
+    marks = "".join(kinds)
     if _NEEDS_SETTING.search(marks) or (behind.isalnum() and marks.rstrip().endswith(_ENCLOSED)):
         return write_formula(before, formula, behind)
-    return "".join([part.text for part in read]).strip()
+    return "".join(texts).strip()
 
 
 @lru_cache(maxsize=2**14)
-def _spell_part(part: str) -> _Part:
+def _spell_part(part: str) -> tuple[str, str]:
+    """Return a part's plain form, and of each piece of it, what it is."""
     pieces = read_part(part)
     if pieces is None:
-        return _Part("", _OTHER)
-    return _Part("".join(map(_settle, pieces)), "".join(map(_classify, pieces)))
+        return "", _OTHER
+    spelled = list(map(_spell_piece, pieces))
+    return "".join([text for text, _ in spelled]), "".join([mark for _, mark in spelled])
 
 
-def _settle(piece: Piece) -> str:
-    return " " if piece.kind is Kind.BLANK else settle_script(piece).text
+def _spell_piece(piece: Piece) -> tuple[str, str]:
+    if piece.kind is Kind.BLANK:
+        return " ", _BLANK if piece.role is Role.LOOSE else _ASKED
+    settled = settle_script(piece)
+    if piece.kind is Kind.FRACTION or piece.role is Role.NAME or piece.text != piece.text.strip():
+        return settled.text, _OTHER
+    return settled.text, _classify(piece) if settled is piece else _ENCLOSED
 
 
 def _classify(piece: Piece) -> str:
-    if piece.kind is Kind.BLANK:
-        return _BLANK if piece.role is Role.LOOSE else _ASKED
-    if piece.kind is Kind.FRACTION or piece.role is Role.NAME or piece.text != piece.text.strip():
-        return _OTHER
-    if settle_script(piece) is not piece:
-        return _ENCLOSED
     if _is_sign(piece.text):
         return _OPERATOR if piece.role in (Role.INFIX, Role.RELATION) else _SIGN
     if piece.role is Role.PUNCTUATION:

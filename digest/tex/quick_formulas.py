@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from digest.tex.alphabets import MATH_ACCENTS
@@ -32,7 +34,10 @@ _ENTANGLED = re.compile(rf"--|''|\\(?:[()\[\]\\]|begin|end)|[$&~`{DROPPED}]")
 
 
 def _name_any(names: Iterable[str]) -> str:
-    return rf"\\(?:{'|'.join(sorted(names, key=len, reverse=True))})(?![A-Za-z])"
+    """Return a pattern of any of some commands, by their first letters: branches are tried one by one."""
+    by_letter = groupby(sorted(names), itemgetter(0))
+    branches = (f"{letter}(?:{'|'.join(name[1:] for name in some)})" for letter, some in by_letter)
+    return rf"\\(?:{'|'.join(branches)})(?![A-Za-z])"
 
 
 def _spell_group(deeper: str) -> str:
