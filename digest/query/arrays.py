@@ -61,22 +61,35 @@ def number_distinct(columns: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.i
     spread = columns[0] * _SPREADING
     for column in columns[1:]:
         spread = (spread ^ (spread >> _HALF) ^ column) * _SPREADING
-    same = np.empty(len(spread), np.int64)
-    waiting = np.arange(len(spread))
+    same = _meet(spread)
+    waiting = _find_others(columns, [column.take(same) for column in columns])
+    spread = spread.take(waiting)
     while len(waiting):
-        bits = max(len(waiting).bit_length() - 2, _FEWEST_BITS)
-        slots = (spread >> np.uint64(_WORD - bits)).view(np.int64)
-        table = np.empty(1 << bits, np.int64)
-        table[slots] = waiting
-        met = table.take(slots)
-        is_other = columns[0].take(met) != columns[0].take(waiting)
-        for column in columns[1:]:
-            is_other |= column.take(met) != column.take(waiting)
-        others = np.flatnonzero(is_other)
+        spread *= _SPREADING
+        met = waiting.take(_meet(spread))
         same[waiting] = met  # what is wrong of that, the next table sets right
-        waiting, spread = waiting.take(others), spread.take(others) * _SPREADING
+        own, theirs = ([column.take(rows) for column in columns] for rows in (waiting, met))
+        others = _find_others(own, theirs)
+        waiting, spread = waiting.take(others), spread.take(others)
     is_first = same == np.arange(len(same))
     return np.flatnonzero(is_first), (np.cumsum(is_first) - 1).take(same)
+
+
+def _meet(spread: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return of each row the place of the one that took the slot its hash names: its own, or some other's."""
+    bits = max(len(spread).bit_length() - 2, _FEWEST_BITS)
+    slots = (spread >> np.uint64(_WORD - bits)).view(np.int64)
+    table = np.empty(1 << bits, np.int64)
+    table[slots] = np.arange(len(slots))
+    return table.take(slots)
+
+
+def _find_others(own: Sequence[NDArray[np.uint64]], theirs: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:
+    """Return which rows differ."""
+    is_other = own[0] != theirs[0]
+    for column, other in zip(own[1:], theirs[1:], strict=True):
+        is_other |= column != other
+    return np.flatnonzero(is_other)
 
 
 def sort_distinct(values: NDArray[_Number]) -> NDArray[_Number]:

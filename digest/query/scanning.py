@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from itertools import chain, compress, count, repeat
+from itertools import chain, compress, count
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -36,6 +36,9 @@ _TEXTS = ("title", "abstract", "comment", "journal_ref", "report_no")
 _NEEDS_READING = re.compile(rf"[\\${DROPPED}]|--")
 """What in a name is read as TeX to find its parts; a dash typed as two hyphens holds them together."""
 
+
+_BLOCK: Final = 1 << 15
+"""Words looked at together: what comes between stays in the processor's own memory."""
 
 _BETWEEN_NAMES = "\x00"
 """No name has it: TeX's reader drops it, and it has no parts."""
@@ -112,9 +115,18 @@ def _read_texts(papers: Sequence[Paper]) -> tuple[list[str], NDArray[np.int32], 
     joined = join_texts([text for name in _TEXTS for text in map(attrgetter(name), papers)])
     runs = find_runs(joined.text)
     surfaces, words, starts, counts = _read_runs(runs.distinct, joined.fill)
-    owners = np.cumsum(runs.numbers == runs.distinct.index(SEPARATOR), dtype=np.int32) - np.int32(1)
-    counts = counts.take(runs.numbers)
-    return surfaces, take_runs(words, starts.take(runs.numbers), counts), np.repeat(owners, counts)
+    separator = runs.distinct.index(SEPARATOR)
+    found: list[NDArray[np.int32]] = []
+    texts: list[NDArray[np.int32]] = []
+    last = np.int32(-1)
+    for first in range(0, len(runs.numbers), _BLOCK):
+        numbers = runs.numbers[first : first + _BLOCK]
+        owners = np.cumsum(numbers == separator, dtype=np.int32) + last
+        last = owners[-1]
+        lengths = counts.take(numbers)
+        found.append(take_runs(words, starts.take(numbers), lengths))
+        texts.append(np.repeat(owners, lengths))
+    return surfaces, np.concatenate(found), np.concatenate(texts)
 
 
 def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -133,14 +145,16 @@ def _read_runs(
     """
     is_plain = np.fromiter(map(str.isalnum, runs), np.bool_, len(runs))
     plain = list(compress(runs, is_plain))
-    surfaces = dict(zip((word for word in plain if word not in STOP_WORDS), count(STOP_WORD + 1)))
-    words = list(map(surfaces.get, plain, repeat(STOP_WORD)))
+    is_stop = np.fromiter(map(STOP_WORDS.__contains__, plain), np.bool_, len(plain))
+    surfaces = dict(zip(compress(plain, ~is_stop), count(STOP_WORD + 1)))
+    plain_words = np.where(is_stop, np.int32(STOP_WORD), np.cumsum(~is_stop, dtype=np.int32) + np.int32(STOP_WORD))
+    words: list[int] = []
     counts = np.ones(len(runs), np.int64)
     counts[~is_plain] = _read_others(compress(runs, ~is_plain), fill, surfaces, words)
     starts = np.empty(len(runs), np.int64)
     starts[is_plain] = np.arange(len(plain))
     starts[~is_plain] = len(plain) + np.cumsum(counts[~is_plain]) - counts[~is_plain]
-    return ["", *surfaces], np.array(words, np.int32), starts, counts
+    return ["", *surfaces], np.concatenate((plain_words, np.array(words, np.int32))), starts, counts
 
 
 def _read_others(
