@@ -144,22 +144,21 @@ class Layout:
         rows[0] = _NONE
         for stage in stages:
             _work_out(stage, rows, numbers)
-        return self._extract(rows, numbers, len(wanted), papers)
+        return self._extract(rows, numbers, papers)
 
-    def _extract(self, rows: NDArray[np.uint64], numbers: NDArray[np.int32], wanted: int, papers: int) -> Rows:
+    def _extract(self, rows: NDArray[np.uint64], numbers: NDArray[np.int32], papers: int) -> Rows:
         """Return the papers whose bits are set in the rows of the roots, or are not where these are negated."""
         is_negated = (self.roots & 1).astype(np.bool_)
-        negated = np.flatnonzero(is_negated)
-        found = rows[1 : wanted + 1]
-        owners = np.flatnonzero((numbers[self.roots >> 1] != 0) & ~is_negated)
-        if len(negated):
-            found = np.concatenate((found, ~rows[numbers[self.roots[negated] >> 1]]))
-            owners = np.concatenate((owners, negated))
-            order = np.argsort(owners)
-            found, owners = found[order], owners[order]
-        if papers % WORD:
-            found[:, -1] &= _ALL >> np.uint64(WORD - papers % WORD)
-        listed = [_list_bits(found[first : first + _BLOCK]) for first in range(0, len(found), _BLOCK)]
+        at = numbers.take(self.roots >> 1)
+        owners = np.flatnonzero((at != 0) | is_negated)
+        listed = []
+        for first in range(0, len(owners), _BLOCK):
+            block = owners[first : first + _BLOCK]
+            found = rows.take(at.take(block), axis=0)
+            found[is_negated.take(block)] ^= _ALL
+            if papers % WORD:
+                found[:, -1] &= _ALL >> np.uint64(WORD - papers % WORD)
+            listed.append(_list_bits(found))
         bounds = np.zeros(len(self.roots) + 1, np.int64)
         bounds[owners + 1] = np.concatenate([np.zeros(0, np.int64), *(counts for counts, _ in listed)])
         return Rows(np.cumsum(bounds), np.concatenate([np.zeros(0, np.uint16), *(bits for _, bits in listed)]))
