@@ -192,7 +192,7 @@ class Beginnings:
     def __init__(self, tables: Sequence[Mapping[str, int]]) -> None:
         distinct = list(set().union(*tables))
         numbering = dict(zip(distinct, range(len(distinct)), strict=True))
-        spelled = list(map(_encode, distinct))
+        spelled = _encode(distinct)
         self._long = {number: octets for number, octets in enumerate(spelled) if len(octets) >= _WIDEST}
         self._firsts = np.array(spelled, f"S{_WIDEST}")
         self._lasts = np.array([octets[: _WIDEST - 1] + _BEHIND_ALL for octets in spelled], f"S{_WIDEST}")
@@ -209,7 +209,7 @@ class Beginnings:
 
     def look_in(self, spellings: Sequence[str], words: NDArray[np.int64]) -> Begun:
         """Look for them in words, given as indexes of their spellings."""
-        octets = [_encode(spellings[word]) for word in words.tolist()]
+        octets = _encode([spellings[word] for word in words.tolist()])
         spelled = np.array(octets, f"S{_WIDEST}")  # the octets of UTF-8 are ordered as the characters are
         order = np.argsort(spelled, kind="stable")
         ordered, words = spelled[order], words[order]
@@ -245,5 +245,9 @@ class Begun(NamedTuple):
         return take_runs(self.words, self.starts.take(beginnings), counts), np.repeat(leaves, counts)
 
 
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _encode(texts: Sequence[str]) -> list[bytes]:
+    """Return texts in UTF-8, halves of surrogate pairs too."""
+    try:
+        return list(map(str.encode, texts))
+    except UnicodeEncodeError:
+        return [text.encode("utf-8", "surrogatepass") for text in texts]

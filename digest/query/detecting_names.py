@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from digest.query.arrays import Beginnings, PairTable, Spreader, fill_up, sort_distinct
+from digest.query.arrays import Beginnings, PairTable, Spreader, fill_up, mark, sort_distinct
 from digest.query.evaluation import read_name
 from digest.query.lexicon import NOWHERE, Column
 from digest.query.names import GENERATIONS
@@ -68,7 +69,7 @@ class NameTables:
     def _find_leaves(self, batch: Batch) -> Iterator[Pairs]:
         names = np.repeat(np.arange(len(batch.names.distinct)), np.diff(batch.part_bounds))
         known = self._lexicon.terms
-        terms = np.array([known.get(part, self._unknown) for part in batch.parts], np.int32)
+        terms = np.fromiter(map(known.get, batch.parts, repeat(self._unknown)), np.int32, len(batch.parts))
         leaves = self._leaves[terms].take(batch.name_parts)
         found = np.flatnonzero(leaves != NOWHERE)
         yield leaves[found], names[found]
@@ -96,15 +97,15 @@ class NameTables:
         starts, last = batch.part_bounds[:-1], batch.part_bounds[1:] - 1
         is_name = np.flatnonzero(last > starts)
         starts, last = starts[is_name], last[is_name]
-        is_generation = np.array([part in GENERATIONS for part in batch.parts], np.bool_)
+        is_generation = np.fromiter(map(GENERATIONS.__contains__, batch.parts), np.bool_, len(batch.parts))
         while len(behind := np.flatnonzero(is_generation[batch.name_parts[last]] & (last > starts))):
             last[behind] -= 1
-        known = self._lexicon.terms
-        initials = np.array([known.get(part[:1], self._unknown) for part in batch.parts], np.int32)
+        firsts = [part[:1] for part in batch.parts]
+        initials = np.fromiter(map(self._lexicon.terms.get, firsts, repeat(self._unknown)), np.int32, len(firsts))
         named = np.flatnonzero(last > starts)
         last_terms = terms[batch.name_parts[last[named]]]
-        for firsts in (terms, initials):
-            found, signatures = self._signatures.find(last_terms, firsts[batch.name_parts[starts[named]]])
+        for given in (terms, initials):
+            found, signatures = self._signatures.find(last_terms, given[batch.name_parts[starts[named]]])
             yield self._signature_leaves[signatures], is_name[named[found]]
 
     def _find_begun(self, batch: Batch, begun: Begun, names: NDArray[np.intp]) -> Pairs:
@@ -113,15 +114,16 @@ class NameTables:
 
     def _look_closer(self, batch: Batch, begun: Begun, names: NDArray[np.intp]) -> Pairs:
         """Show names to the patterns of conditions that ask for a part they have."""
-        entries = [list(self._lexicon.names.get(part, ())) for part in batch.parts]
+        asked = enumerate(map(self._lexicon.names.get, batch.parts))
+        entries = {part: list(some) for part, some in asked if some}
         for part, number in zip(*(found.tolist() for found in begun.find(_TO_LOOK_AT)), strict=True):
-            entries[part] += self._closer[number]
+            entries.setdefault(part, []).extend(self._closer[number])
         found: list[tuple[int, int]] = []
-        is_asked = np.array([bool(some) for some in entries], np.bool_)
+        is_asked = mark(np.fromiter(entries, np.int64, len(entries)), len(batch.parts))
         for place in np.flatnonzero(is_asked[batch.name_parts]).tolist():
             name = int(names[place])
             own = batch.list_parts(name)
-            for condition, leaf in entries[batch.name_parts[place]]:
+            for condition, leaf in entries[int(batch.name_parts[place])]:
                 if _read_name(condition).find_parts(own):
                     found.append((leaf, name))
         both = np.array(found, np.int32).reshape(-1, 2)
