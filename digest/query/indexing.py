@@ -12,7 +12,7 @@ from digest.query.lexicon import PLAIN_COLUMNS, STEMMED_COLUMNS, Column, Lexicon
 from digest.query.names import NamePattern
 from digest.query.patterns import WordPattern
 from digest.query.spreading import spread_beyond_words
-from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
+from digest.query.tree import And, Condition, Node, Not, Prefix, Shape
 from digest.query.words import fold, stem
 
 if TYPE_CHECKING:
@@ -42,16 +42,13 @@ class Indexer:
 
     def find(self, node: Node) -> int:
         """Return the reference to what meets a tree."""
-        match node:
-            case Condition():
-                reference = self._known.get(node)
-                return self._read_condition(node) if reference is None else reference
-            case And(operands):
-                return self._lexicon.graph.join(_AND, map(self.find, operands))
-            case Or(operands):
-                return self._lexicon.graph.join(_OR, map(self.find, operands))
-            case Not(operand):
-                return negate(self.find(operand))
+        if isinstance(node, Condition):
+            reference = self._known.get(node)
+            return self._read_condition(node) if reference is None else reference
+        if isinstance(node, Not):
+            return negate(self.find(node.operand))
+        kind = _AND if isinstance(node, And) else _OR
+        return self._lexicon.graph.join(kind, map(self.find, node.operands))
 
     def _read_condition(self, condition: Condition) -> int:
         if len(self._known) >= _MOST_KNOWN:

@@ -144,7 +144,9 @@ class Lexicon:
 
     def find_parts(self, parts: Iterable[str]) -> int:
         """Return the leaf of papers by someone whose name has all of these parts, in any order."""
-        terms = sorted(set(map(self.number, parts)))
+        terms = list(map(self.number, parts))
+        if len(terms) > 1:
+            terms = sorted(set(terms))
         if len(terms) == 1:
             return self._find_in(self.leaves[Column.NAME_PART], terms[0])
         step = self._find_step(self.parts, 1, terms, [0] * len(terms))

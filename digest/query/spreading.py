@@ -13,7 +13,7 @@ import re
 from digest import taxonomy
 from digest.errors import UsageError
 from digest.papers import ArxivId
-from digest.query.names import split_name
+from digest.query.names import list_parts
 from digest.query.tree import Condition, Prefix, Shape, intern_condition
 
 _WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
@@ -37,7 +37,7 @@ def spread_beyond_words(shape: Shape, text: str) -> tuple[Condition, ...]:
 
 
 def _spread_name(shape: Shape, text: str) -> tuple[Condition, ...]:
-    name = " ".join(part.text for part in split_name(text))
+    name = " ".join(list_parts(text))
     if not name or "_" in name:  # names have no underscore; in a query it stands for a blank
         return ()
     if shape is Shape.BEGINNING and " " in name:
