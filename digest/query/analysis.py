@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from digest import taxonomy, tex
 from digest.query.dates import spell_minute
-from digest.query.names import split_name
-from digest.query.words import fold, is_stop_word, split_words, stem
+from digest.query.names import list_parts, split_name
+from digest.query.words import place_words, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from digest.papers import Paper
+    from digest.query.names import NamePart
 
 
 class PlainText:
@@ -27,7 +28,14 @@ class PlainText:
     def __init__(self, raw: str) -> None:
         self._raw = raw
         self._pieces = [piece for piece in tex.parse_tex(raw) if piece.text]
-        self.plain = "".join(piece.text for piece in self._pieces)
+        self.plain = "".join([piece.text for piece in self._pieces])
+
+    @cached_property
+    def _shift(self) -> int | None:
+        """How far behind its plain place each character stands in the raw text; None where that varies."""
+        first = self._pieces[0]
+        is_whole = len(self._pieces) == 1 and first.text == self._raw[first.start : first.end]
+        return first.start if is_whole else None
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -39,6 +47,8 @@ class PlainText:
 
     def find_raw(self, start: int, end: int) -> tuple[int, int]:
         """Return the raw code points (end exclusive) that show as `start` to `end` of the plain text."""
+        if self._shift is not None:  # no TeX in it, as in most
+            return start + self._shift, end + self._shift
         return self._find_raw(start)[0], self._find_raw(end - 1)[1]
 
     def _find_raw(self, place: int) -> tuple[int, int]:
@@ -62,12 +72,12 @@ class WordText(PlainText):
 
     def __init__(self, raw: str, *, is_stemmed: bool) -> None:
         super().__init__(raw)
-        words = list(split_words(self.plain))
-        self._places = [(word.start, word.end) for word in words]
+        self._places: list[tuple[int, int]] = []
         self.surfaces: dict[str, list[int]] = {}
-        for number, word in enumerate(words):
-            if not is_stop_word(word.text):
-                self.surfaces.setdefault(fold(word.text), []).append(number)
+        for number, (word, place) in enumerate(place_words(self.plain)):
+            self._places.append(place)
+            if word is not None:
+                self.surfaces.setdefault(word, []).append(number)
         self.numbers = self._stem_surfaces() if is_stemmed else self.surfaces
 
     def _stem_surfaces(self) -> dict[str, list[int]]:
@@ -105,8 +115,11 @@ class NameText(PlainText):
 
     def __init__(self, raw: str) -> None:
         super().__init__(raw)
-        self._name = split_name(self.plain)
-        self.parts = tuple(part.text for part in self._name)
+        self.parts = tuple(list_parts(self.plain))
+
+    @cached_property
+    def _name(self) -> tuple[NamePart, ...]:
+        return split_name(self.plain)
 
     def find_parts(self, first: int, last: int) -> tuple[int, int]:
         """Return the raw code points from one part to the end of another."""
@@ -150,7 +163,7 @@ class AnalysedPaper:
     @cached_property
     def names(self) -> tuple[NameText, ...]:
         """The authors' names, in order."""
-        return tuple(NameText(author.name) for author in self.paper.authors)
+        return tuple([NameText(author.name) for author in self.paper.authors])
 
     @cached_property
     def name_parts(self) -> dict[str, list[int]]:

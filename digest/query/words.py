@@ -106,6 +106,12 @@ def split_words(text: str) -> Iterator[Word]:
         yield Word(spell_word(match[0]), match.start(), match.end())
 
 
+def place_words(text: str) -> Iterator[tuple[str | None, tuple[int, int]]]:
+    """Yield each word of a plain text folded, None for one that only holds a place, and its code points."""
+    for match in _find_pattern(text).finditer(text):
+        yield _fold_word(match[0]), match.span()
+
+
 def cut_words(text: str) -> list[str]:
     """Return the words of a plain text as written: those `split_words` yields, not yet spelled."""
     found: list[str] = _find_pattern(text).findall(text)
@@ -123,6 +129,12 @@ def spell_word(raw: str) -> str:
     if not word.isascii():
         word = unicodedata.normalize("NFC", word.translate(_WITHOUT_FORMATS))
     return _POSSESSIVE.sub("", word) if word.endswith("s") else word
+
+
+@lru_cache(maxsize=2**17)
+def _fold_word(raw: str) -> str | None:
+    word = spell_word(raw)
+    return None if word in STOP_WORDS else fold(word)
 
 
 def is_stop_word(word: str) -> bool:

@@ -24,7 +24,7 @@ from digest.tex.ligatures import read_ligature, read_tie
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
 from digest.tex.pieces import Kind, Piece, Role, join_text
 from digest.tex.symbols import BLANK_SWALLOWING, CHARACTER_ROLES, SYMBOLS, SYMBOLS_IN_TEXT
-from digest.tex.tokens import Token, TokenKind
+from digest.tex.tokens import Token, TokenKind, is_one_run
 from digest.tex.words import DECLARATIONS, TEXT_COMMANDS
 
 if TYPE_CHECKING:
@@ -307,6 +307,8 @@ def parse_tex(text: str) -> tuple[Piece, ...]:
     outside formulas and commands are all there, in their order. `^` and `_` raise and lower inside formulas
     only; unknown commands are text.
     """
+    if is_one_run(text):
+        return (Piece(0, len(text), Kind.TEXT, text),)
     reader = Reader(text)
     pieces = reader.read(len(reader.tokens), Setting())
     return tuple(join_text([*pieces, *reader.as_typed(reader.at, len(reader.tokens)), *reader.rest_as_typed()]))

@@ -69,6 +69,12 @@ def split_tokens(text: str, most: int | None = None) -> list[Token]:
     ]
 
 
+def is_one_run(text: str) -> bool:
+    """Whether a text is one run of plain characters, as most names and titles are."""
+    match = _TOKEN.match(text)
+    return match is not None and match.lastindex == 1 and match.end() == len(text)
+
+
 def split_rest(text: str, start: int) -> list[Token]:
     """Cut what stands behind `start` where something is dropped or replaced, and nowhere else."""
     return [
