@@ -33,7 +33,10 @@ class Occasion(StrEnum):
     @property
     def is_look_back(self) -> bool:
         """Whether its papers are no news."""
-        return self in (Occasion.FIRST_LOOK, Occasion.TRIAL)
+        return self in _LOOKS_BACK
+
+
+_LOOKS_BACK = (Occasion.FIRST_LOOK, Occasion.TRIAL)  # each mention of an enumeration's member is a call
 
 
 @dataclass(frozen=True, slots=True)

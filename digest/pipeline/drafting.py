@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from digest.store.digests import Draft
     from digest.store.matches import MatchRow
 
+_NEW, _KNOWN = Kind.NEW, Kind.KNOWN  # each mention of an enumeration's member is a call
 
 _KEPT_CHANGES = 20_000
 """Changes kept at once: a week's worth."""
@@ -201,7 +202,7 @@ class Drafts:
         changes: Iterable[StoredChange],
         covered_until: datetime | None,
     ) -> Coverage:
-        mailings = [self._mailings[change.paper_key][0] for change in changes if change.kind is Kind.NEW]
+        mailings = [self._mailings[change.paper_key][0] for change in changes if change.kind is _NEW]
         first = min((mailing for mailing in mailings if mailing is not None), default=None)
         key = coverage, first, covered_until
         if key not in self._reached:
@@ -229,9 +230,7 @@ class Drafts:
         self, conn: Connection, due: DueSubscription, changes: Collection[StoredChange]
     ) -> dict[int, Seen]:
         """Return what the reader saw before; of papers that were never stored before, that is nothing."""
-        known = [
-            change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN
-        ]
+        known = [change.paper_key for change in changes if change.previous is not None or change.kind is _KNOWN]
         seen = match_store.seen_versions(conn, due.id, known) if known else {}
         missing = {one.key for one in seen.values()} - self._seen.keys()
         if missing:

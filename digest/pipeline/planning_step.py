@@ -182,14 +182,16 @@ def _plan_turns(
         rows = pending.get(turn.id)
         newest_run = rows[-1].match_run_id if rows else 0
         waiting_since = rows[0].matched_at if rows else None
-        likeness = turn.likeness, newest_run, waiting_since, coverages[turn.id]
+        coverage = coverages[turn.id]
+        # Turns alike share the very object; to compare what it says would take longer than to decide.
+        likeness = turn.likeness, newest_run, waiting_since, id(coverage)
         decided = decisions.get(likeness)
         if decided is None:
             facts = TurnFacts(
                 turn.next_due_at,
                 turn.last_slot,
                 drafts.now,
-                coverages[turn.id],
+                coverage,
                 newest_run,
                 patience,
                 waiting_since,

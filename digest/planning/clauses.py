@@ -66,7 +66,7 @@ class Clauses:
         if known is None:
             known = self._known[paper] = {}
         found = explain(paper, known) or ()
-        if len(found) == len({reason.clause for reason in found}):
+        if len(found) == 1 or len(found) == len({reason.clause for reason in found}):
             return tuple(found)
         first: dict[str, Reason] = {}
         for reason in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from digest import signing
@@ -122,11 +123,17 @@ def plan_digest(
         entries=entries,
         shown=shown,
         queries=tuple(texts),
-        coverage=replace(coverage, matched=None if occasion.is_look_back else len(entries)),
+        coverage=_count_matched(coverage, None if occasion.is_look_back else len(entries)),
         group_by=subscription.group_by,
         replacements=subscription.replacements,
         is_round_up=is_round_up,
     )
+
+
+@lru_cache(maxsize=256)
+def _count_matched(coverage: Coverage, matched: int | None) -> Coverage:
+    """Fill in how many papers a digest holds, once for all of a mailing that hold as many."""
+    return replace(coverage, matched=matched)
 
 
 def is_weekly(subscription: Subscription) -> bool:

@@ -27,6 +27,12 @@ _DAYS_END = time(23, 59)
 _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST)
 """Kinds that stay what a paper is told as, though it was replaced meanwhile."""
 
+_WITHOUT_BEFORE = (*_FIRST_NEWS, Kind.KNOWN)
+"""Kinds of which nothing is held against an earlier text."""
+
+_UNLABELLED = (Kind.NEW, Kind.KNOWN)
+_EDITED = (Kind.REPLACEMENT, Kind.METADATA)
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -87,13 +93,13 @@ def make_entry(
         kind=kind,
         paper=last.paper,
         label=_label(kind, changes, queries, seen),
-        change_note=_note_changes(last) if kind in (Kind.REPLACEMENT, Kind.METADATA) else "",
+        change_note=_note_changes(last) if kind in _EDITED else "",
         queries=tuple(matched or _find_matched_before(changes, seen, queries) or queries),
         reasons=tuple(reasons),
         found_at=last.found_at,
         change_id=last.id,
         mailing=told.mailing,
-        before=None if kind in _FIRST_NEWS or kind is Kind.KNOWN else _find_before(changes[0], seen),
+        before=None if kind in _WITHOUT_BEFORE else _find_before(changes[0], seen),
         sequel=told.sequel,
     )
 
@@ -118,6 +124,8 @@ def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
     """
     if occasion.is_look_back:
         return Kind.KNOWN
+    if len(changes) == 1:
+        return changes[0].kind
     kinds = [change.kind for change in changes]
     if kinds[-1] is Kind.WITHDRAWAL or (Kind.WITHDRAWAL in kinds and changes[-1].paper.is_withdrawn):
         return Kind.WITHDRAWAL
@@ -191,6 +199,8 @@ def _find_before(first: StoredChange, seen: Seen | None) -> StoredText | None:
 
 
 def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None) -> str:
+    if kind in _UNLABELLED:  # as most are
+        return ""
     first, last = changes[0], changes[-1]
     version = last.paper.version
     if kind is Kind.WITHDRAWAL:
@@ -198,8 +208,6 @@ def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Qu
     if kind is Kind.CROSS_LIST:
         before = set(first.previous.categories) if first.previous else set()
         return "cross-listed into " + ", ".join(name for name in last.paper.categories if name not in before)
-    if kind not in (Kind.REPLACEMENT, Kind.METADATA):
-        return ""
     if seen is not None:
         return f"v{seen.version} → v{version}" if seen.version < version else f"edited (v{version})"
     if first.previous is not None and not _matched_any(queries, first):
