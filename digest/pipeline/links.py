@@ -105,17 +105,14 @@ def remember_tokens(
         told: each digest's subscription, slot and number.
         at: the moment (UTC).
     """
-    rows = []
+    rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call
     for subscription, slot, digest_id in told:
         name = subscription.name
         web = signing.token_hash(maker.web_token(name, slot))
-        rows.append(token_store.make_token_row(web, "web", subscription=name, digest_id=digest_id, at=at))
+        rows.append(token_store.make_token_row(web, "web", subscription=name, digest_id=digest_id))
         for destination in subscription.destinations:
-            if destination.kind is DestinationKind.MAIL:
+            if destination.kind is mail:
                 leave = signing.token_hash(maker.leave_token(destination, name))
-                rows.append(
-                    token_store.make_token_row(
-                        leave, "leave", destination=str(destination), subscription=name, at=at
-                    )
-                )
-    token_store.remember_tokens(conn, rows)
+                place = str(destination)
+                rows.append(token_store.make_token_row(leave, "leave", destination=place, subscription=name))
+    token_store.remember_tokens(conn, rows, at=at)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import select, update
 
 from digest.errors import StoreBusy, UnknownName
 from digest.messages import DeliveryState, Occasion
 from digest.store import dialect
+from digest.store.bulk import ManyRows, ManyTakes
 from digest.store.destinations import destination_key
 from digest.store.freezing import freeze, frozen_versions, thaw
 from digest.store.papers import load_versions
@@ -108,9 +109,7 @@ def save_digests(
     """
     if not drafts:
         return {}
-    once = dialect.insert(conn, digests).on_conflict_do_nothing(index_elements=["subscription_id", "slot"])
-    added = conn.execute(once.returning(digests.c.id, digests.c.subscription_id), list(map(_write_row, drafts)))
-    ids = {row.subscription_id: int(row.id) for row in added}
+    ids = _DIGESTS.number(conn, list(map(_write_row, drafts)))
     stored = [draft for draft in drafts if draft.subscription_id in ids]
     _consume(conn, stored, ids)
     _save_deliveries(conn, stored, ids, at, priority)
@@ -118,19 +117,17 @@ def save_digests(
     return ids
 
 
-def _write_row(draft: Draft) -> dict[str, Any]:
+_DIGESTS = ManyRows(
+    digests,
+    ("subscription_id", "slot", "occasion", "planned_at", "zone", "title", "content", "papers", "shown"),
+    unless=("subscription_id", "slot"),
+)
+
+
+def _write_row(draft: Draft) -> tuple[Any, ...]:
     digest = draft.digest
-    return {
-        "subscription_id": draft.subscription_id,
-        "slot": digest.slot,
-        "occasion": digest.occasion,
-        "planned_at": digest.planned_at,
-        "zone": digest.zone,
-        "title": digest.title,
-        "content": draft.content,
-        "papers": len(digest.entries),
-        "shown": digest.shown,
-    }
+    told = digest.planned_at, digest.zone, digest.title, draft.content, len(digest.entries), digest.shown
+    return draft.subscription_id, digest.slot, digest.occasion.value, *told
 
 
 def load_digest(conn: Connection, digest_id: int) -> Digest:
@@ -181,18 +178,16 @@ def load_text_keys(conn: Connection, change_ids: Iterable[int]) -> dict[int, int
     return keys
 
 
+_CONSUMED = ManyTakes(matches, "digest_id", ("match_run_id", "subscription_id"))
+
+
 def _consume(conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int]) -> None:
-    take = update(matches).where(
-        matches.c.match_run_id == bindparam("run"),
-        matches.c.subscription_id == bindparam("subscriber"),
-        matches.c.digest_id.is_(None),
-    )
     rows = [
-        {"run": run_id, "subscriber": draft.subscription_id, "digest": ids[draft.subscription_id]}
+        (ids[draft.subscription_id], run_id, draft.subscription_id)
         for draft in drafts
         for run_id in set(draft.consumed)
     ]
-    if rows and conn.execute(take.values(digest_id=bindparam("digest")), rows).rowcount != len(rows):
+    if _CONSUMED.take(conn, rows) != len(rows):
         raise StoreBusy(
             "another process has planned some of these matches meanwhile",
             hint="Nothing is lost; this pass plans what is left.",
@@ -205,32 +200,35 @@ def _note_planned(conn: Connection, ids: Collection[int], at: datetime) -> None:
         conn.execute(planned.values(last_planned_at=at))
 
 
+_READY: dict[str, Any] = {
+    "state": DeliveryState.READY.value,
+    "attempts": 0,
+    "token": 0,
+    **dict.fromkeys(("owner", "name", "remote_address", "remote_id", "last_error"), ""),
+    "replaces": 0,
+}
+"""What every delivery begins with."""
+
+_DELIVERIES = ManyRows(
+    deliveries,
+    ("digest_id", "destination", "part", "parts", "idempotency_key", "share"),
+    (*_READY, "not_before", "created_at", "priority"),
+)
+
+
 def _save_deliveries(
     conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int], at: datetime, priority: int
 ) -> None:
     rows = [
-        {
-            "digest_id": ids[draft.subscription_id],
-            "destination": destination_key(plan.destination),
-            "part": plan.part,
-            "parts": plan.parts,
-            "state": DeliveryState.READY,
-            "not_before": at,
-            "attempts": 0,
-            "token": 0,
-            "owner": "",
-            "idempotency_key": plan.idempotency_key,
-            "name": "",
-            "remote_address": "",
-            "remote_id": "",
-            "last_error": "",
-            "created_at": at,
-            "priority": priority,
-            "share": str(plan.share or ""),
-            "replaces": 0,
-        }
+        (
+            ids[draft.subscription_id],
+            destination_key(plan.destination),
+            plan.part,
+            plan.parts,
+            plan.idempotency_key,
+            str(plan.share or ""),
+        )
         for draft in drafts
         for plan in draft.plans
     ]
-    if rows:
-        conn.execute(insert(deliveries), rows)
+    _DELIVERIES.insert(conn, rows, **_READY, not_before=at, created_at=at, priority=priority)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, update
 
-from digest.store.dialect import insert
+from digest.store.bulk import ManyRows
 from digest.store.schema import installation, tokens
 
 if TYPE_CHECKING:
@@ -66,41 +66,38 @@ def remember_token(
     row = make_token_row(
         token_hash,
         purpose,
-        at=at,
         destination=destination,
         subscription=subscription,
         digest_id=digest_id,
         expires_at=expires_at,
     )
-    remember_tokens(conn, [row])
+    remember_tokens(conn, [row], at=at)
 
 
-def remember_tokens(conn: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Keep what tokens stand for, in one statement; each as `make_token_row` wrote it."""
-    if rows:
-        conn.execute(insert(conn, tokens).on_conflict_do_nothing(index_elements=["hash"]), rows)
+def remember_tokens(conn: Connection, rows: Sequence[tuple[Any, ...]], *, at: datetime) -> None:
+    """Keep what tokens stand for from a moment (UTC) on, in one statement; each as `make_token_row` wrote it."""
+    _TOKENS.insert(conn, rows, created_at=at)
+
+
+_TOKENS = ManyRows(
+    tokens,
+    ("hash", "purpose", "destination", "subscription", "digest_id", "expires_at"),
+    ("created_at",),
+    unless=("hash",),
+)
 
 
 def make_token_row(
     token_hash: str,
     purpose: str,
     *,
-    at: datetime,
     destination: str = "",
     subscription: str = "",
     digest_id: int | None = None,
     expires_at: datetime | None = None,
-) -> dict[str, Any]:
+) -> tuple[Any, ...]:
     """Return what is kept of a token; see `remember_token`."""
-    return {
-        "hash": token_hash,
-        "purpose": TokenPurpose(purpose),
-        "destination": destination,
-        "subscription": subscription,
-        "digest_id": digest_id,
-        "created_at": at,
-        "expires_at": expires_at,
-    }
+    return token_hash, TokenPurpose(purpose).value, destination, subscription, digest_id, expires_at
 
 
 def find_token(conn: Connection, token_hash: str) -> StoredToken | None:
