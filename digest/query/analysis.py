@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from digest import taxonomy, tex
 from digest.query.dates import spell_minute
 from digest.query.names import list_parts, split_name
-from digest.query.words import place_words, stem
+from digest.query.words import fold_words, place_words, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,13 +72,15 @@ class WordText(PlainText):
 
     def __init__(self, raw: str, *, is_stemmed: bool) -> None:
         super().__init__(raw)
-        self._places: list[tuple[int, int]] = []
         self.surfaces: dict[str, list[int]] = {}
-        for number, (word, place) in enumerate(place_words(self.plain)):
-            self._places.append(place)
+        for number, word in enumerate(fold_words(self.plain)):
             if word is not None:
                 self.surfaces.setdefault(word, []).append(number)
         self.numbers = self._stem_surfaces() if is_stemmed else self.surfaces
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        return place_words(self.plain)
 
     def _stem_surfaces(self) -> dict[str, list[int]]:
         numbers: dict[str, list[int]] = {}

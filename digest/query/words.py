@@ -106,10 +106,14 @@ def split_words(text: str) -> Iterator[Word]:
         yield Word(spell_word(match[0]), match.start(), match.end())
 
 
-def place_words(text: str) -> Iterator[tuple[str | None, tuple[int, int]]]:
-    """Yield each word of a plain text folded, None for one that only holds a place, and its code points."""
-    for match in _find_pattern(text).finditer(text):
-        yield _fold_word(match[0]), match.span()
+def fold_words(text: str) -> list[str | None]:
+    """Return the words of a plain text folded, in order; None for one that only holds a place."""
+    return list(map(_fold_word, cut_words(text)))
+
+
+def place_words(text: str) -> list[tuple[int, int]]:
+    """Return where the words of a plain text stand, as code points from the first to behind the last."""
+    return [match.span() for match in _find_pattern(text).finditer(text)]
 
 
 def cut_words(text: str) -> list[str]:

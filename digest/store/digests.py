@@ -195,9 +195,9 @@ def _consume(conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int]) 
 
 
 def _note_planned(conn: Connection, ids: Collection[int], at: datetime) -> None:
-    for chunk in dialect.in_chunks(ids):
-        planned = update(subscriptions).where(subscriptions.c.id.in_(chunk))
-        conn.execute(planned.values(last_planned_at=at))
+    if ids:
+        planned = update(subscriptions).where(dialect.is_among(subscriptions.c.id, "ids"))
+        conn.execute(planned.values(last_planned_at=at), {"ids": ids})
 
 
 _READY: dict[str, Any] = {

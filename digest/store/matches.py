@@ -10,7 +10,7 @@ from sqlalchemy import Select, exists, insert, select, update
 from digest.errors import StoreBusy
 from digest.messages import Occasion
 from digest.planning import Seen
-from digest.store.dialect import in_chunks
+from digest.store.dialect import in_chunks, is_among
 from digest.store.marks import MATCHED, STORED, load_mark, move_matched
 from digest.store.packing import pack, unpack
 from digest.store.queries import current_revision, read_revision
@@ -179,12 +179,17 @@ def pending_of_many(conn: Connection, plan_after: Mapping[int, int]) -> dict[int
         plan_after: subscription -> only match runs after this one.
     """
     pending: dict[int, list[MatchRow]] = {}
-    for chunk in in_chunks(plan_after):
-        found = select(matches).where(matches.c.subscription_id.in_(chunk), matches.c.digest_id.is_(None))
-        for row in conn.execute(found.order_by(matches.c.match_run_id)):
-            if row.match_run_id > plan_after[row.subscription_id]:
-                pending.setdefault(row.subscription_id, []).append(_read_row(row))
+    for row in conn.execute(_PENDING, {"ids": plan_after}).all() if plan_after else ():
+        if row.match_run_id > plan_after[row.subscription_id]:
+            pending.setdefault(row.subscription_id, []).append(_read_row(row))
     return pending
+
+
+_PENDING = (
+    select(matches)
+    .where(is_among(matches.c.subscription_id, "ids"), matches.c.digest_id.is_(None))
+    .order_by(matches.c.match_run_id)
+)
 
 
 def undue_subscriptions(conn: Connection) -> list[int]:

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, bindparam, or_, select, update
+from sqlalchemy import Select, or_, select, update
 
 from digest.announcements import Kind
 from digest.errors import ConfigurationError
 from digest.papers import ArxivId
 from digest.planning import DueSubscription
-from digest.store.dialect import in_chunks
+from digest.store.dialect import in_chunks, is_among
 from digest.store.queries import ACTIVE, current_revision, read_revision
 from digest.store.schema import (
     PAUSED_SUBSCRIPTION,
+    Moment,
     subscription_destinations,
     subscription_queries,
     subscriptions,
@@ -86,7 +87,9 @@ def load_subscriptions(
         found = found.where(subscriptions.c.name.in_(names))
     if ids is None:
         return _read_all(conn, conn.execute(found).all())
-    rows = [row for chunk in in_chunks(ids) for row in conn.execute(found.where(subscriptions.c.id.in_(chunk)))]
+    rows = [
+        row for chunk in in_chunks(ids) for row in conn.execute(found.where(subscriptions.c.id.in_(chunk))).all()
+    ]
     return _read_all(conn, rows)
 
 
@@ -141,10 +144,9 @@ def take_turns(conn: Connection, turns: Mapping[int, tuple[datetime | None, str]
     together: dict[tuple[datetime | None, str], list[int]] = {}
     for id_, turn in turns.items():
         together.setdefault(turn, []).append(id_)
+    take = update(subscriptions).where(is_among(subscriptions.c.id, "ids"))
     for (next_due_at, last_slot), ids in together.items():
-        for chunk in in_chunks(ids):
-            take = update(subscriptions).where(subscriptions.c.id.in_(chunk))
-            conn.execute(take.values(next_due_at=next_due_at, last_slot=last_slot))
+        conn.execute(take.values(next_due_at=next_due_at, last_slot=last_slot), {"ids": ids})
 
 
 def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
@@ -273,9 +275,8 @@ def _read_all(conn: Connection, rows: Sequence[Row[Any]]) -> list[DueSubscriptio
 def _collect(conn: Connection, ids: list[int], found: Select[Any]) -> dict[int, list[Row[Any]]]:
     """Return rows of a table of subscriptions' parts by subscription."""
     parts: dict[int, list[Row[Any]]] = {}
-    for chunk in in_chunks(ids):
-        for row in conn.execute(found, {"ids": chunk}):
-            parts.setdefault(row.subscription_id, []).append(row)
+    for row in conn.execute(found, {"ids": ids}).all():
+        parts.setdefault(row.subscription_id, []).append(row)
     return parts
 
 
@@ -283,9 +284,9 @@ def _collect(conn: Connection, ids: list[int], found: Select[Any]) -> dict[int, 
 def _active_places() -> Select[tuple[Any, ...]]:
     places = subscription_destinations.c
     return (
-        select(subscription_destinations)
+        select(places.subscription_id, places.destination)
         .where(
-            places.subscription_id.in_(bindparam("ids", expanding=True)),
+            is_among(places.subscription_id, "ids"),
             places.state == DestinationState.ACTIVE,
         )
         .order_by(places.position, places.id)
@@ -296,10 +297,12 @@ def _active_places() -> Select[tuple[Any, ...]]:
 def _active_links() -> Select[tuple[Any, ...]]:
     current = current_revision().subquery()
     links = subscription_queries.c
+    # Moments are read value by value, and these nobody asks for.
+    told = [column for column in current.c if not isinstance(column.type, Moment)]
     return (
-        select(links.subscription_id, current)
+        select(links.subscription_id, *told)
         .join(current, current.c.id == links.query_id)
-        .where(links.subscription_id.in_(bindparam("ids", expanding=True)), current.c.state == ACTIVE)
+        .where(is_among(links.subscription_id, "ids"), current.c.state == ACTIVE)
         .order_by(links.position)
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import and_, or_, select
 
 from digest.planning import Rhythm
-from digest.store.dialect import in_chunks
+from digest.store.dialect import in_chunks, is_among
 from digest.store.queries import ACTIVE, current_revision
 from digest.store.schema import subscription_destinations, subscription_queries, subscriptions
 from digest.store.subscribers import DestinationState
@@ -98,7 +98,7 @@ def due_turns(
         found = found.where(subscriptions.c.id == only)
     if lock:
         found = found.with_for_update(skip_locked=True)
-    rows = conn.execute(found.order_by(*order).limit(limit))
+    rows = conn.execute(found.order_by(*order).limit(limit)).all()
     return [
         DueTurn(key, name, came_at, last_slot, plan_after, excludes, (*written,), _read_rhythm(*written))
         for key, name, came_at, last_slot, plan_after, excludes, *written in rows
@@ -113,16 +113,14 @@ def _read_rhythm(cadence: str, quiet_hours: str, quiet_days: str) -> Rhythm:
 
 def sent_somewhere(conn: Connection, ids: Collection[int]) -> set[int]:
     """Return those of some subscriptions that have digests: feeds alone need none."""
-    found: set[int] = set()
-    for chunk in in_chunks(ids):
-        places = select(
-            subscription_destinations.c.subscription_id, subscription_destinations.c.destination
-        ).where(
-            subscription_destinations.c.subscription_id.in_(chunk),
-            subscription_destinations.c.state == DestinationState.ACTIVE,
-        )
-        found.update([id_ for id_, place in conn.execute(places).all() if _is_sent(place)])
-    return found
+    places = conn.execute(_PLACES, {"ids": ids}).all() if ids else ()
+    return {id_ for id_, place in places if _is_sent(place)}
+
+
+_PLACES = select(subscription_destinations.c.subscription_id, subscription_destinations.c.destination).where(
+    is_among(subscription_destinations.c.subscription_id, "ids"),
+    subscription_destinations.c.state == DestinationState.ACTIVE,
+)
 
 
 def _is_sent(place: str) -> bool:
