@@ -201,11 +201,12 @@ def store_digest(
 
 @contextmanager
 def recording(store: Store) -> Iterator[list[str]]:
-    """Record every SQL statement a store executes while the block lasts."""
+    """Record every SQL statement a store executes while the block lasts, but for the modes of connections."""
     statements: list[str] = []
 
     def note(*call: Any) -> None:  # noqa: ANN401 - SQLAlchemy's event
-        statements.append(call[2])
+        if not call[2].startswith("PRAGMA"):
+            statements.append(call[2])
 
     event.listen(store.engine, "before_cursor_execute", note)
     yield statements
