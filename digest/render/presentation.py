@@ -55,7 +55,7 @@ class PaperView:
     Attributes:
         entry: the frozen entry behind it (`entry.paper` is the paper as arXiv described it).
         number: its place in the digest, from 1.
-        is_first_look: it comes from a look back, so nothing is said about when it was announced.
+        is_first_look: it comes in a look back, so nothing is said about when it was announced.
         under: the saved query it stands under; "" where the headings are kinds of announcement.
         is_whole: what changed is told whole, and the whole abstract shows it word by word.
     """
@@ -258,9 +258,12 @@ class PaperView:
 
     @cached_property
     def dates(self) -> str:
-        """When it was submitted and announced, where these lie far apart; "" otherwise."""
+        """When it was submitted and announced, where these lie far apart; "" otherwise.
+
+        Of a paper known from before nobody has seen when it was announced: it was found by a look back.
+        """
         submitted, announced = self._submitted, latest_mailing(self.entry.found_at)
-        if self.is_first_look:
+        if self.is_first_look or self.kind is Kind.KNOWN:
             latest = self.entry.paper.updated.date()
             version = (
                 f", v{self.entry.paper.version} of {_write_past(latest, announced)}" if latest > submitted else ""

@@ -50,6 +50,11 @@ def test_a_first_look_says_when_papers_were_submitted_only() -> None:
     assert PaperView(make_entry(), 1, is_first_look=True).dates == "submitted 18 Nov"
 
 
+def test_a_paper_known_from_before_says_nowhere_that_it_was_announced_when_it_was_found() -> None:
+    early = datetime(2026, 11, 6, tzinfo=UTC)
+    assert PaperView(make_entry(kind=Kind.KNOWN, published=early, updated=early), 1).dates == "submitted 6 Nov"
+
+
 def test_a_change_is_told_with_its_label_and_the_comment_is_not_told_twice() -> None:
     entry = make_entry(
         kind=Kind.REPLACEMENT, label="v1 → v2", change_note="“accepted at a venue”", comment="accepted at a venue"
