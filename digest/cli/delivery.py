@@ -68,7 +68,8 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
 
 
 def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tuple[str, ...]) -> None:
-    from digest.cli.wording import cut, name_zone  # noqa: PLC0415 - the same
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
+    from digest.config.zones import name_zone  # noqa: PLC0415 - the same
 
     rows = []
     for one in stored:

@@ -138,7 +138,8 @@ def choose_digest(
         UnknownName: there is none.
     """
     from digest.cli.naming import suggest_name  # noqa: PLC0415 - the same
-    from digest.cli.wording import choose_zone, count  # noqa: PLC0415 - the same
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+    from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
     from digest.pipeline import foretelling  # noqa: PLC0415 - the same
     from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
 

@@ -51,7 +51,8 @@ def command(ctx: click.Context, file: Path | None, *, asks_status: bool, mark: b
 def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     from digest.cli.opening import choose_clock, load  # noqa: PLC0415 - loaded by the command that needs it
     from digest.cli.progress import Progress  # noqa: PLC0415 - the same
-    from digest.cli.wording import choose_zone, count, write_moment  # noqa: PLC0415 - the same
+    from digest.cli.wording import count, write_moment  # noqa: PLC0415 - the same
+    from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
     from digest.store.restoring import restore_backup  # noqa: PLC0415 - the same
 
     config = load(ctx)

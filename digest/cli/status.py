@@ -91,7 +91,8 @@ def _print_lines(label: str, lines: Sequence[str]) -> None:
 
 def _describe_arxiv(here: Installation, status: Status) -> list[str]:
     from digest.announcements import mailing_moment  # noqa: PLC0415 - the same
-    from digest.cli.wording import count, describe_guarantee, name_zone  # noqa: PLC0415 - the same
+    from digest.cli.wording import count, describe_guarantee  # noqa: PLC0415 - the same
+    from digest.config.zones import name_zone  # noqa: PLC0415 - the same
 
     moment = mailing_moment(status.next_mailing)
     breaker = (
@@ -198,7 +199,7 @@ def _describe_outbox(here: Installation, status: Status) -> str:
 
 def _describe_system(here: Installation, status: Status) -> str:
     from digest.announcements import EASTERN  # noqa: PLC0415 - the same
-    from digest.cli.wording import name_zone  # noqa: PLC0415 - the same
+    from digest.config.zones import name_zone  # noqa: PLC0415 - the same
 
     size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
     parts = [f"{status.dialect}, {size}, {status.papers:,} papers"]

@@ -71,7 +71,7 @@ def opened_store(ctx: click.Context, *, moved_too: bool = False) -> Iterator[Ins
         ConfigurationError: the configuration can't be used.
         StoreError: there is no database yet, or it can't be used as it is.
     """
-    from digest.cli.wording import choose_zone  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.config.zones import choose_zone  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.store import open_store  # noqa: PLC0415 - the same
 
     config = load(ctx)

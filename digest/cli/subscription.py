@@ -45,7 +45,8 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     if as_json:
         print_json([_as_json(line, dues[line.name]) for line in lines])
         return
-    from digest.cli.wording import cut, name_zone  # noqa: PLC0415 - the same
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
+    from digest.config.zones import name_zone  # noqa: PLC0415 - the same
 
     print_table(
         ["SUBSCRIPTION", "TO", "QUERIES", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],

@@ -218,8 +218,8 @@ def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[
         ConfigurationError: there is a configuration, and it can't be used.
     """
     from digest.cli.opening import choose_clock, set_up_logging  # noqa: PLC0415 - the same
-    from digest.cli.wording import choose_zone  # noqa: PLC0415 - the same
     from digest.config import open_config_or_defaults  # noqa: PLC0415 - the same
+    from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
     from digest.store import open_store  # noqa: PLC0415 - the same
     from digest.store import queries as query_store  # noqa: PLC0415 - the same
 

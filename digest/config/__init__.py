@@ -6,6 +6,7 @@ reading         file and environment to one checked `Config`; lines, document, e
                 subscribing, webhooks, checks and problems are its parts
 values, addresses   readers of single values
 showing, starter    what counts now; a new file. writing is their part
+zones           the zone in which moments are told to the operator
 finding         which file, and the edge to the process
 """
 

@@ -66,7 +66,14 @@ class Trouble:
 
 
 def find_troubles(
-    conn: Connection, source: str, now: datetime, *, outbox: Outbox, breaker: Breaker, has_worker: bool
+    conn: Connection,
+    source: str,
+    now: datetime,
+    *,
+    outbox: Outbox,
+    breaker: Breaker,
+    has_worker: bool,
+    tells_waiting: bool,
 ) -> Iterator[Trouble]:
     """Yield what needs somebody, the most urgent first.
 
@@ -77,13 +84,15 @@ def find_troubles(
         outbox: how it stands.
         breaker: whether arXiv asked us to stay away.
         has_worker: a process is at work all the time.
+        tells_waiting: say what has waited in the outbox for too long; False where an alarm says it.
     """
     if provenance.is_in_quarantine(conn):
         yield Trouble(
             "this database was restored from a copy: nothing is planned or sent", "digest restore --status"
         )
     yield from _find_stuck(conn)
-    yield from _find_waiting(outbox, now, LONGEST_WAIT if has_worker else _CRON_PAUSE)
+    if tells_waiting:
+        yield from _find_waiting(outbox, now, has_worker=has_worker)
     yield from _find_unreadable(conn)
     yield from _find_intake_troubles(conn, source, now, breaker)
     set_aside = overview.count_quarantined(conn, since=now - _REMEMBERED)
@@ -127,10 +136,12 @@ def _describe_group(group: list[Delivery], state: DeliveryState) -> str:
     return f"{number:,} {count} to {place} {verb}: {newest.last_error or 'nobody knows why'}"
 
 
-def _find_waiting(outbox: Outbox, now: datetime, longest: timedelta) -> Iterator[Trouble]:
+def _find_waiting(outbox: Outbox, now: datetime, *, has_worker: bool) -> Iterator[Trouble]:
+    longest = LONGEST_WAIT if has_worker else _CRON_PAUSE
     if outbox.oldest_due is not None and now - outbox.oldest_due > longest:
         age = write_age(now - outbox.oldest_due)
-        yield Trouble(f"a delivery has been due for {age}", "digest run, from cron; or keep digest serve running")
+        remedy = "digest status --jobs" if has_worker else "digest run; what it leaves is in digest delivery list"
+        yield Trouble(f"a delivery has been due for {age}", remedy)
 
 
 def _find_unreadable(conn: Connection) -> Iterator[Trouble]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from digest import signing
+from digest.config.zones import choose_zone, write_with_zone
 from digest.errors import DigestError
 from digest.planning.alarms import choose_pause, name_alarm, name_alarms, write_headline
 from digest.render import AlarmContext, AlarmView, Envelope, MailIdentity
@@ -62,7 +63,9 @@ def send_test_to(site: Site, destination: Destination) -> Receipt:
         DigestError: it was not taken.
     """
     now = site.clock.now()
-    context = AlarmContext("Digest: a test of its alarms", (), _name_installation(site), _write(now), is_test=True)
+    context = AlarmContext(
+        "Digest: a test of its alarms", (), _name_installation(site), _write(site, now), is_test=True
+    )
     return _send(site, destination, context, f"test {now.isoformat()}", now)
 
 
@@ -88,9 +91,9 @@ def tell(site: Site, claimed: Sequence[StoredAlarm], found: Sequence[Alarm], now
     headline = write_headline([_write_what(alarm) for alarm in lasting]) if lasting else _write_end(claimed, found)
     context = AlarmContext(
         headline=f"Digest: {headline}",
-        alarms=tuple(_view(alarm, found) for alarm in claimed),
+        alarms=tuple(_view(site, alarm, found) for alarm in claimed),
         installation=_name_installation(site),
-        moment=_write(now),
+        moment=_write(site, now),
     )
     name = " ".join(
         f"{alarm.name} {alarm.since.isoformat()} {alarm.ended_at} {alarm.told_at}" for alarm in claimed
@@ -154,18 +157,18 @@ def ping(url: str) -> list[str]:
     return []
 
 
-def _view(alarm: StoredAlarm, found: Sequence[Alarm]) -> AlarmView:
+def _view(site: Site, alarm: StoredAlarm, found: Sequence[Alarm]) -> AlarmView:
     name = name_alarm(alarm.name)
     if alarm.ended_at is not None:
         others = f"Still amiss: {'; '.join(other.what for other in found)}." if found else "No other alarm lasts."
-        lasted = f"It lasted from {_write(alarm.since)} to {_write(alarm.ended_at)}."
+        lasted = f"It lasted from {_write(site, alarm.since)} to {_write(site, alarm.ended_at)}."
         return AlarmView(f"{name}: over", f"It was: {_write_what(alarm)}. {lasted} {others}")
-    return AlarmView(f"{name}, since {_write(alarm.since)}", alarm.detail)
+    return AlarmView(f"{name}, since {_write(site, alarm.since)}", alarm.detail)
 
 
 def _name_installation(site: Site) -> str:
     return site.config.web.base_url or str(site.config.path or site.config.folder)
 
 
-def _write(moment: datetime) -> str:
-    return f"{moment:%a %-d %b %H:%M} UTC"
+def _write(site: Site, moment: datetime) -> str:
+    return write_with_zone(moment, choose_zone(site.config))

@@ -106,7 +106,15 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         breaker = load_breaker(conn, clock)
         alarms = look_for_alarms(conn, config, now)
         troubles = [
-            *find_troubles(conn, config.arxiv.source, now, outbox=outbox, breaker=breaker, has_worker=has_worker),
+            *find_troubles(
+                conn,
+                config.arxiv.source,
+                now,
+                outbox=outbox,
+                breaker=breaker,
+                has_worker=has_worker,
+                tells_waiting=all(alarm.name is not AlarmName.OUTBOX for alarm in alarms),
+            ),
             *_list_alarms(conn, config, alarms, now),
         ]
         return Status(
@@ -132,7 +140,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
 
 def _list_alarms(conn: Connection, config: Config, alarms: Iterable[Alarm], now: datetime) -> list[Trouble]:
     """Return the alarms that are not told of in other words already."""
-    told = {AlarmName.OUTBOX, AlarmName.HELD, AlarmName.DEAD, AlarmName.RESTORED}
+    told = {AlarmName.HELD, AlarmName.DEAD, AlarmName.RESTORED}
     if describe_late_mailing(conn, config.arxiv.source, now):
         told.add(AlarmName.MAILING)
     return [Trouble(alarm.what, alarm.remedy) for alarm in alarms if alarm.name not in told]

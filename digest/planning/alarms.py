@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.announcements import mailing_moment
+from digest.config.zones import write_with_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from datetime import tzinfo
 
     from digest.messages import Coverage
 
@@ -135,9 +137,9 @@ class Alarm:
         return f"{self.what}. {self.remedy}"
 
 
-def find_alarms(facts: AlarmFacts, limits: Limits, now: datetime) -> tuple[Alarm, ...]:
-    """Return what is amiss at a moment (UTC), the most urgent first."""
-    return tuple(_find(facts, limits, now))
+def find_alarms(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo | None = UTC) -> tuple[Alarm, ...]:
+    """Return what is amiss at a moment (UTC), the most urgent first; it tells moments in a zone."""
+    return tuple(_find(facts, limits, now, zone))
 
 
 def choose_pause(attempts: int, jitter: float) -> timedelta:
@@ -151,14 +153,14 @@ def choose_pause(attempts: int, jitter: float) -> timedelta:
     return min(doubled, LONGEST_PAUSE) * (0.5 + jitter / 2)
 
 
-def _find(facts: AlarmFacts, limits: Limits, now: datetime) -> Iterator[Alarm]:
+def _find(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo | None) -> Iterator[Alarm]:
     if facts.is_restored:
         what = "the database was restored: nothing is sent until you call digest resume"
         yield Alarm(AlarmName.RESTORED, what, "`digest restore --status` says what waits and how to go on.")
     else:
-        yield from _find_overdue(facts, limits, now)
+        yield from _find_overdue(facts, limits, now, zone)
     if facts.dead is not None:
-        number, place, since = facts.dead.number, facts.dead.oldest, _write(facts.dead.due_at)
+        number, place, since = facts.dead.number, facts.dead.oldest, write_with_zone(facts.dead.due_at, zone)
         reason = facts.dead.reason or "nobody knows why"
         one = f"the delivery to {place} was given up on {since}: {reason}"
         many = f"{number:,} deliveries were given up since {since}, the last of them to {place}: {reason}"
@@ -170,16 +172,18 @@ def _find(facts: AlarmFacts, limits: Limits, now: datetime) -> Iterator[Alarm]:
     yield from _find_missing_mailing(facts, limits.mailing, now)
 
 
-def _find_overdue(facts: AlarmFacts, limits: Limits, now: datetime) -> Iterator[Alarm]:
+def _find_overdue(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo | None) -> Iterator[Alarm]:
     if facts.deliveries is not None and _is_over(facts.deliveries.due_at, limits.outbox, now):
-        number, place, since = facts.deliveries.number, facts.deliveries.oldest, _write(facts.deliveries.due_at)
+        late, since = facts.deliveries, write_with_zone(facts.deliveries.due_at, zone)
+        number, place = late.number, late.oldest
         one = f"a delivery to {place} has been waiting since {since}"
         many = f"{number:,} deliveries have been waiting since {since}, the oldest to {place}"
-        yield Alarm(
-            AlarmName.OUTBOX, one if number == 1 else many, "See `digest status` and `digest delivery list`."
-        )
+        which = "it" if number == 1 else "the oldest"
+        remedy = f"`digest run` sends what is due; `digest delivery show {late.delivery}` says what keeps {which}."
+        yield Alarm(AlarmName.OUTBOX, one if number == 1 else many, remedy)
     if facts.digests is not None and _is_over(facts.digests.due_at, limits.digest, now):
-        number, name, since = facts.digests.number, facts.digests.oldest, _write(facts.digests.due_at)
+        number, name = facts.digests.number, facts.digests.oldest
+        since = write_with_zone(facts.digests.due_at, zone)
         one = f"the digest of {name} has been due since {since} and is not planned"
         many = f"{number:,} digests are due and not planned, that of {name} since {since}"
         yield Alarm(
@@ -188,7 +192,7 @@ def _find_overdue(facts: AlarmFacts, limits: Limits, now: datetime) -> Iterator[
             "`digest status` says what is wrong, the log says why.",
         )
     if facts.held is not None and _is_over(facts.held.due_at, limits.outbox, now):
-        number, place, since = facts.held.number, facts.held.oldest, _write(facts.held.due_at)
+        number, place, since = facts.held.number, facts.held.oldest, write_with_zone(facts.held.due_at, zone)
         one = f"a delivery of {since} to {place} is held for you"
         many = f"{number:,} deliveries are held for you, the oldest of {since} to {place}"
         id_ = facts.held.delivery
@@ -230,10 +234,6 @@ def _is_expected(sent: datetime, facts: AlarmFacts, now: datetime) -> bool:
 
 def _is_over(since: datetime, limit: timedelta | None, now: datetime) -> bool:
     return limit is not None and now - since > limit
-
-
-def _write(moment: datetime) -> str:
-    return f"{moment:%a %-d %b %H:%M} UTC"
 
 
 def describe_alarms(alarms: Sequence[Alarm]) -> str:

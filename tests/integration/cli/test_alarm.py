@@ -8,7 +8,7 @@ from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
 DEAD = (
-    "the delivery to mailto:old@digest.example was given up on Fri 20 Nov 08:05 UTC: "
+    "the delivery to mailto:old@digest.example was given up on Fri 20 Nov 09:05 Berlin: "
     "the mail server answered 550 at RCPT TO: 5.1.1 no such user"
 )
 
@@ -37,7 +37,7 @@ def test_whoever_is_told_is_told_by_the_next_run_and_the_list_says_when(world: W
     assert "mailto:ops@digest.example was told of it." in said.lines
     assert "ATTENTION: the delivery to " in said.err
     assert "ATTENTION" not in digest("run").err, "it was told today"
-    assert world.mail.mails[mails].message["Subject"] == f"Digest: {DEAD.partition(': ')[0]} …"
+    assert world.mail.mails[mails].message["Subject"] == f"Digest: {DEAD.partition(' Berlin: ')[0]} …"
     facts = digest("alarm", "list", "--json").json
     assert facts["to"] == ["mailto:ops@digest.example"]
     assert [(alarm["name"], alarm["told_at"]) for alarm in facts["alarms"]] == [

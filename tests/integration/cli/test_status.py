@@ -167,14 +167,28 @@ def test_days_without_a_complete_look_need_attention(world: World, digest: Shell
     assert "mailing of Mon 23 Nov: not complete yet, last looked Fri 03:05 ET" in digest("status").out
 
 
-def test_a_delivery_nobody_sends_needs_attention_after_a_day_without_a_worker(world: World, digest: Shell) -> None:
+def test_what_waits_too_long_in_the_outbox_is_told_as_run_and_alarm_list_tell_it(
+    world: World, digest: Shell
+) -> None:
+    digest("delivery", "retry", "10")
+    world.clock.set(NOW + timedelta(hours=27))
+    waits = "a delivery to mailto:old@digest.example has been waiting since Fri 20 Nov 09:05 Berlin"
+    assert waits in digest("alarm", "list").out
+    (told,) = (line for line in attention(digest) if "has been waiting" in line or "delivery has been due" in line)
+    why = "`digest run` sends what is due; `digest delivery show 10` says what keeps it."
+    assert told == f"ATTENTION  {waits}  → {why}"
+
+
+def test_a_delivery_nobody_sends_needs_attention_after_a_day_also_where_no_alarm_is_wanted(
+    world: World, digest: Shell
+) -> None:
+    path = world.folder / "digest.toml"
+    path.write_text(path.read_text(encoding="utf-8") + "\n[alarms]\noutbox_minutes = 0\n", encoding="utf-8")
     digest("delivery", "retry", "10")
     assert not any("has been due" in line for line in attention(digest))
     world.clock.set(NOW + timedelta(hours=27))
-    assert (
-        "ATTENTION  a delivery has been due for 27 h  → digest run, from cron; or keep digest serve running"
-        in (attention(digest))
-    )
+    remedy = "digest run; what it leaves is in digest delivery list"
+    assert f"ATTENTION  a delivery has been due for 27 h  → {remedy}" in attention(digest)
 
 
 def test_many_stuck_deliveries_are_told_by_destination_and_no_more_than_five(world: World, digest: Shell) -> None:

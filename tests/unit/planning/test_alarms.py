@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -134,6 +135,13 @@ def test_one_alone_is_told_as_one() -> None:
         "a delivery of Fri 20 Nov 08:00 UTC to mailto:a@b.example is held for you",
         "the delivery to mailto:a@b.example was given up on Fri 20 Nov 08:00 UTC: nobody knows why",
     ]
+
+
+def test_moments_are_told_in_the_zone_of_whoever_reads_them() -> None:
+    facts = AlarmFacts(None, deliveries=Overdue(1, "mailto:a@b.example", SINCE, delivery=3))
+    (alarm,) = find_alarms(facts, LIMITS, NOW, ZoneInfo("Europe/Berlin"))
+    assert alarm.what == "a delivery to mailto:a@b.example has been waiting since Fri 20 Nov 09:00 Berlin"
+    assert "`digest delivery show 3`" in alarm.remedy
 
 
 def test_of_a_restored_database_the_hold_is_told_and_not_all_that_it_holds_back() -> None:
