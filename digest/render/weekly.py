@@ -69,12 +69,14 @@ class WeekView:
 
     Attributes:
         span: its mailings, `16–19 November`.
-        days: each mailing in turn, those too that brought nothing.
+        days: each mailing in turn, those too that brought nothing; () where there is one alone, whose heading
+            says it.
         queries: the saved queries in the subscription's order, where there are several.
         changed: the first papers that were announced and then replaced or withdrawn within the week; what
             became of each is its `sequel`.
         changed_count: how many there are.
-        most_matched: the papers that most saved queries and clauses met, the most first; () in a small week.
+        most_matched: the papers that most saved queries and clauses met, the most first; () in a small week,
+            and where too many tie.
     """
 
     span: str
@@ -117,7 +119,8 @@ def view_week(digest: Digest, papers: Sequence[PaperView]) -> WeekView:
 def choose_most_matched(papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
     """Return the papers that most saved queries met, then most distinct clauses, then by a digest's own order.
 
-    A paper that one clause alone brought is not among them, nor is one that was withdrawn since.
+    A paper that one clause alone brought is not among them, nor is one that was withdrawn since. Where more
+    share the first place than would be named there are none: these would be the first papers over again.
     """
     if len(papers) <= MOST_MATCHED:
         return ()
@@ -131,7 +134,12 @@ def choose_most_matched(papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
     ranked = sorted(
         several, key=lambda paper: (*(-count for count in _count_matched(paper.entry)), rank_entry(paper.entry))
     )
-    return tuple(ranked[:MOST_MATCHED])
+    is_level = len(ranked) > MOST_MATCHED and _share_place(ranked[0], ranked[MOST_MATCHED])
+    return () if is_level else tuple(ranked[:MOST_MATCHED])
+
+
+def _share_place(paper: PaperView, other: PaperView) -> bool:
+    return _count_matched(paper.entry) == _count_matched(other.entry)
 
 
 def choose_top(digest: Digest, papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
@@ -157,7 +165,8 @@ def _count_days(digest: Digest) -> tuple[DayView, ...]:
         first = mailing_moment(coverage.since or coverage.mailing) - timedelta(seconds=1)
         for day in mailings_between(first, mailing_moment(coverage.mailing)):
             counts.setdefault(day, 0)
-    return tuple(DayView(write_day(day), write_long_day(day), counts[day]) for day in sorted(counts))
+    days = sorted(counts) if len(counts) > 1 else []
+    return tuple(DayView(write_day(day), write_long_day(day), counts[day]) for day in days)
 
 
 def _count_queries(digest: Digest) -> tuple[ShareView, ...]:

@@ -28,7 +28,7 @@ from digest.render.samples import (
     weekly_digest,
 )
 from digest.render.slack_limits import MOST_BLOCKS, MOST_TEXT_BYTES
-from digest.render.weekly import MOST_CHANGED, choose_most_matched, view_week
+from digest.render.weekly import MOST_CHANGED, MOST_MATCHED, choose_most_matched, view_week
 from digest.subscriptions import Destination
 from tests.unit.render.conftest import MakeDelivery
 
@@ -98,6 +98,24 @@ def test_a_small_week_one_of_single_clauses_and_what_was_withdrawn_have_no_most_
     assert choose_most_matched(view_papers(make_week(gone))) == ()
 
 
+def test_where_more_papers_tie_than_are_named_none_is_named_as_most_matched() -> None:
+    level = [match(make_entry(n), 1, 2) for n in range(1, 9)]
+    assert choose_most_matched(view_papers(make_week(level))) == ()
+    ahead = [match(make_entry(9), 1, 3), *level]
+    assert len(choose_most_matched(view_papers(make_week(ahead)))) == MOST_MATCHED
+    few = [*level[:MOST_MATCHED], match(make_entry(9), 1, 1)]
+    assert len(choose_most_matched(view_papers(make_week(few)))) == MOST_MATCHED
+
+
+def test_a_week_of_one_mailing_says_its_day_once(renderer: Renderer) -> None:
+    entries = [replace(make_entry(number), mailing=THURSDAY) for number in (1, 2)]
+    digest = make_digest(entries, slot="2026-W47", coverage=make_coverage(2), is_round_up=True)
+    assert view_week(digest, view_papers(digest)).days == ()
+    lines = renderer.render_text(digest, Links()).splitlines()
+    assert "== Thursday 19 November 2026 (2) ==" in lines
+    assert not any(line.startswith("Thu 19 Nov") for line in lines)
+
+
 def test_the_subject_names_the_most_matched(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
 ) -> None:
@@ -123,7 +141,7 @@ def read_slack(renderer: Renderer, digest: Digest, deliver: MakeDelivery, links:
 
 
 def test_in_slack_every_paper_of_a_week_is_in_the_thread_once(renderer: Renderer, deliver: MakeDelivery) -> None:
-    digest = make_week([match(make_entry(n, title=f"Paper no. {n:03d}."), 2, 2) for n in range(1, 41)])
+    digest = make_week([match(make_entry(n, title=f"Paper no. {n:03d}."), 2, 2 + (n < 6)) for n in range(1, 41)])
     parent, *thread = (json.dumps(payload) for payload in read_slack(renderer, digest, deliver, SAMPLE_LINKS))
     assert "Most matched" in parent
     assert "40 more in the thread" in parent or "40 papers in the thread" in parent
@@ -140,7 +158,7 @@ def test_the_widest_week_stays_within_slacks_and_mails_limits(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, links: Links
 ) -> None:
     crowd = [withdraw(make_entry(n, title=WIDE, comment=WIDE), WIDE) for n in range(1, 12)]
-    best = [match(make_entry(n, title=WIDE), 3, 9) for n in range(31, 61)]
+    best = [match(make_entry(n, title=WIDE), 3, 9 + (n < 36)) for n in range(31, 61)]
     odd = [entry for entry in odd_entries() if len(entry.paper.authors) < 99]
     digest = make_week([*crowd, *best, *odd], shown=40)
     for payload in read_slack(renderer, digest, deliver, links):
