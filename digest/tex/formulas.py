@@ -74,7 +74,13 @@ def allows_blank_before(behind: str) -> bool:
 
 
 def make_script(kind: Kind, start: int, end: int, pieces: Sequence[Piece]) -> list[Piece]:
-    """Raise or lower `pieces`: in Unicode where each character has such a form, else `^(…)`, `_(…)`."""
+    """Raise or lower `pieces`: in Unicode where each character has such a form, else `^(…)`, `_(…)`.
+
+    What is lowered within nothing but a lowered part, as in `s_{_{NN}}`, is set smaller and means the same.
+    """
+    others = [piece for piece in pieces if piece.kind is not Kind.BLANK]
+    if len(others) == 1 and others[0].kind is kind:
+        return [others[0]._replace(start=start, end=end)]
     inside = tuple(arrange(pieces, is_script=True))
     text = "".join([piece.text for piece in inside]).strip()
     if not text:

@@ -64,7 +64,7 @@ def test_a_formula_set_part_by_part_is_what_the_reader_makes_of_it(before: str, 
     [
         *("x", r"\alpha", "10^{-3}", r"\mathbb{R}^n", r"\mathcal{O}(n^2)", "x = -1", r"p_{T} > 0.5", "f: X -> Y"),
         *(r"\frac{1}{2}\pi", r"\sqrt{s} = 13", r"\bar{B}_s^0", r"H_{\rm 0}", r"\left( a \right)", r"k \leq n\,"),
-        *(r"{\bf x}", r"\log n", r"\hat\beta", "K^+K^-", "a_{i_{j}}", r"\text{odd words}"),
+        *(r"{\bf x}", r"\log n", r"\hat\beta", "K^+K^-", "a_{i_{j}}", "a_{_{NN}}b", r"\text{odd words}"),
     ],
 )
 def test_usual_formulas_are_not_left_to_the_reader(formula: str) -> None:
