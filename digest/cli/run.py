@@ -13,7 +13,7 @@ from digest.errors import AnotherWorker, OutsideError, StoreError
 
 if TYPE_CHECKING:
     from digest.pipeline import PassReport
-    from digest.pipeline.recording import PollReport
+    from digest.pipeline.poll_report import PollReport
     from digest.pipeline.watching import WatchReport
 
 _NAMED = 8

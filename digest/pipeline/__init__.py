@@ -8,8 +8,8 @@ from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.opening import open_client, open_site
 from digest.pipeline.passes import PassReport, recover, run_pass
 from digest.pipeline.planning_step import PlanReport, plan
+from digest.pipeline.poll_report import PollReport
 from digest.pipeline.polling import poll
-from digest.pipeline.recording import PollReport
 from digest.pipeline.roster import RosterReport, sync_roster
 from digest.pipeline.site import Progress, Silent, Site
 

@@ -33,7 +33,7 @@ from digest.store import overview
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from digest.pipeline.recording import PollReport
+    from digest.pipeline.poll_report import PollReport
     from digest.pipeline.site import Site
     from digest.planning.gaps import Gap
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.pipeline.recording import PollReport
+    from digest.pipeline.poll_report import PollReport
     from digest.pipeline.site import Site
     from digest.store.matches import FirstLook
 

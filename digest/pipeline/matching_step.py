@@ -13,6 +13,7 @@ from digest.announcements import Kind
 from digest.errors import QueryError
 from digest.excluding import exclude_changes, read_exclusion
 from digest.matching import is_overtaken, match_changes, select_for_subscription
+from digest.pipeline.counting import count
 from digest.pipeline.first_looks import give_first_looks
 from digest.planning.polls import Source
 from digest.query import parse_query
@@ -48,6 +49,7 @@ class MatchReport:
         papers: distinct papers chosen for any subscription.
         excluded: distinct papers that some subscription excludes.
         first_looks: subscriptions that were given a first look.
+        looked_back: the papers of these, which are among `papers`.
     """
 
     changes: int = 0
@@ -56,23 +58,27 @@ class MatchReport:
     papers: set[int] = field(default_factory=set)
     excluded: set[int] = field(default_factory=set)
     first_looks: int = 0
+    looked_back: set[int] = field(default_factory=set)
 
     def describe(self) -> str:
-        """Say how many papers each saved query brought, and how many they are together."""
-        if self.first_looks:
-            return f"{len(self.papers)} papers, of them a first look for new saved queries"
-        if not self.changes:
-            return "nothing new to match"
+        """Say how many papers each saved query brought, how many they are together, and what first looks hold."""
+        news = self._describe_news()
+        if not self.looked_back:
+            return news or ("nothing new for any saved query" if self.changes else "nothing new to match")
+        looks = f"{count(len(self.looked_back), 'paper')} for a first look"
+        return f"{news}, and {looks}" if news else looks
+
+    def _describe_news(self) -> str:
         names = " · ".join(f"{name} {count}" for name, count in self.by_query.items() if count)
         if not names:
-            return "nothing new for any saved query"
+            return ""
         again = sum(self.by_query.values()) - len(self.news)
         overlap = f" ({again} matched again, shown once)" if again else ""
         excluded = f", {len(self.excluded)} excluded by a subscription" if self.excluded else ""
         papers = {*self.news.values()}
         left = papers - self.papers - self.excluded
         untold = f", {len(left)} that no subscription takes" if left else ""
-        return f"{names} = {len(papers)} paper{'s' * (len(papers) != 1)}{overlap}{excluded}{untold}"
+        return f"{names} = {count(len(papers), 'paper')}{overlap}{excluded}{untold}"
 
 
 def match(site: Site, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
@@ -90,6 +96,7 @@ def match(site: Site, *, first_looks: bool = True, awaiting: Collection[str] = (
     if first_looks:
         looks = give_first_looks(site, awaiting)
         report.first_looks += looks.given
+        report.looked_back |= looks.papers
         report.papers |= looks.papers
     return report
 

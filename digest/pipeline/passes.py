@@ -17,8 +17,8 @@ from digest.pipeline.lanes import deliver
 from digest.pipeline.looking_back import look_back
 from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.planning_step import PlanReport, plan
+from digest.pipeline.poll_report import PollReport
 from digest.pipeline.polling import poll
-from digest.pipeline.recording import PollReport
 from digest.pipeline.resuming import load_quarantine, recognise_copy
 from digest.pipeline.roster import RosterReport, sync_roster
 from digest.pipeline.settling import settling_times
@@ -97,12 +97,14 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         recover(site)
         roster = sync_roster(site)
         polled = _look(site, poll_anyway=poll_anyway)
-        if polled.was_due:
+        has_nothing = bool(polled.failures) and not polled.papers  # of which "nothing changed" would say too much
+        if polled.was_due and not has_nothing:
             tell("compare", "")
             site.progress.end("compare", polled.describe_changes())
         tell("match", "")
         matched = match(site, first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
-        site.progress.end("match", matched.describe())
+        if matched.changes or matched.looked_back or not has_nothing:
+            site.progress.end("match", matched.describe())
         planned = plan(site, patience=patience)
         tell("deliver", "")
         delivered = deliver(site)

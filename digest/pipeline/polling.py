@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from digest.arxiv.harvest import find_day, walk_records
 from digest.arxiv.oai import TokenExpired
 from digest.pipeline.horizons import load_horizons
-from digest.pipeline.recording import PollReport, RecordedRun
+from digest.pipeline.poll_report import PollReport
+from digest.pipeline.recording import RecordedRun
 from digest.pipeline.searching import poll_queries, stand_in_for_harvest
 from digest.planning.polls import (
     BOOTSTRAP_DAYS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from digest.arxiv.oai import OaiPage
 from digest.comparing import Horizon, compare_papers, keep_latest
 from digest.errors import ArxivDoubtful, ArxivError, ArxivFaulted, ArxivRejected
 from digest.papers import ArxivId
+from digest.pipeline.counting import count
 from digest.pipeline.horizons import read_judge
 from digest.planning.doubts import Walked, doubt_harvest, doubt_search
 from digest.planning.polls import Source
@@ -33,65 +34,10 @@ if TYPE_CHECKING:
     from digest.arxiv.client import Fetched
     from digest.comparing import Change, KnownPaper
     from digest.papers import Paper
+    from digest.pipeline.poll_report import PollReport
     from digest.pipeline.site import Site
     from digest.store.cursors import Cursor, Together
     from digest.store.runs import PollRun
-
-_KIND_WORDS = {
-    Kind.NEW: "new",
-    Kind.CROSS_LIST: "cross-listed",
-    Kind.REPLACEMENT: "replaced",
-    Kind.WITHDRAWAL: "withdrawn",
-    Kind.METADATA: "edited",
-    Kind.KNOWN: "known from before",
-}
-
-
-@dataclass
-class PollReport:
-    """What one pass asked arXiv, for people and for `--json`.
-
-    Attributes:
-        was_due: whether anything was asked at all.
-        why_not: why nothing was asked, in words; "" where something was.
-        is_bootstrap: whether this was the very first look: nothing it found is news.
-        runs: looks that ended complete.
-        pages: pages stored.
-        papers: papers compared.
-        kinds: changes found, by kind.
-        quarantined: entries set aside because they could not be read.
-        failures: what went wrong, one sentence each.
-        is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
-        faulted: searches for single saved queries that arXiv failed at inside.
-        requests: made to arXiv.
-        awaiting: canonical queries whose first look waits until there is a request to spare.
-        mailings: how many papers announced for the first time each mailing brought, by Eastern date.
-    """
-
-    was_due: bool = False
-    why_not: str = ""
-    is_bootstrap: bool = False
-    runs: int = 0
-    pages: int = 0
-    papers: int = 0
-    kinds: dict[Kind, int] = field(default_factory=dict)
-    quarantined: int = 0
-    failures: list[str] = field(default_factory=list)
-    is_cut_short: bool = False
-    faulted: int = 0
-    requests: int = 0
-    awaiting: frozenset[str] = frozenset()
-    mailings: Counter[date] = field(default_factory=Counter)
-
-    @property
-    def caught_up(self) -> list[date]:
-        """The mailings that came out while nobody looked, and the last one, in order; [] in everyday life."""
-        return sorted(self.mailings) if len(self.mailings) > 1 else []
-
-    def describe_changes(self) -> str:
-        """Say how many changes of each kind, in the order a digest shows them."""
-        found = [f"{self.kinds[kind]:,} {word}" for kind, word in _KIND_WORDS.items() if self.kinds.get(kind)]
-        return " · ".join(found) or "nothing changed"
 
 
 class RecordedRun:
@@ -241,16 +187,18 @@ class RecordedRun:
         if isinstance(page.page, AtomPage):
             self._total = page.page.total
         self._token = page.grant.token if page.grant else None
-        site.progress.update(f"{self._papers:,} papers on {self._pages} page{'s' * (self._pages != 1)}")
+        site.progress.update(self._count_read())
 
     def summary(self) -> str:
         """Say in words what came of the run."""
         if self.failure is not None:
             return self.failure.message
-        pages = f"{self._pages} page{'s' * (self._pages != 1)}"
         if self._shortfall:
-            return f"{self._papers:,} papers on {pages}; {self._shortfall}"
-        return f"{self._papers:,} papers on {pages}, complete" if self._papers else "complete: nothing there"
+            return f"{self._count_read()}; {self._shortfall}"
+        return f"{self._count_read()}, complete" if self._papers else "complete: nothing there"
+
+    def _count_read(self) -> str:
+        return f"{count(self._papers, 'paper')} on {count(self._pages, 'page')}"
 
     def _describe(self, window_from: date) -> Walked:
         highest = self._highest.announcement_order if self._highest else (0, 0)

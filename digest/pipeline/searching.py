@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from digest.errors import ArxivError
     from digest.matching import ActiveRevision
     from digest.pipeline.horizons import Horizons
-    from digest.pipeline.recording import PollReport
+    from digest.pipeline.poll_report import PollReport
     from digest.pipeline.site import Site
     from digest.planning.polls import LastLooks
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from digest.announcements import latest_mailing
 from digest.errors import ArxivError, ArxivRejected, StoreError
+from digest.pipeline.counting import count
 from digest.pipeline.covering import load_whole_coverage
 from digest.planning.polls import Source, spare_requests
 from digest.planning.slices import SLICES
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from digest.arxiv.client import Fetched
     from digest.arxiv.rss import Listing
-    from digest.pipeline.recording import PollReport
+    from digest.pipeline.poll_report import PollReport
     from digest.pipeline.site import Site
     from digest.planning.slices import Slice
 
@@ -166,7 +167,7 @@ def _keep(
 
 
 def _describe(listing: SliceListing, mailing: date, expected: date) -> str:
-    lines = f"{listing.lines:,} lines" if listing.lines else "empty"
+    lines = count(listing.lines, "line") if listing.lines else "empty"
     if mailing != expected:
         return f"{lines}, of the mailing of {mailing:%a} {mailing.day} {mailing:%b}"
     return f"{lines}, perhaps cut" if listing.is_cut else lines
