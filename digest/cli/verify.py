@@ -94,6 +94,11 @@ def describe_verdict(done: Verification) -> str:
         missing = [f"{found.missing_new:,} of them"] if found.missing_new else []
         missing += [count(crosses, "cross-list")] if crosses else []
         parts = [f"{listed}; {' and '.join(missing)} NOT stored"]
+    if found.known:
+        which = "all" if len(found.known) == found.new else f"{len(found.known):,}"
+        parts.append(f"{which} of them known from before, by their ids")
+    if found.elsewhere:
+        parts.append(f"{len(found.elsewhere):,} of them counted with another mailing")
     if found.unlisted:
         parts.append(f"{len(found.unlisted):,} stored but not listed")
     if found.behind:
@@ -110,6 +115,12 @@ def _list_groups(done: Verification, found: Comparison) -> Iterator[tuple[str, l
     yield f"missing{asks}", new
     crosses = [str(paper.id) for paper in found.missing if paper.announce_type != "new"]
     yield f"missing cross-lists{asks}", crosses
+    if len(found.known) < found.new:
+        yield (
+            "no news here, for their ids are no newer than the first look's",
+            [str(id_) for id_ in found.known],
+        )
+    yield "counted with another mailing, as the order of ids has it", [str(id_) for id_ in found.elsewhere]
     yield "stored but not listed", [str(id_) for id_ in found.unlisted]
     yield (
         "listed in a newer version than stored",
@@ -177,6 +188,8 @@ def _as_json(done: Verification) -> dict[str, object]:
             {"id": str(paper.id), "type": paper.announce_type, "primary_category": paper.primary}
             for paper in (found.missing if found else ())
         ],
+        "known_from_before": [str(id_) for id_ in (found.known if found else ())],
+        "of_another_mailing": [str(id_) for id_ in (found.elsewhere if found else ())],
         "unlisted": [str(id_) for id_ in (found.unlisted if found else ())],
         "behind": [
             {"id": str(one.id), "listed": one.listed, "stored": one.stored or None}

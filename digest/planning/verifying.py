@@ -140,6 +140,9 @@ class Comparison:
         crosses: papers listed in further categories, and nowhere as new.
         missing: listed as new or cross-listed, and not stored: these were lost.
         missing_new: how many of those are listed as new.
+        known: listed as new, and stored as known from before: their ids are no newer than what the first look
+            met, so that they are no news and `digest coverage` does not count them.
+        elsewhere: listed as new, and counted with another mailing, as the order of ids has it.
         unlisted: brought by this mailing as the store has it, and in no listing, though one of those covers
             their primary category.
         behind: listed in a newer version than is stored.
@@ -152,6 +155,8 @@ class Comparison:
     crosses: int = 0
     missing: tuple[ListedPaper, ...] = ()
     missing_new: int = 0
+    known: tuple[ArxivId, ...] = ()
+    elsewhere: tuple[ArxivId, ...] = ()
     unlisted: tuple[ArxivId, ...] = ()
     behind: tuple[Behind, ...] = ()
     stale: tuple[str, ...] = ()
@@ -225,6 +230,7 @@ def compare_listings(
     new = {paper.id for one in shown for paper in one.listing.new} - outdated
     crosses = {paper.id for one in shown for paper in one.listing.papers if paper.announce_type == _CROSS} - new
     missing = _find_missing(judged, stored)
+    brought_by = {id_: stored[id_].mailing for id_ in sorted(new & stored.keys())}
     read = {one.listing.slice for one in judged}
     return Comparison(
         mailing=mailing,
@@ -236,6 +242,8 @@ def compare_listings(
         crosses=len(crosses),
         missing=missing,
         missing_new=sum(paper.announce_type == _NEW for paper in missing),
+        known=tuple(id_ for id_, day in brought_by.items() if day is None),
+        elsewhere=tuple(id_ for id_, day in brought_by.items() if day not in (None, mailing)),
         unlisted=tuple(sorted(_find_unlisted(judged, brought, stale.keys()))),
         behind=tuple(sorted(_find_behind(judged, stored), key=lambda one: one.id)),
         stale=tuple(sorted(stale)),

@@ -83,6 +83,28 @@ def test_the_verdict_counts_what_is_missing(new: int, crosses: int, words: str) 
     assert describe_verdict(Verification(THU, found)) == words
 
 
+def test_what_makes_the_difference_to_the_count_of_the_mailing_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known, elsewhere = (ArxivId(202611, 485),), (ArxivId(202611, 14_900), ArxivId(202611, 14_901))
+    _print(Verification(THU, Comparison(THU, ALL_READ, new=329, known=known, elsewhere=elsewhere)))
+    first, *rest = capsys.readouterr().out.splitlines()
+    apart = "1 of them known from before, by their ids; 2 of them counted with another mailing"
+    assert first == f"mailing of Thu 19 Nov: 329 listed as new, all stored; {apart}."
+    assert rest == [
+        "",
+        "no news here, for their ids are no newer than the first look's (1):",
+        "  2611.00485",
+        "",
+        "counted with another mailing, as the order of ids has it (2):",
+        "  2611.14900 2611.14901",
+    ]
+    _print(Verification(THU, Comparison(THU, ALL_READ, new=1, known=known)))
+    assert capsys.readouterr().out.splitlines() == [
+        "mailing of Thu 19 Nov: 1 listed as new, all stored; all of them known from before, by their ids."
+    ]
+
+
 def test_very_many_ids_are_cut_and_the_rest_counted(capsys: pytest.CaptureFixture[str]) -> None:
     unlisted = tuple(ArxivId(202611, number) for number in range(1, 402))
     _print(Verification(THU, Comparison(THU, ALL_READ, new=900, unlisted=unlisted)))

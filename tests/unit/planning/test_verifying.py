@@ -69,6 +69,12 @@ def test_where_all_that_is_listed_is_stored_and_the_other_way_round_nothing_is_t
     assert (found.is_proof, found.is_whole, states(found)) == (True, False, {"cs 3 of 3": SliceState.READ})
 
 
+def test_what_is_listed_as_new_and_not_counted_with_the_mailing_is_told_apart() -> None:
+    of = stored(1, 2) | stored(3, mailing=None) | stored(4, mailing=WED)
+    found = compare(listing(line(1), line(2), line(3), line(4)), of=of)
+    assert (found.new, found.known, found.elsewhere, found.missing) == (4, (paper(3),), (paper(4),), ())
+
+
 def test_what_is_listed_as_new_or_cross_listed_and_not_stored_is_missing_and_replacements_are_not() -> None:
     found = compare(
         listing(line(1), line(2), line(3, "cross"), line(4, "replace", 2), line(5, "replace-cross", 3)),
