@@ -189,7 +189,7 @@ def _find_overdue(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo
         yield Alarm(
             AlarmName.DIGEST,
             one if number == 1 else many,
-            "`digest status` says what is wrong, the log says why.",
+            "`digest run` plans what is due; where it does not, `digest status --jobs` and the log say why.",
         )
     if facts.held is not None and _is_over(facts.held.due_at, limits.outbox, now):
         number, place, since = facts.held.number, facts.held.oldest, write_with_zone(facts.held.due_at, zone)

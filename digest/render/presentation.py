@@ -33,6 +33,9 @@ KIND_TITLES = {
 }
 """Headings of a digest's groups."""
 
+_DATED = {Kind.CROSS_LIST: "cross-listed", Kind.METADATA: "edited"}
+"""What happened on the later of two dates, where that is not that a version was announced."""
+
 LONGEST_TITLE = 300
 UNTITLED = "(untitled)"
 """Where nothing of a title can be shown: a link needs words."""
@@ -271,7 +274,7 @@ class PaperView:
             return f"submitted {_write_past(submitted, announced)}{version}"
         if (announced - submitted).days <= _LATE_DAYS:
             return ""
-        verb = "cross-listed" if self.kind is Kind.CROSS_LIST else "announced"
+        verb = _DATED.get(self.kind, "announced")
         return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
 
     def shorten_abstract(self, limit: int | None) -> str:

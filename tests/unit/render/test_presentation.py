@@ -40,10 +40,12 @@ def test_late_announcements_say_both_dates() -> None:
     assert PaperView(make_entry(), 1).dates == ""
 
 
-def test_a_cross_list_of_an_old_paper_says_when_it_was_cross_listed() -> None:
+def test_an_old_paper_says_when_it_was_cross_listed_or_edited() -> None:
     old = datetime(2021, 3, 2, tzinfo=UTC)
     view = PaperView(make_entry(kind=Kind.CROSS_LIST, published=old), 1)
     assert view.dates == "submitted 2 Mar 2021, cross-listed 19 Nov"
+    edited = PaperView(make_entry(kind=Kind.METADATA, published=old), 1)
+    assert edited.dates == "submitted 2 Mar 2021, edited 19 Nov"
 
 
 def test_a_first_look_says_when_papers_were_submitted_only() -> None:
