@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--since", metavar="MOMENT", help="What was due by then was sent already: 2026-11-20T09:30, or with a zone."
+    "--since",
+    metavar="MOMENT",
+    help="What was due by then was sent already: 2026-11-20T08:30Z; without a zone, in that of the screens.",
 )
 @json_option
 @click.pass_context
@@ -27,20 +29,25 @@ def command(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
     dropped, and papers whose turn had come by then are told no more. When in doubt name an earlier moment:
     some papers come twice then, and none is missed. `digest restore --status` shows what waits, and the moment
     at which the database before is known to have sent last.
+
+    A moment that says no zone is read in the one that screens show: that of `when` under [defaults], else the
+    one that all subscriptions share, else this machine's. 2026-11-20T08:30Z is UTC whatever that is.
     """
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
+    from digest.cli.wording import count, write_zoned  # noqa: PLC0415 - the same
     from digest.pipeline.resuming import resume  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.begin() as conn:
         moment = _read_moment(since, here.zone) if since is not None else None
         resumed = resume(conn, here.config.arxiv.source, here.now, since=moment)
     if as_json:
-        print_json({"released": resumed.released, "dropped": resumed.dropped, "told": resumed.told})
+        since_then = {"since": moment} if moment is not None else {}
+        print_json({"released": resumed.released, "dropped": resumed.dropped, "told": resumed.told, **since_then})
         return
     if moment is not None:
         dropped = count(resumed.dropped, "delivery", "deliveries")
-        click.echo(f"Taken as sent: {dropped}, and {count(resumed.told, 'paper')} that had come due.")
+        papers = f"{count(resumed.told, 'paper')} that had come due by {write_zoned(moment, here.zone)}"
+        click.echo(f"Taken as sent: {dropped}, and {papers} ({moment:%Y-%m-%dT%H:%M:%SZ}).")
     released = count(resumed.released, "delivery", "deliveries")
     click.echo(f"Working again: {released} released. The next `digest run` sends, or `digest serve` at once.")
 

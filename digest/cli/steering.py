@@ -36,7 +36,11 @@ _everything_option = click.option(
 )
 @click.pass_context
 def pause(ctx: click.Context, name: str, until: str | None) -> None:
-    """Let NAME rest; it goes on collecting, and tells all of it later."""
+    """Let NAME rest; it goes on collecting, and tells all of it later.
+
+    A day begins, and a moment without a zone counts, in the zone of the subscription's `when`, else of its
+    quiet hours, else arXiv's (America/New_York). 2026-11-30T09:00Z is UTC.
+    """
     from digest.planning import next_due  # noqa: PLC0415 - loaded by what needs it
     from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
 

@@ -52,11 +52,17 @@ class Installation:
         return str(destination)
 
     def write_until(self, moment: datetime | None) -> str:
-        """Write the end of a pause as ` until Mon 30 Nov`, with the time unless it is midnight; "" for none."""
+        """Write the end of a pause as ` until Mon 30 Nov`, or ` until Mon 30 Nov 06:00 Berlin`; "" for none.
+
+        Midnight says neither time nor zone: a day was meant.
+        """
+        from digest.cli.wording import write_zoned  # noqa: PLC0415 - the stack is loaded by the command that needs it
+
         if moment is None:
             return ""
         local = moment.astimezone(self.zone)
-        return f" until {local:%a %-d %b}" + (f" {local:%H:%M}" if (local.hour, local.minute) != (0, 0) else "")
+        is_midnight = (local.hour, local.minute) == (0, 0)
+        return f" until {local:%a %-d %b}" if is_midnight else f" until {write_zoned(moment, self.zone)}"
 
 
 @contextmanager

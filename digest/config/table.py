@@ -383,7 +383,8 @@ SUBSCRIPTION_KEYS: dict[str, str] = {
     "was": "The name it had before, so that renaming loses no history.",
     "exclude": "A query or a list of them: what they bring is never told to it, as with `ANDNOT`.",
     "exclude_papers": "Papers never told to it, by id, in whichever version.",
-    "paused_until": "The first day or moment it goes on: 2026-12-01; it collects meanwhile. Resting by command "
+    "paused_until": "The first day or moment it goes on: 2026-12-01; it collects meanwhile. One without an offset "
+    "is of the zone of its `when`, else of its quiet hours, else America/New_York. Resting by command "
     "(`digest subscription pause`) is apart from this: it rests while either says so.",
     **{name: f"Instead of defaults.{name}." for name in INHERITED},
 }

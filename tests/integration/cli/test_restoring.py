@@ -67,7 +67,9 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
     announce(world, LATEST, TUESDAY)
     digest("run", expect=3)
     said = digest("resume", "--since", status["last_sent_at"])
-    assert "Taken as sent: 0 deliveries, and 1 paper that had come due." in said.out
+    lost = datetime.fromisoformat(status["last_sent_at"])
+    named = f"by {lost:%a %-d %b %H:%M} UTC ({lost:%Y-%m-%dT%H:%M:%SZ})."
+    assert f"Taken as sent: 0 deliveries, and 1 paper that had come due {named}" in said.out
     for _ in range(2):
         digest("run", "--now")
     assert told(world, LATER) == (2, 1)
@@ -117,6 +119,18 @@ def test_a_file_copied_back_by_hand_is_noticed_and_what_waited_in_it_is_held(wor
     assert "Taken as sent: 2 deliveries" in said.out
     digest("run", "--now")
     assert told(world, LATER) == (2, 1)
+
+
+def test_a_moment_without_a_zone_is_that_of_the_screens_and_the_answer_names_it(
+    world: World, digest: Shell
+) -> None:
+    world.write_config(when="daily at 09:00 Asia/Tokyo")
+    digest("run")
+    digest("backup", "backup.db")
+    digest("restore", "backup.db")
+    digest("run", "--now", expect=3)
+    said = digest("resume", "--since", "2026-11-20T12:30")
+    assert "due by Fri 20 Nov 12:30 Tokyo (2026-11-20T03:30:00Z)" in said.out
 
 
 @pytest.mark.usefixtures("world")

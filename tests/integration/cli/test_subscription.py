@@ -100,6 +100,12 @@ def test_a_pause_ends_on_its_day_at_the_usual_time_and_not_before(world: World, 
 
 
 @pytest.mark.usefixtures("world")
+def test_a_pause_that_ends_in_the_middle_of_a_day_says_in_which_zone(digest: Shell) -> None:
+    said = digest("subscription", "pause", "perf-mail", "--until", "2026-11-25T05:00Z")
+    assert said.lines[0].startswith("perf-mail is paused until Wed 25 Nov 06:00 Berlin;")
+
+
+@pytest.mark.usefixtures("world")
 def test_resuming_what_is_not_paused_changes_nothing(digest: Shell) -> None:
     assert digest("subscription", "resume", "gpu-mail").out == "gpu-mail is not paused: nothing to do.\n"
 
