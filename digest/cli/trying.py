@@ -43,7 +43,7 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
         print_json(_as_json(digest, limit))
         return
     _print(digest, limit)
-    click.echo(_paste(text))
+    click.echo(_paste(text, has_papers=bool(digest.entries)))
 
 
 def _print(digest: Digest, limit: int) -> None:
@@ -78,10 +78,11 @@ def _as_json(digest: Digest, limit: int) -> dict[str, object]:
     }
 
 
-def _paste(text: str) -> str:
+def _paste(text: str, *, has_papers: bool) -> str:
     quoted = f"'{text}'" if "'" not in text else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    why = "To go on hearing of these" if has_papers else "To hear of it once there is something"
     return f"""
-To go on hearing of these, paste this at the end of digest.toml (`digest init` writes one; where it has
+{why}, paste this at the end of digest.toml (`digest init` writes one; where it has
 a [queries] table already, put the line below that one there):
 
 [queries]

@@ -35,7 +35,9 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         ArxivError: arXiv did not answer well.
     """
     found: list[Paper] = []
+    looked_at = 0
     for fetched in islice(walk_search(client, to_arxiv(query), until=_BEGINNING, size=PAPERS), 1):
+        looked_at += len(fetched.page.papers)
         found += [paper for paper in fetched.page.papers if matches(query, paper)]
     now = clock.now()
     candidates = [
@@ -56,7 +58,7 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         choose_first_look(candidates, days, now),
         {"query": query},
         {},
-        Coverage(None, is_complete=True, looked_at=len(found), matched=0, checked_at=now, source="query"),
+        Coverage(None, is_complete=True, looked_at=looked_at, matched=len(found), checked_at=now, source="query"),
         slot="run:0",
         occasion=Occasion.TRIAL,
         now=now,

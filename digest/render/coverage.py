@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from digest.messages import Coverage, Digest
 
 _LONGEST_FAILURE = 200
+_LONGEST_QUERY = 120
 
 
 class CoverageState(StrEnum):
@@ -58,6 +59,9 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
     if coverage.failure:
         sentence = f"{_name_failure(coverage.failure)}; the rest follows"
         return CoverageView(CoverageState.FAILED, sentence, sentence)
+    if coverage.mailing is None and coverage.is_complete and coverage.source == "query":  # a search on its own
+        sentence = f"arXiv's search was asked{when}"
+        return CoverageView(CoverageState.COMPLETE, sentence, "arXiv's search was asked")
     if coverage.mailing is None:
         sentence = "no mailing has been looked at yet"
         return CoverageView(CoverageState.NONE, sentence, sentence)
@@ -95,6 +99,8 @@ def write_headline(digest: Digest) -> str:
     """Say in a few words what a digest brings: how many papers, or why there is none."""
     if digest.entries:
         return count_papers(len(digest.entries))
+    if digest.occasion is Occasion.TRIAL:
+        return "No papers"
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
             return "No new papers"
@@ -109,6 +115,8 @@ def write_introduction(digest: Digest) -> str:
     names = join_words([name for name, _ in digest.queries])
     if digest.entries:
         return _introduce_papers(digest.occasion, names, "its" if len(digest.queries) == 1 else "their")
+    if digest.occasion is Occasion.TRIAL:
+        return _explain_empty_trial(digest)
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
             quiet = "week" if digest.is_round_up else "day"
@@ -135,6 +143,21 @@ def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
             return "Sent before the database was restored from a backup: kept on record here, and not sent again."
         case Occasion.SCHEDULED:
             return ""
+
+
+def _explain_empty_trial(digest: Digest) -> str:
+    """Say that arXiv has nothing, or nothing that the query means here; the query has no name yet."""
+    text = shorten(clean_text(digest.queries[0][1]), _LONGEST_QUERY)
+    looked_at = digest.coverage.looked_at
+    if looked_at:
+        return (
+            f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as it is read here;"
+            " `digest query audit` says why."
+        )
+    return (
+        f"arXiv was asked and has no paper that meets {text}. Try it with a clause less, another word, or a wider"
+        " one (GPU OR accelerator, transf*); `digest query preview` says what each clause brings alone."
+    )
 
 
 def join_words(words: list[str]) -> str:

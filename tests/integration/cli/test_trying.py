@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 QUERY = "cat:cs.PF AND abs:GPU"
 
 
-def call_try(folder: Path, url: str, *more: str) -> subprocess.CompletedProcess[str]:
+def call_try(folder: Path, url: str, *more: str, query: str = QUERY) -> subprocess.CompletedProcess[str]:
     environ = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
@@ -26,7 +26,7 @@ def call_try(folder: Path, url: str, *more: str) -> subprocess.CompletedProcess[
         "DIGEST_ARXIV_CONTACT": "ops@example.org",
     }
     return subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-m", "digest", "try", QUERY, *more],
+        [sys.executable, "-m", "digest", "try", query, *more],
         cwd=folder,
         env=environ,
         capture_output=True,
@@ -55,3 +55,15 @@ def test_it_shows_the_papers_and_ends_in_toml_to_paste_and_leaves_no_database(tm
     pasted = tomllib.loads(done.stdout[done.stdout.index("\n[queries]\n") :])
     assert pasted["queries"] == {"mine": QUERY}
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
+
+
+def test_where_arxiv_has_nothing_it_says_so_and_how_to_widen_it(tmp_path: Path) -> None:
+    clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
+    with DemoArxiv(make_library().papers, clock) as arxiv:
+        done = call_try(tmp_path, arxiv.url, query="cat:cs.PF AND abs:zzzqq")
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 0, done.stderr
+    assert "No papers arXiv's search was asked" in said
+    assert "arXiv was asked and has no paper that meets cat:cs.PF AND abs:zzzqq. Try it with a clause less" in said
+    assert "To hear of it once there is something, paste this" in said
+    assert "looked at yet" not in said
