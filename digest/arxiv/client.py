@@ -71,6 +71,12 @@ class ArxivAddresses:
     oai_url: str = "https://oaipmh.arxiv.org/oai"
     rss_url: str = "https://rss.arxiv.org/rss"
 
+    def describe(self, url: str) -> str:
+        """Say at which of them a request is made, and which setting names it: for a request that found nothing."""
+        names = [name for name in ("api_url", "oai_url", "rss_url") if url.startswith(getattr(self, name))]
+        setting = max(names, key=lambda name: len(getattr(self, name)), default="")
+        return f"{getattr(self, setting)}, which {setting} under [arxiv] names" if setting else url
+
 
 @dataclass(frozen=True, slots=True)
 class Fetched(Generic[PageT]):
@@ -293,7 +299,7 @@ class ArxivClient:
         try:
             answer = self._line.ask(asked, not_after=grant.good_until)
             trial.note(answer)
-            judge_status(answer, read, self._clock.now())
+            judge_status(answer, read, self._clock.now(), place=self._addresses.describe(asked.url))
             fetched = Fetched(read(answer.body), answer.body, asked.url, self._clock.now(), grant)
             if check is not None:
                 check(fetched)

@@ -34,15 +34,17 @@ _REFUSED: Final = 403
 _THROTTLED: Final = frozenset({406, 429, 503})
 _REDIRECTIONS: Final = range(300, 400)
 _OURS: Final = range(400, 500)
+_ABSENT: Final = frozenset({404, 405, 410})
 
 
-def judge_status(answer: Answer, read: Callable[[bytes], object], now: datetime) -> None:
+def judge_status(answer: Answer, read: Callable[[bytes], object], now: datetime, *, place: str = "") -> None:
     """Refuse an answer that is no page, by its status and its first bytes.
 
     Args:
         answer: what came.
         read: reads a body of the kind asked for; an error page often says more than its status.
         now: for a `Retry-After` that is a date, where the answer itself has none.
+        place: the address that was asked and the setting that names it, for where nothing is there.
 
     Raises:
         ArxivThrottled: 429, 406, 503, or "Rate exceeded." under any status.
@@ -66,6 +68,11 @@ def judge_status(answer: Answer, read: Callable[[bytes], object], now: datetime)
         )
     elif status in _OURS:
         reason = _find_reason(answer, read)
+        if status in _ABSENT and place and not reason:
+            raise ArxivRejected(
+                f"arXiv rejects the request ({status}): nothing is at {place}",
+                hint="Mend the address, or leave it out: then arXiv's own is asked.",
+            )
         raise ArxivRejected(f"arXiv rejects the request ({status}){reason}", hint="Asking again cannot help.")
     else:
         raise ArxivFaulted(f"arXiv failed inside ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from digest.cli.naming import require_subscription
+from digest.cli.naming import find_saved, require_subscription
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json
 from digest.errors import UnknownName, UsageError
@@ -128,6 +128,7 @@ def _take_last_digest(here: Installation, conn: Connection, name: str) -> _Chose
 
 
 def _find_papers(here: Installation, conn: Connection, text: str, days: int | None) -> _Chosen:
+    import shlex  # noqa: PLC0415 - the same
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - the same
 
     from digest.query import matches, parse_query  # noqa: PLC0415 - the same
@@ -135,14 +136,21 @@ def _find_papers(here: Installation, conn: Connection, text: str, days: int | No
     from digest.store import queries as query_store  # noqa: PLC0415 - the same
 
     saved = {query.name: query.text for query in query_store.load_queries(conn)}
-    query = parse_query(saved.get(text, text))
+    saved |= {query.name: query.text for query in here.config.queries}  # as the file means it, run or not
+    query = parse_query(find_saved(text, saved) or text)
     first = datetime(1991, 1, 1, tzinfo=UTC) if days is None else here.now - timedelta(days=min(days, _MOST_DAYS))
     stored = archive.load_submitted(conn, first, here.now)
-    found = [paper for paper in stored if matches(query, paper)]
+    is_empty, found = True, []
+    for paper in stored:
+        is_empty = False
+        if matches(query, paper):
+            found.append(paper)
     found.sort(key=lambda paper: paper.id, reverse=True)
     since = f" of the last {days} days" if days else ""
     where = f"Nothing{since} that is stored here meets {query.text}."
-    return _Chosen(found, f"{text}{since}", f"{where} Ask arXiv: digest try '{query.canonical}'")
+    if is_empty and days is None:
+        where = f"Nothing is stored here yet: `digest run` begins to. No paper meets {query.text} so far."
+    return _Chosen(found, f"{text}{since}", f"{where} Ask arXiv: digest try {shlex.quote(query.text)}")
 
 
 def _load_papers(conn: Connection, texts: Iterable[str]) -> _Chosen:

@@ -8,6 +8,7 @@ from digest.cli.naming import require_name, suggest_name
 from digest.errors import ConfigurationError, UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -51,8 +52,13 @@ def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
     return next(place for place in feed_store.load_feed_places(conn) if place.name == name)
 
 
-def require_query(conn: Connection, name: str) -> StoredQuery:
+def require_query(conn: Connection, name: str, written: Iterable[str] = ()) -> StoredQuery:
     """Return a saved query in force.
+
+    Args:
+        conn: a reading transaction.
+        name: the saved query's.
+        written: what `digest.toml` names, taken over by a run or not yet.
 
     Raises:
         UnknownName: there is none of this name.
@@ -60,7 +66,7 @@ def require_query(conn: Connection, name: str) -> StoredQuery:
     from digest.store import queries as query_store  # noqa: PLC0415 - the same
 
     stored = {query.name: query for query in query_store.load_queries(conn)}
-    require_name(name, stored, what="saved query", listing="digest query list")
+    require_name(name, stored, what="saved query", listing="digest query list", written=written)
     return stored[name]
 
 
@@ -100,7 +106,7 @@ def open_query_feed(conn: Connection, config: Config, name: str, now: datetime) 
     from digest.pipeline.feeds import find_first_look  # noqa: PLC0415 - the same
     from digest.store import query_feeds as query_feed_store  # noqa: PLC0415 - the same
 
-    query = require_query(conn, name)
+    query = require_query(conn, name, [query.name for query in config.queries])
     place = find_query_feed(conn, query)
     if place is None:
         first_look = find_first_look(conn, config, query, now)

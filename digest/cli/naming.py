@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 from digest.errors import UnknownName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from sqlalchemy import Connection
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from digest.planning import DueSubscription
 
 
-def require_name(name: str, known: Iterable[str], *, what: str, listing: str) -> None:
+def require_name(name: str, known: Iterable[str], *, what: str, listing: str, written: Iterable[str] = ()) -> None:
     """Make sure that a name is one of the known.
 
     Args:
@@ -23,13 +25,37 @@ def require_name(name: str, known: Iterable[str], *, what: str, listing: str) ->
         known: what there is.
         what: what is named, such as `saved query`.
         listing: the command that shows them all.
+        written: what `digest.toml` names, taken over by a run or not yet.
 
     Raises:
-        UnknownName: it is none of them.
+        UnknownName: it is none of them, or the file names it and no run has taken it over yet.
     """
-    names = list(known)
-    if name not in names:
-        raise UnknownName(f"there is no {what} {name!r}", hint=suggest_name(name, names, listing))
+    names, in_file = list(known), list(written)
+    if name in names:
+        return
+    if name in in_file:
+        raise UnknownName(f"{what} {name} is new in digest.toml", hint="`digest run` takes it over.")
+    raise UnknownName(f"there is no {what} {name!r}", hint=suggest_name(name, [*names, *in_file], listing))
+
+
+def find_saved(text: str, saved: Mapping[str, str]) -> str | None:
+    """Return the text of the saved query that is meant, None where what was typed is a query itself.
+
+    A word that looks like a name, and is none, is noted on standard error: it is looked for as a word.
+
+    Args:
+        text: as typed.
+        saved: texts of the saved queries by name.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed to mend a slip
+
+    if text in saved:
+        return saved[text]
+    near = get_close_matches(text, saved, n=1, cutoff=0.6)
+    if text.isidentifier() and saved:
+        hint = f" (there is {near[0]!r})" if near else ""
+        click.echo(f"note: no saved query is called {text!r}{hint}, so it is looked for", err=True)
+    return None
 
 
 def suggest_name(name: str, known: Iterable[str], listing: str) -> str:

@@ -129,7 +129,7 @@ def history(ctx: click.Context, name: str, limit: int, papers: int, *, as_json: 
     from digest.store import queries as query_store  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.read() as conn:
-        _require_query(conn, name)
+        _require_query(here, conn, name)
         polls = query_store.query_history(conn, name, limit)
         wanted = {id_ for poll in polls for ids in _by_sign(poll, papers, as_json=as_json).values() for id_ in ids}
         changes = paper_store.load_changes(conn, wanted)
@@ -142,11 +142,12 @@ def history(ctx: click.Context, name: str, limit: int, papers: int, *, as_json: 
         _print_poll(here, poll, changes, papers)
 
 
-def _require_query(conn: Connection, name: str) -> None:
+def _require_query(here: Installation, conn: Connection, name: str) -> None:
     from digest.store import queries as query_store  # noqa: PLC0415 - the same
 
     known = [query.name for query in query_store.load_queries(conn, include_ended=True)]
-    require_name(name, known, what="saved query", listing=LISTING)
+    written = [query.name for query in here.config.queries]
+    require_name(name, known, what="saved query", listing=LISTING, written=written)
 
 
 def _by_sign(poll: QueryHistory, most: int, *, as_json: bool) -> dict[str, tuple[int, ...]]:

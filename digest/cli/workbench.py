@@ -119,18 +119,11 @@ class Workbench:
         Raises:
             QueryError: it can't be read.
         """
-        from difflib import get_close_matches  # noqa: PLC0415 - the stack is loaded by what needs it
-
+        from digest.cli.naming import find_saved  # noqa: PLC0415 - the stack is loaded by what needs it
         from digest.query import parse_query  # noqa: PLC0415 - the same
 
-        if text in self.saved:
-            return NamedQuery(text, parse_query(self.saved[text]))
-        near = get_close_matches(text, self.saved, n=1, cutoff=0.6)
-        if near and text.isidentifier():
-            click.echo(
-                f"note: no saved query is called {text!r} (there is {near[0]!r}), so it is looked for", err=True
-            )
-        return NamedQuery("", parse_query(text))
+        saved = find_saved(text, self.saved)
+        return NamedQuery("", parse_query(text)) if saved is None else NamedQuery(text, parse_query(saved))
 
     @contextmanager
     def asking(self, instead: str = "") -> Iterator[ArxivClient]:

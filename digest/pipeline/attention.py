@@ -200,7 +200,13 @@ def _find_failed_look(conn: Connection, source: str, keys: Iterable[str]) -> Ite
         runs = run_store.last_runs(conn, source, 1, query_key=key)
         if runs and runs[0].failure:
             about = f" for {key}" if key else ""
-            yield Trouble(f"the last look at arXiv{about} failed: {runs[0].failure}", "digest run tries again")
+            failure = runs[0].failure
+            remedy = (
+                "mend the addresses under [arxiv], then digest run"
+                if "[arxiv]" in failure
+                else "digest run tries again"
+            )
+            yield Trouble(f"the last look at arXiv{about} failed: {failure}", remedy)
             return  # they mostly fail alike
 
 

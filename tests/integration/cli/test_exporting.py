@@ -81,3 +81,27 @@ def test_a_subscription_read_as_a_feed_has_the_papers_of_its_feed(digest: Shell)
     feed = Path("feeds/gpu.atom").read_text(encoding="utf-8")
     assert "as BibTeX" in said.err
     assert said.out.count("@misc{") == feed.count("<entry>") > 0
+
+
+def test_a_saved_query_that_only_the_file_knows_yet_is_meant_by_its_name(world: World, digest: Shell) -> None:
+    world.edit_config("[queries]", '[queries]\nfresh = "cat:cs.PF"')
+    said = digest("export-refs", "--query", "fresh", "--json")
+    assert said.json == digest("export-refs", "--query", "perf", "--json").json
+    assert said.err == ""
+    said = digest("query", "history", "fresh", expect=2)
+    assert said.err == "error: saved query fresh is new in digest.toml\nhint:  `digest run` takes it over.\n"
+    assert "new in digest.toml" in digest("feed", "url", "fresh", "--query", expect=2).err
+
+
+def test_before_the_first_run_there_is_nothing_to_ask_for(empty: World, digest: Shell) -> None:
+    digest("migrate")
+    said = digest("export-refs", "--query", "perf").err
+    assert "Nothing is stored here yet: `digest run` begins to. No paper meets cat:cs.PF so far." in said
+    assert said.endswith("Ask arXiv: digest try cat:cs.PF\n")
+    assert empty.folder.joinpath("digest.db").is_file()
+
+
+@pytest.mark.usefixtures("world")
+def test_a_word_that_is_no_saved_querys_name_is_noted(digest: Shell) -> None:
+    assert "no saved query is called 'nope', so it is looked for" in digest("export-refs", "--query", "nope").err
+    assert "(there is 'perf')" in digest("export-refs", "--query", "prf").err

@@ -158,6 +158,14 @@ def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, d
     assert "breaker open for " in digest("status").out
 
 
+def test_a_wrong_address_of_arxiv_is_named_with_its_setting(world: World, digest: Shell) -> None:
+    wrong = world.arxiv.oai_url + "-moved"
+    world.edit_config(f'oai_url = "{world.arxiv.oai_url}"', f'oai_url = "{wrong}"')
+    said = digest("run", "--now", expect=4)
+    assert f"(404): nothing is at {wrong}, which oai_url under [arxiv] names" in said.err
+    assert "mend the addresses under [arxiv], then digest run" in digest("status").out
+
+
 def test_days_without_a_complete_look_need_attention(world: World, digest: Shell) -> None:
     world.clock.set(NOW + timedelta(days=4))
     lines = attention(digest)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.arxiv.atom import parse_atom
+from digest.arxiv.client import ArxivAddresses
 from digest.arxiv.exchange import Answer
 from digest.arxiv.verdicts import gate_outcome, judge_status, read_retry_after
 from digest.errors import (
@@ -73,6 +74,15 @@ def test_rate_exceeded_is_throttling_under_every_status(status: int) -> None:
     with pytest.raises(ArxivThrottled) as caught:
         judge(status, RATE, "text/plain", retry_after="90")
     assert caught.value.retry_after == 90.0
+
+
+def test_where_nothing_is_at_an_address_it_and_its_setting_are_named() -> None:
+    place = ArxivAddresses(oai_url="https://x.example/oai").describe("https://x.example/oai?verb=ListRecords")
+    with pytest.raises(ArxivRejected) as caught:
+        judge_status(Answer(404, {}, WEB_PAGE), parse_atom, NOW, place=place)
+    assert caught.value.message == (
+        "arXiv rejects the request (404): nothing is at https://x.example/oai, which oai_url under [arxiv] names"
+    )
 
 
 def test_an_error_feed_says_more_than_its_status() -> None:
