@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from digest.cli.naming import require_subscription
 from digest.cli.storing import opened_store
-from digest.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +33,7 @@ def exclude(ctx: click.Context, name: str, papers: tuple[str, ...], texts: tuple
 
     With --query, of nothing that a query brings, such as papers of somebody of the same name. What waits
     for the next digest is let go, and feeds leave it out. Without papers and queries, what is excluded is shown.
-    Of a subscription in digest.toml, the lines to write there are shown.
+    Of a subscription in digest.toml the lines to write there are shown, and nothing is changed: the file is yours.
 
     \b
     digest subscription exclude perf-team 2611.14886
@@ -53,7 +52,9 @@ def exclude(ctx: click.Context, name: str, papers: tuple[str, ...], texts: tuple
         after = _change(due.subscription, ids, lines, undo=undo)
         if after != due.subscription:
             if subscription_store.is_from_file(conn, due.id):
-                _refuse(_find_written(here.config, name) or due.subscription, ids, lines, undo=undo)
+                written = _find_written(here.config, name) or due.subscription
+                _show_lines(_change(written, ids, lines, undo=undo))
+                return
             subscription_store.set_exclusion(conn, due.id, after)
     if undo:
         present = {*due.subscription.exclude, *due.subscription.exclude_papers}
@@ -83,18 +84,14 @@ def _find_written(config: Config, name: str) -> Subscription | None:
     return next((one for one in config.subscriptions if one.name == name), None)
 
 
-def _refuse(subscription: Subscription, ids: Iterable[ArxivId], texts: Iterable[str], *, undo: bool) -> NoReturn:
-    """Say what to write: the operator's file is theirs.
-
-    Raises:
-        UsageError: always.
-    """
-    lines = list(write_exclusion(_change(subscription, ids, texts, undo=undo)))
+def _show_lines(subscription: Subscription) -> None:
+    """Say what to write so that a subscription is as given: the operator's file is theirs."""
+    lines = list(write_exclusion(subscription))
     what = "Write there, below its name:" if lines else "Take exclude and exclude_papers out there."
-    raise UsageError(
-        f"{subscription.name} stands in digest.toml, which only you edit",
-        hint="\n       ".join([what, *lines]),
-    )
+    click.echo(f"{subscription.name} stands in digest.toml, which only you edit. {what}")
+    for line in lines:
+        click.echo(f"  {line}")
+    click.echo("Nothing is changed yet: the next `digest run` after your edit takes it over.")
 
 
 def write_exclusion(subscription: Subscription) -> Iterator[str]:
