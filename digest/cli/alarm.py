@@ -100,7 +100,7 @@ def test(ctx: click.Context, *, as_json: bool) -> None:
     """Send a test to where you would be told, and give a sign of life."""
     from digest.pipeline.raising import send_test  # noqa: PLC0415 - the same
 
-    with opened(ctx, create=False) as site:
+    with opened(ctx, create=False, warns=True) as site:
         config = site.config
         results, ping = send_test(site)
     failed = [f"{place}: {came.message}" for place, came in results if isinstance(came, DigestError)]

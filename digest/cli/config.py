@@ -87,12 +87,15 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
 
 def _read(option: str | None) -> tuple[Config | None, list[str]]:
     from digest.config import open_config  # noqa: PLC0415 - the same
+    from digest.config.problems import SeveralProblems  # noqa: PLC0415 - the same
 
     try:
         return open_config(option), []
+    except SeveralProblems as error:
+        return None, [*error.each, *_check_written_queries(option)]
     except ConfigurationError as error:
-        queries = _check_written_queries(option)
-        return None, [f"{error.message}{f'{chr(10)}      {error.hint}' if error.hint else ''}", *queries]
+        problem = f"{error.message}\n      {error.hint}" if error.hint else error.message
+        return None, [problem, *_check_written_queries(option)]
 
 
 def _check_written_queries(option: str | None) -> list[str]:
@@ -147,10 +150,22 @@ def _find_oddities(config: Config) -> Iterator[str]:
         except QueryError:
             continue  # an error, and told as one
     yield from list_remarks(config)
+    yield from remind_of_contact(config)
     if config.templates is not None:
         from digest.cli.templates import find_oddities  # noqa: PLC0415 - the same
 
         yield from find_oddities(config.templates)
+
+
+def remind_of_contact(config: Config) -> Iterator[str]:
+    """Yield what is missing for arXiv itself, where a stand-in on this machine is asked and does without."""
+    if not config.arxiv.contact:
+        place = config.origins.get("arxiv.contact", "")
+        where = f"{place}: " if place.startswith(str(config.path)) else ""
+        yield (
+            f"{where}arxiv.contact is empty, which does only while arXiv's addresses are on this machine: "
+            "write your mail address or web page"
+        )
 
 
 def _find_renamed(config: Config) -> Iterator[str]:
@@ -196,6 +211,8 @@ def _print(config: Config | None, problems: list[str], warnings: list[str]) -> N
         click.echo(f"warning: {warning}", err=True)
     for problem in problems:
         click.echo(f"{click.style('error:', fg='red', bold=True)} {problem}", err=True)
+    if len(problems) > 1:
+        click.echo(f"{len(problems)} things to mend.", err=True)
     if config is not None and not problems:
         parts = [
             count(len(config.queries), "saved query", "saved queries"),

@@ -261,7 +261,7 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
             hint=f"`{LISTING}` shows where each stands.",
         )
     went: dict[DeliveryState, list[int]] = {}
-    with opened_store(ctx) as here, here.store.begin() as conn:
+    with opened_store(ctx, warns=True) as here, here.store.begin() as conn:
         chosen = choose_held(here, conn, anyway=anyway) if all_held else delivery_ids
         if all_held and not chosen:
             click.echo("Nothing is held that could be sent.")

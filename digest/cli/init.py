@@ -95,6 +95,7 @@ def _write(target: Path, text: str, *, force: bool) -> None:
 
 def _report(target: Path, text: str) -> None:
     """Say what was written, what is still to be filled in, and what to do next."""
+    from digest.cli.config import remind_of_contact  # noqa: PLC0415 - the same
     from digest.config import find_config, load_config, read_environment  # noqa: PLC0415 - the same
 
     environ = read_environment()
@@ -103,7 +104,7 @@ def _report(target: Path, text: str) -> None:
     except ConfigurationError as error:
         config, missing = None, [f"{error.message}. {error.hint}"]
     if config is not None:
-        missing = list(config.warnings)
+        missing = [*config.warnings, *remind_of_contact(config)]
     click.echo(_describe(target, config))
     for line in [*missing, *_remind_of_mail(text, config)]:
         click.echo(f"  to do  {line}")

@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from digest.pipeline import Progress, Site
 
 
-def load(ctx: click.Context) -> Config:
-    """Return the configuration the call means; warnings about it go to standard error."""
+def load(ctx: click.Context, *, warns: bool = False) -> Config:
+    """Return the configuration the call means.
+
+    Args:
+        ctx: the call.
+        warns: what may keep digests from going out, such as a token that is missing, goes to standard error:
+            for commands that send, or say how everything stands. Others would only repeat it.
+    """
     from digest.config import open_config  # noqa: PLC0415 - the stack is loaded by the command that needs it
 
     config = open_config(ctx.obj["config_path"])
-    for warning in config.warnings:
+    for warning in config.warnings if warns else ():
         click.echo(f"warning: {warning}", err=True)
     return config
 
@@ -41,7 +47,12 @@ def set_up_logging(ctx: click.Context) -> None:
 
 @contextmanager
 def opened(
-    ctx: click.Context, *, progress: Progress | None = None, create: bool = True, passer_by: bool = False
+    ctx: click.Context,
+    *,
+    progress: Progress | None = None,
+    create: bool = True,
+    passer_by: bool = False,
+    warns: bool = False,
 ) -> Iterator[Site]:
     """Open the installation the call means, and close it afterwards.
 
@@ -50,6 +61,7 @@ def opened(
         progress: is told what happens.
         create: make the database where there is none.
         passer_by: only ask arXiv a few things, perhaps beside the worker, which then waits for its turn.
+        warns: see `load`.
 
     Raises:
         ConfigurationError: as described in `digest.errors`.
@@ -62,7 +74,7 @@ def opened(
     from digest.pipeline import open_site  # noqa: PLC0415 - the same
     from digest.store.gate import PASSER_BY  # noqa: PLC0415 - the same
 
-    config = load(ctx)
+    config = load(ctx, warns=warns)
     set_up_logging(ctx)
     site = open_site(
         config,

@@ -32,7 +32,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
     """
     from digest.pipeline import run_pass  # noqa: PLC0415 - the stack is loaded by the command that needs it
 
-    with opened(ctx, progress=Lines(quiet=as_json)) as site:
+    with opened(ctx, progress=Lines(quiet=as_json), warns=True) as site:
         try:
             report = run_pass(site, poll_anyway=poll_anyway)
         except AnotherWorker as busy:

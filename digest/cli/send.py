@@ -45,7 +45,7 @@ def command(
             "digests are sent by `digest run` and `digest serve`, when their turn comes",
             hint=f"To try one on yourself: digest send {name} --test",
         )
-    with opened(ctx, create=False) as site:
+    with opened(ctx, create=False, warns=True) as site:
         if not site.config.alarms.to:
             raise UsageError("nobody is the operator", hint='Below [alarms], write to = "mailto:you@example.org".')
         with site.store.read() as conn:

@@ -56,7 +56,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
     stop, reload = threading.Event(), threading.Event()
-    with opened(ctx) as site, hold_worker(site.store), ExitStack() as stack:
+    with opened(ctx, warns=True) as site, hold_worker(site.store), ExitStack() as stack:
         _listen(stop.set, reload.set)
         configure_logging("DEBUG" if ctx.obj["verbose"] else "INFO")
         schedule = Schedule(site)

@@ -62,7 +62,7 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     from digest.transports.posting import TIMEOUT  # noqa: PLC0415 - the same
     from digest.transports.slack_checking import inspect_slack  # noqa: PLC0415 - the same
 
-    config = load(ctx)
+    config = load(ctx, warns=True)
     findings = inspect_slack(
         _list_destinations(config),
         token=config.slack.token,

@@ -57,7 +57,7 @@ def command(ctx: click.Context, *, jobs: bool, as_json: bool) -> None:
     from digest.cli.drift import describe_drift  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.pipeline.status import load_status  # noqa: PLC0415 - the same
 
-    with opened_store(ctx) as here:
+    with opened_store(ctx, warns=True) as here:
         status = load_status(here.config, here.store, here.clock)
         with here.store.read() as conn:
             drift = describe_drift(here.config, conn)

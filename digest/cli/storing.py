@@ -66,12 +66,13 @@ class Installation:
 
 
 @contextmanager
-def opened_store(ctx: click.Context, *, moved_too: bool = False) -> Iterator[Installation]:
+def opened_store(ctx: click.Context, *, moved_too: bool = False, warns: bool = False) -> Iterator[Installation]:
     """Open the database of the installation the call means, and close it afterwards.
 
     Args:
         ctx: the call.
         moved_too: also where it was moved elsewhere and works no more.
+        warns: see `load`.
 
     Raises:
         ConfigurationError: the configuration can't be used.
@@ -80,7 +81,7 @@ def opened_store(ctx: click.Context, *, moved_too: bool = False) -> Iterator[Ins
     from digest.config.zones import choose_zone  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.store import open_store  # noqa: PLC0415 - the same
 
-    config = load(ctx)
+    config = load(ctx, warns=warns)
     set_up_logging(ctx)
     store = open_store(config.store.url, moved_too=moved_too, is_reading=True)
     try:

@@ -49,7 +49,7 @@ def test(ctx: click.Context, name: str, *, as_json: bool) -> None:
     from digest.pipeline.raising import send_test_to  # noqa: PLC0415 - the same
     from digest.subscriptions import Destination, DestinationKind  # noqa: PLC0415 - the same
 
-    with opened(ctx) as site:
+    with opened(ctx, warns=True) as site:
         if name not in site.config.webhooks:
             if lacking := site.config.unready_webhooks.get(name):
                 keys, variables = zip(*lacking, strict=True)

@@ -35,6 +35,14 @@ class Problem:
         return ": ".join(part for part in (where, self.key, self.what) if part)
 
 
+class SeveralProblems(ConfigurationError):
+    """Several things to mend; `each` has them one by one, with place and hint, for who counts more besides."""
+
+    def __init__(self, message: str, each: tuple[str, ...], *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.each = each
+
+
 @dataclass
 class Problems:
     """A growing list of problems.
@@ -69,7 +77,10 @@ class Problems:
             for problem in found:
                 lines.append(f"  {problem.describe()}")
                 lines += [f"      {problem.hint}"] if problem.hint else []
-            raise ConfigurationError("\n".join(lines), hint="When they are mended, look: digest config show")
+            each = tuple(
+                self._locate(problem) + (f"\n      {problem.hint}" if problem.hint else "") for problem in found
+            )
+            raise SeveralProblems("\n".join(lines), each, hint="When they are mended, look: digest config show")
 
     def _locate(self, problem: Problem) -> str:
         separator = ", " if problem.place.line and not problem.place.variable else ": "

@@ -150,7 +150,33 @@ def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: S
         "queries.broken: OR has nothing",
     ):
         assert problem in said.err
-    assert len(digest("config", "check", "--json", expect=3).json["problems"]) == 2
+    assert said.err.endswith("\n3 things to mend.\n")
+    assert "\nerror: digest.toml, line " in f"\n{said.err}"
+    assert "hint" not in said.err
+    assert len(digest("config", "check", "--json", expect=3).json["problems"]) == 3
+
+
+def test_a_contact_that_only_a_stand_in_does_without_is_missed_by_init_and_check_alike(
+    fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("API", "OAI", "RSS"):
+        monkeypatch.setenv(f"DIGEST_ARXIV_{name}_URL", "http://127.0.0.1:9/x")
+    missing = "digest.toml:10: arxiv.contact is empty, which does only while arXiv's addresses are on this machine"
+    assert f"to do  {missing}" in digest("init", "--slack", "papers").out
+    assert f"warning: {missing}" in digest("config", "check").err
+    assert (fresh / "digest.toml").is_file()
+
+
+@pytest.mark.usefixtures("world")
+def test_only_what_sends_or_says_how_all_stands_warns_of_a_missing_token(
+    digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DIGEST_SLACK_TOKEN")
+    for words in (("status",), ("config", "check"), ("run",), ("delivery", "retry", "--held")):
+        code = 3 if words[0] == "config" else 0
+        assert "warning: there are slack: destinations, but no token" in digest(*words, expect=code).err, words
+    for words in (("delivery", "list"), ("restore", "--status"), ("subscription", "list"), ("query", "list")):
+        assert digest(*words).err == "", words
 
 
 def test_a_check_warns_of_what_is_allowed_and_looks_like_a_slip(world: World, digest: Shell) -> None:
