@@ -38,7 +38,6 @@ MAX_NESTING = 64
 """Parentheses that may be open at one place, as written and as printed."""
 
 
-_OPERATOR_HINT = 'AND, OR, ANDNOT and NOT stand before words or groups; to look for the word, quote it: "or".'
 
 
 def parse_query(text: str) -> Query:
@@ -218,11 +217,16 @@ class _Parser:
 
     def _refuse(self, token: Token, before: OperatorToken | None) -> NoReturn:
         if not isinstance(token, OperatorToken) and before is not None:
-            token, message = before, f"{before.operator} has nothing behind it"
-        else:
-            behind = f"can't follow {before.operator}" if before else "has nothing before it"
-            message = f"{getattr(token, 'operator', 'This')} {behind}"
-        self._source.fail(token.position, message, _OPERATOR_HINT)
+            message = f"{before.operator} has nothing behind it"
+            self._source.fail(before.position, message, "Write a word or a group behind it, or leave it out.")
+        if not isinstance(token, OperatorToken):
+            self._source.fail(token.position, "This has nothing before it", "Write a word or a group before it.")
+        word = f'to look for the word, quote it: "{token.operator.lower()}".'
+        if before is not None:
+            message = f"{token.operator} can't follow {before.operator}"
+            self._source.fail(token.position, message, f"Leave one of the two out; {word}")
+        message = f"{token.operator} has nothing before it"
+        self._source.fail(token.position, message, f"Write a word or a group before it, or leave it out; {word}")
 
 
 def _negate(node: Node | None) -> Node | None:
