@@ -286,12 +286,18 @@ def _print_paste(found: _Found, shown: Iterable[Namesake]) -> None:
     is_chosen = found.query is not found.person
     first = next(iter(shown), None)
     text = print_tree(found.query) if is_chosen or first is None else found.narrowings[people.index(first)].query
-    it = "it" if is_chosen or len(people) <= 1 else "the first"
+    is_alone = is_chosen or len(people) <= 1
+    it = "it" if is_alone else "the first"
     if name := _find_saved(text, found.saved):
         click.echo(f"\nThe query that follows {it} is saved already, as {name}.")
         return
     key = _choose_key(found.person, found.saved)
-    click.echo(f"\nTo save {it}, write below [queries] in digest.toml:\n{key} = {write_toml(text)}")
+    how = (
+        "To save it, write below [queries] in digest.toml:"
+        if is_alone
+        else "To save one of them, write what follows it below [queries] in digest.toml; the first would be:"
+    )
+    click.echo(f"\n{how}\n{key} = {write_toml(text)}")
 
 
 def _find_saved(text: str, saved: Mapping[str, str]) -> str:

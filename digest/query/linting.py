@@ -16,6 +16,7 @@ from digest.query.dates import spell_minute, split_range
 from digest.query.name_lists import find_names, write_author
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import Term, open_source, read_terms
+from digest.query.people import Person
 from digest.query.printing import print_canonical, print_tree
 from digest.query.term_remarks import remark_on_term
 from digest.query.tree import And, Condition, Not, Or, Prefix, walk_conditions
@@ -51,6 +52,7 @@ def lint_query(
     if not any(clause.is_whole for clause in dead):
         notes += [*_tell_ended_ranges(terms, now), *_tell_volume(query.tree, daily_papers or {})]
     notes += [] if query.pasted_as else _ask_for_names(query.text)
+    notes += _tell_initials(terms)
     for term in terms:
         notes += remark_on_term(term)
     is_known_there = not _is_ours_alone(query)
@@ -70,6 +72,26 @@ def _ask_for_names(text: str) -> Iterator[Note]:
         written = " OR ".join(map(write_author, names[:_MOST_NAMES]))
         message = f"If these are names of people, write one a line, or {written}{more}"
     yield Note(NoteKind.READ_AS, len(text) - len(text.lstrip()), message)
+
+
+def _tell_initials(terms: list[Term]) -> Iterator[Note]:
+    """Yield, once, that a person named by initials alone is anybody whom they fit."""
+    vague: dict[str, Term] = {}
+    for term in terms:
+        condition = term.condition
+        if condition is None or condition.prefix is not Prefix.PERSON:
+            continue
+        if Person.parse(condition.text).has_initials_alone:
+            vague.setdefault(condition.text, term)
+    if not vague:
+        return
+    first, *others = vague.values()
+    more = f"; {len(others):,} more such here" if others else ""
+    message = (
+        f"{first.token.value} is everybody of that last name whose first name an initial fits{more}: write it out,"
+        " or add a co-author or a category; digest query author tells them apart"
+    )
+    yield Note(NoteKind.READ_AS, first.position, message)
 
 
 def _is_ours_alone(query: Query) -> bool:

@@ -38,8 +38,6 @@ MAX_NESTING = 64
 """Parentheses that may be open at one place, as written and as printed."""
 
 
-
-
 def parse_query(text: str) -> Query:
     """Read a saved query's text, or one made of an address or of a list of authors that was pasted.
 

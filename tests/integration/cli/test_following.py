@@ -139,7 +139,7 @@ met as      K. Ostrevold 2 · Keiko M. Ostrevold 1 · Keiko Ostrevold 1 · Kevin
 
 1 paper fits several of them: 2611.20005
 
-To save the first, write below [queries] in digest.toml:
+To save one of them, write what follows it below [queries] in digest.toml; the first would be:
 ostrevold = 'author:"keiko m ostrevold" AND cat:cs.PF'
 """
 

@@ -211,6 +211,15 @@ def test_what_arxiv_was_never_asked_in_these_words_is_compared_with_nothing(text
     assert remark(text, NoteKind.ARXIV_DIFFERS) == []
 
 
+def test_an_initial_is_no_one_person_and_is_told_once() -> None:
+    message = (
+        "J. Wang is everybody of that last name whose first name an initial fits; 1 more such here: write it out"
+    )
+    told = remark('author:"J. Wang" OR author:"Lindquell, K. M." OR author:"wang, j"', NoteKind.READ_AS)
+    assert [(position, text.startswith(message)) for position, text in told] == [(0, True)]
+    assert remark('author:"Jun Wang" OR author:"W. Jun Wang"', NoteKind.READ_AS) == []
+
+
 PIECES = st.sampled_from(
     (
         *(
