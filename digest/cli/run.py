@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -89,6 +90,8 @@ def _tell_roster(report: PassReport) -> None:
         )
     for ended, added in report.roster.lookalikes:
         click.echo(f'{ended} has ended and {added} is new; if it is the same renamed, write was = "{ended}".')
+    for dropped in report.roster.dropped:
+        click.echo(f"{dropped.describe()}.")
     for destination, new, old in report.roster.kept_away:
         click.echo(f"{destination} left {old}, which {new} looks like, and is left alone (subscription return).")
 
@@ -153,6 +156,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "ended": report.roster.ended,
             "turned": report.roster.turned,
             "unreadable": dict(report.roster.unreadable),
+            "dropped": [asdict(dropped) for dropped in report.roster.dropped],
         },
         "poll": {
             "was_due": report.poll.was_due,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
+    from digest.store.waiting import Dropped
     from digest.subscriptions import Subscription
 
 _log = logging.getLogger("digest.roster")
@@ -47,6 +48,7 @@ class RosterReport:
         unreadable: saved queries that can't be read, each with what is wrong.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
         lookalikes: (ended, new) subscriptions that share a destination and may be one, renamed.
+        dropped: what waited for destinations that subscriptions have no more, and goes nowhere.
         kept_away: (destination, new subscription, the one left): who left keeps being left alone.
     """
 
@@ -58,6 +60,7 @@ class RosterReport:
     not_excluding: tuple[tuple[str, str], ...] = ()
     lookalikes: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
+    dropped: tuple[Dropped, ...] = ()
 
 
 def sync_roster(site: Site) -> RosterReport:
@@ -102,6 +105,7 @@ def sync_roster(site: Site) -> RosterReport:
         ),
         lookalikes=lookalikes,
         kept_away=kept_away,
+        dropped=subscriptions.dropped,
     )
 
 

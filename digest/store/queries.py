@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
+    from digest.store.waiting import Dropped
+
 ACTIVE, ENDED = "active", "ended"
 """States of a saved query."""
 
@@ -36,12 +38,14 @@ class SyncReport:
     Attributes:
         added, edited, ended: names.
         turned: saved queries among the edited that mean something else now, not just written otherwise.
+        dropped: what waited for destinations that subscriptions have no more.
     """
 
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
     turned: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

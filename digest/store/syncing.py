@@ -27,7 +27,7 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import write_exclusion
-from digest.store.waiting import of_subscriptions, suppress_waiting
+from digest.store.waiting import Dropped, find_dropped, of_subscriptions, suppress_waiting
 from digest.subscriptions import Destination, SubscriptionState
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class _Syncing:
         self._places = _by_subscription(conn, subscription_destinations, "destination")
         self._links = _by_subscription(conn, subscription_queries, "query_id")
         self._query_ids = _load_query_ids(conn, origin)
+        self._dropped: list[Dropped] = []
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
 
     def run(self, wanted: Sequence[Subscription]) -> SyncReport:
@@ -112,7 +113,8 @@ class _Syncing:
                 added.append(subscription.name)
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
-        return SyncReport(tuple(added), tuple(edited), self._end_others(wanted))
+        ended = self._end_others(wanted)
+        return SyncReport(tuple(added), tuple(edited), ended, dropped=tuple(self._dropped))
 
     def _check_name(self, subscription: Subscription, row: Row[Any] | None) -> None:
         if row is not None and row.origin != self._origin:
@@ -210,6 +212,7 @@ class _Syncing:
         if dropped:
             follow_mended_names(self._conn, key, dropped, added, self._at)
             which = of_subscriptions([key]) & deliveries.c.destination.in_(dropped)
+            self._dropped += find_dropped(self._conn, subscription.name, key, dropped)
             suppress_waiting(self._conn, which, NOT_NAMED, self._at)
         return bool(writes)
 

@@ -196,6 +196,20 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     assert digest("delivery", "retry", "--held").out == "Nothing is held that could be sent.\n"
 
 
+def test_what_waited_for_a_destination_that_was_taken_out_is_told_once_with_a_way_to_read_it(
+    world: World, digest: Shell
+) -> None:
+    hold_two_by_a_typo(world, digest)
+    world.edit_config('to = "mailto:old@digest.example"', 'to = "file:old/"')
+    (line,) = [line for line in digest("run").lines if "will not be sent" in line]
+    told = "2 messages that waited or were held for mailto:old@digest.example will not be sent: "
+    assert line.startswith(f"{told}digest.toml names it no more in old-mail. To read what was in them: ")
+    first, second = line.rstrip(".").partition("in them: ")[2].split(", ")
+    assert first != second
+    assert "old-mail · " in digest(*first.split()[1:]).out
+    assert "will not be sent" not in digest("run").out
+
+
 @pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
 def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: Shell) -> None:
     hold_two_by_a_typo(world, digest)
