@@ -9,7 +9,7 @@ import click
 from digest.cli.opening import opened
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
-from digest.errors import DigestError, OutsideError
+from digest.errors import ConfigurationError, DigestError, OutsideError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,7 +97,10 @@ def _as_json(alarm: Alarm, kept: StoredAlarm | None) -> dict[str, object]:
 @json_option
 @click.pass_context
 def test(ctx: click.Context, *, as_json: bool) -> None:
-    """Send a test to where you would be told, and give a sign of life."""
+    """Send a test to where you would be told, and give a sign of life.
+
+    Exit code 3 where nobody would be told, 4 where a place did not take it.
+    """
     from digest.pipeline.raising import send_test  # noqa: PLC0415 - the same
 
     with opened(ctx, create=False, warns=True) as site:
@@ -112,13 +115,15 @@ def test(ctx: click.Context, *, as_json: bool) -> None:
                 "ping": (ping or "answered") if config.alarms.ping_url else None,
             }
         )
-    elif not results:
+    elif not results and config.alarms.ping_url:
         click.echo(_describe_places(config))
     for place, came in results:
         if not as_json and not isinstance(came, DigestError):
             click.echo(f"sent to {place}: {came.detail}")
     if config.alarms.ping_url and not ping and not as_json:
         click.echo("the ping address answered")
+    if not results and not config.alarms.ping_url:
+        raise ConfigurationError("nobody is told", hint="Write to = … under [alarms] in digest.toml.")
     if failed or ping:
         raise OutsideError(
             "; ".join([*failed, *([ping] if ping else [])]),

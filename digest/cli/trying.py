@@ -36,8 +36,8 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
     from digest.query import parse_query  # noqa: PLC0415 - the same
 
     query = parse_query(text)
-    click.echo(f"asking arXiv for {query.text} …", err=True)
     with opened_workbench(ctx) as bench, bench.asking() as client:
+        click.echo(f"asking arXiv for {query.text} …", err=True)
         digest = look_up(client, bench.clock, query, days=days)
     if as_json:
         print_json(_as_json(digest, limit))

@@ -88,7 +88,9 @@ def test_what_fails_in_telling_is_said_once_in_words_and_not_as_a_log_line(world
 
 @pytest.mark.usefixtures("world")
 def test_without_a_place_a_test_says_how_to_name_one(digest: Shell) -> None:
-    assert digest("alarm", "test").out == "Nobody is told: write to = … under [alarms] in digest.toml.\n"
+    told = "error: nobody is told\nhint:  Write to = … under [alarms] in digest.toml.\n"
+    assert digest("alarm", "test", expect=3).err == told
+    assert digest("alarm", "test", "--json", expect=3).json["sent"] == []
 
 
 def test_a_feed_is_no_place_for_an_alarm(world: World, digest: Shell) -> None:

@@ -67,3 +67,10 @@ def test_where_arxiv_has_nothing_it_says_so_and_how_to_widen_it(tmp_path: Path) 
     assert "arXiv was asked and has no paper that meets cat:cs.PF AND abs:zzzqq. Try it with a clause less" in said
     assert "To hear of it once there is something, paste this" in said
     assert "looked at yet" not in said
+
+
+def test_what_is_wrong_with_the_configuration_is_said_before_arxiv_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "digest.toml").write_text("[arxiv]\nkontact = 3\n", encoding="utf-8")
+    done = call_try(tmp_path, "http://127.0.0.1:1")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("error: digest.toml, line 2")
