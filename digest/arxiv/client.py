@@ -72,10 +72,10 @@ class ArxivAddresses:
     rss_url: str = "https://rss.arxiv.org/rss"
 
     def describe(self, url: str) -> str:
-        """Say at which of them a request is made, and which setting names it: for a request that found nothing."""
+        """Say which setting names the address that a request is made at: for one that found nothing there."""
         names = [name for name in ("api_url", "oai_url", "rss_url") if url.startswith(getattr(self, name))]
         setting = max(names, key=lambda name: len(getattr(self, name)), default="")
-        return f"{getattr(self, setting)}, which {setting} under [arxiv] names" if setting else url
+        return f"{setting} under [arxiv], {getattr(self, setting)}" if setting else url
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def judge_status(answer: Answer, read: Callable[[bytes], object], now: datetime,
         answer: what came.
         read: reads a body of the kind asked for; an error page often says more than its status.
         now: for a `Retry-After` that is a date, where the answer itself has none.
-        place: the address that was asked and the setting that names it, for where nothing is there.
+        place: the setting that names the address and the address, for where nothing is there.
 
     Raises:
         ArxivThrottled: 429, 406, 503, or "Rate exceeded." under any status.

@@ -162,7 +162,7 @@ def test_a_wrong_address_of_arxiv_is_named_with_its_setting(world: World, digest
     wrong = world.arxiv.oai_url + "-moved"
     world.edit_config(f'oai_url = "{world.arxiv.oai_url}"', f'oai_url = "{wrong}"')
     said = digest("run", "--now", expect=4)
-    assert f"(404): nothing is at {wrong}, which oai_url under [arxiv] names" in said.err
+    assert f"(404): nothing is at oai_url under [arxiv], {wrong}" in said.err
     assert "mend the addresses under [arxiv], then digest run" in digest("status").out
 
 

@@ -81,7 +81,7 @@ def test_where_nothing_is_at_an_address_it_and_its_setting_are_named() -> None:
     with pytest.raises(ArxivRejected) as caught:
         judge_status(Answer(404, {}, WEB_PAGE), parse_atom, NOW, place=place)
     assert caught.value.message == (
-        "arXiv rejects the request (404): nothing is at https://x.example/oai, which oai_url under [arxiv] names"
+        "arXiv rejects the request (404): nothing is at oai_url under [arxiv], https://x.example/oai"
     )
 
 
