@@ -34,7 +34,8 @@ def command(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
     one that all subscriptions share, else this machine's. 2026-11-20T08:30Z is UTC whatever that is.
     """
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.cli.wording import count, write_zoned  # noqa: PLC0415 - the same
+    from digest.cli.wording import count  # noqa: PLC0415 - the same
+    from digest.config.zones import write_with_zone  # noqa: PLC0415 - the same
     from digest.pipeline.resuming import resume  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.begin() as conn:
@@ -46,7 +47,7 @@ def command(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
         return
     if moment is not None:
         dropped = count(resumed.dropped, "delivery", "deliveries")
-        papers = f"{count(resumed.told, 'paper')} that had come due by {write_zoned(moment, here.zone)}"
+        papers = f"{count(resumed.told, 'paper')} that had come due by {write_with_zone(moment, here.zone)}"
         click.echo(f"Taken as sent: {dropped}, and {papers} ({moment:%Y-%m-%dT%H:%M:%SZ}).")
     released = count(resumed.released, "delivery", "deliveries")
     click.echo(f"Working again: {released} released. The next `digest run` sends, or `digest serve` at once.")

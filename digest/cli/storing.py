@@ -56,13 +56,13 @@ class Installation:
 
         Midnight says neither time nor zone: a day was meant.
         """
-        from digest.cli.wording import write_zoned  # noqa: PLC0415 - the stack is loaded by the command that needs it
+        from digest.config.zones import write_with_zone  # noqa: PLC0415 - loaded by the command that needs it
 
         if moment is None:
             return ""
         local = moment.astimezone(self.zone)
         is_midnight = (local.hour, local.minute) == (0, 0)
-        return f" until {local:%a %-d %b}" if is_midnight else f" until {write_zoned(moment, self.zone)}"
+        return f" until {local:%a %-d %b}" if is_midnight else f" until {write_with_zone(moment, self.zone)}"
 
 
 @contextmanager

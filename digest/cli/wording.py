@@ -15,11 +15,6 @@ def write_moment(moment: datetime | None, zone: tzinfo | None) -> str:
     return f"{moment.astimezone(zone):%a %-d %b %H:%M}" if moment else "–"
 
 
-def write_zoned(moment: datetime, zone: tzinfo | None) -> str:
-    """Write a moment with the zone it is told in: `Fri 20 Nov 09:05 Berlin`, for what an operator typed."""
-    return f"{write_moment(moment, zone)} {name_zone(zone, moment)}"
-
-
 def count(number: int, one: str, many: str = "") -> str:
     """Write `1 paper`, `2 papers`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

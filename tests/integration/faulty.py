@@ -277,8 +277,8 @@ def list_past(count: int) -> list[DemoPaper]:
     return [made_up(n, before - timedelta(minutes=n), id=f"2602.{n:05d}") for n in range(1, count + 1)]
 
 
-_pasts: dict[tuple[str, ...], bytes] = {}
-"""Databases after a first look, which is the same each time, by source, papers and saved queries."""
+_pasts: dict[tuple[str, ...], list[bytes]] = {}
+"""Databases and their stamps after a first look, which is the same each time, by source, papers and saved queries."""
 
 
 @contextmanager
@@ -290,13 +290,15 @@ def living(
     with MailSink() as mail, FaultyArxiv(list_past(past), clock) as arxiv:
         world = World(arxiv, clock, mail, folder, source)
         world.configure(queries)
-        key, kept = (source, str(past), *queries.values()), folder / "digest.db"
+        key = (source, str(past), *queries.values())
+        kept = (folder / "digest.db", folder / "digest.db.stamp")
         if key not in _pasts:
             world.look()
             world.reports.clear()
             world.close()
-            _pasts[key] = kept.read_bytes()
-        kept.write_bytes(_pasts[key])
+            _pasts[key] = [file.read_bytes() for file in kept]
+        for file, octets in zip(kept, _pasts[key], strict=True):
+            file.write_bytes(octets)
         clock.set(NOON)
         world.announce()
         yield world
