@@ -278,7 +278,7 @@ def list_past(count: int) -> list[DemoPaper]:
 
 
 _pasts: dict[tuple[str, ...], list[bytes]] = {}
-"""Databases and their stamps after a first look, which is the same each time, by source, papers and saved queries."""
+"""Databases and stamps after a first look, which is the same each time, by source, papers and saved queries."""
 
 
 @contextmanager
