@@ -7,9 +7,10 @@ was looked at is asked anew by the next pass.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.announcements import Kind
+from digest.announcements import Kind, mailing_moment
 from digest.messages import Occasion
 from digest.pipeline.covering import load_coverage, reach_back
 from digest.pipeline.links import make_links
@@ -70,7 +71,7 @@ class Drafts:
         self._ready: dict[int, AnalysedPaper] = {}
         self._clauses = Clauses()
         self._entries: dict[tuple[object, ...], tuple[DigestEntry, str]] = {}
-        self._coverages: dict[frozenset[str], Coverage] = {}
+        self._coverages: dict[tuple[frozenset[str], datetime], Coverage] = {}
         self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
         self._queries: dict[int, Query] = {}
         self._maker: LinkMaker | None = None
@@ -87,6 +88,14 @@ class Drafts:
         """Say what has been looked at on behalf of one subscription; see `load_coverages`."""
         return self._load_coverage(conn, {revision.canonical for revision in due.revisions if revision.canonical})
 
+    def _load_coverage_before(self, conn: Connection, due: DueSubscription) -> Coverage:
+        """Say what has been looked at of the mailing before the last one, on behalf of one subscription."""
+        last = self.load_coverage(conn, due).mailing
+        if last is None:
+            return self.load_coverage(conn, due)
+        queries = {revision.canonical for revision in due.revisions if revision.canonical}
+        return self._load_coverage(conn, queries, mailing_moment(last) - timedelta(seconds=1))
+
     def load_coverages(self, conn: Connection, ids: Collection[int]) -> Mapping[int, Coverage]:
         """Say what has been looked at on behalf of some subscriptions.
 
@@ -98,12 +107,15 @@ class Drafts:
         asked = turn_store.asked_queries(conn, ids)
         return {id_: self._load_coverage(conn, queries) for id_, queries in asked.items()}
 
-    def _load_coverage(self, conn: Connection, queries: Collection[str]) -> Coverage:
+    def _load_coverage(
+        self, conn: Connection, queries: Collection[str], moment: datetime | None = None
+    ) -> Coverage:
         source = self._site.config.arxiv.source
         # One harvest looks for everybody; a search looks for the queries it is given.
-        key = frozenset(() if source == "harvest" else queries)
+        asked = frozenset(() if source == "harvest" else queries)
+        key = asked, moment or self.now
         if key not in self._coverages:
-            coverage = load_coverage(conn, source, sorted(key), self.now)
+            coverage = load_coverage(conn, source, sorted(asked), moment or self.now)
             if match_store.matched_mark(conn) < match_store.stored_mark(conn):
                 coverage = replace(coverage, is_complete=False, is_settled=False)
             self._coverages[key] = coverage
@@ -139,6 +151,7 @@ class Drafts:
         *,
         slot: str,
         occasion: Occasion,
+        is_missed: bool = False,
     ) -> Draft:
         """Make the digest of one subscription.
 
@@ -148,13 +161,14 @@ class Drafts:
             rows: the matches it tells.
             slot: its slot's name.
             occasion: why it exists.
+            is_missed: it is told as the turn before the last, and tells of the mailing before the last.
 
         Raises:
             DigestError: it cannot be planned, such as for a template that fails.
         """
         self.read_ahead(conn, rows)
         changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
-        coverage = self.load_coverage(conn, due)
+        coverage = self._load_coverage_before(conn, due) if is_missed else self.load_coverage(conn, due)
         if occasion is Occasion.SCHEDULED:
             coverage = self._reach_back(conn, coverage, changes, covered_since(due.subscription, due.last_slot))
         tells_days = coverage.since is not None or is_weekly(due.subscription)

@@ -177,7 +177,7 @@ def _plan_turns(
     )
     decisions: dict[object, Turn] = {}
     taken: dict[int, tuple[datetime | None, str]] = {}
-    told: dict[int, str] = {}
+    told: dict[int, Turn] = {}
     for turn in come:
         rows = pending.get(turn.id)
         newest_run = rows[-1].match_run_id if rows else 0
@@ -201,7 +201,7 @@ def _plan_turns(
             taken[turn.id] = decided.next_due_at, decided.taken
         match decided.outcome:
             case Outcome.TELL:
-                told[turn.id] = decided.slot
+                told[turn.id] = decided
             case Outcome.PASS:
                 report.quiet.append(turn.name)
             case Outcome.WAIT:
@@ -211,8 +211,18 @@ def _plan_turns(
     drafts.read_ahead(conn, (row for id_ in told for row in pending.get(id_, ())))
     whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}
     chosen = [
-        (whole[id_], drafts.draft(conn, whole[id_], pending.get(id_, ()), slot=slot, occasion=Occasion.SCHEDULED))
-        for id_, slot in told.items()
+        (
+            whole[id_],
+            drafts.draft(
+                conn,
+                whole[id_],
+                pending.get(id_, ()),
+                slot=turn.slot,
+                occasion=Occasion.SCHEDULED,
+                is_missed=turn.is_missed,
+            ),
+        )
+        for id_, turn in told.items()
     ]
     subscription_store.take_turns(conn, taken)
     report.add(_save(conn, drafts, chosen))

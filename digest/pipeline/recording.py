@@ -16,6 +16,7 @@ from digest.errors import ArxivDoubtful, ArxivError, ArxivFaulted, ArxivRejected
 from digest.papers import ArxivId
 from digest.pipeline.counting import count
 from digest.pipeline.horizons import read_judge
+from digest.planning.coverage import VISIBLE_AFTER
 from digest.planning.doubts import Walked, doubt_harvest, doubt_search
 from digest.planning.polls import Source
 from digest.store import cursors as cursor_store
@@ -234,7 +235,8 @@ class RecordedRun:
         with self._site.store.begin() as conn:
             self._finish(conn, "complete" if self._papers else "empty")
             if self._source in (Source.HARVEST, Source.QUERY):
-                self._report.mailings |= _assign_mailings(conn, before.last_complete_at or started, started)
+                since = (before.last_complete_at or started) - VISIBLE_AFTER[self._source]
+                self._report.mailings |= _assign_mailings(conn, since, started)
             has_moved = cursor_store.move_cursor(
                 conn,
                 source=self._source,
@@ -312,7 +314,13 @@ def store_changes(
 
 
 def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Counter[date]:
-    """Keep which mailing brought each new paper since the last complete look; return how many each brought."""
+    """Keep which mailing brought each new paper; return how many each brought.
+
+    Args:
+        conn: a writing transaction.
+        since: mailings that went out until then were there to be seen by the last complete look (UTC).
+        until: when this one began (UTC).
+    """
     announced = mailing_store.find_unassigned(conn)
     candidates = list(mailings_between(since, until)) or [latest_mailing(until)]
     mailings = estimate_mailings([paper.published for paper in announced], candidates)

@@ -20,6 +20,9 @@ SEARCH_VISIBLE_AFTER = timedelta(hours=4)
 """When a mailing can be expected in arXiv's search: about midnight Eastern time
 (https://info.arxiv.org/help/api/user-manual.html)."""
 
+VISIBLE_AFTER = {"harvest": HARVEST_VISIBLE_AFTER, "query": SEARCH_VISIBLE_AFTER}
+"""The same by source: a look so soon after a mailing went out has not seen it."""
+
 SETTLED_AFTER = timedelta(minutes=30)
 """Two looks at least so far apart that end at the same newest paper: the mailing has come to its end."""
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.announcements import alarm_moment, latest_mailing
+from digest.planning.coverage import VISIBLE_AFTER
 from digest.planning.quiet import leave_quiet
 from digest.planning.slots import (
     Slot,
@@ -64,12 +65,14 @@ class Turn:
         slot: the name of the digest that is made, "" for none.
         next_due_at: when the subscription is due next (UTC); None where an event makes it due.
         taken: see `digest.planning.slots`.
+        is_missed: it is told as the turn before the last, which is still to come.
     """
 
     outcome: Outcome
     slot: str
     next_due_at: datetime | None
     taken: str
+    is_missed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,10 +239,10 @@ def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, f
     before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
     if is_taken(facts.taken, before.name):
         return None
-    has_come_before = latest_mailing(facts.waiting_since or facts.now) < coverage.mailing
-    if not (has_come_before or coverage.is_awaited):
+    came_by = latest_mailing((facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source])
+    if came_by >= coverage.mailing and not coverage.is_awaited:
         return None
-    return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name))
+    return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
 
 
 def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:

@@ -213,13 +213,22 @@ class Schedule:
                 self._count(-1)
 
     def _do(self, job: Job) -> None:
+        failure: Exception | None = None
         try:
             job.step()
-        finally:
-            for name in job.wakes:
-                self._wake(name)
-            if job.then is not None:
+        except Exception as error:  # noqa: BLE001 - raised below, when what does not depend on it is done
+            failure = error
+        for name in job.wakes:
+            self._wake(name)
+        if job.then is not None and not self._stopping.is_set():
+            try:
                 job.then()
+            except Exception as error:
+                if failure is None:
+                    raise
+                self._note_trouble(job.name, error)
+        if failure is not None:
+            raise failure
 
     def _count(self, change: int) -> None:
         with self._idle:

@@ -184,6 +184,9 @@ def take_back(conn: Connection, delivery: Delivery, not_before: datetime, error:
     conn.execute(delete(attempts).where(*begun))
     counted = update(deliveries).where(deliveries.c.id == delivery.id)
     conn.execute(counted.values(attempts=deliveries.c.attempts - 1))
+    # What was never begun is made anew: for the place as it is called then.
+    never = counted.where(deliveries.c.attempts == 0)
+    conn.execute(never.values(body=None, media_type=None, name="", remote_address=""))
     return True
 
 

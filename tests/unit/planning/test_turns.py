@@ -166,7 +166,7 @@ def decide_early(
 def test_papers_on_announcement_that_came_by_an_earlier_mailing_wait_for_no_other() -> None:
     told = decide_early(matched="2026-11-19T06:00")
     thursday = utc("2026-11-20T01:00")
-    assert told == Turn(Outcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18")
+    assert told == Turn(Outcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
 
 
 def test_papers_on_announcement_that_came_with_the_last_mailing_wait_for_the_rest_of_it() -> None:
@@ -182,11 +182,17 @@ def test_papers_on_announcement_go_out_where_nothing_of_the_last_mailing_is_ther
     assert (told.outcome, told.slot) == (Outcome.TELL, "mailing:2026-11-18")
 
 
+def test_papers_found_right_after_a_mailing_went_out_are_of_an_earlier_one() -> None:
+    told = decide_early(matched="2026-11-20T02:00", now="2026-11-20T02:00")
+    assert (told.outcome, told.slot) == (Outcome.TELL, "mailing:2026-11-18")
+
+
 def test_papers_that_the_night_put_off_to_the_next_mailings_moment_do_not_wait_for_that_one() -> None:
     matched, night = "2026-11-19T14:15", "20:00-09:00 Asia/Singapore"
     assert decide_early(matched=matched, now=matched, quiet=night).next_due_at == utc("2026-11-20T01:00")
     told = decide_early(matched=matched, due="2026-11-20T01:00", now="2026-11-20T01:15", quiet=night)
-    assert told == Turn(Outcome.TELL, "mailing:2026-11-18", utc("2026-11-20T01:00"), "mailing:2026-11-18")
+    thursday = utc("2026-11-20T01:00")
+    assert told == Turn(Outcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
 
 
 def test_a_new_turn_begins_where_the_longer_pause_ends() -> None:
