@@ -8,6 +8,7 @@ import click
 
 from digest.cli.telling import Lines, json_option, print_json, print_table
 from digest.cli.workbench import opened_workbench
+from digest.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +61,6 @@ def audit(ctx: click.Context, text: str, *, days: int, examples: int, as_json: b
 
 def _print(asked: NamedQuery, done: Audit, examples: int) -> None:
     from digest.cli.previewing import print_heading  # noqa: PLC0415 - the same
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     print_heading(asked)
     click.echo(f"papers submitted {done.first:%a %-d %b %H:%M} to {done.last:%a %-d %b %H:%M} UTC")

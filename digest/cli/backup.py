@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.telling import json_option, print_json
+from digest.counting import count
 
 if TYPE_CHECKING:
     from digest.store.backing_up import BackupReport
@@ -56,7 +57,6 @@ def command(ctx: click.Context, file: Path | None, *, force: bool, keep: int | N
 
 
 def _tell(report: BackupReport, removed: tuple[Path, ...]) -> None:
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     rows, size = sum(report.rows.values()), report.size / 1e6
     click.echo(f"{report.path}: {size:,.1f} MB, {count(rows, 'row')}, looked all through and sound.")

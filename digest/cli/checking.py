@@ -8,6 +8,7 @@ import click
 
 from digest.cli.telling import json_option, print_json
 from digest.cli.workbench import file_option, opened_workbench, read_written
+from digest.counting import count
 from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -75,8 +76,6 @@ def _look_around(ctx: click.Context) -> tuple[Mapping[str, str], Mapping[str, fl
 
 def _print_library(library: Bibliography) -> None:
     """Say what was read of a `.bib` file, and what could not be."""
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
-
     entries = count(library.entries, "entry", "entries")
     _print_wrapped("the file", f"{entries}, {count(library.authors, 'author')}")
     if library.without_author:

@@ -8,6 +8,7 @@ import click
 
 from digest.cli.excluding import check_exclusions, list_remarks
 from digest.cli.telling import json_option, print_json, print_table
+from digest.counting import count
 from digest.errors import ConfigurationError, DigestError, QueryError
 
 if TYPE_CHECKING:
@@ -205,7 +206,6 @@ def _check_templates(config: Config) -> Iterator[str]:
 
 
 def _print(config: Config | None, problems: list[str], warnings: list[str]) -> None:
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)

@@ -8,6 +8,7 @@ import click
 
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
+from digest.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +84,7 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
 
 
 def _sum_up(ledger: Ledger) -> list[str]:
-    from digest.cli.wording import count, describe_guarantee  # noqa: PLC0415 - the same
+    from digest.cli.wording import describe_guarantee  # noqa: PLC0415 - the same
 
     gaps = {str(state): number for state, number in ledger.gaps.items()}
     missing = ", ".join(f"{gaps[state]:,} {word}" for state, word in _GAP_WORDS.items() if gaps.get(state))

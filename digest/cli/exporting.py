@@ -10,6 +10,7 @@ import click
 from digest.cli.naming import find_saved, require_subscription
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json
+from digest.counting import count
 from digest.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -173,7 +174,6 @@ def _load_papers(conn: Connection, texts: Iterable[str]) -> _Chosen:
 
 
 def _write(chosen: _Chosen, kind: str, output: Path | None, *, with_abstracts: bool) -> None:
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.render.bibtex import write_bibtex  # noqa: PLC0415 - the same
     from digest.render.ris import write_ris  # noqa: PLC0415 - the same
 

@@ -8,6 +8,7 @@ import click
 
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json
+from digest.counting import count
 from digest.errors import UsageError
 
 if TYPE_CHECKING:
@@ -183,7 +184,6 @@ def _walk_categories(node: Node) -> Iterator[Condition]:
 
 
 def _print(found: _Found, *, shows_all: bool) -> None:
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.query.printing import print_tree  # noqa: PLC0415 - the same
 
     people = found.namesakes.people
@@ -204,7 +204,6 @@ def _print(found: _Found, *, shows_all: bool) -> None:
 
 
 def _print_nobody(found: _Found) -> None:
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.query.printing import print_tree  # noqa: PLC0415 - the same
 
     if not found.stored:
@@ -215,7 +214,6 @@ def _print_nobody(found: _Found) -> None:
 
 
 def _describe_ambiguity(found: _Found) -> str:
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     people, near = len(found.namesakes.people), len(found.near)
     if found.query is not found.person:
@@ -232,7 +230,7 @@ def _describe_ambiguity(found: _Found) -> str:
 
 def _print_person(number: int, one: Namesake, narrowing: Narrowing, *, is_chosen: bool) -> None:
     from digest import tex  # noqa: PLC0415 - the same
-    from digest.cli.wording import count, cut  # noqa: PLC0415 - the same
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
 
     first, last = one.years
     years = str(first) if first == last else f"{first}–{last}"
@@ -269,7 +267,6 @@ def _print_line(label: str, text: str, *, indent: int = 3) -> None:
 
 
 def _print_unclear(unclear: Sequence[Paper]) -> None:
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     if unclear:
         ids = ", ".join(str(paper.id) for paper in unclear[:_MOST_UNCLEAR])

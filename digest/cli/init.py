@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.counting import count
 from digest.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
@@ -116,7 +117,6 @@ def _report(target: Path, text: str) -> None:
 def _describe(target: Path, config: Config | None) -> str:
     if config is None:
         return f"Wrote {target}. It lacks something yet:"
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     (subscription,) = config.subscriptions
     queries = count(len(config.queries), "saved query", "saved queries")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.days import Day
+from digest.counting import count
 from digest.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -138,7 +139,6 @@ def choose_digest(
         UnknownName: there is none.
     """
     from digest.cli.naming import suggest_name  # noqa: PLC0415 - the same
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
     from digest.pipeline import foretelling  # noqa: PLC0415 - the same
     from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same

@@ -8,6 +8,7 @@ import click
 
 from digest.cli.telling import Lines, json_option, print_json
 from digest.cli.workbench import file_option, opened_workbench, read_query
+from digest.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -137,7 +138,6 @@ def find_days(bench: Workbench, days: int, source: str | None) -> Choice:
 def describe_source(span: Span, stored: StoredDays | None, now: datetime) -> list[str]:
     """Say in lines which days were looked at, where the papers come from, and what a day is."""
     from digest.announcements import EASTERN, mailing_moment  # noqa: PLC0415 - the same
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     days = count(len(span.whole), str(span.unit))
     if span.whole:
@@ -186,7 +186,7 @@ def _print(asked: NamedQuery, survey: Survey, where: list[str], most: int) -> No
 
 def print_heading(asked: NamedQuery) -> None:
     """Print a query: its name where it has one, and its text; of a long one the beginning and how long it is."""
-    from digest.cli.wording import count, cut  # noqa: PLC0415 - the same
+    from digest.cli.wording import cut  # noqa: PLC0415 - the same
     from digest.query.tree import walk_conditions  # noqa: PLC0415 - the same
 
     text = cut(asked.query.text, _LONGEST_HEADING)

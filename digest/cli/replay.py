@@ -10,7 +10,7 @@ import click
 from digest.cli.days import Day
 from digest.cli.storing import opened_store
 from digest.cli.telling import Lines, json_option, print_json
-from digest.cli.wording import count
+from digest.counting import count
 from digest.errors import DigestError, UsageError
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.telling import json_option, print_json
+from digest.counting import count
 from digest.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def command(ctx: click.Context, file: Path | None, *, asks_status: bool, mark: b
 def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     from digest.cli.opening import choose_clock, load  # noqa: PLC0415 - loaded by the command that needs it
     from digest.cli.progress import Progress  # noqa: PLC0415 - the same
-    from digest.cli.wording import count, write_moment  # noqa: PLC0415 - the same
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
     from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
     from digest.store.restoring import restore_backup  # noqa: PLC0415 - the same
 
@@ -72,7 +73,6 @@ def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
 
 def _mark(ctx: click.Context, *, as_json: bool) -> None:
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.pipeline.resuming import mark_restored  # noqa: PLC0415 - the same
     from digest.store import hold_worker  # noqa: PLC0415 - the same
 
@@ -116,7 +116,7 @@ def _as_json(quarantine: Quarantine | None) -> dict[str, object]:
 
 
 def _tell(here: Installation, quarantine: Quarantine) -> None:
-    from digest.cli.wording import count, write_moment  # noqa: PLC0415 - the same
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
 
     last = quarantine.lost_at
     waiting = count(quarantine.deliveries, "delivery", "deliveries")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.telling import json_option, print_json
+from digest.counting import count
 from digest.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def command(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
     one that all subscriptions share, else this machine's. 2026-11-20T08:30Z is UTC whatever that is.
     """
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.config.zones import write_with_zone  # noqa: PLC0415 - the same
     from digest.pipeline.resuming import resume  # noqa: PLC0415 - the same
 

@@ -16,6 +16,7 @@ from digest.cli.previewing import (
 )
 from digest.cli.telling import Lines, json_option, print_json
 from digest.cli.workbench import file_option, opened_workbench, read_query
+from digest.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +100,6 @@ def _gather(
 
 
 def _print(old: NamedQuery, new: NamedQuery, rewording: Rewording, most: int) -> None:
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     for sign, side in (("−", old), ("+", new)):
         click.echo(f"{sign} ", nl=False)

@@ -10,6 +10,7 @@ import click
 from digest.cli.holding import describe_holds
 from digest.cli.opening import opened
 from digest.cli.telling import Lines, json_option, print_json
+from digest.counting import count
 from digest.errors import AnotherWorker, OutsideError, StoreError
 
 if TYPE_CHECKING:
@@ -123,9 +124,9 @@ def _tell_deliveries(report: PassReport) -> None:
     for name in report.plan.resting:
         click.echo(f"{name} has quiet hours now: what waits goes out with a run behind them.")
     if sent:
-        ways = ", ".join(f"{kind} {count}" for kind, count in sorted(report.deliver.sent.items()))
-        digests = _count(len(report.plan.digests), "digest")
-        click.echo(f"{digests} planned, {_count(sent, 'message')} sent ({ways}).")
+        ways = ", ".join(f"{kind} {number}" for kind, number in sorted(report.deliver.sent.items()))
+        digests = count(len(report.plan.digests), "digest")
+        click.echo(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
     else:
         waits = report.waiting or report.holds.ids
         is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
@@ -139,13 +140,9 @@ def _tell_deliveries(report: PassReport) -> None:
     if report.deliver.told_already:
         click.echo(f"{report.deliver.told_already} not sent: other messages had told all of it.")
     if report.feeds.written:
-        click.echo(f"{_count(report.feeds.written, 'feed file')} written.")
+        click.echo(f"{count(report.feeds.written, 'feed file')} written.")
     if report.waiting:
-        click.echo(f"{_count(report.waiting, 'message')} waiting for the next try (digest delivery list).")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
+        click.echo(f"{count(report.waiting, 'message')} waiting for the next try (digest delivery list).")
 
 
 def _as_json(report: PassReport) -> dict[str, Any]:
@@ -164,7 +161,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "runs": report.poll.runs,
             "pages": report.poll.pages,
             "papers": report.poll.papers,
-            "changes": {str(kind): count for kind, count in report.poll.kinds.items()},
+            "changes": {str(kind): papers for kind, papers in report.poll.kinds.items()},
             "quarantined": report.poll.quarantined,
             "requests": report.poll.requests,
             "mailings": {day.isoformat(): new for day, new in sorted(report.poll.mailings.items())},

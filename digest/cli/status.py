@@ -10,6 +10,7 @@ from digest.cli.alarm import describe_ways
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, lay_out, print_json
 from digest.cli.working import describe_workers, show_jobs, worker_as_json
+from digest.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,7 +92,7 @@ def _print_lines(label: str, lines: Sequence[str]) -> None:
 
 def _describe_arxiv(here: Installation, status: Status) -> list[str]:
     from digest.announcements import mailing_moment  # noqa: PLC0415 - the same
-    from digest.cli.wording import count, describe_guarantee  # noqa: PLC0415 - the same
+    from digest.cli.wording import describe_guarantee  # noqa: PLC0415 - the same
     from digest.config.zones import name_zone  # noqa: PLC0415 - the same
 
     moment = mailing_moment(status.next_mailing)

@@ -10,6 +10,7 @@ from digest.cli import excluding, steering
 from digest.cli.naming import require_subscription
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
+from digest.counting import count
 
 if TYPE_CHECKING:
     from digest.cli.storing import Installation
@@ -68,7 +69,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
 
 def describe_turn(here: Installation, line: SubscriptionLine) -> str:
     """Say when a subscription's next digest comes, or why none does, and what waits for it."""
-    from digest.cli.wording import count, write_moment  # noqa: PLC0415 - the same
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
     from digest.subscriptions import SubscriptionState  # noqa: PLC0415 - the same
 
     waits = f"; {count(line.waiting, 'paper')} wait{'s' if line.waiting == 1 else ''}" if line.waiting else ""
@@ -162,7 +163,7 @@ def _describe(
     digests: list[DigestSummary],
 ) -> dict[str, list[str]]:
     """Return what `show` prints, label by label."""
-    from digest.cli.wording import count, write_moment  # noqa: PLC0415 - the same
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
 
     subscription = due.subscription
     width = max((len(revision.name) for revision in due.revisions), default=0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.telling import json_option, print_json, print_table
+from digest.counting import count
 from digest.errors import ConfigurationError, TemplateError, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -131,7 +132,6 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
             hint="Name others, another folder with --to, or write over them with --force.",
         )
     _write(target, files)
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     click.echo(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
     if config.templates is None or config.templates.resolve() != target.resolve():
@@ -154,7 +154,6 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
     have is an error. Exit code 3 where one can't be used, else 0.
     """
     from digest.cli.time_limits import limit_template  # noqa: PLC0415 - the same
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.render.catalogue import find_unused, list_templates  # noqa: PLC0415 - the same
     from digest.render.checking import check_templates  # noqa: PLC0415 - the same
     from digest.render.trials import find_doubts  # noqa: PLC0415 - the same

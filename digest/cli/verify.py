@@ -9,6 +9,7 @@ import click
 from digest.cli.days import Day
 from digest.cli.opening import opened
 from digest.cli.telling import Lines, json_option, print_json
+from digest.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +78,6 @@ def _print(done: Verification) -> None:
 
 def describe_verdict(done: Verification) -> str:
     """Say in one sentence, without its full stop, what came of it."""
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
     from digest.planning.slices import SLICES  # noqa: PLC0415 - the same
 
     found = done.comparison
@@ -157,7 +157,6 @@ def _describe_slice(done: Verification, verdict: SliceVerdict) -> str:
 
 
 def _describe_unreadable(verdict: SliceVerdict) -> str:
-    from digest.cli.wording import count  # noqa: PLC0415 - the same
 
     if not verdict.unreadable:
         return _EMPTY if verdict.state == "empty" else ""

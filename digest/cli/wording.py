@@ -15,11 +15,6 @@ def write_moment(moment: datetime | None, zone: tzinfo | None) -> str:
     return f"{moment.astimezone(zone):%a %-d %b %H:%M}" if moment else "–"
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """Write `1 paper`, `2 papers`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def cut(text: str, width: int) -> str:
     """Fold a text's white space and cut it to so many letters, between words if it can be; … shows the cut."""
     folded = " ".join(text.split())

@@ -201,6 +201,7 @@ def _find_failed_look(conn: Connection, source: str, keys: Iterable[str]) -> Ite
         if runs and runs[0].failure:
             about = f" for {key}" if key else ""
             failure = runs[0].failure
+            # Of a look that failed only its words are kept: those of a wrong setting name its table.
             remedy = (
                 "mend the addresses under [arxiv], then digest run"
                 if "[arxiv]" in failure

@@ -86,15 +86,14 @@ class Drafts:
 
     def load_coverage(self, conn: Connection, due: DueSubscription) -> Coverage:
         """Say what has been looked at on behalf of one subscription; see `load_coverages`."""
-        return self._load_coverage(conn, {revision.canonical for revision in due.revisions if revision.canonical})
+        return self._load_coverage(conn, _list_queries(due))
 
     def _load_coverage_before(self, conn: Connection, due: DueSubscription) -> Coverage:
         """Say what has been looked at of the mailing before the last one, on behalf of one subscription."""
         last = self.load_coverage(conn, due).mailing
         if last is None:
             return self.load_coverage(conn, due)
-        queries = {revision.canonical for revision in due.revisions if revision.canonical}
-        return self._load_coverage(conn, queries, mailing_moment(last) - timedelta(seconds=1))
+        return self._load_coverage(conn, _list_queries(due), mailing_moment(last) - timedelta(seconds=1))
 
     def load_coverages(self, conn: Connection, ids: Collection[int]) -> Mapping[int, Coverage]:
         """Say what has been looked at on behalf of some subscriptions.
@@ -262,3 +261,7 @@ class Drafts:
         return {
             key: tuple(change for change in self._histories[key] if change.id > id_) for key, id_ in latest.items()
         }
+
+
+def _list_queries(due: DueSubscription) -> set[str]:
+    return {revision.canonical for revision in due.revisions if revision.canonical}

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from digest.announcements import Kind
+from digest.counting import count
 from digest.errors import QueryError
 from digest.excluding import exclude_changes, read_exclusion
 from digest.matching import is_overtaken, match_changes, select_for_subscription
-from digest.pipeline.counting import count
 from digest.pipeline.first_looks import give_first_looks
 from digest.planning.polls import Source
 from digest.query import parse_query

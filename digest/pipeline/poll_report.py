@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from digest.announcements import Kind
-from digest.pipeline.counting import count
+from digest.counting import count
 
 if TYPE_CHECKING:
     from datetime import date

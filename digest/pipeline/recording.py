@@ -12,9 +12,9 @@ from digest.announcements import Kind, estimate_mailings, latest_mailing, mailin
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
 from digest.comparing import Horizon, compare_papers, keep_latest
+from digest.counting import count
 from digest.errors import ArxivDoubtful, ArxivError, ArxivFaulted, ArxivRejected
 from digest.papers import ArxivId
-from digest.pipeline.counting import count
 from digest.pipeline.horizons import read_judge
 from digest.planning.coverage import VISIBLE_AFTER
 from digest.planning.doubts import Walked, doubt_harvest, doubt_search

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.config.zones import choose_zone
+from digest.config.zones import choose_zone, write_with_zone
 from digest.pipeline.covering import load_whole_coverage
 from digest.planning.alarms import (
     REMIND_EVERY,
@@ -91,7 +92,7 @@ def look_for_alarms(conn: Connection, config: Config, now: datetime) -> tuple[Al
         is_restored=provenance.is_in_quarantine(conn),
         asked_since=run_store.find_first_start(conn),
     )
-    return find_alarms(facts, limits, now, choose_zone(config))
+    return find_alarms(facts, limits, now, partial(write_with_zone, zone=choose_zone(config)))
 
 
 def read_limits(config: Config) -> Limits:

@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.announcements import latest_mailing
+from digest.counting import count
 from digest.errors import ArxivError, ArxivRejected, StoreError
-from digest.pipeline.counting import count
 from digest.pipeline.covering import load_whole_coverage
 from digest.planning.polls import Source, spare_requests
 from digest.planning.slices import SLICES

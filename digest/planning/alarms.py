@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.announcements import mailing_moment
-from digest.config.zones import write_with_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import tzinfo
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from digest.messages import Coverage
 
@@ -137,9 +135,18 @@ class Alarm:
         return f"{self.what}. {self.remedy}"
 
 
-def find_alarms(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo | None = UTC) -> tuple[Alarm, ...]:
-    """Return what is amiss at a moment (UTC), the most urgent first; it tells moments in a zone."""
-    return tuple(_find(facts, limits, now, zone))
+def find_alarms(
+    facts: AlarmFacts, limits: Limits, now: datetime, write: Callable[[datetime], str]
+) -> tuple[Alarm, ...]:
+    """Return what is amiss at a moment (UTC), the most urgent first.
+
+    Args:
+        facts: what is known.
+        limits: how long each may take.
+        now: the moment (UTC).
+        write: writes a moment as its reader is shown it, with the name of its zone.
+    """
+    return tuple(_find(facts, limits, now, write))
 
 
 def choose_pause(attempts: int, jitter: float) -> timedelta:
@@ -153,14 +160,14 @@ def choose_pause(attempts: int, jitter: float) -> timedelta:
     return min(doubled, LONGEST_PAUSE) * (0.5 + jitter / 2)
 
 
-def _find(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo | None) -> Iterator[Alarm]:
+def _find(facts: AlarmFacts, limits: Limits, now: datetime, write: Callable[[datetime], str]) -> Iterator[Alarm]:
     if facts.is_restored:
         what = "the database was restored: nothing is sent until you call digest resume"
         yield Alarm(AlarmName.RESTORED, what, "`digest restore --status` says what waits and how to go on.")
     else:
-        yield from _find_overdue(facts, limits, now, zone)
+        yield from _find_overdue(facts, limits, now, write)
     if facts.dead is not None:
-        number, place, since = facts.dead.number, facts.dead.oldest, write_with_zone(facts.dead.due_at, zone)
+        number, place, since = facts.dead.number, facts.dead.oldest, write(facts.dead.due_at)
         reason = facts.dead.reason or "nobody knows why"
         one = f"the delivery to {place} was given up on {since}: {reason}"
         many = f"{number:,} deliveries were given up since {since}, the last of them to {place}: {reason}"
@@ -172,9 +179,11 @@ def _find(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo | None)
     yield from _find_missing_mailing(facts, limits.mailing, now)
 
 
-def _find_overdue(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo | None) -> Iterator[Alarm]:
+def _find_overdue(
+    facts: AlarmFacts, limits: Limits, now: datetime, write: Callable[[datetime], str]
+) -> Iterator[Alarm]:
     if facts.deliveries is not None and _is_over(facts.deliveries.due_at, limits.outbox, now):
-        late, since = facts.deliveries, write_with_zone(facts.deliveries.due_at, zone)
+        late, since = facts.deliveries, write(facts.deliveries.due_at)
         number, place = late.number, late.oldest
         one = f"a delivery to {place} has been waiting since {since}"
         many = f"{number:,} deliveries have been waiting since {since}, the oldest to {place}"
@@ -183,7 +192,7 @@ def _find_overdue(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo
         yield Alarm(AlarmName.OUTBOX, one if number == 1 else many, remedy)
     if facts.digests is not None and _is_over(facts.digests.due_at, limits.digest, now):
         number, name = facts.digests.number, facts.digests.oldest
-        since = write_with_zone(facts.digests.due_at, zone)
+        since = write(facts.digests.due_at)
         one = f"the digest of {name} has been due since {since} and is not planned"
         many = f"{number:,} digests are due and not planned, that of {name} since {since}"
         yield Alarm(
@@ -192,7 +201,7 @@ def _find_overdue(facts: AlarmFacts, limits: Limits, now: datetime, zone: tzinfo
             "`digest run` plans what is due; where it does not, `digest status --jobs` and the log say why.",
         )
     if facts.held is not None and _is_over(facts.held.due_at, limits.outbox, now):
-        number, place, since = facts.held.number, facts.held.oldest, write_with_zone(facts.held.due_at, zone)
+        number, place, since = facts.held.number, facts.held.oldest, write(facts.held.due_at)
         one = f"a delivery of {since} to {place} is held for you"
         many = f"{number:,} deliveries are held for you, the oldest of {since} to {place}"
         id_ = facts.held.delivery

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from digest.announcements import earliest_mailing, latest_mailing
+from digest.counting import count
 from digest.planning.holding import hold_papers
 from digest.query import And, Or, Query
 from digest.query.printing import print_condition, print_tree
@@ -269,7 +270,7 @@ def describe_volume(survey: Survey) -> str:
     begun = [day for day in survey.days if not day.is_whole]
     so_far = sum(day.papers for day in begun)
     said = _describe_rate([day for day in survey.days if day.is_whole], survey.unit)
-    since = f"on the {_count(len(begun), survey.unit)} since, {_count(so_far, 'paper')} so far"
+    since = f"on the {count(len(begun), survey.unit)} since, {count(so_far, 'paper')} so far"
     return f"{said}; {since}" if so_far else said
 
 
@@ -279,26 +280,22 @@ def _describe_rate(days: Sequence[Day], unit: Unit) -> str:
     if not length:
         return f"there was no {unit} in this time"
     if not total:
-        return f"no paper in {_count(length, unit)}"
+        return f"no paper in {count(length, unit)}"
     mean = total / length
     if mean < _SELDOM:
         rate = (
-            f"about 1 paper in {_count(round(1 / mean), unit)}"
+            f"about 1 paper in {count(round(1 / mean), unit)}"
             if total > 1
-            else f"1 paper in {_count(length, unit)}"
+            else f"1 paper in {count(length, unit)}"
         )
     else:
-        rate = f"about {_count(round(mean), 'paper')} a {unit}"
+        rate = f"about {count(round(mean), 'paper')} a {unit}"
     empty = counts.count(0)
     said = [f"{rate}, none on {empty:,} of {length:,}" if empty else f"{rate}, some on each of {length:,}"]
     best = max(days, key=lambda day: day.papers)
     if best.papers > 1 and length > 1:
         said.append(f"most on {best.date:%a %-d %b}: {best.papers:,}")
     return "; ".join(said)
-
-
-def _count(number: int, one: str) -> str:
-    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
 
 
 def describe_nothing(survey: Survey) -> str:
@@ -329,7 +326,7 @@ def _describe_gain(survey: Survey, *, is_met: bool) -> str:
     best = max(needed, key=lambda share: share.without or 0, default=None)
     if best is not None and best.without:
         has = "arXiv has" if survey.is_asked else "it would bring"
-        return f"without {print_share(best)} {has} {_count(best.without, 'paper')}"
+        return f"without {print_share(best)} {has} {count(best.without, 'paper')}"
     is_counted = needed and all(share.without is not None for share in needed)
     return "leaving out any one clause would bring none either" if is_counted and is_met else ""
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from digest.counting import count
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
@@ -91,13 +93,9 @@ def _find_warnings(facts: HealthFacts, now: datetime) -> Iterator[str]:
     if facts.is_copy:
         yield "the database was restored and nothing is sent: digest restore --status"
     if facts.dead:
-        yield f"{_count(facts.dead, 'delivery is', 'deliveries are')} dead: digest delivery list"
+        yield f"{count(facts.dead, 'delivery is', 'deliveries are')} dead: digest delivery list"
     if facts.held:
-        yield f"{_count(facts.held, 'delivery is', 'deliveries are')} held for you: digest delivery list"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+        yield f"{count(facts.held, 'delivery is', 'deliveries are')} held for you: digest delivery list"
 
 
 def _write_age(age: timedelta) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.announcements import mailing_moment
+from digest.config.zones import write_with_zone
 from digest.messages import Coverage
 from digest.planning.alarms import (
     LONGEST_HEADLINE,
@@ -23,6 +25,8 @@ from digest.planning.alarms import (
     find_alarms,
     write_headline,
 )
+
+write = partial(write_with_zone, zone=UTC)
 
 MAILING = date(2026, 11, 19)
 OUT = mailing_moment(MAILING)
@@ -50,7 +54,7 @@ def miss(coverage: Coverage | None = None, *, asked_since: datetime | None = LON
 
 
 def names(facts: AlarmFacts, limits: Limits = LIMITS, now: datetime = NOW) -> list[AlarmName]:
-    return [alarm.name for alarm in find_alarms(facts, limits, now)]
+    return [alarm.name for alarm in find_alarms(facts, limits, now, write)]
 
 
 def test_where_all_is_in_time_nothing_is_amiss() -> None:
@@ -103,7 +107,7 @@ def test_a_missing_mailing_is_missed_until_one_has_come_and_not_until_the_next_i
     ],
 )
 def test_a_missing_mailing_says_whether_arxiv_or_the_looking_failed(coverage: Coverage, words: str) -> None:
-    (alarm,) = find_alarms(miss(coverage), LIMITS, NOW)
+    (alarm,) = find_alarms(miss(coverage), LIMITS, NOW, write)
     assert alarm.what == words
     assert alarm.remedy
 
@@ -117,7 +121,7 @@ def test_the_oldest_is_named_and_all_are_counted_the_most_urgent_first() -> None
         dead=Overdue(2, "slack:#gone", SINCE, "archived"),
         asked_since=LONG_AGO,
     )
-    assert [alarm.what for alarm in find_alarms(facts, LIMITS, NOW)] == [
+    assert [alarm.what for alarm in find_alarms(facts, LIMITS, NOW, write)] == [
         "1,200 deliveries have been waiting since Fri 20 Nov 08:00 UTC, the oldest to slack:#papers",
         "3 digests are due and not planned, that of perf-team since Fri 20 Nov 08:00 UTC",
         "2 deliveries are held for you, the oldest of Fri 20 Nov 08:00 UTC to slack-webhook:ops",
@@ -129,7 +133,7 @@ def test_the_oldest_is_named_and_all_are_counted_the_most_urgent_first() -> None
 def test_one_alone_is_told_as_one() -> None:
     one = Overdue(1, "mailto:a@b.example", SINCE)
     facts = AlarmFacts(None, digests=Overdue(1, "perf-team", SINCE), deliveries=one, held=one, dead=one)
-    assert [alarm.what for alarm in find_alarms(facts, LIMITS, NOW)] == [
+    assert [alarm.what for alarm in find_alarms(facts, LIMITS, NOW, write)] == [
         "a delivery to mailto:a@b.example has been waiting since Fri 20 Nov 08:00 UTC",
         "the digest of perf-team has been due since Fri 20 Nov 08:00 UTC and is not planned",
         "a delivery of Fri 20 Nov 08:00 UTC to mailto:a@b.example is held for you",
@@ -139,7 +143,7 @@ def test_one_alone_is_told_as_one() -> None:
 
 def test_moments_are_told_in_the_zone_of_whoever_reads_them() -> None:
     facts = AlarmFacts(None, deliveries=Overdue(1, "mailto:a@b.example", SINCE, delivery=3))
-    (alarm,) = find_alarms(facts, LIMITS, NOW, ZoneInfo("Europe/Berlin"))
+    (alarm,) = find_alarms(facts, LIMITS, NOW, partial(write_with_zone, zone=ZoneInfo("Europe/Berlin")))
     assert alarm.what == "a delivery to mailto:a@b.example has been waiting since Fri 20 Nov 09:00 Berlin"
     assert "`digest delivery show 3`" in alarm.remedy
 
@@ -148,7 +152,7 @@ def test_of_a_restored_database_the_hold_is_told_and_not_all_that_it_holds_back(
     one = Overdue(1, "perf-team", SINCE)
     facts = AlarmFacts(cover(), one, one, one, is_restored=True, asked_since=LONG_AGO)
     assert names(facts) == [AlarmName.RESTORED, AlarmName.MAILING]
-    assert find_alarms(facts, LIMITS, NOW)[0].what == (
+    assert find_alarms(facts, LIMITS, NOW, write)[0].what == (
         "the database was restored: nothing is sent until you call digest resume"
     )
 
@@ -164,7 +168,7 @@ def test_a_sign_of_life_hangs_on_the_work_and_not_on_single_messages() -> None:
         (AlarmFacts(None, dead=one, is_restored=True), False),
         (miss(), False),
     ):
-        assert does_its_work(find_alarms(facts, LIMITS, NOW)) is does
+        assert does_its_work(find_alarms(facts, LIMITS, NOW, write)) is does
 
 
 def test_what_there_is_room_for_is_in_the_headline() -> None:
