@@ -146,6 +146,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         message = outbox.stored_message(conn, delivery_id)
         is_doubtful = outbox.may_have_arrived(conn, delivery_id)
         replacements = outbox.list_replacements(conn, delivery_id)
+        obstacle = outbox.find_obstacle(conn, delivery_id)
     glance = glance_at(message) if message else []
     if as_json:
         tries = [
@@ -160,13 +161,14 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         ]
         print_json({**_as_json(stored), "replaced_by": replacements, "tries": tries, "message": glance})
         return
-    _print_delivery(here, stored, replacements, is_doubtful=is_doubtful)
+    behind = f"part {obstacle.part + 1}, delivery {obstacle.id}, which is {obstacle.state}" if obstacle else ""
+    _print_delivery(here, stored, replacements, behind=behind, is_doubtful=is_doubtful)
     _print_attempts(here, attempts)
     _print_glance(stored, glance)
 
 
 def _print_delivery(
-    here: Installation, one: StoredDelivery, replacements: Sequence[int], *, is_doubtful: bool
+    here: Installation, one: StoredDelivery, replacements: Sequence[int], *, behind: str, is_doubtful: bool
 ) -> None:
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
 
@@ -175,6 +177,7 @@ def _print_delivery(
         "delivery": _describe_part(delivery),
         "state": f"{delivery.state} ({_describe_moment(here, one)})",
         "instead": f"{_name(replacements)}, in smaller parts" if replacements else "",
+        "follows": behind,
         "to": here.show(delivery.destination) + _describe_remote(delivery),
         "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
         "answer": delivery.remote_id,

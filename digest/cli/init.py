@@ -53,10 +53,26 @@ def command(
     from digest.config import find_config, read_environment, starter_text  # noqa: PLC0415 - loaded when needed
 
     target = path or find_config(ctx.obj["config_path"], read_environment())
-    text = starter_text(contact=contact or "", queries=queries, mail=mails, slack=channels, smtp=smtp or "")
+    text = starter_text(
+        contact=contact or "",
+        queries=queries,
+        mail=mails,
+        slack=channels,
+        smtp=smtp or "",
+        name=_choose_name(target),
+    )
     _check_queries(text)
     _write(target, text, force=force)
     _report(target, text)
+
+
+def _choose_name(target: Path) -> str:
+    """Return what a file's database is called after; "" for the usual one.
+
+    Two files with one database would end each other's subscriptions in turn.
+    """
+    is_usual = target.name == "digest.toml" or not target.stem.replace("-", "").replace("_", "").isalnum()
+    return "" if is_usual else target.stem
 
 
 def _check_queries(text: str) -> None:

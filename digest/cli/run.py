@@ -52,9 +52,9 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
     if report.is_troubled:
         raise OutsideError(
             "; ".join(report.troubles),
-            hint="What is dead or held waits for you: see digest status. All else is tried again by the next run."
+            hint="What is dead or held waits for you: see digest status. All else is tried again in time."
             if report.deliver.dead or report.deliver.held
-            else "What failed is kept and tried again by the next run; see digest status.",
+            else "What failed is kept and tried again; `digest delivery list` says from when on.",
         )
 
 
@@ -91,15 +91,18 @@ def _tell_roster(report: PassReport) -> None:
         )
     for ended, added in report.roster.lookalikes:
         click.echo(f'{ended} has ended and {added} is new; if it is the same renamed, write was = "{ended}".')
-    for dropped in report.roster.dropped:
-        click.echo(f"{dropped.describe()}.")
+    for sentence in report.roster.lost:
+        click.echo(f"{sentence}.")
     for destination, new, old in report.roster.kept_away:
         click.echo(f"{destination} left {old}, which {new} looks like, and is left alone (subscription return).")
 
 
 def _tell_poll(report: PassReport) -> None:
     if report.poll.failures:
-        click.echo("arXiv could not be looked at; what was announced meanwhile follows with the next look.")
+        click.echo(
+            "arXiv could not be looked at. What was announced meanwhile is found by the next look, and told at the"
+            " next turn that each subscription has then (digest subscription list)."
+        )
     elif not report.poll.was_due:
         click.echo(f"arXiv: {report.poll.why_not or 'nothing to ask'} (`digest run --now` asks all the same).")
     elif report.poll.caught_up:
@@ -154,6 +157,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "turned": report.roster.turned,
             "unreadable": dict(report.roster.unreadable),
             "dropped": [asdict(dropped) for dropped in report.roster.dropped],
+            "abandoned": [asdict(abandoned) for abandoned in report.roster.abandoned],
         },
         "poll": {
             "was_due": report.poll.was_due,

@@ -73,8 +73,8 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
             click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
         for name, problem in roster.not_excluding:
             click.echo(f"what {name} excludes can't be read and excludes nothing:\n{problem}", err=True)
-        for dropped in roster.dropped:
-            click.echo(f"{dropped.describe()}.", err=True)
+        for sentence in roster.lost:
+            click.echo(f"{sentence}.", err=True)
         greeting = _describe(site, web)
         schedule.start()
         if web is not None:

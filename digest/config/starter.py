@@ -25,6 +25,7 @@ def starter_text(
     mail: Sequence[str] = (),
     slack: Sequence[str] = (),
     smtp: str = "",
+    name: str = "",
 ) -> str:
     """Return the text of a new configuration: it can be used as soon as `contact` is filled in.
 
@@ -34,6 +35,7 @@ def starter_text(
         mail: addresses that get the digests.
         slack: channels that get them, with or without the #; without any destination they go to the terminal.
         smtp: the mail server's address, where it is not the usual one.
+        name: of a file that may lie beside another one, without its ending: it gets a database of its own.
 
     Raises:
         UsageError: an address is none, or there are more queries than names.
@@ -45,6 +47,8 @@ def starter_text(
     filled = {"arxiv.contact": contact or (addresses[0] if addresses else "")}
     if addresses:
         filled["mail.from"] = addresses[0]
+    if name:
+        filled["store.url"] = f"sqlite:///{name}.db"
     if smtp:
         filled["mail.smtp"] = smtp
     return "\n".join(_write_lines(filled, named, destinations or ["console"])) + "\n"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
-    from digest.store.waiting import Dropped
+    from digest.store.waiting import Abandoned, Dropped
     from digest.subscriptions import Subscription
 
 _log = logging.getLogger("digest.roster")
@@ -49,6 +49,7 @@ class RosterReport:
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
         lookalikes: (ended, new) subscriptions that share a destination and may be one, renamed.
         dropped: what waited for destinations that subscriptions have no more, and goes nowhere.
+        abandoned: what waited for subscriptions that have ended, and goes nowhere.
         kept_away: (destination, new subscription, the one left): who left keeps being left alone.
     """
 
@@ -61,6 +62,12 @@ class RosterReport:
     lookalikes: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    abandoned: tuple[Abandoned, ...] = ()
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What goes nowhere, and why: sentences without full stops."""
+        return (*(one.describe() for one in self.dropped), *(one.describe() for one in self.abandoned))
 
 
 def sync_roster(site: Site) -> RosterReport:
@@ -106,6 +113,7 @@ def sync_roster(site: Site) -> RosterReport:
         lookalikes=lookalikes,
         kept_away=kept_away,
         dropped=subscriptions.dropped,
+        abandoned=subscriptions.abandoned,
     )
 
 

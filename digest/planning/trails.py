@@ -173,7 +173,8 @@ def _judge_match(row: Row, due: DueSubscription, awaited: str) -> Judged:
     if due.state == SubscriptionState.ENDED:
         return Judged(Verdict.DROPPED, "it matched, and the subscription ended before its digest was due")
     if row.match_run_id <= due.plan_after:
-        return Judged(Verdict.DROPPED, "it matched before there was somewhere to send digests to")
+        why = "it matched before there was somewhere to send digests to, or digest.toml left it out for a time"
+        return Judged(Verdict.DROPPED, why)
     return Judged(Verdict.WAITING, f"it matched, and waits for {awaited}")
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _ADDRESS = re.compile(
-    r"\s*<?(?:https?://)?(?P<host>(?:[a-z\d-]+\.)?arxiv\.org)(?::\d{1,5})?/(?P<path>[^\s?#<>]*)"
+    r"\s*<?(?:https?://)?(?P<host>(?:[a-z\d-]+\.)?arxiv\.org|(?:dx\.)?doi\.org(?=/10\.48550/))(?::\d{1,5})?/(?P<path>[^\s?#<>]*)"
     r"(?:\?(?P<query>[^\s#<>]*(?:[ \t]+(?!\S*://)[^\s#<>]+)*))?(?:#[^\s<>]*)?>?\s*",
     re.IGNORECASE,
 )
@@ -39,7 +39,7 @@ _ADVANCED = re.compile(r"search/advanced/?")
 _ORCID_PAGE = re.compile(r"a/[\d-]+")
 _AUTHOR_PAGE = re.compile(r"a/(?P<name>[A-Za-z\-]+(?:_[A-Za-z\-]+)*_[A-Za-z]+)_\d+(?:\.\w+)?/?")
 _LISTING = re.compile(r"(?:list|archive|rss|atom|year)/(?P<names>[A-Za-z.+-]+?)(?:/.*)?")
-_PAPER = re.compile(r"(?:abs|pdf|html|format)/(?P<id>.+?)(?:\.pdf)?/?")
+_PAPER = re.compile(r"(?:(?:abs|pdf|html|format)/|10\.48550/)(?P<id>.+?)(?:\.pdf)?/?")
 _SEARCH = re.compile(r"search(?:/(?P<archives>[a-z,-]+))?/?")
 _TERM = re.compile(r"terms-(\d+)-term")
 _PLAIN = re.compile(r"\w[\w.-]*\**")

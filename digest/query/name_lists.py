@@ -47,6 +47,15 @@ _NUMBERED = re.compile(
 )
 """What stands before a name: blanks, a number or a bullet."""
 
+_TITLE = re.compile(r"(?:(?:Dr|Prof)\.?\s+)+(?=\S+[\s,]+\S)", re.IGNORECASE)
+_BEHIND = re.compile(r"(?<=\S)(?:\s+\([^()]*\)|\s+<[^<>\s]*@[^<>\s]*>|,?\s+Ph\.?\s?D\.?)+\Z", re.IGNORECASE)
+"""What lists have beside names: titles, and behind them where somebody works, or a mail address."""
+
+_UNPARTED = re.compile(r"(?<![^\W\d_])([^\W\d_]\.)(?=[^\W\d_]{2})")
+"""An initial with a last name right behind it: `J.Smith`."""
+
+_SPELLED_AT_ARXIV = re.compile(r"[^\W\d_]+(?:['’\-_][^\W\d_]+)*_[^\W\d_]")
+
 _ENDINGS = f"{string.whitespace}\u00a0,;{_INVISIBLE}"
 _ARTICLE = re.compile(r"the\s+", re.IGNORECASE)
 _FEWEST_NAMES, _ENOUGH_NAMES, _LONGEST_QUOTED = 2, 3, 40
@@ -74,7 +83,8 @@ def read_name_list(text: str) -> Pasted | None:
     query, seen = Composer(), set[str]()
     are_inverted = all("," in line.name or find_last_initials(line.name) > 0 for line in lines)
     for name, place, _ in lines:
-        written = _invert(name) if are_inverted or not is_known_given_name(name.split()[0]) else name
+        parted = _UNPARTED.sub(r"\1 ", name)
+        written = _invert(parted) if are_inverted or not is_known_given_name(parted.split()[0]) else parted
         clause = write_author(written)
         if spell_author(clause) in seen:
             continue
@@ -147,12 +157,19 @@ def _split_lines(text: str) -> list[_Line]:
     for found in written if len(written) >= _FEWEST_NAMES else ():
         begun = _NUMBERED.match(found[0])
         start = begun.end() if begun else 0
-        name = found[0][start:].rstrip(_ENDINGS)
+        titled = _TITLE.match(found[0], start)
+        start = titled.end() if titled else start
+        name = _BEHIND.sub("", found[0][start:].rstrip(_ENDINGS)).rstrip(_ENDINGS)
         if _QUERY.search(name):
             return []
         if name:
             lines.append((name, found.start() + start))
-    return [_Line(name, place, look_at(name)) for name, place in lines] if len(lines) >= _FEWEST_NAMES else []
+    return [_Line(name, place, _look_at(name)) for name, place in lines] if len(lines) >= _FEWEST_NAMES else []
+
+
+def _look_at(name: str) -> Look:
+    """Tell how much a line of several looks like a name; by itself, `alpha_s` is hardly one."""
+    return Look.LIKELY if _SPELLED_AT_ARXIV.fullmatch(name) else look_at(_UNPARTED.sub(r"\1 ", name))
 
 
 def find_names(text: str) -> list[str]:

@@ -14,6 +14,7 @@ given name is written out, and written as in the query or without its hyphens.
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -33,6 +34,9 @@ PARTICLES = frozenset(
 
 _FIRST_IDEOGRAPH = "\u2e80"
 """From here on one sign is a whole name, not the first letter of one."""
+
+_SEVERAL = re.compile(r";|\s(?:and|&)\s", re.IGNORECASE)
+"""What stands between two names, and within none."""
 
 _VOWELS = frozenset("aeiouyäöü")
 _MOST_INITIALS = 3
@@ -65,10 +69,7 @@ class Person:
         Raises:
             UnclearPerson: it is a last name alone, or no name.
         """
-        if "*" in text:
-            raise UnclearPerson("A full name has no *")
-        if has_no_blanks(text):
-            raise UnclearPerson(f"{text.strip()!r} has no blank between given and last name")
+        _refuse_unclear(text)
         pieces = [list(_drop_generation(spell_parts(piece))) for piece in text.replace("_", " ").split(",")]
         match [piece for piece in pieces if piece]:
             case [[_]] | []:
@@ -106,6 +107,20 @@ class Person:
         if _find_last_name(parts) == len(self.given) and not is_short:
             return " ".join(parts)
         return f"{' '.join(self.last)}, {' '.join(self.given)}"
+
+
+def _refuse_unclear(text: str) -> None:
+    """Refuse a text whose signs tell that it is not one full name.
+
+    Raises:
+        UnclearPerson: it is not.
+    """
+    if "*" in text:
+        raise UnclearPerson("A full name has no *")
+    if _SEVERAL.search(text):
+        raise UnclearPerson(f"{text.strip()!r} is more than one name")
+    if has_no_blanks(text):
+        raise UnclearPerson(f"{text.strip()!r} has no blank between given and last name")
 
 
 def has_no_blanks(text: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from digest import taxonomy
+from digest.papers import ArxivId
 from digest.query.notes import Note, NoteKind
 from digest.query.spreading import spread_keyword
 from digest.query.tree import Condition, Prefix, Shape
@@ -164,5 +165,11 @@ def _remark_on_value(term: Term, condition: Condition) -> Iterator[tuple[NoteKin
                 f"cat:{name} is all of {subject} here; arXiv would look for {name} alone: it needs cat:{name}.*"
             )
             yield NoteKind.ARXIV_DIFFERS, message
+    if condition.prefix is Prefix.ID and not ArxivId.parse(condition.text).is_possible:
+        message = (
+            f"No paper can match: arXiv gave out no id like {condition.text}; numbers have five digits since 2015"
+            " (2603.10026), four before (0706.1234), and until March 2007 an archive (hep-th/9901001)"
+        )
+        yield NoteKind.NEVER_MATCHES, message
     if condition.prefix is Prefix.ID and written.lower() != condition.text.lower():
         yield NoteKind.ARXIV_DIFFERS, f"arXiv would find nothing under {written}, only under {condition.text}"

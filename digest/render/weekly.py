@@ -40,11 +40,15 @@ WEEKLY_TEMPLATES = frozenset(_TEMPLATES.values())
 
 @dataclass(frozen=True, slots=True)
 class DayView:
-    """One mailing of the week: its day, `Thu 19 Nov` and `Thursday 19 November 2026`, and how many papers."""
+    """One mailing of the week: its day, `Thu 19 Nov` and `Thursday 19 November 2026`, and how many papers.
+
+    `said` is the number in words: `none` is said only where all of the week was looked at.
+    """
 
     day: str
     long_day: str
     count: int
+    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,11 @@ def _count_days(digest: Digest) -> tuple[DayView, ...]:
         for day in mailings_between(first, mailing_moment(coverage.mailing)):
             counts.setdefault(day, 0)
     days = sorted(counts) if len(counts) > 1 else []
-    return tuple(DayView(write_day(day), write_long_day(day), counts[day]) for day in days)
+    none = "none" if coverage.is_complete else "none yet"
+    return tuple(
+        DayView(write_day(day), write_long_day(day), counts[day], f"{counts[day]:,}" if counts[day] else none)
+        for day in days
+    )
 
 
 def _count_queries(digest: Digest) -> tuple[ShareView, ...]:

@@ -196,8 +196,8 @@ class Steps:
             _log.warning("saved query %s can't be read: %s", name, problem)
         for name, problem in report.not_excluding:
             _log.warning("what %s excludes can't be read: %s", name, problem)
-        for dropped in report.dropped:
-            _log.warning("%s", dropped.describe())
+        for sentence in report.lost:
+            _log.warning("%s", sentence)
         if restart:
             _log.warning("what changed in %s counts after a restart", ", ".join(restart))
         return ""

@@ -13,6 +13,7 @@ from digest.messages import DeliveryState
 from digest.planning.alarms import REMIND_EVERY, Overdue
 from digest.planning.polls import CLOCK_AHEAD
 from digest.store.dialect import insert
+from digest.store.outbox_steps import waits_for_held
 from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, alarms, deliveries, subscriptions
 from digest.store.subscriptions import read_cadence
 from digest.subscriptions import SubscriptionState
@@ -143,9 +144,12 @@ def _find_excess(cadence: str) -> timedelta:
 
 
 def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
-    """Return the deliveries planned before a moment (UTC) that could go and have not; None for none."""
+    """Return the deliveries planned before a moment (UTC) that could go and have not; None for none.
+
+    Parts behind one that is held are not among them: that one is told of.
+    """
     since = deliveries.c.created_at
-    return _find_oldest(conn, (ACTIVE_DELIVERY, since < before), since)
+    return _find_oldest(conn, (ACTIVE_DELIVERY, since < before, not_(waits_for_held())), since)
 
 
 def find_overdue_holds(conn: Connection, before: datetime) -> Overdue | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, update
+from sqlalchemy import and_, bindparam, exists, update
 
 from digest.messages import TERMINAL_STATES, DeliveryState
 from digest.store.dialect import make_storable
@@ -103,6 +103,18 @@ def take_step(
         ending = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), waiting)
         conn.execute(ending.values(state=step.to, ended_at=step.now, last_error=reason))
     return True
+
+
+def waits_for_held() -> ColumnElement[bool]:
+    """Return the condition that a delivery is a part whose turn comes when one before it is held no more."""
+    before = deliveries.alias("before")
+    is_held = exists().where(
+        before.c.digest_id == deliveries.c.digest_id,
+        before.c.destination == deliveries.c.destination,
+        before.c.part < deliveries.c.part,
+        before.c.state == DeliveryState.HELD,
+    )
+    return and_(deliveries.c.part > 0, is_held)
 
 
 def is_behind(digest_id: int, destination: str, part: int) -> ColumnElement[bool]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select, text, true
+from sqlalchemy import func, not_, select, text, true
 
 from digest.messages import DayCount, DeliveryState
 from digest.planning import zone_of
 from digest.store.dialect import in_chunks
 from digest.store.gate import Breaker, load_breaker
+from digest.store.outbox_steps import waits_for_held
 from digest.store.schema import (
     ACTIVE_DELIVERY,
     STUCK_DELIVERY,
@@ -117,7 +118,7 @@ def _count_states(conn: Connection, which: ColumnElement[bool] | TextClause) -> 
 
 def _find_oldest_due(conn: Connection, now: datetime) -> datetime | None:
     is_due = (deliveries.c.state == DeliveryState.READY, deliveries.c.not_before <= now)
-    due = select(deliveries.c.not_before).where(ACTIVE_DELIVERY, *is_due)
+    due = select(deliveries.c.not_before).where(ACTIVE_DELIVERY, *is_due, not_(waits_for_held()))
     return conn.execute(due.order_by(deliveries.c.not_before).limit(1)).scalar()
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from digest.store.waiting import Dropped
+    from digest.store.waiting import Abandoned, Dropped
 
 ACTIVE, ENDED = "active", "ended"
 """States of a saved query."""
@@ -39,6 +39,7 @@ class SyncReport:
         added, edited, ended: names.
         turned: saved queries among the edited that mean something else now, not just written otherwise.
         dropped: what waited for destinations that subscriptions have no more.
+        abandoned: what waited for subscriptions that have ended.
     """
 
     added: tuple[str, ...] = ()
@@ -46,6 +47,7 @@ class SyncReport:
     ended: tuple[str, ...] = ()
     turned: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    abandoned: tuple[Abandoned, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import write_exclusion
-from digest.store.waiting import Dropped, find_dropped, of_subscriptions, suppress_waiting
+from digest.store.waiting import Dropped, find_abandoned, find_dropped, of_subscriptions, suppress_waiting
 from digest.subscriptions import Destination, SubscriptionState
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row, Table
 
+    from digest.store.waiting import Abandoned
     from digest.subscriptions import Subscription
 
 NOT_NAMED = "the file names it no more"
@@ -100,6 +101,7 @@ class _Syncing:
         self._links = _by_subscription(conn, subscription_queries, "query_id")
         self._query_ids = _load_query_ids(conn, origin)
         self._dropped: list[Dropped] = []
+        self._abandoned: tuple[Abandoned, ...] = ()
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
 
     def run(self, wanted: Sequence[Subscription]) -> SyncReport:
@@ -114,7 +116,8 @@ class _Syncing:
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
         ended = self._end_others(wanted)
-        return SyncReport(tuple(added), tuple(edited), ended, dropped=tuple(self._dropped))
+        dropped, abandoned = tuple(self._dropped), self._abandoned
+        return SyncReport(tuple(added), tuple(edited), ended, dropped=dropped, abandoned=abandoned)
 
     def _check_name(self, subscription: Subscription, row: Row[Any] | None) -> None:
         if row is not None and row.origin != self._origin:
@@ -268,6 +271,8 @@ class _Syncing:
         ]
         ids = [row.id for row in others]
         if ids:
+            told = {row.id: row.name for row in others if _has_way_out(self._places.get(row.id, {}))}
+            self._abandoned = find_abandoned(self._conn, told)
             ending = update(subscriptions).where(subscriptions.c.id.in_(ids))
             gone = {"state": SubscriptionState.ENDED, "ended_at": self._at, "next_due_at": None}
             self._conn.execute(ending.values(gone))

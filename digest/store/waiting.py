@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
+from digest.counting import count
 from digest.messages import DeliveryState
-from digest.store.schema import deliveries, digests
+from digest.store.dialect import in_chunks
+from digest.store.schema import (
+    deliveries,
+    digests,
+    matches,
+    saved_queries,
+    subscription_queries,
+    subscriptions,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
@@ -48,6 +57,76 @@ class Dropped:
             f"{self.messages} {are} held for {self.destination} will not be sent: digest.toml names it no more in"
             f" {self.subscription}. To read what was in them: {', '.join(shown)}{more}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """What waited for a subscription that the file names no more, and goes nowhere.
+
+    Attributes:
+        subscription: its name.
+        papers: how many matched and were in no digest yet.
+        messages: how many that were planned had not been sent.
+        queries: the saved queries it had, which go on listing what they found.
+    """
+
+    subscription: str
+    papers: int
+    messages: int
+    queries: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """Say in a sentence what became of them, and how they can still be read."""
+        papers = f"{count(self.papers, 'paper')} that waited for its next digest" if self.papers else ""
+        messages = f"{count(self.messages, 'message')} that waited or was held" if self.messages else ""
+        if self.messages > 1:
+            messages = messages.replace("was held", "were held")
+        goes = "goes" if self.papers + self.messages == 1 else "go"
+        listed = ", ".join(f"digest query history {name}" for name in self.queries[:_MOST_NAMED])
+        return (
+            f"{self.subscription} has ended, since digest.toml names it no more:"
+            f" {' and '.join(filter(None, (papers, messages)))} {goes} nowhere. Named again, it tells what is"
+            f" found from then on{f'; {listed} lists what was found before' if listed else ''}"
+        )
+
+
+def find_abandoned(conn: Connection, names: Mapping[int, str]) -> tuple[Abandoned, ...]:
+    """Return what waits for subscriptions that are about to end, by name; nothing for those without any.
+
+    Args:
+        conn: the transaction that ends them.
+        names: the names, by id, of those that had somewhere to send digests to.
+    """
+    papers: dict[int, int] = {}
+    messages: dict[int, int] = {}
+    queries: dict[int, list[str]] = {}
+    told = matches.c.digest_id.is_not(None) | (matches.c.match_run_id <= subscriptions.c.plan_after)
+    waiting = (
+        select(matches.c.subscription_id, func.sum(matches.c.papers))
+        .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
+        .where(~told)
+        .group_by(matches.c.subscription_id)
+    )
+    unsent = (
+        select(digests.c.subscription_id, func.count())
+        .join(deliveries, deliveries.c.digest_id == digests.c.id)
+        .where(deliveries.c.state.in_(_WAITING))
+        .group_by(digests.c.subscription_id)
+    )
+    asked = (
+        select(subscription_queries.c.subscription_id, saved_queries.c.name)
+        .join(saved_queries, saved_queries.c.id == subscription_queries.c.query_id)
+        .order_by(subscription_queries.c.position)
+    )
+    for some in in_chunks(names):
+        papers |= dict(conn.execute(waiting.where(matches.c.subscription_id.in_(some))).all())
+        messages |= dict(conn.execute(unsent.where(digests.c.subscription_id.in_(some))).all())
+        for id_, query in conn.execute(asked.where(subscription_queries.c.subscription_id.in_(some))):
+            queries.setdefault(id_, []).append(query)
+    return tuple(
+        Abandoned(names[id_], papers.get(id_, 0), messages.get(id_, 0), tuple(queries.get(id_, ())))
+        for id_ in sorted(papers.keys() | messages.keys(), key=names.__getitem__)
+    )
 
 
 def find_dropped(

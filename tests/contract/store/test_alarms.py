@@ -6,10 +6,11 @@ from datetime import timedelta
 from sqlalchemy import select, update
 
 from digest.planning.alarms import REMIND_EVERY, Alarm, AlarmName
-from digest.store import Store, alarms
+from digest.store import Store, alarms, overview
+from digest.store import deliveries as outbox
 from digest.store.schema import deliveries, subscriptions
 from digest.subscriptions import Cadence
-from tests.contract.store.made import DAY, NOW, SLACK, make_subscription, store_digest, subscribe
+from tests.contract.store.made import DAY, MORNING, NOW, SLACK, make_subscription, store_digest, subscribe
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 LATE = Alarm(AlarmName.MAILING, "the mailing is not out yet", "Wait.")
@@ -131,6 +132,19 @@ def test_unfinished_held_and_given_up_deliveries_are_found_with_the_oldest_named
         assert dead is not None
         assert (dead.number, dead.oldest, dead.reason) == (1, str(SLACK), "reason 3")
         assert alarms.find_dead_deliveries(conn, NOW + MINUTE) is None
+
+
+def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
+    store_digest(store, SLACK, parts=3)
+    with store.begin() as conn:
+        (first,) = outbox.claim(conn, owner="me", limit=9, now=MORNING)
+        assert outbox.mark_held(conn, first, "no token", MORNING)
+    with store.read() as conn:
+        assert alarms.find_overdue_deliveries(conn, MORNING + HOUR) is None
+        assert overview.load_open(conn, MORNING + HOUR).oldest_due is None
+        held = alarms.find_overdue_holds(conn, MORNING + HOUR)
+    assert held is not None
+    assert (held.number, held.delivery) == (1, first.id)
 
 
 def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: Store) -> None:

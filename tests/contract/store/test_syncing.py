@@ -15,6 +15,7 @@ from digest.store import matches, subscribers, syncing, tokens
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import deliveries, subscription_queries
 from digest.store.subscriptions import load_excluding, load_subscriptions
+from digest.store.waiting import Abandoned
 from digest.subscriptions import (
     Cadence,
     Destination,
@@ -187,7 +188,9 @@ def test_a_feed_alone_has_no_next_turn(store: Store) -> None:
 
 def test_a_subscription_the_file_names_no_more_ends_and_what_waits_is_suppressed(store: Store) -> None:
     store_digest(store, MAIL, SLACK)
-    assert sync(store, make_subscription("other")) == SyncReport(added=("other",), ended=("team",))
+    abandoned = (Abandoned("team", papers=0, messages=2, queries=("perf",)),)
+    gone = SyncReport(added=("other",), ended=("team",), abandoned=abandoned)
+    assert sync(store, make_subscription("other")) == gone
     assert states(store) == [DeliveryState.SUPPRESSED] * 2
     assert (load(store).state, load(store).next_due_at) == ("ended", None)
     assert sync(store, make_subscription("other")) == SyncReport()
@@ -197,7 +200,11 @@ def test_a_subscription_that_comes_back_is_told_only_what_is_matched_from_then_o
     ids = subscribe(store, make_subscription())
     (change,) = store_papers(store, [make_paper()])
     run_id = store_match(store, {ids["team"]: (change.id,)})
-    sync(store, make_subscription("other"))
+    (abandoned,) = sync(store, make_subscription("other")).abandoned
+    assert abandoned.describe() == (
+        "team has ended, since digest.toml names it no more: 1 paper that waited for its next digest goes nowhere."
+        " Named again, it tells what is found from then on; digest query history perf lists what was found before"
+    )
     assert sync(store, make_subscription(), make_subscription("other"), at_day=2).added == ("team",)
     found = load(store)
     assert (found.id, found.state, found.plan_after) == (ids["team"], "active", run_id)

@@ -46,6 +46,11 @@ def test_the_starter_takes_queries_an_address_and_a_channel_from_the_command_lin
     assert config.mail.from_address == "reader@example.org"
 
 
+def test_a_file_beside_another_one_gets_a_database_of_its_own() -> None:
+    assert tomllib.loads(starter_text(name="gpu"))["store"] == {"url": "sqlite:///gpu.db"}
+    assert not tomllib.loads(starter_text())["store"]
+
+
 def test_the_starter_explains_every_setting_and_turns_on_only_what_is_needed() -> None:
     text = starter_text(contact="ops@example.org")
     for setting in SETTINGS:

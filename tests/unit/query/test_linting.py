@@ -117,6 +117,10 @@ def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
         ),
         (" Anna Lindquell", NoteKind.READ_AS, 1, 'If this is a person\'s name, write author:"Anna Lindquell"'),
         ("Guyeux, Christophe", NoteKind.READ_AS, 0, 'write author:"Guyeux, Christophe"'),
+        # numbers that arXiv never gave out
+        ("x1 AND id:2603.1002", NoteKind.NEVER_MATCHES, 7, "arXiv gave out no id like 2603.1002"),
+        ("id:0704.00001", NoteKind.NEVER_MATCHES, 0, "four before (0706.1234)"),
+        ("https://arxiv.org/abs/hep-th/0801001", NoteKind.NEVER_MATCHES, 22, "until March 2007 an archive"),
         # signs that are lost
         (
             "x1 AND ti:C++",

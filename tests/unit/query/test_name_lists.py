@@ -44,6 +44,14 @@ from digest.query.printing import print_tree
         ("\ufeffJohn Smith\nKim Foo", 'author:"john smith" OR author:"kim foo"'),
         ("1. John Smith\n2) Kim Foo\n[3] Wen Bar", 'author:"john smith" OR author:"kim foo" OR author:"wen bar"'),
         ("- John Smith\n* Kim Foo\n•Wen Bar", 'author:"john smith" OR author:"kim foo" OR author:"wen bar"'),
+        # what stands beside names: titles, where somebody works, addresses
+        ("John Smith (MIT)\nKim Foo (Univ. of Bar)", 'author:"john smith" OR author:"kim foo"'),
+        ("John Smith <j@x.org>\nKim Foo", 'author:"john smith" OR author:"kim foo"'),
+        ("1. Prof. Dr. John Smith\n2. Dr Kim Foo", 'author:"john smith" OR author:"kim foo"'),
+        ("John Smith, PhD\nKim Foo Ph.D.", 'author:"john smith" OR author:"kim foo"'),
+        # an initial and a last name without a blank, and arXiv's own spelling
+        ("J.Smith\nK.L.Foo", 'author:"j smith" OR author:"k l foo"'),
+        ("smith_j\nvan_foo_k", 'author:"j smith" OR author:"k van foo"'),
         # groups
         ("Smith, J.\nThe TURM Collaboration", 'author:"j smith" OR au:"turm collaboration"'),
     ],
@@ -126,6 +134,8 @@ def test_a_line_among_names_that_is_none_is_refused_at_its_place(text: str, ther
         "cat:cs.PF\nJohn Smith\nKim Foo",
         "«John Smith»\nKim Foo",
         "$K$ John\nKim Foo",
+        "gpu (tail)\ncpu (latency)",
+        "alpha_s\nsigma_8",
         "John Smi*\nKim Foo",
     ],
 )

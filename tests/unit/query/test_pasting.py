@@ -75,6 +75,7 @@ ADVANCED = "https://arxiv.org/search/advanced?advanced=1"
         ("https://arxiv.org/archive/cs", "cat:cs"),
         ("https://rss.arxiv.org/rss/cs.PF+cs.DC", "cat:cs.PF OR cat:cs.DC"),
         ("https://arxiv.org/abs/2603.10026v2", "id:2603.10026v2"),
+        ("https://doi.org/10.48550/arXiv.2603.10026", "id:2603.10026"),
         ("https://arxiv.org/pdf/hep-th/9901001.pdf", "id:hep-th/9901001"),
         ("https://arxiv.org/pdf/2603.10026v1.pdf", "id:2603.10026v1"),
         ("https://browse.arxiv.org:443/abs/2603.10026", "id:2603.10026"),

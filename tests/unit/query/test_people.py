@@ -121,6 +121,8 @@ def test_a_name_without_blanks_needs_no_quotes() -> None:
         ("Lindquell K.", "'k' is no last name unless a comma says so: Lindquell, K or K, Lindquell"),
         ("E, W.", "'e' is no last name"),
         ("Ann Smith, Bo Liu, Cy Young", "is more than one name"),
+        ("Ann Smith and Bo Liu", "is more than one name"),
+        ("Ann Smith; Bo Liu", "is more than one name"),
     ],
 )
 def test_what_is_no_full_name_is_refused(written: str, problem: str) -> None:

@@ -68,6 +68,13 @@ def test_each_mailing_of_the_week_is_named_those_without_papers_too() -> None:
     assert sum(count for _, count in days) == len(digest.entries)
 
 
+def test_a_day_is_without_papers_only_once_the_week_was_looked_at_to_its_end() -> None:
+    digest = weekly_digest()
+    for is_complete, said in ((True, ["none", "3"]), (False, ["none yet", "3"])):
+        told = replace(digest, coverage=replace(digest.coverage, is_complete=is_complete))
+        assert [day.said for day in view_week(told, view_papers(told)).days][:2] == said
+
+
 def test_what_became_of_a_paper_since_is_told_ahead_and_where_it_stands(renderer: Renderer) -> None:
     text = renderer.render_text(weekly_digest(), Links())
     ahead, _, behind = text.partition("== Thursday")
