@@ -9,7 +9,7 @@ import click
 from digest.cli.excluding import find_excluders
 from digest.cli.telling import json_option, print_json
 from digest.cli.workbench import opened_workbench
-from digest.errors import UnknownName
+from digest.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,9 +40,10 @@ def explain(ctx: click.Context, query_text: str, paper_id: str, *, offline: bool
     digest query explain perf 2611.15012
     digest query explain 'cat:cs.PF AND abs:GPU' https://arxiv.org/abs/2611.15012
     """  # noqa: D301 - click reads the backspace, which must be one
+    id_ = read_paper_id(paper_id, query_text, "digest query explain QUERY PAPER")
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(query_text)
-        paper, is_stored = _find_paper(bench, paper_id, offline=offline)
+        paper, is_stored = _find_paper(bench, id_, offline=offline)
         note_other_version(paper, paper_id, is_stored=is_stored)
         excluders = find_excluders(bench, asked.name, paper) if asked.name else []
     if as_json:
@@ -53,19 +54,41 @@ def explain(ctx: click.Context, query_text: str, paper_id: str, *, offline: bool
         click.echo(f"excluded by the subscription {name}: {cause}")
 
 
-def _find_paper(bench: Workbench, text: str, *, offline: bool) -> tuple[Paper, bool]:
+def read_paper_id(text: str, other: str, order: str) -> ArxivId:
+    """Return the id of the paper that is to be explained.
+
+    Args:
+        text: what was given as the paper.
+        other: what was given beside it.
+        order: the command with what it takes, in order: shown where the two were mixed up.
+
+    Raises:
+        UsageError: it is no id.
+        UnknownName: its number can't be.
+    """
+    from digest.papers import ArxivId  # noqa: PLC0415 - the stack is loaded by what needs it
+
+    try:
+        id_ = ArxivId.parse(text)
+    except UsageError as error:
+        try:
+            ArxivId.parse(other)
+        except UsageError:
+            raise error from None
+        raise UsageError(error.message, hint=f"The order is: {order}.") from None
+    refuse_impossible(id_)
+    return id_
+
+
+def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper, bool]:
     """Return a paper and whether it is stored; arXiv is asked for one that is not.
 
     Raises:
-        UsageError: the text is no id.
         UnknownName: there is no such paper, or none stored.
     """
     from digest.arxiv.search import fetch_papers  # noqa: PLC0415 - the stack is loaded by what needs it
-    from digest.papers import ArxivId  # noqa: PLC0415 - the same
     from digest.store import papers as paper_store  # noqa: PLC0415 - the same
 
-    id_ = ArxivId.parse(text)
-    refuse_impossible(id_)
     if bench.store is not None:
         with bench.store.read() as conn:
             known = paper_store.load_paper(conn, id_)

@@ -137,7 +137,10 @@ def history(ctx: click.Context, name: str, limit: int, papers: int, *, as_json: 
         print_json([_poll_as_json(poll, changes) for poll in polls])
         return
     if not polls:
-        click.echo(f"Nothing has matched {name} yet. `digest run` looks; `{LISTING}` says how it is read.")
+        click.echo(
+            f"Nothing found since {name} was saved has matched it. `digest run` looks; `{LISTING}` says how it is"
+            " read. What a first look brought was there before, and stands in that digest alone."
+        )
     for poll in polls:
         _print_poll(here, poll, changes, papers)
 

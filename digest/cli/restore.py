@@ -33,7 +33,8 @@ def command(ctx: click.Context, file: Path | None, *, asks_status: bool, mark: b
     A restored database does not know what was sent after the backup, and finds papers anew that readers have
     had. So it polls and matches but plans and sends NOTHING, old or new, until you say how to go on:
     `digest restore --status` shows what waits, `digest resume` lets it go. Who left or subscribed after the
-    backup is not known either: enter them again first (`digest subscription leave`).
+    backup is not known either: enter them again first (`digest subscription leave`). Nor is which feeds were
+    closed or got another address since: until you do it again (`digest feed`), the old addresses answer.
 
     With SQLite that happens too where a file was copied back by hand: a file beside the database says how far
     it had come. A snapshot of the whole machine, or PostgreSQL's own tools, can't be noticed: stop everything,
@@ -69,6 +70,7 @@ def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     if report.kept is not None:
         click.echo(f"What was there before is kept: {report.kept}")
     click.echo("It sends nothing until you say how to go on: digest run, then digest restore --status.")
+    click.echo("Who left, and feeds that were closed, since the backup: do that again (digest restore --help).")
 
 
 def _mark(ctx: click.Context, *, as_json: bool) -> None:

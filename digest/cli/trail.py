@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.explaining import note_other_version, refuse_impossible
+from digest.cli.explaining import note_other_version, read_paper_id
 from digest.cli.naming import suggest_name
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json
@@ -39,11 +39,9 @@ def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> N
     \b
     digest explain 2611.15012 perf-team
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.papers import ArxivId  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.pipeline.explaining import explain_paper  # noqa: PLC0415 - the same
+    from digest.pipeline.explaining import explain_paper  # noqa: PLC0415 - the stack is loaded by the command that needs it
 
-    id_ = ArxivId.parse(paper_id)
-    refuse_impossible(id_)
+    id_ = read_paper_id(paper_id, name, "digest explain PAPER SUBSCRIPTION")
     with opened_store(ctx) as here, here.store.read() as conn:
         due = _find_subscription(here, conn, name)
         trail = explain_paper(conn, id_, due, here.config.arxiv.source, here.now)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from digest import taxonomy
 from digest.errors import QueryError
 from digest.query.composing import Composer, Letter, Pasted, decode_value, spell
+from digest.query.notes import WILDCARDS
 from digest.query.tree import Prefix
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ class _Address:
                 continue
             wild = wildcard.search(spell(piece)) if wildcard else None
             if wild:
-                message = f"{wild[0]} can't stand here: only * can, at the end of a word"
+                message = f"{wild[0]} can't stand here: {WILDCARDS}"
                 self._fail(piece[wild.start()].place, message, "Look for the beginning of the word: transf*.")
             yield _quote(piece)
 

@@ -11,7 +11,7 @@ from digest.errors import UsageError
 from digest.papers import ArxivId
 from digest.query.dates import UnreadableRange, spell_range
 from digest.query.names import spell_name
-from digest.query.notes import NoteKind
+from digest.query.notes import WILDCARDS, NoteKind
 from digest.query.people import Person, UnclearPerson
 from digest.query.spreading import is_doi, spell_id, spread_keyword
 from digest.query.tree import Condition, Prefix, Shape, intern_condition
@@ -62,7 +62,7 @@ def _read_star(source: Source, term: TermToken) -> _Reading:
         if sign in value:
             source.fail(
                 term.value_position + value.index(sign),
-                f"{sign} can't stand here: only * can, at the end of a word",
+                f"{sign} can't stand here: {WILDCARDS}",
                 f'Write the beginning of the word and *, or put {sign} between quotes: "{sign}".',
             )
     if not value:

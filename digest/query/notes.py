@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from digest.errors import QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+WILDCARDS: Final = "a * ends a word, and nothing else stands for letters"
+"""What a sign that can't stand where it does is told."""
 
 
 class NoteKind(StrEnum):

@@ -184,7 +184,8 @@ def test_a_query_without_history_says_so(digest: Shell) -> None:
     said = digest("query", "history", "broken")
     assert (
         said.out
-        == "Nothing has matched broken yet. `digest run` looks; `digest query list` says how it is read.\n"
+        == "Nothing found since broken was saved has matched it. `digest run` looks; `digest query list` says how"
+        " it is read. What a first look brought was there before, and stands in that digest alone.\n"
     )
 
 
