@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from digest.cadences import choose_zone, read_pause_end
-from digest.config.addresses import read_mail_address, resolve_path
+from digest.config.destinations import read_destination, resolve_destination
 from digest.config.problems import suggest
 from digest.config.table import INHERITED, SUBSCRIPTION_KEYS
 from digest.config.values import describe_type, read_line, read_lines, read_name, read_query_text
 from digest.errors import ConfigurationError, UsageError
 from digest.papers import ArxivId
-from digest.subscriptions import CadenceKind, Destination, DestinationKind, SavedQuery, Subscription
+from digest.subscriptions import CadenceKind, SavedQuery, Subscription
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from digest.config.progress import Reading
-    from digest.subscriptions import Cadence, QuietHours
+    from digest.subscriptions import Cadence, Destination, QuietHours
+
+T = TypeVar("T")
 
 QUERIES = "queries"
 SUBSCRIPTIONS = "subscriptions"
-_SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _EXAMPLE = 'Write [[subscriptions]] with name = "perf-team", queries = ["perf"], to = "slack:#papers".'
 
 
@@ -75,7 +75,7 @@ class _Table:
             if key not in SUBSCRIPTION_KEYS:
                 self._complain(key, "there is no such setting", suggest(key, SUBSCRIPTION_KEYS, "There are"))
         name = self._read("name", read_name, required=True)
-        wanted = self._read("queries", lambda value: _read_query_names(value, queries), required=True)
+        wanted = self._read("queries", partial(self._read_query_names, queries), required=True)
         destinations = self._read("to", self._read_destinations, required=True)
         title = self._read("title", read_line)
         was = self._read("was", read_name)
@@ -135,26 +135,45 @@ class _Table:
         self._complain("quiet_hours", what, f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.')
 
     def _read_destinations(self, value: object) -> tuple[Destination, ...]:
-        destinations = tuple(self._read_destination(text) for text in read_lines(value))
-        if not destinations:
+        """Read destinations into the one spelling by which they are stored and compared."""
+        texts = read_lines(value)
+        if not texts:
             raise ConfigurationError("names no destination", hint='Write to = "feed", for one.')
+        folder = self._reading.folder
+        destinations = self._read_each(
+            "to", texts, lambda text: resolve_destination(read_destination(text), folder)
+        )
         _refuse_repeats([str(destination) for destination in destinations])
         return destinations
 
     def _read_destination(self, text: str) -> Destination:
-        """Read a destination, into the one spelling by which it is stored and compared."""
-        destination = Destination.parse(text)
-        match destination.kind:
-            case DestinationKind.MAIL:
-                return Destination(DestinationKind.MAIL, read_mail_address(destination.address))
-            case DestinationKind.FILE:
-                path = resolve_path(destination.address, self._reading.folder)
-                return Destination(DestinationKind.FILE, str(path))
-            case DestinationKind.SLACK if not _SLACK_ADDRESS.fullmatch(destination.address):
-                hint = f"Write slack:#{destination.address.lstrip('#')}, or the channel's id."
-                raise ConfigurationError(f"{text!r} names no Slack channel", hint=hint)
-            case _:
-                return destination
+        return resolve_destination(read_destination(text), self._reading.folder)
+
+    def _read_query_names(self, queries: Collection[str], value: object) -> tuple[str, ...]:
+        names = read_lines(value)
+        if not names:
+            raise ConfigurationError("names no saved query", hint=suggest("", queries, "Saved queries:"))
+        self._read_each("queries", names, partial(_refuse_unknown, queries))
+        _refuse_repeats(names)
+        return names
+
+    def _read_each(self, key: str, texts: Iterable[str], read: Callable[[str], T]) -> tuple[T, ...]:
+        """Read each of a key's texts.
+
+        Raises:
+            ConfigurationError: the last of those that are wrong; the others are reported.
+        """
+        found, wrong = [], []
+        for text in texts:
+            try:
+                found.append(read(text))
+            except ConfigurationError as error:
+                wrong.append(error)
+        for other in wrong[:-1]:
+            self._complain(key, other.message, other.hint)
+        if wrong:
+            raise wrong[-1]
+        return tuple(found)
 
     def _key(self, key: str) -> str:
         return f"{SUBSCRIPTIONS}.{self._label}.{key}"
@@ -165,16 +184,10 @@ class _Table:
         self._reading.problems.add(place, self._key(key), what, hint)
 
 
-def _read_query_names(value: object, queries: Collection[str]) -> tuple[str, ...]:
-    names = read_lines(value)
-    if not names:
-        raise ConfigurationError("names no saved query", hint=suggest("", queries, "Saved queries:"))
-    for name in names:
-        if name not in queries:
-            hint = suggest(name, queries, "Saved queries:") or 'Write it below [queries]: perf = "cat:cs.PF".'
-            raise ConfigurationError(f"there is no saved query {name!r}", hint=hint)
-    _refuse_repeats(names)
-    return names
+def _refuse_unknown(queries: Collection[str], name: str) -> None:
+    if name not in queries:
+        hint = suggest(name, queries, "Saved queries:") or 'Write it below [queries]: perf = "cat:cs.PF".'
+        raise ConfigurationError(f"there is no saved query {name!r}", hint=hint)
 
 
 def _read_exclusions(value: object) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from digest.clock import LOOPBACK_HOSTS
 from digest.errors import StoreError
 from digest.messages import DeliveryState
+from digest.pipeline.watching import look_for_alarms
 from digest.planning.alarms import STUCK, AlarmName
 from digest.scheduling import TICK
 from digest.store import alarms as alarm_store
@@ -77,6 +78,8 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
         with site.store.read() as conn:
             facts = _gather(conn, site, pulse, now)
             alarms = [alarm for alarm in alarm_store.list_alarms(conn) if alarm.ended_at is None]
+            # Those that were told keep the words they were told in; what they name may be mended since.
+            anew = look_for_alarms(conn, site.config, now) if alarms else ()
     except StoreError:
         return Health(failures=("the database does not answer",))
     health = assess_health(facts, now)
@@ -90,8 +93,9 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
     )
     pressing = frozenset() if facts.is_copy else STUCK  # a copy waits for a person, whatever is restarted
     told = pressing | ({AlarmName.RESTORED} if facts.is_copy else frozenset())  # among the warnings already
-    urgent = tuple(alarm.detail for alarm in alarms if alarm.name in pressing)
-    others = tuple(alarm.detail for alarm in alarms if alarm.name not in told)
+    said = {str(alarm.name): alarm.detail for alarm in anew}
+    urgent = tuple(said.get(alarm.name, alarm.detail) for alarm in alarms if alarm.name in pressing)
+    others = tuple(said.get(alarm.name, alarm.detail) for alarm in alarms if alarm.name not in told)
     refused = pulse.refused if pulse else ""
     edited = (f"the edited digest.toml was refused, the one before counts: {refused}",) if refused else ()
     return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *edited, *others))

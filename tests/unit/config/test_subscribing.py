@@ -70,6 +70,13 @@ def test_a_mistake_in_a_subscription_is_named_with_line_key_and_mending(
     assert hint in error.hint
 
 
+def test_every_wrong_destination_and_query_of_a_subscription_is_named_at_once(refuse: Refuse) -> None:
+    wrong = table(queries='["perv", "gpu", "none"]', to='["mailto:foo", "slak:#x", "feed"]')
+    said = refuse(QUERIES + wrong)
+    for one in ("'perv'", "'none'", "'foo' is not an e-mail address", "'slak:#x'"):
+        assert one in said.message
+
+
 def test_queries_and_destinations_may_be_one_text_or_a_list(load: Load) -> None:
     one = load(QUERIES + table(queries='"perf"', to='"feed"')).subscriptions
     assert one == load(QUERIES + table(queries='["perf"]', to='["feed"]')).subscriptions
