@@ -61,10 +61,11 @@ def _word_pattern() -> re.Pattern[str]:
     letter = rf"[^\W{_IDEOGRAPHS}]"
     run = rf"{letter}+(?:[{marks}]+{letter}*)*"
     join = rf"(?:(?<![\d_{_FORMATS}])[.'’·](?=(?![\d_]){letter})|(?<=\d)[.,;'’](?=\d))"
-    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?!_+(?!{letter})){run}(?:{join}{run})*")
+    return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?<!_)(?!_+(?!{letter})){run}(?:{join}{run})*")
 
 
-_ASCII_WORD = re.compile(r"(?!_+(?!\w))\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*", re.ASCII)
+# What stands behind a _ is no new start: else each of a row of them would look along all of it.
+_ASCII_WORD = re.compile(r"(?<!_)(?!_+(?!\w))\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*", re.ASCII)
 
 _POSSESSIVE = re.compile(r"(?:['’]s)+\Z")
 _WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.query.words import STOP_WORDS, fold, split_words, stem
+from digest.query.words import STOP_WORDS, cut_words, fold, split_words, stem
 
 
 def cut(text: str) -> list[str]:
@@ -99,3 +99,8 @@ def test_words_of_one_stem_are_one(words: tuple[str, ...]) -> None:
 )
 def test_stems_are_porters(word: str, expected: str) -> None:
     assert stem(word) == expected
+
+
+def test_underscores_alone_are_no_word_however_many_they_are() -> None:
+    assert cut_words("_" * 100_000) == []
+    assert cut_words(f"{'_' * 100_000} é _a _é __a_ é_") == ["é", "_a", "_é", "__a_", "é_"]
