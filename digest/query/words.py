@@ -64,8 +64,11 @@ def _word_pattern() -> re.Pattern[str]:
     return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?<!_)(?!_+(?!{letter})){run}(?:{join}{run})*")
 
 
-# What stands behind a _ is no new start: else each of a row of them would look along all of it.
-_ASCII_WORD = re.compile(r"(?<!_)(?!_+(?!\w))\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*", re.ASCII)
+_ASCII_WORD = re.compile(
+    # What stands behind a _ is no new start: else each of a row of them would look along all of it.
+    r"(?<!_)(?!_+(?!\w))\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*",
+    re.ASCII,
+)
 
 _POSSESSIVE = re.compile(r"(?:['’]s)+\Z")
 _WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)
