@@ -312,7 +312,10 @@ def arrived(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
 @click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
 @click.pass_context
 def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
-    """Never send ID…, though they wait, are held or were given up, and let nobody be asked about them again."""
+    """Never send ID…, and let nobody be asked about them again.
+
+    Each may wait, be held, or have been given up.
+    """
     from digest.messages import DeliveryState  # noqa: PLC0415 - the same
     from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
 
