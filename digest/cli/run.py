@@ -33,9 +33,8 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
     is sent twice. Where `digest serve` is at work on the same database, it says so and does nothing.
     """
     from digest.pipeline import run_pass  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.pipeline.working import switching_often  # noqa: PLC0415 - the same
 
-    with opened(ctx, progress=Lines(quiet=as_json), warns=True) as site, switching_often():
+    with opened(ctx, progress=Lines(quiet=as_json), warns=True) as site:
         try:
             report = run_pass(site, poll_anyway=poll_anyway)
         except AnotherWorker as busy:

@@ -50,14 +50,13 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     """
     from digest.config import open_config  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.pipeline import recover, sync_roster  # noqa: PLC0415 - the same
-    from digest.pipeline.working import switching_often  # noqa: PLC0415 - the same
     from digest.scheduling import Schedule  # noqa: PLC0415 - the same
     from digest.store import hold_worker  # noqa: PLC0415 - the same
     from digest.store.postgresql import find_weakness  # noqa: PLC0415 - the same
     from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
     stop, reload = threading.Event(), threading.Event()
-    with opened(ctx, warns=True) as site, hold_worker(site.store), switching_often(), ExitStack() as stack:
+    with opened(ctx, warns=True) as site, hold_worker(site.store), ExitStack() as stack:
         _listen(stop.set, reload.set)
         configure_logging("DEBUG" if ctx.obj["verbose"] else "INFO")
         schedule = Schedule(site)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -25,25 +24,6 @@ _log = logging.getLogger("digest.worker")
 
 POLLING = "poll"
 """The job that one worker is at: asking arXiv, over all its interfaces."""
-
-
-SWITCHING = 0.0005
-"""Seconds for which a thread may keep the interpreter while others want it; Python's own are ten times as many."""
-
-
-@contextmanager
-def switching_often() -> Iterator[None]:
-    """Let no thread that computes keep another waiting that has an answer to write down.
-
-    The answer's way from the socket to the database gives the interpreter up a dozen times. Whoever plans or
-    renders meanwhile would hold it for 5 ms each time, and a death before the end makes a mail come twice.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCHING)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 class SignsOfLife:
