@@ -139,10 +139,7 @@ class _Table:
         texts = read_lines(value)
         if not texts:
             raise ConfigurationError("names no destination", hint='Write to = "feed", for one.')
-        folder = self._reading.folder
-        destinations = self._read_each(
-            "to", texts, lambda text: resolve_destination(read_destination(text), folder)
-        )
+        destinations = self._read_each("to", texts, self._read_destination)
         _refuse_repeats([str(destination) for destination in destinations])
         return destinations
 

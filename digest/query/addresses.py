@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _ADDRESS = re.compile(
-    r"\s*<?(?:https?://)?(?P<host>(?:[a-z\d-]+\.)?arxiv\.org|(?:dx\.)?doi\.org(?=/10\.48550/))(?::\d{1,5})?/(?P<path>[^\s?#<>]*)"
+    r"\s*<?(?:https?://)?(?P<host>(?:[a-z\d-]+\.)?arxiv\.org|(?:dx\.)?doi\.org(?=/10\.48550/))(?::\d{1,5})?"
+    r"/(?P<path>[^\s?#<>]*)"
     r"(?:\?(?P<query>[^\s#<>]*(?:[ \t]+(?!\S*://)[^\s#<>]+)*))?(?:#[^\s<>]*)?>?\s*",
     re.IGNORECASE,
 )

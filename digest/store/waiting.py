@@ -78,9 +78,8 @@ class Abandoned:
     def describe(self) -> str:
         """Say in a sentence what became of them, and how they can still be read."""
         papers = f"{count(self.papers, 'paper')} that waited for its next digest" if self.papers else ""
-        messages = f"{count(self.messages, 'message')} that waited or was held" if self.messages else ""
-        if self.messages > 1:
-            messages = messages.replace("was held", "were held")
+        held = "was held" if self.messages == 1 else "were held"
+        messages = f"{count(self.messages, 'message')} that waited or {held}" if self.messages else ""
         goes = "goes" if self.papers + self.messages == 1 else "go"
         listed = ", ".join(f"digest query history {name}" for name in self.queries[:_MOST_NAMED])
         return (
