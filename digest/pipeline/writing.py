@@ -129,7 +129,7 @@ class Clerk:
         """Record that the other side took it; see `outbox.mark_sent`. It is committed when this returns.
 
         Until then a death makes a mail come twice: it waits for no intent, and on PostgreSQL for nobody at all.
-        Posts, of which the other side can be asked, may be written together.
+        Posts, of which the other side can be asked, may be written together, and hold back for a mail's answer.
 
         Raises:
             StoreError: the database is away.
@@ -152,7 +152,7 @@ class Clerk:
         try:
             awaits_disk = bool(intents) or not self._may_come_twice(answers)
             now = self._site.clock.now()  # before the database is held: a test's clock takes its time
-            with self._site.store.begin(is_answer=not intents, awaits_disk=awaits_disk) as conn:
+            with self._site.store.begin(awaits_disk=awaits_disk) as conn:
                 self._write_answers(conn, answers, now)
                 stamp = self._write_intents(conn, intents, now)
         except BaseException as error:  # noqa: BLE001 - raised again in each thread that wrote

@@ -63,15 +63,14 @@ class Store:
         shown = engine.url.set(drivername=self.dialect).difference_update_query(_SECRETS)
         self.url_masked = postgresql.show_url(shown)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
-        self._writers = WriterQueue() if self.path else None
+        self._writers = WriterQueue(_TURN) if self.path else None
         self._is_ahead_of_disk = False
 
     @contextmanager
-    def begin(self, *, is_answer: bool = False, awaits_disk: bool = True) -> Iterator[Connection]:
+    def begin(self, *, awaits_disk: bool = True) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back where anything is raised.
 
         Args:
-            is_answer: it writes down the answer to something sent: see `awaiting_answer`.
             awaits_disk: False where SQLite need not wait for its disk: what was committed outlives the process
                 all the same, and a cut of the power undoes it unless something after it did wait, or
                 `settle_on_disk`. PostgreSQL always waits.
@@ -82,7 +81,7 @@ class Store:
         """
         options = {} if awaits_disk or self.dialect != "sqlite" else _NOT_AWAITING_DISK
         with (
-            self._taking_turns(is_answer=is_answer),
+            self._taking_turns(is_answer=False),
             explaining(self.url_masked, self.path),
             self.engine.connect().execution_options(**options) as conn,
             conn.begin(),
@@ -146,7 +145,7 @@ class Store:
     def awaiting_answer(self) -> AbstractContextManager[None]:
         """Let other writers of this process hold back a moment: an answer comes soon, and is to be written first.
 
-        On SQLite alone, which takes one writer at a time.
+        Who writes or waits to is let finish before this begins. On SQLite alone, which takes one writer at a time.
         """
         return nullcontext() if self._writers is None else self._writers.awaiting_answer()
 
@@ -155,7 +154,7 @@ class Store:
         if self._writers is None:
             yield
             return
-        with self._writers.write(is_answer=is_answer, timeout=_TURN) as is_mine:
+        with self._writers.write(is_answer=is_answer) as is_mine:
             if not is_mine:
                 raise StoreBusy(
                     f"something else this process does has been writing to {self.path} for {_TURN:.0f} s"

@@ -17,20 +17,28 @@ short to slow anybody down where one is far away or hangs."""
 class WriterQueue:
     """Threads that want to write to one file: SQLite lets who waits look again only now and then, these need not.
 
-    From a mail server's answer to its mark a death makes the mail come twice. So who has something else to write
-    does not begin while an answer is awaited, or, since it may never come, holds back a moment.
+    From a mail server's answer to its mark a death makes the mail come twice. So a mail goes out while nobody
+    writes or has waited to, and who has something else to write then holds back until its answer is written
+    down, or, since that may never come, a moment.
+
+    Args:
+        timeout: seconds to wait for another who writes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
         self._changed = threading.Condition()
         self._is_writing = False
-        self._awaited = 0
+        self._waiting = self._awaited = 0
 
     @contextmanager
     def awaiting_answer(self) -> Iterator[None]:
-        """Say that an answer is awaited, and not written down yet."""
+        """Say that an answer is awaited, and not written down yet; first let others write who wait already."""
         with self._changed:
+            self._changed.wait_for(lambda: not (self._waiting or self._is_writing), COURTESY)
             self._awaited += 1
+            # Where somebody still writes, the answer would have to wait for that: rather the mail does.
+            self._await_turn()
         try:
             yield
         finally:
@@ -39,17 +47,14 @@ class WriterQueue:
                 self._changed.notify_all()
 
     @contextmanager
-    def write(self, *, is_answer: bool, timeout: float) -> Iterator[bool]:
+    def write(self, *, is_answer: bool) -> Iterator[bool]:
         """Be the only one who writes; give whether it could be had in time.
 
         Args:
             is_answer: it is what the others hold back for.
-            timeout: seconds to wait for another who writes.
         """
         with self._changed:
-            if not is_answer:
-                self._changed.wait_for(lambda: not self._awaited, COURTESY)
-            is_mine = self._changed.wait_for(lambda: not self._is_writing, timeout)
+            is_mine = self._await_turn() if is_answer else self._hold_back()
             self._is_writing = self._is_writing or is_mine
         try:
             yield is_mine
@@ -58,3 +63,15 @@ class WriterQueue:
                 with self._changed:
                     self._is_writing = False
                     self._changed.notify_all()
+
+    def _hold_back(self) -> bool:
+        self._waiting += 1
+        try:
+            self._changed.wait_for(lambda: not self._awaited, COURTESY)
+            return self._await_turn()
+        finally:
+            self._waiting -= 1
+            self._changed.notify_all()
+
+    def _await_turn(self) -> bool:
+        return self._changed.wait_for(lambda: not self._is_writing, self._timeout)

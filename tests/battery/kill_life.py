@@ -30,6 +30,9 @@ _USUAL_LIFE, _LONG_LIFE, _LONG_LIVES = 8.0, 40.0, 0.25
 """Seconds of work after which it dies at the latest, and how many are given longer: a look at arXiv keeps
 its pace, and one that dies over it is waited for as long as a worker may be silent."""
 
+_LONGEST_AIM = 0.2
+"""Seconds within which a kill strikes, at a moment that nothing here has a part in; many mails' time."""
+
 _EARLY = 0.1
 """How often it dies a little after it was started, ready or not."""
 
@@ -229,7 +232,10 @@ class Life:
             tally.long_pauses += is_long
             self._wakes_at[replica.number] = now + seconds
         elif left:
-            replica.kill()
+            if plan.at_marks:
+                replica.kill()
+            else:
+                replica.kill_in(self._draw.uniform(0, _LONGEST_AIM))
             replica.start()
             tally.kills += 1
             if tally.kills == plan.kills:

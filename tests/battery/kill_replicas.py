@@ -63,6 +63,17 @@ class Replica:
             self._process.kill()
             self._process.wait()
 
+    def kill_in(self, seconds: float) -> None:
+        """Have another process end it after a while.
+
+        This one's threads take turns: whoever wants to kill gets his turn when a server here has just answered,
+        which is no moment like any other for whom it answered.
+        """
+        if self._process is not None:
+            wait_and_kill = ("sh", "-c", 'sleep "$0" && kill -KILL "$1"')
+            subprocess.run([*wait_and_kill, f"{seconds:.6f}", str(self._process.pid)], check=False)  # noqa: S603 - ours
+            self._process.wait()
+
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
 

@@ -23,7 +23,7 @@ def write_beside(queue: WriterQueue, written: list[str]) -> threading.Thread:
 
     def write() -> None:
         asked.set()
-        with queue.write(is_answer=False, timeout=LONG) as is_mine:
+        with queue.write(is_answer=False) as is_mine:
             assert is_mine
             written.append("claim")
 
@@ -35,28 +35,54 @@ def write_beside(queue: WriterQueue, written: list[str]) -> threading.Thread:
 
 @pytest.mark.usefixtures("courteous")
 def test_whoever_has_something_else_to_write_holds_back_for_an_answer() -> None:
-    queue, written = WriterQueue(), list[str]()
+    queue, written = WriterQueue(LONG), list[str]()
     with queue.awaiting_answer():
         other = write_beside(queue, written)
-        with queue.write(is_answer=True, timeout=LONG):
+        with queue.write(is_answer=True):
             written.append("answer")
     other.join(LONG)
     assert written == ["answer", "claim"]
 
 
 def test_an_answer_that_does_not_come_is_waited_for_a_moment_only() -> None:
-    queue, written = WriterQueue(), list[str]()
+    queue, written = WriterQueue(LONG), list[str]()
     with queue.awaiting_answer():
         write_beside(queue, written).join(LONG)
         assert written == ["claim"]
 
 
+@pytest.mark.usefixtures("courteous")
+def test_a_mail_goes_out_once_those_who_write_and_those_who_waited_have_written() -> None:
+    queue, written, mailed = WriterQueue(LONG), list[str](), threading.Event()
+
+    def mail() -> None:
+        mailed.set()
+        with queue.awaiting_answer():
+            written.append("mail")
+
+    with queue.write(is_answer=False):
+        other = write_beside(queue, written)
+        postman = threading.Thread(target=mail, daemon=True)
+        postman.start()
+        assert mailed.wait(LONG)
+        written.append("first")
+    other.join(LONG)
+    postman.join(LONG)
+    assert written == ["first", "claim", "mail"]
+
+
+def test_a_mail_does_not_wait_for_ever_for_those_who_write() -> None:
+    queue = WriterQueue(0)
+    with queue.write(is_answer=False), queue.awaiting_answer(), queue.write(is_answer=True) as is_mine:
+        assert not is_mine
+
+
 def test_one_writes_at_a_time_and_whoever_waits_too_long_is_told() -> None:
-    queue = WriterQueue()
-    with queue.write(is_answer=False, timeout=0) as is_first:
-        with queue.write(is_answer=True, timeout=0) as is_second:
+    queue = WriterQueue(0)
+    with queue.write(is_answer=False) as is_first:
+        with queue.write(is_answer=True) as is_second:
             assert (is_first, is_second) == (True, False)
-        with queue.write(is_answer=False, timeout=0) as is_third:
+        with queue.write(is_answer=False) as is_third:
             assert not is_third, "who was refused has freed nothing"
-    with queue.write(is_answer=False, timeout=0) as is_fourth:
+    with queue.write(is_answer=False) as is_fourth:
         assert is_fourth
