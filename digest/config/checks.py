@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from digest.config.addresses import is_loopback
 from digest.config.problems import Place
 from digest.config.table import HOOKS, WEBHOOKS, variable_of
-from digest.subscriptions import DestinationKind
+from digest.subscriptions import FEED_SUFFIXES, DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from digest.subscriptions import Destination, Subscription
 
 _ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url", "arxiv.rss_url")
+
+
+_FILE_SUFFIXES = (".pdf", ".html", ".htm", ".txt", ".md", ".eml", ".rss", ".csv")
+"""What a name of one file ends in, and hardly that of a folder."""
 
 
 def check_together(
@@ -39,6 +43,7 @@ def check_together(
     _check_slack(reading, destinations, webhooks)
     _check_hooks(reading, destinations, lacking)
     _check_feed_files(reading, subscriptions)
+    _check_page_folders(reading, destinations)
     _check_folders(reading)
     addresses = {f"{WEBHOOKS}.{name}": url for name, url in webhooks.items()}
     addresses |= {f"{HOOKS}.{name}.url": hook.url for name, hook in hooks.items()}
@@ -123,6 +128,16 @@ def _check_feed_files(reading: Reading, subscriptions: Sequence[Subscription]) -
                 if owner != subscription.name:
                     what = f"{destination} is written by {owner} too"
                     _complain(reading, f"subscriptions.{subscription.name}.to", what, "Name another file.")
+
+
+def _check_page_folders(reading: Reading, destinations: Sequence[Destination]) -> None:
+    """A folder that is named like a file was hardly meant as one."""
+    for destination in dict.fromkeys(destinations):
+        if destination.kind is DestinationKind.FILE and destination.address.lower().endswith(_FILE_SUFFIXES):
+            reading.warnings.append(
+                f"{destination} becomes a folder, with a file for each digest; "
+                f"a feed is kept in one file, which ends in {', '.join(FEED_SUFFIXES)}"
+            )
 
 
 def _check_folders(reading: Reading) -> None:

@@ -95,4 +95,6 @@ def _guess_slip(error: tomllib.TOMLDecodeError) -> str:
     message = str(error)
     if "Cannot overwrite" in message or "Cannot declare" in message:
         return "The same key or table stands there twice; subscriptions begin with [[subscriptions]]."
+    if "Invalid date" in message:
+        return "A date is one that exists, such as 2026-02-28."
     return 'Text stands in quotes: name = "value"; lists in brackets: ["new", "cross-list"].'

@@ -152,6 +152,12 @@ def test_a_slack_channel_alone_makes_slacks_address_an_outside_one(refuse: Refus
     assert "slack.url" in refuse(subscribe('"slack:#papers"'), **LOCAL).message
 
 
+@pytest.mark.parametrize(("place", "is_remarked"), [("out/x.pdf", True), ("out.d/x", False), ("x.atom", False)])
+def test_a_folder_named_like_a_file_is_remarked(load: Load, place: str, *, is_remarked: bool) -> None:
+    warnings = load(subscribe(f'"file:{place}"')).warnings
+    assert [f"{place} becomes a folder" in one for one in warnings] == [True] * is_remarked
+
+
 def test_a_witness_is_of_no_use_to_a_store_that_holds_what_saved_queries_bring(load: Load) -> None:
     config = load(DIGEST_ARXIV_WITNESS="true", DIGEST_ARXIV_SOURCE="query")
     assert config.arxiv.witness

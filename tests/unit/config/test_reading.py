@@ -250,6 +250,7 @@ def test_everything_that_is_wrong_is_told_at_once_in_the_files_order(refuse: Ref
         ('[mail]\nfrom = "a', 2, "quotes"),
         ('[queries]\na = "x"\na = "y"', 3, "twice"),
         ("[mail]\n[mail]\n", 2, "twice"),
+        ("[mail]\nfrom = 2026-02-30\n", 2, "A date is one that exists"),
         ("[mail", 1, "quotes"),
     ],
 )
