@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from digest import taxonomy
 from digest.papers import ArxivId
 from digest.query.notes import Note, NoteKind
+from digest.query.people import PARTICLES
 from digest.query.spreading import spread_keyword
 from digest.query.tree import Condition, Prefix, Shape
 from digest.query.words import fold, is_stop_word, split_words, stem
@@ -165,6 +166,14 @@ def _remark_on_value(term: Term, condition: Condition) -> Iterator[tuple[NoteKin
                 f"cat:{name} is all of {subject} here; arXiv would look for {name} alone: it needs cat:{name}.*"
             )
             yield NoteKind.ARXIV_DIFFERS, message
+    particle = written.partition(" ")[0]
+    # Only in small letters, as typed: in capitals it is a given name, too, as in Van Vu.
+    if condition.prefix is Prefix.PERSON and particle in PARTICLES and "," not in written:
+        message = (
+            f"{particle} is taken for a given name here; everybody of that last name is "
+            f'au:"{written}", and one person has a given name before it'
+        )
+        yield NoteKind.READ_AS, message
     if condition.prefix is Prefix.ID and not ArxivId.parse(condition.text).is_possible:
         message = (
             f"No paper can match: arXiv gave out no id like {condition.text}; numbers have five digits since 2015"

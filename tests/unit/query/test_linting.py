@@ -215,6 +215,13 @@ def test_what_arxiv_was_never_asked_in_these_words_is_compared_with_nothing(text
     assert remark(text, NoteKind.ARXIV_DIFFERS) == []
 
 
+def test_a_last_name_alone_that_begins_with_a_particle_is_told_how_it_is_read() -> None:
+    said = remark('ti:loops author:"van Beethoven"', NoteKind.READ_AS)
+    assert [(position, 'au:"van Beethoven"' in words) for position, words in said] == [(9, True)]
+    for unlike in ('author:"Van Vu"', 'author:"Ludwig van Beethoven"', 'author:"van Beethoven, Ludwig"'):
+        assert remark(unlike, NoteKind.READ_AS) == []
+
+
 def test_an_initial_is_no_one_person_and_is_told_once() -> None:
     message = (
         "J. Wang is everybody of that last name whose first name an initial fits; 1 more such here: write it out"
