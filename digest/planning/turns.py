@@ -113,7 +113,8 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
     first = latest_slot(cadence, quiet, facts.due_at)
     due_at = _find_wait(subscription, first, last, facts)
     if due_at is not None:
-        return _tell_missed(subscription, first, last, facts) or Turn(Outcome.WAIT, "", due_at, facts.taken)
+        told = _tell_missed(subscription, first, last, facts) or _tell_put_off(subscription, last, facts)
+        return told or Turn(Outcome.WAIT, "", due_at, facts.taken)
     taken = take_slot(facts.taken, last.name)
     following = _find_next(subscription, facts.now, taken)
     if facts.newest_run or _speaks_on_quiet_days(subscription.quiet_days, facts.coverage):
@@ -243,6 +244,23 @@ def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, f
     if came_by >= coverage.mailing and not coverage.is_awaited:
         return None
     return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
+
+
+def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFacts) -> Turn | None:
+    """Tell what quiet hours put off from the turn before the last to the last one's own moment; None for nothing.
+
+    It has waited for its mailing as long as it may: taken for the last turn's it would wait every day anew.
+    """
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    if cadence.kind is not CadenceKind.CLOCK or quiet is None or facts.waiting_since is None:
+        return None
+    before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
+    is_put_off = (
+        facts.waiting_since <= before.latest_at and leave_quiet(cadence, quiet, before.latest_at) == last.due_at
+    )
+    if not is_put_off or is_taken(facts.taken, before.name):
+        return None
+    return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name))
 
 
 def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:

@@ -131,6 +131,23 @@ def test_nothing_goes_out_in_quiet_hours_whatever_waits() -> None:
     assert (told.outcome, told.slot) == (Outcome.TELL, "2026-11-19")
 
 
+def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the_next_days_mailing() -> None:
+    quiet = QuietHours.parse("18:00-09:00")
+    reader = subscribe("daily at 07:30 Europe/Berlin, at the latest 19:30", quiet_hours=quiet)
+    morning, evening = "2026-11-20T08:00", "2026-11-20T17:00"
+    waiting = decide(reader, due=morning, now=morning, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
+    assert waiting.outcome is Outcome.WAIT
+    resting = decide(reader, due=morning, now=evening, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
+    assert (resting.outcome, resting.next_due_at) == (Outcome.REST, utc("2026-11-21T08:00"))
+    following = "2026-11-21T08:00"
+    told = decide(reader, due=following, now=following, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
+    assert told == Turn(Outcome.TELL, "2026-11-20", utc(following), "2026-11-20")
+    fresh = decide(
+        reader, due=following, now=following, taken="2026-11-20", coverage=INCOMPLETE, matched=following
+    )
+    assert fresh.outcome is Outcome.WAIT
+
+
 def test_runs_of_one_night_become_one_digest_at_its_end() -> None:
     at_once = subscribe("at once", quiet_hours=NIGHT)
     assert decide(at_once, now="2026-11-20T02:00", taken="").next_due_at == utc("2026-11-20T06:00")
