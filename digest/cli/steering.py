@@ -38,6 +38,8 @@ _everything_option = click.option(
 def pause(ctx: click.Context, name: str, until: str | None) -> None:
     """Let NAME rest; it goes on collecting, and tells all of it later.
 
+    A digest that was planned before is still sent.
+
     A day begins, and a moment without a zone counts, in the zone of the subscription's `when`, else of its
     quiet hours, else arXiv's (America/New_York). 2026-11-30T09:00Z is UTC.
     """

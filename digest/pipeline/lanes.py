@@ -21,6 +21,7 @@ from digest.errors import StoreError
 from digest.pipeline.delivering import SAY_AGAIN, DeliverReport, Desk, deliver_one
 from digest.pipeline.fetching import Drawer
 from digest.pipeline.leasing import Leases
+from digest.pipeline.night import put_off_quiet
 from digest.pipeline.settling import settle_one, settling_times, take_settled
 from digest.pipeline.writing import Clerk
 from digest.store import deliveries as outbox
@@ -260,7 +261,7 @@ class _Pass:
             return 0
 
     def _claim(self) -> int:
-        """Claim what can be begun soon, and hand it to those who send; return how many that were."""
+        """Claim what is due, and hand what can be begun soon to those who send; return how much was due."""
         site, asked_at = self._site, monotonic()
         is_tidy = asked_at < self._tidy_at
         if not is_tidy:
@@ -270,12 +271,13 @@ class _Pass:
         with site.store.begin() as conn:
             if not is_tidy:
                 outbox.reap(conn, now, settle=settling_times(site.config))
-            claimed = outbox.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
+            taken = outbox.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
+            claimed = put_off_quiet(conn, taken, now)
         self._leases.take(claimed, asked_at)
         self._desk.drawer.fill(claimed)
         self._hand_over(claimed)
-        self._look_at = 0.0 if len(claimed) == wanted else monotonic() + _LOOK_AGAIN
-        return len(claimed)
+        self._look_at = 0.0 if len(taken) == wanted else monotonic() + _LOOK_AGAIN
+        return len(taken)
 
     def _hand_over(self, claimed: Iterable[Delivery]) -> None:
         """Give deliveries to those who send."""

@@ -37,9 +37,10 @@ class WriterQueue:
         with self._changed:
             self._changed.wait_for(lambda: not (self._waiting or self._is_writing), COURTESY)
             self._awaited += 1
-            # Where somebody still writes, the answer would have to wait for that: rather the mail does.
-            self._await_turn()
         try:
+            with self._changed:
+                # Where somebody still writes, the answer would have to wait for that: rather the mail does.
+                self._await_turn()
             yield
         finally:
             with self._changed:

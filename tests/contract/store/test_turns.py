@@ -2,9 +2,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlalchemy import update
+
 from digest.planning import Rhythm
-from digest.store import subscribers, subscriptions, turns
-from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, recording, subscribe
+from digest.store import schema, subscribers, subscriptions, turns
+from digest.subscriptions import QuietHours
+from tests.contract.store.made import (
+    DAY,
+    FEED,
+    MAIL,
+    NOW,
+    SLACK,
+    make_subscription,
+    recording,
+    store_digest,
+    subscribe,
+)
 
 if TYPE_CHECKING:
     from digest.store import Store
@@ -34,6 +47,18 @@ def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_any
     assert (first.excludes, second.excludes) == (True, False)
     assert first.likeness == second.likeness, "what is excluded does not decide over a turn"
     assert first.likeness != first._replace(last_slot="2026-11-18").likeness
+
+
+def test_the_quiet_hours_of_readers_are_told_by_the_digests_that_wait_for_them(store: Store) -> None:
+    asleep, awake = store_digest(store, subscription="asleep"), store_digest(store, subscription="awake")
+    written = update(schema.subscriptions).where(schema.subscriptions.c.id == asleep.subscription_id)
+    with store.begin() as conn:
+        conn.execute(written.values(quiet_hours="22:00-07:00"))
+        rhythms = turns.load_quiet_rhythms(conn, {asleep.digest_id, awake.digest_id})
+        assert turns.load_quiet_rhythms(conn, ()) == {}
+    assert {id_: rhythm.quiet_hours for id_, rhythm in rhythms.items()} == {
+        asleep.digest_id: QuietHours.parse("22:00-07:00")
+    }
 
 
 def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
