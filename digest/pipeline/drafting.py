@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _NEW, _KNOWN = Kind.NEW, Kind.KNOWN  # each mention of an enumeration's member is a call
 
+_INSTANT = timedelta(microseconds=1)
+
 _KEPT_CHANGES = 20_000
 """Changes kept at once: a week's worth."""
 
@@ -169,7 +171,7 @@ class Drafts:
         changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
         coverage = self._load_coverage_before(conn, due) if is_missed else self.load_coverage(conn, due)
         if occasion is Occasion.SCHEDULED:
-            coverage = self._reach_back(conn, coverage, changes, covered_since(due.subscription, due.last_slot))
+            coverage = self._reach_back(conn, coverage, changes, due)
         tells_days = coverage.since is not None or is_weekly(due.subscription)
         written: dict[int, str] = {}
         asked = tuple(revision.id for revision in due.revisions)
@@ -213,10 +215,14 @@ class Drafts:
         conn: Connection,
         coverage: Coverage,
         changes: Iterable[StoredChange],
-        covered_until: datetime | None,
+        due: DueSubscription,
     ) -> Coverage:
+        covered_until = covered_since(due.subscription, due.last_slot)
         mailings = [self._mailings[change.paper_key][0] for change in changes if change.kind is _NEW]
         first = min((mailing for mailing in mailings if mailing is not None), default=None)
+        if first is not None and covered_until is not None and mailing_moment(first) <= covered_until:
+            # Its turn passed while arXiv could not be reached, or lay on another day by the schedule of then.
+            covered_until = mailing_moment(first) - _INSTANT if _is_untold(conn, due, first) else covered_until
         key = coverage, first, covered_until
         if key not in self._reached:
             self._reached[key] = reach_back(conn, coverage, first, covered_until)
@@ -261,6 +267,14 @@ class Drafts:
         return {
             key: tuple(change for change in self._histories[key] if change.id > id_) for key, id_ in latest.items()
         }
+
+
+def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
+    """Whether no digest of a subscription stands for all of a mailing yet."""
+    told = digest_store.load_last_coverage(conn, due.id)
+    if told is None or told.mailing is None or mailing > told.mailing:
+        return True
+    return mailing == told.mailing and not told.is_complete
 
 
 def _list_queries(due: DueSubscription) -> set[str]:

@@ -66,8 +66,9 @@ def assess_coverage(
 
     A harvest shows a mailing when its newest paper is newer than before the mailing. The mailing is
     complete when two complete harvests at least half an hour apart end at the same newest paper, or when
-    after one of them no id below its newest is missing without arXiv having been asked for it. A search
-    tells too little of the rest of arXiv for that: it counts when it is made late enough.
+    after one of them no id below its newest is missing without arXiv having been asked for it; then it has come
+    to its end, too, where that harvest was made late enough. A search tells too little of the rest of arXiv for
+    all that: it counts when it is made late enough.
 
     Where the mailing before was not looked for either, newer papers may all be of that one, so the papers
     known to be of this one decide.
@@ -90,8 +91,11 @@ def assess_coverage(
         is_settled, is_awaited = is_complete, False
     else:
         arrived = _find_arrived(polls, since, sent, is_known=new > 0)
-        is_settled = _is_settled(arrived)
-        is_complete = _is_complete(arrived, checks, is_settled=is_settled)
+        ends_alike = _ends_alike(arrived)
+        is_complete = _is_complete(arrived, checks, ends_alike=ends_alike)
+        is_settled = ends_alike or any(
+            poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in _list_newest(arrived)
+        )
         is_awaited = not arrived and any(poll.is_complete for poll in since)
     return Coverage(
         mailing=mailing,
@@ -156,17 +160,21 @@ def _find_arrived(
     return [poll for poll in complete if poll.started_at >= sent + HARVEST_VISIBLE_AFTER]
 
 
-def _is_settled(arrived: Sequence[PollSummary]) -> bool:
+def _list_newest(arrived: Sequence[PollSummary]) -> list[PollSummary]:
     newest = max((poll.highest for poll in arrived), default=(0, 0))
-    ends = [poll.finished_at for poll in arrived if poll.highest == newest]
+    return [poll for poll in arrived if poll.highest == newest]
+
+
+def _ends_alike(arrived: Sequence[PollSummary]) -> bool:
+    """Whether two looks far enough apart end at the same newest paper."""
+    ends = [poll.finished_at for poll in _list_newest(arrived)]
     return bool(ends) and max(ends) - min(ends) >= SETTLED_AFTER
 
 
-def _is_complete(arrived: Sequence[PollSummary], checks: Sequence[PollSummary], *, is_settled: bool) -> bool:
+def _is_complete(arrived: Sequence[PollSummary], checks: Sequence[PollSummary], *, ends_alike: bool) -> bool:
     """Whether nothing can be missing: see `assess_coverage`. A check that left ids unasked speaks against it."""
     if not arrived:
         return False
-    newest = max(poll.highest for poll in arrived)
-    first = min(poll.finished_at for poll in arrived if poll.highest == newest)
+    first = min(poll.finished_at for poll in _list_newest(arrived))
     made = sorted((check for check in checks if check.started_at >= first), key=lambda check: check.finished_at)
-    return made[-1].is_complete if made else is_settled
+    return made[-1].is_complete if made else ends_alike

@@ -90,6 +90,11 @@ def frozen_versions(content: str) -> tuple[int, ...]:
     return tuple(keys)
 
 
+def frozen_coverage(content: str) -> Coverage:
+    """Return what was looked at before a frozen digest."""
+    return _thaw_coverage(_read(content)["coverage"])
+
+
 def thaw(content: str, papers: Mapping[int, Paper], *, id_: int = 0) -> Digest:
     """Return the digest that was frozen.
 

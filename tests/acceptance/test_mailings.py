@@ -113,6 +113,14 @@ def test_a_quiet_day_is_told_only_after_a_second_look_saw_the_mailing_to_its_end
     assert (coverage.is_settled, coverage.new, coverage.matched) == (True, 2, 0)
 
 
+def test_a_quiet_day_is_told_by_the_only_look_of_a_morning(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, 21, 22, categories=("math.CO",))
+    (coverage,) = coverages(look(here, clock, TUESDAY + timedelta(hours=7)))
+    assert (coverage.is_settled, coverage.new, coverage.matched) == (True, 2, 0)
+
+
 def test_a_mailing_that_does_not_come_is_no_quiet_day_and_the_operator_is_told_in_the_morning(
     clock: ManualClock, here: Installation
 ) -> None:
@@ -278,6 +286,37 @@ def test_a_weekly_digest_covers_the_mailings_since_the_one_before_and_shows_them
         "2026-03-15",
         5,
     )
+
+
+def test_a_digest_names_a_mailing_whose_own_turn_passed_while_arxiv_could_not_be_reached(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, when="daily at 12:00 UTC")
+    here.run()
+    announce(arxiv, TUESDAY, *range(21, 24))
+    arxiv.faults.add("500", times=1000)
+    assert look(here, clock, TUESDAY + timedelta(hours=12)).plan.digests == []
+    arxiv.faults.clear()
+    announce(arxiv, TUESDAY + timedelta(days=1), *range(24, 26))
+    (coverage,) = coverages(look(here, clock, TUESDAY + timedelta(days=1, hours=12)))
+    assert (str(coverage.since), str(coverage.mailing), coverage.new) == ("2026-03-03", "2026-03-04", 5)
+
+
+def test_a_digest_names_what_it_covers_from_the_last_one_on_where_its_weekday_was_moved_meanwhile(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, when="mondays at 12:00 UTC")
+    here.run()
+    for days in range(15):
+        announce(arxiv, TUESDAY + timedelta(days=days), 40 + days)
+        if days in (5, 6, 14):
+            look(here, clock, TUESDAY + timedelta(days=days, hours=12))
+        if days == 6:  # the day after the first turn
+            file = here.folder / "digest.toml"
+            file.write_text(file.read_text().replace("mondays", "wednesdays"))
+    told = [(digest.slot, digest.coverage) for passed in here.reports for digest in passed.plan.digests]
+    (_, before), (slot, coverage) = told[-2:]
+    assert (slot, str(before.mailing), str(coverage.since)) == ("2026-W12", "2026-03-08", "2026-03-09")
 
 
 def test_what_another_process_has_stored_and_not_yet_matched_is_waited_for(

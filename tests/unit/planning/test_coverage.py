@@ -58,6 +58,11 @@ def test_a_clean_gap_check_after_it_shows_it_too_but_not_that_no_second_part_com
     assert (coverage.is_complete, coverage.is_settled) == (True, False)
 
 
+def test_where_arxiv_is_looked_at_once_a_night_a_clean_gap_check_after_a_late_look_shows_the_end_too() -> None:
+    assert assess_coverage([EVENING, poll(5)], NOW, checks=[check(5.1)]).is_settled
+    assert not assess_coverage([EVENING, poll(5)], NOW).is_complete
+
+
 def test_ids_that_could_not_be_asked_for_speak_against_any_number_of_looks() -> None:
     polls, failed = [EVENING, poll(1), poll(1.6)], check(1.7, "12 ids could not be asked for yet")
     assert not assess_coverage(polls, NOW, checks=[failed]).is_complete
