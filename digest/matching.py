@@ -28,7 +28,7 @@ class ActiveRevision:
         id: the revision's key: another text is another revision.
         query_id: the saved query's key, the same over all revisions.
         name: its name.
-        text: as written.
+        text: as written, or in its one form where what is written can't be read any more.
         canonical: as printed; equal queries have equal canonical texts.
         active_from_change: changes above this id are matched against it.
     """

@@ -80,7 +80,7 @@ def _print_queries(
             [
                 query.name,
                 cut(query.text, _WIDEST_TEXT),
-                "unreadable" if query.problem else f"{brought[query.name]:,}",
+                "unreadable" if not query.canonical else f"{brought[query.name]:,}",
                 " ".join(followers[query.name]) or "nobody follows it",
             ]
             for query in stored
@@ -92,6 +92,8 @@ def _print_queries(
     for query in stored:
         if query.problem:
             click.echo(f"\n{query.name} can't be read: {query.problem}")
+        if query.problem and query.canonical:
+            click.echo(f"Until it is mended, {query.name} goes on as: {cut(query.canonical, _WIDEST_TEXT)}")
 
 
 def _query_as_json(query: StoredQuery, followers: list[str], papers: int) -> dict[str, object]:

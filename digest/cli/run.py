@@ -80,10 +80,8 @@ def _describe_told(watch: WatchReport) -> str:
 
 
 def _tell_roster(report: PassReport) -> None:
-    for name, problem in report.roster.unreadable:
-        click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
-    for name, problem in report.roster.not_excluding:
-        click.echo(f"what {name} excludes can't be read and excludes nothing:\n{problem}", err=True)
+    for doubt in report.roster.doubts:
+        click.echo(doubt, err=True)
     if report.roster.turned:
         click.echo(
             f"Edited: {', '.join(report.roster.turned)}. What is found from now on is held against the new"

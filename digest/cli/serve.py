@@ -69,10 +69,8 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         if weakness:
             click.echo(f"warning: {weakness}", err=True)
         roster = _patiently(partial(sync_roster, site), stop)
-        for name, problem in roster.unreadable:
-            click.echo(f"saved query {name} can't be read and is left out:\n{problem}", err=True)
-        for name, problem in roster.not_excluding:
-            click.echo(f"what {name} excludes can't be read and excludes nothing:\n{problem}", err=True)
+        for doubt in roster.doubts:
+            click.echo(doubt, err=True)
         for sentence in roster.lost:
             click.echo(f"{sentence}.", err=True)
         greeting = _describe(site, web)

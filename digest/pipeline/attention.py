@@ -145,10 +145,12 @@ def _find_waiting(outbox: Outbox, now: datetime, *, has_worker: bool) -> Iterato
 
 
 def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
-    for name, problem in query_store.list_problems(conn):
-        first_line = problem.partition("\n")[0]
+    for query in query_store.list_unreadable(conn):
+        instead = " and goes on as it was read before" if query.canonical else ""
+        first_line = query.problem.partition("\n")[0]
         yield Trouble(
-            f"saved query {name} can't be read: {first_line}", "digest query list; mend it in digest.toml"
+            f"saved query {query.name} can't be read{instead}: {first_line}",
+            "digest query list; mend it in digest.toml",
         )
     for due in subscription_store.load_excluding(conn):
         name = due.subscription.name

@@ -120,11 +120,11 @@ def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: d
     Who opens a feed sees at once what the query finds, as a new subscription does. What was there before Digest
     looked, or came in a kind that such feeds leave out, has been matched, and in none yet.
     """
-    if query.problem:
+    if not query.canonical:
         return ()
     had = {one.change.paper_key for one in _load_brought(conn, config, query.id, now)}
     standing = StandingQueries()
-    standing.keep({query.canonical: query.text})
+    standing.keep({query.canonical: query.asked})
     latest = paper_store.latest_changes(conn)
     kept: list[StoredChange] = []
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):

@@ -46,6 +46,7 @@ class RosterReport:
         added, edited, ended: names of saved queries and subscriptions.
         turned: saved queries that were edited and mean something else from here on.
         unreadable: saved queries that can't be read, each with what is wrong.
+        going_on: those of them that go on as they were read before.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
         lookalikes: (ended, new) subscriptions that share a destination and may be one, renamed.
         dropped: what waited for destinations that subscriptions have no more, and goes nowhere.
@@ -58,11 +59,27 @@ class RosterReport:
     ended: tuple[str, ...] = ()
     turned: tuple[str, ...] = ()
     unreadable: tuple[tuple[str, str], ...] = ()
+    going_on: tuple[str, ...] = ()
     not_excluding: tuple[tuple[str, str], ...] = ()
     lookalikes: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
     dropped: tuple[Dropped, ...] = ()
     abandoned: tuple[Abandoned, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What the file says that can't be read, and what is done instead; below each where it breaks off."""
+        instead = dict.fromkeys(self.going_on, "goes on as it was read before")
+        return (
+            *(
+                f"saved query {name} can't be read and {instead.get(name, 'is left out')}:\n{problem}"
+                for name, problem in self.unreadable
+            ),
+            *(
+                f"what {name} excludes can't be read and excludes nothing:\n{problem}"
+                for name, problem in self.not_excluding
+            ),
+        )
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -105,6 +122,7 @@ def sync_roster(site: Site) -> RosterReport:
         ended=(*queries.ended, *subscriptions.ended),
         turned=queries.turned,
         unreadable=tuple(unreadable),
+        going_on=queries.going_on,
         not_excluding=tuple(
             (subscription.name, f"{problem.message}\n{problem.pointer()}")
             for subscription in site.config.subscriptions

@@ -85,7 +85,7 @@ class Wording:
 
     Attributes:
         name: the saved query's.
-        text: as written.
+        text: as written, or in its one form.
         since: from when on (UTC).
         until: up to when; None where it still does.
     """

@@ -192,11 +192,7 @@ class Steps:
         self._published_run = None
         fields = {"added": report.added, "edited": report.edited, "ended": report.ended}
         _log.info("digest.toml was taken over", extra={"fields": fields})
-        for name, problem in report.unreadable:
-            _log.warning("saved query %s can't be read: %s", name, problem)
-        for name, problem in report.not_excluding:
-            _log.warning("what %s excludes can't be read: %s", name, problem)
-        for sentence in report.lost:
+        for sentence in (*report.doubts, *report.lost):
             _log.warning("%s", sentence)
         if restart:
             _log.warning("what changed in %s counts after a restart", ", ".join(restart))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 
 from digest.planning.feeds import Wording
+from digest.store.queries import choose_text
 from digest.store.schema import (
     match_runs,
     query_revisions,
@@ -99,6 +100,9 @@ def load_wordings(conn: Connection, subscription_id: int) -> list[Wording]:
         .where(links.subscription_id == subscription_id)
         .order_by(links.position, query_revisions.c.number)
     )
-    return [
-        Wording(row.name, row.text, max(row.created_at, row.added_at), row.ended_at) for row in conn.execute(found)
-    ]
+    return [read_wording(row, max(row.created_at, row.added_at)) for row in conn.execute(found)]
+
+
+def read_wording(row: Row[Any], since: datetime) -> Wording:
+    """Return what a revision has asked since a moment (UTC), from a row of it with its saved query's name."""
+    return Wording(row.name, choose_text(row.text, row.canonical, row.problem), since, row.ended_at)

@@ -1,4 +1,7 @@
-"""Saved queries and their revisions: another meaning is another revision, and the old one stays readable."""
+"""Saved queries and their revisions: another meaning is another revision, and the old one stays readable.
+
+A text that can't be read means nothing: until it is mended, the query goes on as it was read before.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +41,7 @@ class SyncReport:
     Attributes:
         added, edited, ended: names.
         turned: saved queries among the edited that mean something else now, not just written otherwise.
+        going_on: saved queries that can't be read and go on as they were read before.
         dropped: what waited for destinations that subscriptions have no more.
         abandoned: what waited for subscriptions that have ended.
     """
@@ -46,6 +50,7 @@ class SyncReport:
     edited: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
     turned: tuple[str, ...] = ()
+    going_on: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     abandoned: tuple[Abandoned, ...] = ()
 
@@ -60,7 +65,7 @@ class StoredQuery:
         origin: `file` or `store`.
         is_active: False once it ended.
         text: as written.
-        canonical: as printed; "" where it can't be read.
+        canonical: as printed; where it can't be read, as it was read before, "" where it never could be.
         problem: why it can't be read, "" where it can.
         revision: counts the meanings it had, from 1.
         created_at: when it was first stored (UTC).
@@ -75,6 +80,11 @@ class StoredQuery:
     problem: str
     revision: int
     created_at: datetime
+
+    @property
+    def asked(self) -> str:
+        """The text that is asked: as written, or as it was read before."""
+        return choose_text(self.text, self.canonical, self.problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +129,8 @@ def sync_queries(
     """Make the saved queries of an origin exactly these; doing it twice changes nothing.
 
     A new query starts after the last stored change. An edited one goes on where matching stands, so
-    no change falls between two revisions.
+    no change falls between two revisions. One that can't be read any more keeps its revision, so that
+    nothing falls between what it meant before and what it means once mended.
 
     Args:
         conn: a writing transaction.
@@ -129,32 +140,38 @@ def sync_queries(
     """
     take_turn(conn, _SYNCING)  # replicas that start together read the same file
     stored = {row.name: row for row in conn.execute(_current().where(saved_queries.c.origin == origin))}
-    live = {name for name, row in stored.items() if row.state == ACTIVE}
-    added = [name for name in queries if name not in live]
-    reworded = [name for name in queries if name in live and stored[name].text != queries[name][0]]
-    edited = [name for name in queries if name in live and _means(stored[name]) != queries[name][1:]]
-    ended = sorted(live - queries.keys())
+    live = {name: row for name, row in stored.items() if row.state == ACTIVE}
+    wanted = {name: _keep_meaning(query, live.get(name)) for name, query in queries.items()}
+    added = [name for name in wanted if name not in live]
+    rewritten = [name for name, row in live.items() if name in wanted and _reads(row) != wanted[name][::2]]
+    edited = [name for name in wanted if name in live and live[name].canonical != wanted[name][1]]
+    ended = sorted(live.keys() - wanted.keys())
     _start(conn, [name for name in added if name not in stored], origin, at)
     _set_state(conn, [stored[name].id for name in added if name in stored], ACTIVE, None)
     _set_state(conn, [stored[name].id for name in ended], ENDED, at)
     _close_revisions(conn, [stored[name].revision_id for name in (*edited, *ended)], at)
-    _add_revisions(conn, {name: queries[name] for name in added}, origin, load_mark(conn, STORED), at)
-    _add_revisions(conn, {name: queries[name] for name in edited}, origin, load_mark(conn, MATCHED), at)
-    _reword(conn, {stored[name].revision_id: queries[name][0] for name in reworded if name not in edited})
-    changed = {*reworded, *edited}
-    # Another release may print a query otherwise: nobody edited it. One that can't be read now is told by itself.
-    turned = tuple(name for name in edited if name in reworded and not queries[name][2])
-    return SyncReport(tuple(added), tuple(name for name in queries if name in changed), tuple(ended), turned)
+    _add_revisions(conn, {name: wanted[name] for name in added}, origin, load_mark(conn, STORED), at)
+    _add_revisions(conn, {name: wanted[name] for name in edited}, origin, load_mark(conn, MATCHED), at)
+    _rewrite(conn, {stored[name].revision_id: wanted[name] for name in rewritten if name not in edited})
+    changed = {*rewritten, *edited}
+    return SyncReport(
+        added=tuple(added),
+        edited=tuple(name for name in wanted if name in changed),
+        ended=tuple(ended),
+        # Another release may print a query otherwise: nobody edited it.
+        turned=tuple(name for name in edited if live[name].text != wanted[name][0]),
+        going_on=tuple(name for name, (_, canonical, problem) in wanted.items() if problem and canonical),
+    )
 
 
 def active_revisions(conn: Connection) -> list[ActiveRevision]:
-    """Return every saved query in force that can be read, by name."""
-    found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.problem == "")
+    """Return every saved query in force that can be read, or could be before it was edited, by name."""
+    found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.canonical != "")
     return [read_revision(row) for row in conn.execute(found)]
 
 
 def list_watches(conn: Connection) -> list[Watch]:
-    """Return every distinct query in force that can be read, in the order of their texts."""
+    """Return every distinct query that is asked by one in force, in the order of their texts."""
     rows = conn.execute(
         select(saved_queries.c.id, query_revisions)
         .join(query_revisions, query_revisions.c.query_id == saved_queries.c.id)
@@ -166,13 +183,13 @@ def list_watches(conn: Connection) -> list[Watch]:
         revisions.setdefault(row.query_id, []).append(row)
     asking: dict[str, list[list[Row[Any]]]] = {}
     for present, *past in revisions.values():
-        if not present.problem:
+        if present.canonical:
             asking.setdefault(present.canonical, []).append([present, *past])
     return [
         Watch(
             canonical=text,
             since=min(present.created_at for present, *_ in histories),
-            earlier=tuple(row.canonical for history in histories for row in _before(history) if not row.problem),
+            earlier=tuple(row.canonical for history in histories for row in _before(history) if row.canonical),
         )
         for text, histories in sorted(asking.items())
     ]
@@ -186,29 +203,30 @@ def _before(history: Sequence[Row[Any]]) -> Iterator[Row[Any]]:
         yield earlier
 
 
-def list_problems(conn: Connection) -> list[tuple[str, str]]:
-    """Return the saved queries in force that can't be read, each with the reason, by name."""
+def list_unreadable(conn: Connection) -> list[StoredQuery]:
+    """Return the saved queries in force that can't be read, by name."""
     found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.problem != "")
-    return [(row.name, row.problem) for row in conn.execute(found)]
+    return [_read_stored(row) for row in conn.execute(found)]
 
 
 def load_queries(conn: Connection, *, include_ended: bool = False) -> list[StoredQuery]:
     """Return the saved queries by name."""
     found = _current() if include_ended else _current().where(saved_queries.c.state == ACTIVE)
-    return [
-        StoredQuery(
-            id=row.id,
-            name=row.name,
-            origin=row.origin,
-            is_active=row.state == ACTIVE,
-            text=row.text,
-            canonical=row.canonical,
-            problem=row.problem,
-            revision=row.number,
-            created_at=row.created_at,
-        )
-        for row in conn.execute(found)
-    ]
+    return [_read_stored(row) for row in conn.execute(found)]
+
+
+def _read_stored(row: Row[Any]) -> StoredQuery:
+    return StoredQuery(
+        id=row.id,
+        name=row.name,
+        origin=row.origin,
+        is_active=row.state == ACTIVE,
+        text=row.text,
+        canonical=row.canonical,
+        problem=row.problem,
+        revision=row.number,
+        created_at=row.created_at,
+    )
 
 
 def query_history(conn: Connection, name: str, limit: int = 20) -> list[QueryHistory]:
@@ -268,7 +286,7 @@ def read_revision(row: Row[Any]) -> ActiveRevision:
         id=row.revision_id,
         query_id=row.id,
         name=row.name,
-        text=row.text,
+        text=choose_text(row.text, row.canonical, row.problem),
         canonical=row.canonical,
         active_from_change=row.active_from_change,
     )
@@ -278,8 +296,22 @@ def _current() -> Select[tuple[Any, ...]]:
     return current_revision().order_by(saved_queries.c.name, saved_queries.c.id)
 
 
-def _means(row: Row[Any]) -> tuple[str, str]:
-    return (row.canonical, row.problem)
+def choose_text(text: str, canonical: str, problem: str) -> str:
+    """Return the text to ask of a revision: as written, or as it was read before where it can't be now.
+
+    One that never could be read is returned as written; whoever reads it finds why.
+    """
+    return canonical if problem and canonical else text
+
+
+def _keep_meaning(query: tuple[str, str, str], present: Row[Any] | None) -> tuple[str, str, str]:
+    """Return a query with what it meant before as its canonical text, where what is written can't be read."""
+    text, canonical, problem = query
+    return (text, present.canonical, problem) if problem and present is not None else (text, canonical, problem)
+
+
+def _reads(row: Row[Any]) -> tuple[str, str]:
+    return (row.text, row.problem)
 
 
 def _start(conn: Connection, names: list[str], origin: str, at: datetime) -> None:
@@ -327,12 +359,12 @@ def _add_revisions(
     conn.execute(insert(query_revisions), rows)
 
 
-def _reword(conn: Connection, texts: Mapping[int, str]) -> None:
-    """Another way of writing the same query is the same revision."""
-    rows = [{"revision": revision_id, "written": text} for revision_id, text in texts.items()]
+def _rewrite(conn: Connection, queries: Mapping[int, tuple[str, str, str]]) -> None:
+    """Another way of writing the same query is the same revision, and so is a way that can't be read."""
+    rows = [{"revision": id_, "written": text, "why": problem} for id_, (text, _, problem) in queries.items()]
     if rows:
-        rewording = update(query_revisions).where(query_revisions.c.id == bindparam("revision"))
-        conn.execute(rewording.values(text=bindparam("written")), rows)
+        rewriting = update(query_revisions).where(query_revisions.c.id == bindparam("revision"))
+        conn.execute(rewriting.values(text=bindparam("written"), problem=bindparam("why")), rows)
 
 
 def _matches_of(conn: Connection, name: str) -> Select[tuple[Any, ...]]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, update
 
 from digest.matching import QueryOutcome
-from digest.planning.feeds import Wording
-from digest.store.feeds import FeedPlace
+from digest.store.feeds import FeedPlace, read_wording
 from digest.store.packing import pack, unpack
 from digest.store.queries import ACTIVE
 from digest.store.schema import match_runs, query_feeds, query_matches, query_revisions, saved_queries
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
+
+    from digest.planning.feeds import Wording
 
 _ROWS = 200
 """Match runs read at once."""
@@ -135,4 +136,4 @@ def load_query_wordings(conn: Connection, query_id: int) -> list[Wording]:
         .where(saved_queries.c.id == query_id)
         .order_by(query_revisions.c.number)
     )
-    return [Wording(row.name, row.text, row.created_at, row.ended_at) for row in conn.execute(found)]
+    return [read_wording(row, row.created_at) for row in conn.execute(found)]

@@ -83,13 +83,48 @@ def test_a_query_the_file_names_no_more_ends_and_may_come_back(store: Store) -> 
     assert ends == {"cat:cs.PF": NOW, "abs:GPU": None}
 
 
-def test_a_query_that_cannot_be_read_is_listed_and_matches_nothing_until_mended(store: Store) -> None:
+def test_a_query_that_never_could_be_read_is_listed_and_matches_nothing_until_mended(store: Store) -> None:
     sync(store, {"gpu": BROKEN, "perf": PERF})
     assert list(active(store)) == ["perf"]
     with store.read() as conn:
-        assert queries.list_problems(conn) == [("gpu", BROKEN[2])]
-    sync(store, {"gpu": GPU, "perf": PERF})
+        assert [(query.name, query.problem) for query in queries.list_unreadable(conn)] == [("gpu", BROKEN[2])]
+    assert sync(store, {"gpu": GPU, "perf": PERF}) == queries.SyncReport(edited=("gpu",), turned=("gpu",))
     assert list(active(store)) == ["gpu", "perf"]
+
+
+def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_is_no_edit(store: Store) -> None:
+    sync(store, {"gpu": GPU})
+    before = active(store)
+    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == queries.SyncReport(edited=("gpu",), going_on=("gpu",))
+    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == queries.SyncReport(going_on=("gpu",))
+    assert active(store) == {"gpu": (before["gpu"][0], "abs:gpu", 0)}
+    with store.read() as conn:
+        (query,) = queries.list_unreadable(conn)
+        assert (query.text, query.asked, query.problem, query.revision) == (BROKEN[0], "abs:gpu", BROKEN[2], 1)
+        assert queries.list_watches(conn) == [queries.Watch("abs:gpu", NOW, ())]
+    assert sync(store, {"gpu": GPU}, at=NOW + 2 * DAY) == queries.SyncReport(edited=("gpu",))
+    assert active(store) == before
+    with store.read() as conn:
+        assert queries.list_unreadable(conn) == []
+
+
+def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhile(store: Store) -> None:
+    sync(store, {"perf": PERF})
+    sync(store, {"perf": BROKEN}, at=NOW + DAY)
+    store_papers(store, [make_paper(1)])
+    with store.begin() as conn:
+        marks.move_matched(conn, 1, expected=0)
+    assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).turned == ("perf",)
+    assert active(store)["perf"][1:] == ("abs:GPU", 1)
+    with store.read() as conn:
+        assert queries.list_watches(conn) == [queries.Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
+
+
+def test_a_query_that_comes_back_unreadable_does_not_go_on_as_it_was_before_it_ended(store: Store) -> None:
+    sync(store, {"gpu": GPU})
+    sync(store, {})
+    assert sync(store, {"gpu": BROKEN}) == queries.SyncReport(added=("gpu",))
+    assert active(store) == {}
 
 
 def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:

@@ -98,6 +98,15 @@ def test_what_a_query_brought_is_read_newest_first_over_all_its_wordings(store: 
     ]
 
 
+def test_a_query_that_cannot_be_read_asks_in_its_feeds_what_it_asked_before(store: Store) -> None:
+    subscribe(store, make_subscription("team", queries=("perf",)))
+    key = ask(store, perf="cat:cs.PF")["perf"]
+    with store.begin() as conn:
+        sync_queries(conn, {"perf": ("cat:(", "", "not closed")}, Origin.FILE, NOW + DAY)
+        assert [(one.text, one.until) for one in load_query_wordings(conn, key)][-1] == ("cat:cs.PF", None)
+        assert load_wordings(conn, 1)[-1] == load_query_wordings(conn, key)[-1]
+
+
 def test_a_subscription_asks_what_its_queries_asked_since_it_follows_them(store: Store) -> None:
     subscribe(store, make_subscription("team", queries=("perf",)))
     later = NOW + timedelta(hours=5)

@@ -198,6 +198,28 @@ def test_an_edited_query_keeps_its_history_and_says_which_revision_matched(world
     assert "Fri 20 Nov 09:05  + 6 new   ~ 0 changed   − 0 gone" in lines
 
 
+def test_a_query_that_cannot_be_read_any_more_goes_on_and_its_papers_are_told(world: World, digest: Shell) -> None:
+    world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.PF AND ("')
+    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="x")
+    said = digest("run", "--now")
+    assert "saved query perf can't be read and goes on as it was read before:\nThis parenthesis is" in said.err
+    instead = "saved query perf can't be read and goes on as it was read before: This parenthesis is never closed"
+    assert instead in digest("status").out
+    assert digest("query", "list").out.endswith(
+        "perf can't be read: This parenthesis is never closed\n"
+        "cat:cs.PF AND (\n"
+        "              ^\n"
+        "Until it is mended, perf goes on as: cat:cs.PF\n"
+    )
+    history = digest("query", "history", "perf").lines
+    assert history[0] == "Fri 20 Nov 09:20  + 0 new   ~ 1 changed   − 0 gone"
+    world.edit_config('perf = "cat:cs.PF AND ("', 'perf = "cat:cs.PF"')
+    said = digest("run", "--now")
+    assert "Edited" not in said.out
+    assert "perf" not in said.err
+    assert digest("query", "history", "perf").lines == history
+
+
 @pytest.mark.usefixtures("world")
 def test_a_misspelt_name_is_answered_with_the_nearest(digest: Shell) -> None:
     said = digest("query", "history", "pref", expect=2)
