@@ -84,7 +84,9 @@ def leave(conn: Connection, destination: Destination, subscription: str, *, how:
     return subscriber_store.leave(conn, destination, subscription, how=how, at=at)
 
 
-def come_back(conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime) -> None:
+def come_back(
+    conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
+) -> tuple[str, ...]:
     """Take back a leave, at the wish of whoever left; what was matched meanwhile is not sent.
 
     Args:
@@ -94,14 +96,17 @@ def come_back(conn: Connection, destination: Destination, subscription: str, *, 
         how: whose word it was; kept with the consent.
         at: the moment (UTC).
 
+    Returns:
+        The names of the subscriptions that it comes back to all but: each was left by itself, too.
+
     Raises:
         UsageError: it never left, or left everything and would come back to a part only.
     """
     left = subscriber_store.load_departures(conn, destination)
-    if subscription not in left and EVERYTHING in left:
+    if subscription != EVERYTHING and EVERYTHING in left:
         raise UsageError(
-            f"{destination} left everything, not {subscription} alone",
-            hint="Take back that leave; it counts for all subscriptions.",
+            f"{destination} left everything, {'and also' if subscription in left else 'not'} {subscription} alone",
+            hint=f"First to everything: digest subscription return {subscription} {destination} --everything",
         )
     state = SubscriberState.LEFT if subscription in left else SubscriberState.CONFIRMED
     try:
@@ -112,6 +117,7 @@ def come_back(conn: Connection, destination: Destination, subscription: str, *, 
             hint="A destination that is new here is named in digest.toml.",
         ) from error
     subscriber_store.come_back(conn, destination, subscription, how=how, at=at)
+    return tuple(subscriber_store.list_left_alone(conn, destination)) if subscription == EVERYTHING else ()
 
 
 def _require_subscription(conn: Connection, name: str) -> None:

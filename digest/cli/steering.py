@@ -178,11 +178,15 @@ def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) 
         due = require_subscription(here, conn, name)
         destination = _find_destination(conn, due, address)
         which = EVERYTHING if everything else name
-        membership.come_back(conn, destination, which, how=OPERATOR, at=here.now)
+        still_left = membership.come_back(conn, destination, which, how=OPERATOR, at=here.now)
         _restart_turns(conn, here.now)
         turn = require_subscription(here, conn, name).next_due_at
     what = "everything" if everything else name
-    click.echo(f"{destination} is sent {what} again. {_describe_turn(here, turn)}")
+    but = f" but what it left by itself: {', '.join(still_left)}" if still_left else ""
+    begins = "" if name in still_left else f" {_describe_turn(here, turn)}"
+    click.echo(f"{destination} is sent {what} again{but}.{begins}")
+    for one in still_left:
+        click.echo(f"At their own wish, and only then: digest subscription return {one} {address}")
 
 
 def _restart_turns(conn: Connection, now: datetime) -> None:

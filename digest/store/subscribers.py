@@ -132,13 +132,15 @@ def come_back(
     """Take back a leave, at the wish of whoever left; False where there was none.
 
     What was matched meanwhile is not sent: a digest starts with what is matched from now on, where
-    nobody else kept the subscription's digests going.
+    nobody else kept the subscription's digests going. Every other leave holds: what was left by itself,
+    too, stays left, and all of it where everything was.
     """
     key = destination_key(destination)
     is_it = and_(suppressions.c.destination == key, suppressions.c.subscription == subscription)
     if conn.execute(delete(suppressions).where(is_it)).rowcount == 0:
         return False
-    ids = _subscriptions_of(conn, key, subscription)
+    still_left = load_departures(conn, key)
+    ids = [] if EVERYTHING in still_left else _subscriptions_of(conn, key, subscription, but=still_left)
     idle = [id_ for id_ in ids if not _has_way_out(conn, id_)]
     if idle:
         newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
@@ -150,9 +152,9 @@ def come_back(
     )
     mine = subscribers.c.address == key.removeprefix("mailto:")
     is_left = subscribers.c.state == SubscriberState.LEFT
-    conn.execute(
-        update(subscribers).where(mine, is_left).values(state=SubscriberState.CONFIRMED, how=how, since=at)
-    )
+    if EVERYTHING not in still_left:
+        returning = update(subscribers).where(mine, is_left)
+        conn.execute(returning.values(state=SubscriberState.CONFIRMED, how=how, since=at))
     subscriber_id = conn.execute(select(subscribers.c.id).where(mine)).scalar()
     if subscriber_id is not None:
         _log_consent(conn, subscriber_id, subscription=subscription, event="returned", how=how, at=at)
@@ -163,6 +165,25 @@ def load_departures(conn: Connection, destination: Destination | str) -> frozens
     """Return the names of the subscriptions a destination left, `EVERYTHING` among them where it left for good."""
     left = select(suppressions.c.subscription).where(suppressions.c.destination == destination_key(destination))
     return frozenset(conn.execute(left).scalars())
+
+
+def list_left_alone(conn: Connection, destination: Destination | str) -> list[str]:
+    """Return the subscriptions in force that name a destination which has left each by itself, by name."""
+    key = destination_key(destination)
+    places = subscription_destinations.c
+    found = (
+        select(subscriptions.c.name)
+        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
+        .join(suppressions, suppressions.c.subscription == subscriptions.c.name)
+        .where(
+            places.destination == key,
+            places.state != DestinationState.DISABLED,
+            suppressions.c.destination == key,
+            subscriptions.c.state != SubscriptionState.ENDED,
+        )
+        .order_by(subscriptions.c.name)
+    )
+    return list(conn.execute(found).scalars())
 
 
 def refusal(conn: Connection, delivery_id: int) -> str:
@@ -195,12 +216,12 @@ def _address_key(address: str) -> str:
     return destination_key(Destination(DestinationKind.MAIL, address)).removeprefix(f"{DestinationKind.MAIL}:")
 
 
-def _subscriptions_of(conn: Connection, key: str, subscription: str) -> list[int]:
-    """Return which subscriptions a destination leaves (or comes back to)."""
+def _subscriptions_of(conn: Connection, key: str, subscription: str, but: Collection[str] = ()) -> list[int]:
+    """Return which subscriptions a destination leaves, or comes back to, but those of some names."""
     found = (
         select(subscriptions.c.id)
         .join(subscription_destinations, subscription_destinations.c.subscription_id == subscriptions.c.id)
-        .where(subscription_destinations.c.destination == key)
+        .where(subscription_destinations.c.destination == key, subscriptions.c.name.not_in(but))
     )
     if subscription != EVERYTHING:
         found = found.where(subscriptions.c.name == subscription)

@@ -54,9 +54,9 @@ def leave(store: Store, subscription: str = "team", destination: Destination = R
         return membership.leave(conn, destination, subscription, how="operator", at=NOW)
 
 
-def come_back(store: Store, subscription: str = "team", destination: Destination = READER) -> None:
+def come_back(store: Store, subscription: str = "team", destination: Destination = READER) -> tuple[str, ...]:
     with store.begin() as conn:
-        membership.come_back(conn, destination, subscription, how="operator", at=NOW)
+        return membership.come_back(conn, destination, subscription, how="operator", at=NOW)
 
 
 def keep_token(store: Store, token: str = "secret", expires_at: datetime | None = None) -> None:
@@ -107,7 +107,7 @@ def test_whoever_left_can_come_back(store: Store) -> None:
 
 def test_whoever_left_everything_comes_back_to_everything(store: Store) -> None:
     leave(store, EVERYTHING)
-    come_back(store, EVERYTHING)
+    assert come_back(store, EVERYTHING) == ()
     assert written_to(store, "team") == ["reader@example.org", "second@example.org"]
     assert written_to(store, "other") == ["reader@example.org"]
 
@@ -123,6 +123,26 @@ def test_whoever_left_everything_does_not_come_back_to_a_part(store: Store) -> N
         come_back(store)
     with store.read() as conn:
         assert load_departures(conn, READER) == {EVERYTHING}
+
+
+def test_whoever_comes_back_to_everything_stays_away_from_what_was_left_by_itself(store: Store) -> None:
+    leave(store)
+    leave(store, EVERYTHING)
+    assert come_back(store, EVERYTHING) == ("team",)
+    assert written_to(store, "team") == ["second@example.org"]
+    assert written_to(store, "other") == ["reader@example.org"]
+    assert come_back(store) == ()
+    assert written_to(store, "team") == ["reader@example.org", "second@example.org"]
+
+
+def test_a_leave_of_one_is_taken_back_after_that_of_everything(store: Store) -> None:
+    leave(store)
+    leave(store, EVERYTHING)
+    with pytest.raises(UsageError, match="left everything, and also team alone") as caught:
+        come_back(store)
+    assert caught.value.hint.endswith("digest subscription return team mailto:reader@example.org --everything")
+    with store.read() as conn:
+        assert load_departures(conn, READER) == {EVERYTHING, "team"}
 
 
 def test_a_link_names_what_it_ends_and_ends_it(store: Store) -> None:

@@ -20,9 +20,11 @@ from tests.contract.store.made import (
     NOW,
     SLACK,
     make_message,
+    make_paper,
     make_subscription,
     store_digest,
     store_match,
+    store_papers,
     subscribe,
 )
 
@@ -177,6 +179,34 @@ def test_coming_back_does_not_move_a_subscription_that_others_kept_reading(store
     come_back(store)
     with store.read() as conn:
         assert load_subscriptions(conn)[0].plan_after == before
+
+
+def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Store) -> None:
+    ids = subscribe(store, make_subscription("team"), make_subscription("other"))
+    store_papers(store, [make_paper(1)])
+    leave(store)
+    leave(store, subscription="")
+    run_id = store_match(store, {ids["team"]: (1,), ids["other"]: (1,)})
+    assert come_back(store, "")
+    with store.read() as conn:
+        found = {one.subscription.name: one for one in load_subscriptions(conn)}
+        assert subscribers.list_left_alone(conn, MAIL) == ["team"]
+    assert {name: one.subscription.destinations for name, one in found.items()} == {"team": (), "other": (MAIL,)}
+    assert (found["other"].plan_after, found["team"].plan_after) == (run_id, 0)
+    assert come_back(store)
+    with store.read() as conn:
+        assert {one.subscription.destinations for one in load_subscriptions(conn)} == {(MAIL,)}
+        assert subscribers.list_left_alone(conn, MAIL) == []
+
+
+def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Store) -> None:
+    subscribe(store, make_subscription("team"))
+    leave(store)
+    leave(store, subscription="")
+    assert come_back(store)
+    with store.read() as conn:
+        assert load_subscriptions(conn)[0].subscription.destinations == ()
+        assert conn.execute(select(subscribers_table.c.state)).scalars().all() == ["left"]
 
 
 def test_a_channel_can_be_left_too(store: Store) -> None:

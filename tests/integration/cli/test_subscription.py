@@ -166,6 +166,20 @@ def test_leaving_everything_is_taken_back_as_a_whole(digest: Shell) -> None:
 
 
 @pytest.mark.usefixtures("world")
+def test_returning_to_everything_names_what_was_left_by_itself_and_the_way_back(digest: Shell) -> None:
+    for flag in ([], ["--everything"]):
+        digest("subscription", "leave", "perf-team", "slack:#papers", *flag)
+    said = digest("subscription", "return", "perf-team", "slack:#papers", "--everything")
+    assert said.lines == [
+        "slack:#papers is sent everything again but what it left by itself: perf-team.",
+        "At their own wish, and only then: digest subscription return perf-team slack:#papers",
+    ]
+    assert "slack:#papers" not in digest("subscription", "list").out
+    said = digest("subscription", "return", "perf-team", "slack:#papers")
+    assert said.out == "slack:#papers is sent perf-team again. Its next digest: Mon 23 Nov 09:00.\n"
+
+
+@pytest.mark.usefixtures("world")
 def test_returning_takes_a_leave_to_take_back(digest: Shell) -> None:
     said = digest("subscription", "return", "gpu-mail", "reader@digest.example", expect=2)
     assert "mailto:reader@digest.example has not left gpu-mail" in said.err
