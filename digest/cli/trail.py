@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from digest.cli.storing import Installation
     from digest.pipeline.explaining import ChangeTrail, DigestTrail, Trail
     from digest.planning import DueSubscription
+    from digest.planning.trails import Asked
     from digest.store.outbox_views import Attempt, StoredDelivery
 
 _LABEL = 11
 _WIDEST = 100
+_WIDEST_TEXT = 60
 
 
 @click.command()
@@ -143,15 +145,20 @@ def _describe_absence(here: Installation, trail: Trail) -> str:
 
 
 def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+    from digest.cli.wording import cut, write_moment  # noqa: PLC0415 - the same
 
     moment = f"{write_moment(one.matched_at, here.zone)}, " if one.matched_at else ""
     yield f"{moment}{one.judged.verdict}: {one.judged.why}"
+    for asked in one.former:
+        yield _describe_asked(asked, f"{asked.name}, which read {cut(asked.text, _WIDEST_TEXT)} then")
     for asked in one.asked:
-        if asked.would_meet:
-            yield f"  {click.style('✓', fg='green')} {asked.name}: {' · '.join(asked.clauses)}"
-        else:
-            yield f"  {click.style('✗', fg='red')} {asked.name}: it {asked.failing}"
+        yield _describe_asked(asked, asked.name)
+
+
+def _describe_asked(asked: Asked, name: str) -> str:
+    if asked.would_meet:
+        return f"  {click.style('✓', fg='green')} {name}: {' · '.join(asked.clauses)}"
+    return f"  {click.style('✗', fg='red')} {name}: it {asked.failing}"
 
 
 def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
@@ -225,6 +232,16 @@ def _change_as_json(one: ChangeTrail) -> dict[str, object]:
                 "failing": asked.failing,
             }
             for asked in one.asked
+        ],
+        "former_queries": [
+            {
+                "name": asked.name,
+                "text": asked.text,
+                "meets": asked.would_meet,
+                "clauses": asked.clauses,
+                "failing": asked.failing,
+            }
+            for asked in one.former
         ],
     }
 

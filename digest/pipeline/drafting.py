@@ -22,6 +22,7 @@ from digest.store import mailings as mailing_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import provenance
+from digest.store import trails as trail_store
 from digest.store import turns as turn_store
 from digest.store.freezing import freeze_entry, join_frozen
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.comparing import StoredChange
+    from digest.matching import ActiveRevision
     from digest.messages import Coverage, DigestEntry
     from digest.papers import Paper
     from digest.pipeline.links import LinkMaker
@@ -181,7 +183,10 @@ class Drafts:
             key = found, asked, told.seen, told.occasion, told.mailing, told.sequel
             known = self._entries.get(key)
             if known is None:
-                known = self._entries[key] = self._make_entry(told, queries)
+                known = self._make_entry(told, queries)
+                if not known[0].queries:  # what brought it reads otherwise now
+                    known = self._make_entry(told, self._read_recorded(conn, due, found))
+                self._entries[key] = known
             entry, text = known
             written[entry.change_id] = text
             return entry
@@ -189,7 +194,7 @@ class Drafts:
         digest = plan_digest(
             due,
             changes,
-            self._read_queries(due),
+            self._read_queries(due.revisions),
             self._load_seen(conn, due, changes),
             coverage,
             slot=slot,
@@ -238,12 +243,23 @@ class Drafts:
         entry = make_entry(told, queries, ready=ready, explain=explain)
         return entry, freeze_entry(entry, self._texts[entry.change_id])
 
-    def _read_queries(self, due: DueSubscription) -> dict[str, Query]:
-        missing = [revision for revision in due.revisions if revision.id not in self._queries]
+    def _read_queries(self, revisions: Sequence[ActiveRevision]) -> dict[str, Query]:
+        """Return saved queries by name, parsed, without those that can't be read; of one name the last counts."""
+        missing = [revision for revision in revisions if revision.id not in self._queries]
         self._queries.update({revision.id: query for revision, query in readable(missing)})
         return {
-            revision.name: self._queries[revision.id] for revision in due.revisions if revision.id in self._queries
+            revision.name: self._queries[revision.id] for revision in revisions if revision.id in self._queries
         }
+
+    def _read_recorded(
+        self, conn: Connection, due: DueSubscription, change_ids: Collection[int]
+    ) -> dict[str, Query]:
+        """Return the subscription's saved queries as they read when they recorded any of some changes.
+
+        Which of those that it follows no more brought a change to it is not kept.
+        """
+        followed = [revision.query_id for revision in due.revisions]
+        return self._read_queries([one for _, one in trail_store.find_recorded(conn, change_ids, followed)])
 
     def _load_seen(
         self, conn: Connection, due: DueSubscription, changes: Collection[StoredChange]

@@ -10,7 +10,17 @@ from digest.excluding import read_exclusion
 from digest.pipeline.feeds import load_matched
 from digest.pipeline.matching_step import find_overtaken
 from digest.planning.rewordings import find_failing
-from digest.planning.trails import Asked, Judged, Met, Row, find_awaited, judge_change, judge_feed, judge_paper
+from digest.planning.trails import (
+    Asked,
+    Judged,
+    Met,
+    Row,
+    choose_former,
+    find_awaited,
+    judge_change,
+    judge_feed,
+    judge_paper,
+)
 from digest.query import analyse, find_reasons, matches, parse_query
 from digest.store import digests as digest_store
 from digest.store import mailings as mailing_store
@@ -22,15 +32,17 @@ from digest.store.feeds import load_feed_places
 from digest.subscriptions import DestinationKind, SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import date, datetime
 
     from sqlalchemy import Connection
 
     from digest.comparing import StoredChange
+    from digest.matching import ActiveRevision
     from digest.messages import Digest
     from digest.papers import ArxivId
     from digest.planning import DueSubscription
+    from digest.query import AnalysedPaper
     from digest.store.outbox_views import Attempt, StoredDelivery
     from digest.subscriptions import Destination
 
@@ -44,6 +56,7 @@ class ChangeTrail:
     Attributes:
         change: what was found.
         asked: the subscription's saved queries, each held against it.
+        former: what brought it and reads otherwise now, or is not asked any more; held against it, too.
         judged: what became of it.
         matched_at: when the match was kept (UTC); None where none was.
         digest_id: the digest it went into; None for none.
@@ -54,6 +67,7 @@ class ChangeTrail:
     judged: Judged
     matched_at: datetime | None
     digest_id: int | None
+    former: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +176,10 @@ def _follow(
     overtaken = find_overtaken(conn, source, history)
     awaited = find_awaited(due, now, is_copy=provenance.is_in_quarantine(conn))
     for change in history:
-        asked = tuple(_ask(due, change, met))
+        ready = analyse(change.paper)
+        asked = tuple(
+            _ask(revision, ready, met.get((revision.query_id, change.id), Met.NEVER)) for revision in due.revisions
+        )
         row = rows.get(change.id)
         judged = judge_change(
             change,
@@ -173,22 +190,26 @@ def _follow(
             is_overtaken=change.id in overtaken,
             awaited=awaited,
         )
-        yield ChangeTrail(change, asked, judged, row[2] if row else None, row[1] if row else None)
-
-
-def _ask(due: DueSubscription, change: StoredChange, met: Mapping[tuple[int, int], Met]) -> Iterator[Asked]:
-    ready = analyse(change.paper)
-    for revision in due.revisions:
-        recorded = met.get((revision.query_id, change.id), Met.NEVER)
-        try:
-            query = parse_query(revision.text)
-        except QueryError as error:
-            yield Asked(revision.name, recorded, failing=f"can't be held against it: {error.message}")
+        if row is None:
+            yield ChangeTrail(change, asked, judged, None, None)
             continue
-        clauses = tuple(reason.clause for reason in find_reasons(query, ready))
-        is_met = matches(query, ready)
-        failing = "" if is_met else str(find_failing(query, ready))
-        yield Asked(revision.name, recorded, would_meet=is_met, clauses=clauses, failing=failing)
+        recorded = [
+            revision for run_id, revision in trail_store.find_recorded(conn, [change.id]) if run_id == row[0]
+        ]
+        former = tuple(_ask(revision, ready) for revision in choose_former(recorded, due.revisions))
+        yield ChangeTrail(change, asked, judged, row[2], row[1], former)
+
+
+def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEVER) -> Asked:
+    name, text = revision.name, revision.text
+    try:
+        query = parse_query(text)
+    except QueryError as error:
+        return Asked(name, recorded, failing=f"can't be held against it: {error.message}", text=text)
+    clauses = tuple(reason.clause for reason in find_reasons(query, ready))
+    is_met = matches(query, ready)
+    failing = "" if is_met else str(find_failing(query, ready))
+    return Asked(name, recorded, is_met, clauses, failing, text)
 
 
 def _load_digest(conn: Connection, digest_id: int, id_: ArxivId) -> DigestTrail:

@@ -74,7 +74,7 @@ def make_entry(
     ready: AnalysedPaper | None = None,
     explain: Callable[[Query, AnalysedPaper], Sequence[Reason]] = find_reasons,
 ) -> DigestEntry:
-    """Make the entry of one paper.
+    """Make the entry of one paper; it names no saved query where none of them is met, now or before.
 
     Args:
         told: what is told of it.
@@ -94,7 +94,7 @@ def make_entry(
         paper=last.paper,
         label=_label(kind, changes, queries, seen),
         change_note=_note_changes(last) if kind in _EDITED else "",
-        queries=tuple(matched or _find_matched_before(changes, seen, queries) or queries),
+        queries=tuple(matched or _find_matched_before(changes, seen, queries)),
         reasons=tuple(reasons),
         found_at=last.found_at,
         change_id=last.id,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from digest.comparing import StoredChange
+    from digest.matching import ActiveRevision
     from digest.planning.digests import DueSubscription
 
 
@@ -61,9 +62,10 @@ class Asked:
     Attributes:
         name: the saved query's.
         met: what was recorded.
-        would_meet: the paper meets the query as it reads now.
+        would_meet: the paper meets what is asked.
         clauses: the clauses through which it does.
         failing: what keeps it from meeting it, in words; "" where it does.
+        text: what is asked.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Asked:
     would_meet: bool = False
     clauses: tuple[str, ...] = ()
     failing: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,25 @@ def judge_change(
         return Judged(Verdict.EARLIER, f"it meets {names}, but was found before {names} read so here")
     failing = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
     return Judged(Verdict.UNMET, "; ".join(failing) or "none of the saved queries it asked for is there any more")
+
+
+def choose_former(
+    recorded: Sequence[ActiveRevision], present: Sequence[ActiveRevision]
+) -> tuple[ActiveRevision, ...]:
+    """Return the wordings that brought a change to a subscription and that it asks no more.
+
+    Of a saved query that it follows no more this is known only where nothing else can have brought the change.
+
+    Args:
+        recorded: whatever recorded the change in the run that matched it, as it read then.
+        present: the subscription's saved queries.
+    """
+    followed = {revision.query_id for revision in present}
+    mine = [revision for revision in recorded if revision.query_id in followed]
+    if not mine and len({revision.query_id for revision in recorded}) == 1:
+        mine = [*recorded]
+    asked = {revision.id for revision in present}
+    return tuple(revision for revision in mine if revision.id not in asked)
 
 
 def find_awaited(due: DueSubscription, now: datetime, *, is_copy: bool) -> str:

@@ -265,6 +265,11 @@ def query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]
 def current_revision() -> Select[tuple[Any, ...]]:
     """Return the query for saved queries, each with its present revision; see `read_revision`."""
     latest = select(func.max(query_revisions.c.number)).where(query_revisions.c.query_id == saved_queries.c.id)
+    return every_revision().where(query_revisions.c.number == latest.correlate(saved_queries).scalar_subquery())
+
+
+def every_revision() -> Select[tuple[Any, ...]]:
+    """Return the query for saved queries with every revision they had; see `read_revision`."""
     return select(
         saved_queries,
         query_revisions.c.id.label("revision_id"),
@@ -273,15 +278,11 @@ def current_revision() -> Select[tuple[Any, ...]]:
         query_revisions.c.canonical,
         query_revisions.c.problem,
         query_revisions.c.active_from_change,
-    ).join(
-        query_revisions,
-        (query_revisions.c.query_id == saved_queries.c.id)
-        & (query_revisions.c.number == latest.correlate(saved_queries).scalar_subquery()),
-    )
+    ).join(query_revisions, query_revisions.c.query_id == saved_queries.c.id)
 
 
 def read_revision(row: Row[Any]) -> ActiveRevision:
-    """Return a saved query's present revision from a row of `current_revision`."""
+    """Return a saved query as it reads in a row of `current_revision` or `every_revision`."""
     return ActiveRevision(
         id=row.revision_id,
         query_id=row.id,

@@ -9,7 +9,8 @@ from sqlalchemy import select
 from digest.store.dialect import in_chunks
 from digest.store.outbox_views import load_delivery
 from digest.store.packing import unpack
-from digest.store.schema import deliveries, match_runs, matches, query_matches, query_revisions
+from digest.store.queries import every_revision, read_revision
+from digest.store.schema import deliveries, match_runs, matches, query_matches, query_revisions, saved_queries
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
+    from digest.matching import ActiveRevision
     from digest.store.outbox_views import Attempt, StoredDelivery
 
 
@@ -60,6 +62,36 @@ def find_outcomes(
             for name in ("new", "changed", "gone"):
                 for change_id in wanted.intersection(unpack(getattr(row, name))):
                     yield row.query_id, change_id, name
+
+
+def find_recorded(
+    conn: Connection, change_ids: Collection[int], query_ids: Collection[int] | None = None
+) -> list[tuple[int, ActiveRevision]]:
+    """Return the saved queries that recorded any of some changes, each as it read then, with the match run.
+
+    Args:
+        conn: a reading transaction.
+        change_ids: the changes.
+        query_ids: which saved queries to ask; None for all there are or were.
+
+    Returns:
+        By name, and of one name in the order in which it read so.
+    """
+    found = (
+        every_revision()
+        .add_columns(*(query_matches.c[name] for name in ("match_run_id", "new", "changed", "gone")))
+        .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
+        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
+        .where(_may_hold(change_ids))
+        .order_by(saved_queries.c.name, query_revisions.c.number)
+    )
+    if query_ids is not None:
+        found = found.where(saved_queries.c.id.in_(query_ids))
+    return [
+        (row.match_run_id, read_revision(row))
+        for row in conn.execute(found)
+        if any(set(change_ids).intersection(unpack(blob)) for blob in (row.new, row.changed, row.gone))
+    ]
 
 
 def load_deliveries(conn: Connection, digest_id: int) -> list[tuple[StoredDelivery, list[Attempt]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,40 @@ def test_where_no_saved_query_is_met_the_clause_that_fails_is_named(digest: Shel
 def test_a_paper_that_waits_says_for_what(digest: Shell) -> None:
     said = digest("explain", "2611.14806", "perf-mail").lines
     assert said[1].strip() == "perf-mail: waiting – it matched, and waits for the end of the pause"
+
+
+def test_a_paper_whose_saved_query_was_edited_while_it_waited_is_told_under_what_brought_it(
+    world: World, digest: Shell
+) -> None:
+    world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.AR"')
+    digest("subscription", "resume", "perf-mail")
+    world.clock.set(NOW + timedelta(days=3))
+    digest("run")
+    store = world.open_store()
+    with store.read() as conn:
+        (due,) = subscription_store.load_subscriptions(conn, names=["perf-mail"])
+        latest = digest_store.load_digest(conn, digest_store.list_digests(conn, subscription_ids=[due.id])[0].id)
+    store.close()
+    (entry,) = (entry for entry in latest.entries if str(entry.paper.id) == "2611.14806")
+    assert [(entry.queries, reason.clause) for reason in entry.reasons] == [(("perf",), "cat:cs.PF")]
+    assert digest("explain", "2611.14806", "perf-mail").lines[5:7] == [
+        "             ✓ perf, which read cat:cs.PF then: cat:cs.PF",
+        "             ✗ perf: it lacks cat:cs.AR",
+    ]
+
+
+def test_a_saved_query_that_is_followed_no_more_is_named_where_it_alone_can_have_brought_the_paper(
+    world: World, digest: Shell
+) -> None:
+    world.edit_config('queries = ["perf"]', 'queries = ["follow"]')
+    digest("run")
+    (change,) = digest("explain", "2611.14758", "perf-mail", "--json").json["changes"]
+    assert [(one["name"], one["text"], one["meets"]) for one in change["former_queries"]] == [
+        ("perf", "cat:cs.PF", True)
+    ]
+    assert [(one["name"], one["meets"]) for one in change["queries"]] == [("follow", False)]
+    (change,) = digest("explain", "2611.14806", "perf-mail", "--json").json["changes"]  # gpu, too, has met it
+    assert change["former_queries"] == []
 
 
 @pytest.mark.usefixtures("world")

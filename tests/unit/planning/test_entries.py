@@ -46,6 +46,12 @@ def test_several_versions_in_one_digest_are_held_against_the_text_before_the_fir
     assert (entry.before.paper.version, entry.paper.version) == (1, 3)
 
 
+def test_a_paper_that_meets_none_of_the_saved_queries_names_none() -> None:
+    assert tell(make_change(9, V1)).queries == ("perf",)
+    elsewhere = tell(make_change(9, make_paper(categories=("math.CO",))))
+    assert (elsewhere.queries, elsewhere.reasons) == ((), ())
+
+
 def test_what_is_new_is_held_against_nothing() -> None:
     assert tell(make_change(9, V1)).before is None
     assert tell(make_change(9, V1, Kind.CROSS_LIST, V1)).before is None
