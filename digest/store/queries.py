@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, bindparam, func, insert, select, update
 
-from digest.errors import UnknownName
+from digest.errors import QueryError, UnknownName
 from digest.matching import ActiveRevision
 from digest.messages import DayCount
+from digest.query import parse_query
 from digest.store.dialect import take_turn
 from digest.store.marks import MATCHED, STORED, load_mark
 from digest.store.packing import count_packed, unpack
@@ -158,8 +159,8 @@ def sync_queries(
         added=tuple(added),
         edited=tuple(name for name in wanted if name in changed),
         ended=tuple(ended),
-        # Another release may print a query otherwise: nobody edited it.
-        turned=tuple(name for name in edited if live[name].text != wanted[name][0]),
+        # Another release may print a query otherwise: nobody edited it. One that can't be read is told by itself.
+        turned=tuple(name for name in edited if live[name].text != wanted[name][0] and not wanted[name][2]),
         going_on=tuple(name for name, (_, canonical, problem) in wanted.items() if problem and canonical),
     )
 
@@ -308,7 +309,13 @@ def choose_text(text: str, canonical: str, problem: str) -> str:
 def _keep_meaning(query: tuple[str, str, str], present: Row[Any] | None) -> tuple[str, str, str]:
     """Return a query with what it meant before as its canonical text, where what is written can't be read."""
     text, canonical, problem = query
-    return (text, present.canonical, problem) if problem and present is not None else (text, canonical, problem)
+    if not problem or present is None:
+        return query
+    try:
+        # Another release may print it otherwise.
+        return text, parse_query(present.canonical).canonical, problem
+    except QueryError:
+        return text, canonical, problem  # it never could be read, or this release reads it no more
 
 
 def _reads(row: Row[Any]) -> tuple[str, str]:

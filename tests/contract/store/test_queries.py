@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from digest.errors import UnknownName
 from digest.matching import QueryOutcome
@@ -106,6 +106,14 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_i
     assert active(store) == before
     with store.read() as conn:
         assert queries.list_unreadable(conn) == []
+
+
+def test_a_query_of_which_no_wording_can_be_read_any_more_is_left_out(store: Store) -> None:
+    sync(store, {"gpu": GPU})
+    with store.begin() as conn:
+        conn.execute(update(query_revisions).values(canonical="abs:("))  # as another release may print it
+    assert sync(store, {"gpu": BROKEN}) == queries.SyncReport(edited=("gpu",))
+    assert active(store) == {}
 
 
 def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhile(store: Store) -> None:
