@@ -20,7 +20,7 @@ from digest.planning.polls import next_poll_time
 from digest.web.feed_desk import LOOK_AGAIN
 from tests.battery.kill_book import Book
 from tests.battery.kill_plan import TURN_HOUR, KillPlan, wanted
-from tests.battery.kill_replicas import Replica, await_ready
+from tests.battery.kill_replicas import LONGEST_AIM, Replica, await_ready
 from tests.battery.kill_world import CountingMail, LossySlack, PacedClock, Press
 
 SHORTEST_LIFE = 3.0
@@ -29,9 +29,6 @@ SHORTEST_LIFE = 3.0
 _USUAL_LIFE, _LONG_LIFE, _LONG_LIVES = 8.0, 40.0, 0.25
 """Seconds of work after which it dies at the latest, and how many are given longer: a look at arXiv keeps
 its pace, and one that dies over it is waited for as long as a worker may be silent."""
-
-_LONGEST_AIM = 0.2
-"""Seconds within which a kill strikes, at a moment that nothing here has a part in; many mails' time."""
 
 _EARLY = 0.1
 """How often it dies a little after it was started, ready or not."""
@@ -232,10 +229,7 @@ class Life:
             tally.long_pauses += is_long
             self._wakes_at[replica.number] = now + seconds
         elif left:
-            if plan.at_marks:
-                replica.kill()
-            else:
-                replica.kill_in(self._draw.uniform(0, _LONGEST_AIM))
+            replica.kill(0.0 if plan.at_marks else self._draw.uniform(0, LONGEST_AIM))
             replica.start()
             tally.kills += 1
             if tally.kills == plan.kills:

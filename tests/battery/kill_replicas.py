@@ -14,6 +14,9 @@ ROOT = Path(__file__).parents[2]
 _STOPS_WITHIN = 20.0
 _LOOK = 0.02
 
+LONGEST_AIM = 0.2
+"""Seconds within which a kill strikes, at a moment that nothing here has a part in; many mails' time."""
+
 
 class Replica:
     """One process of the installation in a folder, and its successors.
@@ -57,21 +60,18 @@ class Replica:
         self.started_at = time.monotonic()
         self.starts += 1
 
-    def kill(self) -> None:
-        """End it at once, whatever it does, paused or not."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-    def kill_in(self, seconds: float) -> None:
-        """Have another process end it after a while.
+    def kill(self, after: float = 0.0) -> None:
+        """End it, whatever it does, paused or not: at once, or have another process do it after so many seconds.
 
         This one's threads take turns: whoever wants to kill gets his turn when a server here has just answered,
         which is no moment like any other for whom it answered.
         """
         if self._process is not None:
-            wait_and_kill = ("sh", "-c", 'sleep "$0" && kill -KILL "$1"')
-            subprocess.run([*wait_and_kill, f"{seconds:.6f}", str(self._process.pid)], check=False)  # noqa: S603 - ours
+            if after:
+                wait_and_kill = ("sh", "-c", 'sleep "$0" && kill -KILL "$1"')
+                subprocess.run([*wait_and_kill, f"{after:.6f}", str(self._process.pid)], check=False)  # noqa: S603 - ours
+            else:
+                self._process.kill()
             self._process.wait()
 
     def pause(self) -> None:
