@@ -224,6 +224,7 @@ def _plan_turns(
         )
         for id_, turn in told.items()
     ]
+    taken |= {turn.id: (None, turn.last_slot) for turn in batch if turn.id not in heard}  # nobody is written to
     subscription_store.take_turns(conn, taken)
     report.add(_save(conn, drafts, chosen))
     return report

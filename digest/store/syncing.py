@@ -128,24 +128,31 @@ class _Syncing:
 
     def _start(self, subscription: Subscription, row: Row[Any] | None) -> None:
         """Store a new subscription, or let one that had ended begin anew, from now on."""
-        way_out = subscription.has_digests
         values = _configured(subscription) | {
             "state": SubscriptionState.ACTIVE,
             "ended_at": None,
-            "next_due_at": self._schedule.next_due(subscription, row.last_slot if row else "", None)
-            if way_out
-            else None,
             "paused_until": None,
             "plan_after": self._newest_run,
         }
         if row is None:
-            fresh = {"name": subscription.name, "origin": self._origin, "created_at": self._at}
+            due_at = self._schedule.next_due(subscription, "", None) if subscription.has_digests else None
+            fresh = {
+                "name": subscription.name,
+                "origin": self._origin,
+                "created_at": self._at,
+                "next_due_at": due_at,
+            }
             starting = insert(subscriptions).values(values | fresh | {"last_slot": "", "feed_generation": 0})
             key = self._conn.execute(starting.returning(subscriptions.c.id)).scalar_one()
+            self._sync_places(key, subscription)
         else:
             key = row.id
+            self._sync_places(key, subscription)  # first: nobody may be left of those it was for
+            due_at = None
+            if _has_way_out(self._places[key]):
+                due_at = self._schedule.next_due(subscription, row.last_slot, None)
+            values["next_due_at"] = due_at
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
-        self._sync_places(key, subscription)
         self._sync_links(key, subscription)
 
     def _edit(self, subscription: Subscription, row: Row[Any]) -> bool:

@@ -211,6 +211,15 @@ def test_a_subscription_that_comes_back_is_told_only_what_is_matched_from_then_o
     assert (found.next_due_at, found.created_at) == (NOW + 3 * DAY, NOW)
 
 
+def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store) -> None:
+    subscribe(store, make_subscription())
+    with store.begin() as conn:
+        subscribers.leave(conn, MAIL, "team", how="one-click", at=NOW)
+    sync(store)
+    assert sync(store, make_subscription()).added == ("team",)
+    assert load(store).next_due_at is None
+
+
 def test_renaming_keeps_the_subscription_and_who_left_it(store: Store) -> None:
     ids = subscribe(store, make_subscription())
     with store.begin() as conn:

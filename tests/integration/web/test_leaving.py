@@ -3,12 +3,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from digest.consent import EVERYTHING
 from digest.membership import come_back, leave
-from digest.pipeline import run_pass
-from digest.store.schema import consents, suppressions
+from digest.pipeline import plan, run_pass
+from digest.store.schema import consents, subscriptions, suppressions
 from digest.subscriptions import Destination
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import LATER, READER, SUNDAY
@@ -52,6 +52,16 @@ def test_one_click_ends_it_in_every_encoding(desk: Desk, encoding: str) -> None:
     assert not answer.history
     assert "set-cookie" not in answer.headers
     assert recipients_of_next_mailing(desk) == ["second@example.org"]
+
+
+def test_a_turn_that_nobody_hears_is_none_that_could_be_missed(desk: Desk) -> None:
+    with desk.site.store.begin() as conn:
+        for reader in (READER, "mailto:second@example.org", "slack:#papers"):
+            leave(conn, Destination.parse(reader), "perf-team", how="operator", at=desk.world.clock.now())
+        conn.execute(update(subscriptions).values(next_due_at=desk.world.clock.now()))
+    plan(desk.site)
+    with desk.site.store.read() as conn:
+        assert conn.execute(select(subscriptions.c.next_due_at)).scalar() is None
 
 
 def test_what_waits_in_the_outbox_is_not_sent_to_whoever_left_meanwhile(desk: Desk) -> None:
