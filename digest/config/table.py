@@ -380,7 +380,7 @@ SUBSCRIPTION_KEYS: dict[str, str] = {
     "queries": "Names of the saved queries it follows.",
     "to": "One or a list: mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:…, console.",
     "title": "What its digests are called; its name where none is given.",
-    "was": "The name it had before, so that renaming loses no history.",
+    "was": "The name it had before, so that renaming loses no history and changes no address.",
     "exclude": "A query or a list of them: what they bring is never told to it, as with `ANDNOT`.",
     "exclude_papers": "Papers never told to it, by id, in whichever version.",
     "paused_until": "The first day or moment it goes on: 2026-12-01; it collects meanwhile. One without an offset "

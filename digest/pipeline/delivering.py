@@ -247,7 +247,7 @@ def _render(desk: Desk, delivery: Delivery) -> Message:
         if stored is not None:
             return stored
     digest, maker = desk.drawer.take(delivery)
-    links = maker.links(delivery.destination, digest.subscription, digest.slot)
+    links = maker.links(delivery.destination, digest)
     return site.renderer.render(digest, delivery, links, mail_identity(site, digest))
 
 

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.config import Config
-    from digest.subscriptions import Destination, Subscription
+    from digest.messages import Digest
+    from digest.planning import DueSubscription
+    from digest.subscriptions import Destination
 
 
 @dataclass(frozen=True, slots=True)
 class LinkMaker:
     """Makes an installation's secret addresses.
+
+    A `link_name` stands for one subscription, whatever it or another is called (`digest.store.link_names`).
 
     Attributes:
         config: for the public address and the mail identity.
@@ -38,42 +42,43 @@ class LinkMaker:
         """A name no other installation has, which tells nothing of the secret."""
         return signing.derive_token(self.secret, "installation")
 
-    def leave_token(self, destination: Destination, subscription: str) -> str:
+    def leave_token(self, destination: Destination, link_name: str) -> str:
         """Return the token that ends one destination's part in a subscription."""
-        return signing.derive_token(self.secret, "leave", str(destination), subscription)
+        return signing.derive_token(self.secret, "leave", str(destination), link_name)
 
-    def feed_token(self, subscription: str, generation: int) -> str:
+    def feed_token(self, link_name: str, generation: int) -> str:
         """Return the token of a subscription's feed; another generation is another address."""
-        return signing.derive_token(self.secret, "feed", subscription, str(generation))
+        return signing.derive_token(self.secret, "feed", link_name, str(generation))
 
     def query_feed_token(self, query: str, origin: str, generation: int) -> str:
         """Return the token of a saved query's feed; saved queries of two origins may have one name."""
         return signing.derive_token(self.secret, "query feed", origin, query, str(generation))
 
-    def web_token(self, subscription: str, slot: str) -> str:
+    def web_token(self, link_name: str, slot: str) -> str:
         """Return the token of a digest's page."""
-        return signing.derive_token(self.secret, "web", subscription, slot)
+        return signing.derive_token(self.secret, "web", link_name, slot)
 
-    def feed_url(self, subscription: str, generation: int, suffix: str = "atom") -> str:
+    def feed_url(self, link_name: str, generation: int, suffix: str = "atom") -> str:
         """Return a feed's address, "" where there is no public address."""
-        return self.write_feed_url(self.feed_token(subscription, generation), suffix)
+        return self.write_feed_url(self.feed_token(link_name, generation), suffix)
 
     def write_feed_url(self, token: str, suffix: str) -> str:
         """Return the address at which a token opens a feed, "" where there is no public address."""
         base = self.config.web.base_url.rstrip("/")
         return f"{base}/f/{token}.{suffix}" if base else ""
 
-    def links(self, destination: Destination, subscription: str, slot: str) -> Links:
-        """Return what a message to one destination may link to."""
+    def links(self, destination: Destination, digest: Digest) -> Links:
+        """Return what a message that tells one destination of a digest may link to."""
         base = self.config.web.base_url.rstrip("/")
         is_mail = destination.kind is DestinationKind.MAIL
-        token = self.leave_token(destination, subscription)
+        link_name = digest.link_name or digest.subscription
+        token = self.leave_token(destination, link_name)
         back_to = self.config.mail.unsubscribe or self.config.mail.from_address
-        subject = quote(f"leave {subscription}", safe="")
+        subject = quote(f"leave {digest.subscription}", safe="")
         return Links(
             unsubscribe=f"{base}/u/{token}" if base and is_mail else "",
             unsubscribe_mail=f"mailto:{back_to}?subject={subject}" if is_mail and back_to else "",
-            web_view=f"{base}/d/{self.web_token(subscription, slot)}" if base else "",
+            web_view=f"{base}/d/{self.web_token(link_name, digest.slot)}" if base else "",
             home=base,
             refs=make_refs_url(self.config),
         )
@@ -95,7 +100,7 @@ def make_links(conn: Connection, config: Config) -> LinkMaker:
 
 
 def remember_tokens(
-    conn: Connection, maker: LinkMaker, told: Iterable[tuple[Subscription, str, int]], *, at: datetime
+    conn: Connection, maker: LinkMaker, told: Iterable[tuple[DueSubscription, str, int]], *, at: datetime
 ) -> None:
     """Make digests' addresses answer: their pages, and leaving for each mail destination.
 
@@ -106,13 +111,14 @@ def remember_tokens(
         at: the moment (UTC).
     """
     rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call
-    for subscription, slot, digest_id in told:
-        name = subscription.name
-        web = signing.token_hash(maker.web_token(name, slot))
+    for due, slot, digest_id in told:
+        subscription = due.subscription
+        name, link_name = subscription.name, due.link_name or subscription.name
+        web = signing.token_hash(maker.web_token(link_name, slot))
         rows.append(token_store.make_token_row(web, "web", subscription=name, digest_id=digest_id))
         for destination in subscription.destinations:
             if destination.kind is mail:
-                leave = signing.token_hash(maker.leave_token(destination, name))
+                leave = signing.token_hash(maker.leave_token(destination, link_name))
                 place = str(destination)
                 rows.append(token_store.make_token_row(leave, "leave", destination=place, subscription=name))
     token_store.remember_tokens(conn, rows, at=at)

@@ -265,9 +265,7 @@ def _save(
     ids = digest_store.save_digests(conn, [draft for _, draft in chosen], at=drafts.now)
     saved = [(due, draft) for due, draft in chosen if due.id in ids]  # the others' slots have their digests
     maker = drafts.maker(conn)
-    remember_tokens(
-        conn, maker, [(due.subscription, draft.digest.slot, ids[due.id]) for due, draft in saved], at=drafts.now
-    )
+    remember_tokens(conn, maker, [(due, draft.digest.slot, ids[due.id]) for due, draft in saved], at=drafts.now)
     return PlanReport(
         digests=[draft.digest for _, draft in saved], deliveries=sum(len(draft.plans) for _, draft in saved)
     )

@@ -6,24 +6,24 @@ handful of reads however many subscriptions it names.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import delete, func, insert, select, update
 
 from digest.errors import ConfigurationError
 from digest.store.destinations import destination_key
+from digest.store.link_names import LinkNames, number_link_name, read_link_names, write_link_names
 from digest.store.queries import ACTIVE, SyncReport
 from digest.store.readdressing import follow_mended_names
+from digest.store.renaming import rename
 from digest.store.schema import (
-    consents,
     deliveries,
     match_runs,
     saved_queries,
     subscription_destinations,
     subscription_queries,
     subscriptions,
-    suppressions,
-    tokens,
 )
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import write_exclusion
@@ -55,9 +55,9 @@ def sync_subscriptions(
 ) -> SyncReport:
     """Make the subscriptions of an origin exactly these; doing it twice changes nothing.
 
-    `was` renames and keeps all history. What is no longer named ends: its waiting deliveries are
-    suppressed, its history stays. A destination that somebody left stays left. A subscription whose
-    first digest destination appears now plans only what is matched from now on.
+    `was` renames and keeps all history, and the addresses that were handed out. What is no longer named
+    ends: its waiting deliveries are suppressed, its history stays. A destination that somebody left stays
+    left. A subscription whose first digest destination appears now plans only what is matched from now on.
 
     Args:
         conn: a writing transaction, after `sync_queries`.
@@ -69,8 +69,8 @@ def sync_subscriptions(
     Raises:
         ConfigurationError: a saved query is not stored, or a name is taken by the other origin.
     """
-    _rename(conn, wanted, origin)
-    return _Syncing(conn, origin, at, schedule).run(wanted)
+    not_renamed = rename(conn, wanted, origin)
+    return replace(_Syncing(conn, origin, at, schedule).run(wanted), not_renamed=not_renamed)
 
 
 class Schedule(Protocol):
@@ -97,6 +97,7 @@ class _Syncing:
     ) -> None:
         self._conn, self._origin, self._at, self._schedule = conn, origin, at, schedule
         self._stored = {row.name: row for row in conn.execute(select(subscriptions))}
+        self._link_names = LinkNames(self._stored.values())
         self._places = _by_subscription(conn, subscription_destinations, "destination")
         self._links = _by_subscription(conn, subscription_queries, "query_id")
         self._query_ids = _load_query_ids(conn, origin)
@@ -115,6 +116,7 @@ class _Syncing:
                 added.append(subscription.name)
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
+        self._keep_former_names(wanted)
         ended = self._end_others(wanted)
         dropped, abandoned = tuple(self._dropped), self._abandoned
         return SyncReport(tuple(added), tuple(edited), ended, dropped=dropped, abandoned=abandoned)
@@ -135,15 +137,7 @@ class _Syncing:
             "plan_after": self._newest_run,
         }
         if row is None:
-            due_at = self._schedule.next_due(subscription, "", None) if subscription.has_digests else None
-            fresh = {
-                "name": subscription.name,
-                "origin": self._origin,
-                "created_at": self._at,
-                "next_due_at": due_at,
-            }
-            starting = insert(subscriptions).values(values | fresh | {"last_slot": "", "feed_generation": 0})
-            key = self._conn.execute(starting.returning(subscriptions.c.id)).scalar_one()
+            key = self._insert(subscription, values)
             self._sync_places(key, subscription)
         else:
             key = row.id
@@ -154,6 +148,41 @@ class _Syncing:
             values["next_due_at"] = due_at
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
         self._sync_links(key, subscription)
+
+    def _insert(self, subscription: Subscription, values: Mapping[str, Any]) -> int:
+        """Store a subscription that there never was; return its key."""
+        name = subscription.name
+        link_name = name if self._link_names.may_begin(name) else ""
+        fresh = {"name": name, "origin": self._origin, "created_at": self._at, "link_names": link_name}
+        due_at = self._schedule.next_due(subscription, "", None) if subscription.has_digests else None
+        fresh |= {"next_due_at": due_at, "last_slot": "", "feed_generation": 0}
+        starting = insert(subscriptions).values({**values, **fresh}).returning(subscriptions.c.id)
+        key = int(self._conn.execute(starting).scalar_one())
+        if not link_name:
+            link_name = number_link_name(name, key)
+            self._set_link_names(key, link_name)
+        self._link_names.take(link_name)
+        return key
+
+    def _keep_former_names(self, wanted: Sequence[Subscription]) -> None:
+        """Let addresses made from the name before work where no other subscription's are made from that.
+
+        An earlier release took a renaming over without keeping what the addresses had been made from.
+        """
+        for subscription in wanted:
+            if (
+                subscription.was
+                and subscription.was not in self._stored
+                and self._link_names.take(subscription.was)
+            ):
+                mine = subscriptions.c.name == subscription.name
+                row = self._conn.execute(select(subscriptions).where(mine)).one()
+                known = read_link_names(row.link_names, row.name)
+                self._set_link_names(row.id, *known, subscription.was)
+
+    def _set_link_names(self, key: int, *names: str) -> None:
+        mine = subscriptions.c.id == key
+        self._conn.execute(update(subscriptions).where(mine).values(link_names=write_link_names(names)))
 
     def _edit(self, subscription: Subscription, row: Row[Any]) -> bool:
         """Bring a live subscription in line; return whether anything differed."""
@@ -285,24 +314,6 @@ class _Syncing:
             self._conn.execute(ending.values(gone))
             suppress_waiting(self._conn, of_subscriptions(ids), "the subscription has ended", self._at)
         return tuple(sorted(row.name for row in others))
-
-
-def _rename(conn: Connection, wanted: Sequence[Subscription], origin: str) -> None:
-    """Give subscriptions the names the file has for them now, and all that goes by name with them."""
-    known = select(subscriptions.c.name).where(subscriptions.c.origin == origin)
-    names = set(conn.execute(known).scalars())
-    kept = {subscription.name for subscription in wanted}
-    for subscription in wanted:
-        before, now = subscription.was, subscription.name
-        if before in names - kept and now not in names:
-            for table, column in (
-                (subscriptions, subscriptions.c.name),
-                (suppressions, suppressions.c.subscription),
-                (consents, consents.c.subscription),
-                (tokens, tokens.c.subscription),
-            ):
-                conn.execute(update(table).where(column == before).values({column.name: now}))
-            names = names - {before} | {now}
 
 
 def _configured(subscription: Subscription) -> dict[str, Any]:

@@ -247,8 +247,8 @@ class FeedDesk:
 
     def _read_addresses(self, conn: Connection) -> dict[str, _Address]:
         maker = make_links(conn, self._site.config)
-        named = self._name_places(feed_store.load_feed_places(conn))
-        named += [(place.name, place) for place in query_feed_store.load_query_places(conn)]
+        places = [*feed_store.load_feed_places(conn), *query_feed_store.load_query_places(conn)]
+        named = [(name, place) for place in places for name in place.link_names or (place.name,)]
         known, self._hashes = self._hashes, {}
         table = {}
         for name, place in named:
@@ -258,17 +258,12 @@ class FeedDesk:
                 table[self._hashes[key]] = _Address(place, generation)
         return table
 
-    def _name_places(self, places: list[FeedPlace]) -> list[tuple[str, FeedPlace]]:
-        """Return feeds by the names they have or had: an address goes on working while the file says `was`."""
-        former = {subscription.name: subscription.was for subscription in self._site.config.subscriptions}
-        renamed = [(was, place) for place in places if (was := former.get(place.name, ""))]
-        return [*renamed, *((place.name, place) for place in places)]
-
     def _make_copy(self, address: _Address, suffix: str) -> FeedCopy | None:
         site, place = self._site, address.place
         with site.store.read() as conn:
             maker = make_links(conn, site.config)
-            token = _derive_token(maker, place.origin, place.name, address.generation)
+            name = (place.link_names or (place.name,))[0]
+            token = _derive_token(maker, place.origin, name, address.generation)
             feed = self._load(conn, address, maker.write_feed_url(token, suffix))
         if feed is None:
             return None

@@ -1,0 +1,112 @@
+"""Subscriptions that the operator's file calls something else now: all that goes by name goes with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select, update
+
+from digest.store.link_names import read_link_names, write_link_names
+from digest.store.schema import consents, subscriptions, suppressions, tokens
+from digest.subscriptions import SubscriptionState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from digest.subscriptions import Subscription
+
+
+@dataclass(frozen=True, slots=True)
+class NotRenamed:
+    """A `was` in the file that renames nothing.
+
+    Attributes:
+        before: the name it says.
+        now: the subscription's.
+        has_both: both are stored; else there is none of the name before.
+    """
+
+    before: str
+    now: str
+    has_both: bool
+
+    def describe(self) -> str:
+        """Say so in a sentence without a full stop, and what to do."""
+        if self.has_both:
+            return (
+                f'was = "{self.before}" renames nothing, since {self.now} is there beside {self.before} already:'
+                f" leave `was` out, or call it {self.before} again for one run, and {self.now} with `was` for the"
+                " next"
+            )
+        return f'was = "{self.before}" renames nothing, since there is no {self.before} that could be {self.now}'
+
+
+def rename(conn: Connection, wanted: Sequence[Subscription], origin: str) -> tuple[NotRenamed, ...]:
+    """Give subscriptions the names the file has for them now; return which `was` has no effect.
+
+    A name that one has which has ended is free: that one is moved aside, with all that goes by its name.
+
+    Args:
+        conn: a writing transaction.
+        wanted: the whole of the origin's.
+        origin: `Origin` as text.
+    """
+    if not any(subscription.was for subscription in wanted):
+        return ()
+    stored = _load_names(conn)
+    idle = _find_idle(wanted, origin, stored)
+    kept = {subscription.name for subscription in wanted}
+    for subscription in wanted:
+        before, now = stored.get(subscription.was), stored.get(subscription.name)
+        if before is None or before.origin != origin or before.name in kept or not _is_free(now, origin):
+            continue
+        if now is not None:
+            _give_name(conn, now, _choose_aside(now, stored))
+        _give_name(conn, before, subscription.name)
+    return idle
+
+
+def find_not_renamed(conn: Connection, wanted: Sequence[Subscription], origin: str) -> tuple[NotRenamed, ...]:
+    """Return which `was` of the file would have no effect if it were taken over now."""
+    return _find_idle(wanted, origin, _load_names(conn)) if any(one.was for one in wanted) else ()
+
+
+def _load_names(conn: Connection) -> dict[str, Row[Any]]:
+    told = ("id", "name", "origin", "state", "ended_at", "link_names")
+    return {row.name: row for row in conn.execute(select(*(subscriptions.c[name] for name in told)))}
+
+
+def _find_idle(
+    wanted: Sequence[Subscription], origin: str, stored: Mapping[str, Row[Any]]
+) -> tuple[NotRenamed, ...]:
+    """Return which `was` has no effect and never had: one that was taken over may stay in the file."""
+    found = []
+    for subscription in wanted:
+        before, now = stored.get(subscription.was), stored.get(subscription.name)
+        is_there = before is not None and before.origin == origin
+        if subscription.was and (not _is_free(now, origin) if is_there else now is None):
+            found.append(NotRenamed(subscription.was, subscription.name, has_both=is_there))
+    return tuple(found)
+
+
+def _is_free(row: Row[Any] | None, origin: str) -> bool:
+    """Whether another subscription may take the name: nobody has it, or one of the file's that has ended."""
+    return row is None or (row.origin == origin and row.state == SubscriptionState.ENDED)
+
+
+def _choose_aside(row: Row[Any], taken: Collection[str]) -> str:
+    """Return a name for one that has ended, such as no file can give to another."""
+    name = f"{row.name} (ended {row.ended_at:%Y-%m-%d})"
+    return name if name not in taken else f"{name[:-1]}, no. {row.id})"
+
+
+def _give_name(conn: Connection, row: Row[Any], name: str) -> None:
+    """Rename a subscription; what its addresses are made from stays."""
+    links = write_link_names(read_link_names(row.link_names, row.name))
+    mine = subscriptions.c.id == row.id
+    conn.execute(update(subscriptions).where(mine).values(name=name, link_names=links))
+    for column in (suppressions.c.subscription, consents.c.subscription, tokens.c.subscription):
+        conn.execute(update(column.table).where(column == row.name).values({column.name: name}))

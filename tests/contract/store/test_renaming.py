@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select, text, update
+
+from digest.errors import ConfigurationError
+from digest.store import migrating, open_store, subscribers
+from digest.store.feeds import load_feed_places
+from digest.store.queries import SyncReport, sync_queries
+from digest.store.renaming import NotRenamed
+from digest.store.schema import subscriptions, suppressions
+from digest.store.subscriptions import load_subscriptions
+from digest.store.syncing import sync_subscriptions
+from digest.subscriptions import Origin
+from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, AlwaysDue, make_subscription
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.store import Store
+    from digest.subscriptions import Subscription
+
+
+def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = Origin.FILE) -> SyncReport:
+    at = NOW + at_day * DAY
+    with store.begin() as conn:
+        sync_queries(conn, {"perf": ("perf", "perf", "")}, origin, at)
+        return sync_subscriptions(conn, wanted, origin, at, AlwaysDue(at + DAY))
+
+
+def link_names(store: Store) -> dict[str, tuple[int, str]]:
+    """Return each subscription's key and what its new addresses are made from, by name."""
+    with store.read() as conn:
+        stored = load_subscriptions(conn, include_ended=True)
+    return {due.subscription.name: (due.id, due.link_name or due.subscription.name) for due in stored}
+
+
+def departures(store: Store) -> set[str]:
+    with store.read() as conn:
+        return set(conn.execute(select(suppressions.c.subscription)).scalars())
+
+
+@pytest.fixture
+def of_before(own_url: str) -> Iterator[Store]:
+    """A database with one subscription that the release before stored as `team` and renamed to `crew`."""
+    store = open_store(own_url)
+    sync(store, make_subscription(destinations=(MAIL, FEED)))
+    migrating.downgrade(store, "0007")
+    with store.begin() as conn:
+        conn.execute(text("UPDATE subscriptions SET name = 'crew'"))
+    migrating.upgrade(store)
+    yield store
+    store.close()
+
+
+def test_addresses_stay_with_a_renamed_subscription_and_who_takes_its_name_gets_others(store: Store) -> None:
+    sync(store, make_subscription())
+    sync(store, make_subscription("crew", was="team"))
+    sync(store, make_subscription("crew"), make_subscription())
+    found = link_names(store)
+    assert found["crew"][1] == "team"
+    assert found["team"][1] == f"team#{found['team'][0]}"
+    sync(store, make_subscription("crew"), make_subscription("third", was="team"))
+    assert link_names(store)["third"] == found["team"]
+    sync(store, make_subscription("crew"), make_subscription("third"), make_subscription())
+    assert len({link_name for _, link_name in link_names(store).values()}) == 3
+
+
+def test_a_subscription_that_is_called_as_before_again_has_its_addresses(store: Store) -> None:
+    sync(store, make_subscription())
+    sync(store, make_subscription("crew", was="team"))
+    sync(store, make_subscription(was="crew"))
+    assert [link_name for _, link_name in link_names(store).values()] == ["team"]
+
+
+def test_subscriptions_of_the_release_before_keep_their_addresses_and_new_ones_get_no_name_alone(
+    of_before: Store,
+) -> None:
+    sync(of_before, make_subscription("crew"), make_subscription())
+    found = link_names(of_before)
+    assert found["crew"][1] == "crew"
+    assert found["team"][1] == f"team#{found['team'][0]}", "the other one was called so, which nobody wrote down"
+
+
+def test_feeds_that_the_release_before_renamed_keep_both_addresses_once_the_file_says_was_no_more(
+    of_before: Store,
+) -> None:
+    crew = make_subscription("crew", destinations=(MAIL, FEED))
+    sync(of_before, make_subscription("crew", was="team", destinations=(MAIL, FEED)))
+    sync(of_before, crew)
+    sync(of_before, crew, make_subscription(destinations=(FEED,)))
+    with of_before.read() as conn:
+        places = {place.name: place.link_names for place in load_feed_places(conn)}
+    assert places["crew"] == ("crew", "team")
+    assert places["team"] == (f"team#{link_names(of_before)['team'][0]}",)
+
+
+def test_the_name_of_a_subscription_that_has_ended_is_free_for_one_that_is_renamed(store: Store) -> None:
+    sync(store, make_subscription(), make_subscription("gpu", destinations=(SLACK,)))
+    with store.begin() as conn:
+        subscribers.leave(conn, MAIL, "team", how="one-click", at=NOW)
+        subscribers.leave(conn, SLACK, "gpu", how="operator", at=NOW)
+    before = link_names(store)
+    sync(store, make_subscription(), at_day=1)
+    renamed = make_subscription("gpu", was="team", destinations=(MAIL, SLACK))
+    assert sync(store, renamed, at_day=2) == SyncReport(edited=("gpu",))
+    assert link_names(store) == {"gpu": before["team"], "gpu (ended 2026-11-20)": before["gpu"]}
+    assert departures(store) == {"gpu", "gpu (ended 2026-11-20)"}
+    with store.read() as conn:
+        (found,) = load_subscriptions(conn)
+        assert subscribers.load_departures(conn, MAIL) == {"gpu"}
+    assert found.subscription.destinations == (SLACK,)
+    assert sync(store, renamed, at_day=2) == SyncReport()
+
+
+def test_subscriptions_of_one_name_that_ended_on_one_day_are_told_apart(store: Store) -> None:
+    for before in ("a", "b"):
+        sync(store, make_subscription(before), make_subscription("gpu"))
+        sync(store, make_subscription(before))
+        sync(store, make_subscription("gpu", was=before))
+    first, second, last = sorted(link_names(store), key=len)
+    assert (first, second) == ("gpu", "gpu (ended 2026-11-19)")
+    assert last.startswith("gpu (ended 2026-11-19, no. ")
+
+
+def test_was_beside_a_name_that_lives_renames_nothing_and_says_the_way(store: Store) -> None:
+    sync(store, make_subscription())
+    sync(store, make_subscription("crew"))
+    report = sync(store, make_subscription("crew", was="team"))
+    assert report == SyncReport(not_renamed=(NotRenamed("team", "crew", has_both=True),))
+    assert report.not_renamed[0].describe() == (
+        'was = "team" renames nothing, since crew is there beside team already: leave `was` out, or call it team'
+        " again for one run, and crew with `was` for the next"
+    )
+    team = link_names(store)["team"]
+    sync(store, make_subscription())
+    assert sync(store, make_subscription("crew", was="team")).not_renamed == ()
+    assert link_names(store)["crew"] == team
+
+
+def test_was_with_a_name_that_there_never_was_is_pointed_out_once(store: Store) -> None:
+    sync(store, make_subscription())
+    report = sync(store, make_subscription("crew", was="taem"))
+    assert [one.describe() for one in report.not_renamed] == [
+        'was = "taem" renames nothing, since there is no taem that could be crew'
+    ]
+    assert sync(store, make_subscription("crew", was="taem")).not_renamed == ()
+
+
+def test_a_name_that_people_took_for_themselves_is_not_taken_by_renaming(store: Store) -> None:
+    sync(store, make_subscription("own"), origin=Origin.STORE)
+    sync(store, make_subscription())
+    with store.begin() as conn:
+        conn.execute(update(subscriptions).where(subscriptions.c.name == "own").values(state="ended"))
+    with pytest.raises(ConfigurationError, match="the name own"):
+        sync(store, make_subscription("own", was="team"))
