@@ -82,17 +82,8 @@ def _describe_told(watch: WatchReport) -> str:
 def _tell_roster(report: PassReport) -> None:
     for doubt in report.roster.doubts:
         click.echo(doubt, err=True)
-    if report.roster.turned:
-        click.echo(
-            f"Edited: {', '.join(report.roster.turned)}. What is found from now on is held against the new"
-            " wording, without a look back (digest query diff OLD NEW shows what it gains and loses)."
-        )
-    for ended, added in report.roster.lookalikes:
-        click.echo(f'{ended} has ended and {added} is new; if it is the same renamed, write was = "{ended}".')
-    for sentence in report.roster.lost:
-        click.echo(f"{sentence}.")
-    for destination, new, old in report.roster.kept_away:
-        click.echo(f"{destination} left {old}, which {new} looks like, and is left alone (subscription return).")
+    for remark in report.roster.remarks:
+        click.echo(f"{remark}.")
 
 
 def _tell_poll(report: PassReport) -> None:
@@ -153,6 +144,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "edited": report.roster.edited,
             "ended": report.roster.ended,
             "turned": report.roster.turned,
+            "not_renamed": [asdict(one) for one in report.roster.not_renamed],
             "unreadable": dict(report.roster.unreadable),
             "dropped": [asdict(dropped) for dropped in report.roster.dropped],
             "abandoned": [asdict(abandoned) for abandoned in report.roster.abandoned],

@@ -71,8 +71,8 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         roster = _patiently(partial(sync_roster, site), stop)
         for doubt in roster.doubts:
             click.echo(doubt, err=True)
-        for sentence in roster.lost:
-            click.echo(f"{sentence}.", err=True)
+        for remark in roster.remarks:
+            click.echo(f"{remark}.", err=True)
         greeting = _describe(site, web)
         schedule.start()
         if web is not None:

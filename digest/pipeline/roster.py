@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
+    from digest.store.renaming import NotRenamed
     from digest.store.waiting import Abandoned, Dropped
     from digest.subscriptions import Subscription
 
@@ -52,6 +53,7 @@ class RosterReport:
         dropped: what waited for destinations that subscriptions have no more, and goes nowhere.
         abandoned: what waited for subscriptions that have ended, and goes nowhere.
         kept_away: (destination, new subscription, the one left): who left keeps being left alone.
+        not_renamed: where the file says `was` and nothing was renamed.
     """
 
     added: tuple[str, ...] = ()
@@ -65,6 +67,26 @@ class RosterReport:
     kept_away: tuple[tuple[str, str, str], ...] = ()
     dropped: tuple[Dropped, ...] = ()
     abandoned: tuple[Abandoned, ...] = ()
+    not_renamed: tuple[NotRenamed, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is taken over, and may be meant otherwise or be a surprise: sentences without full stops."""
+        edited = (
+            f"Edited: {', '.join(self.turned)}. What is found from now on is held against the new wording, without"
+            " a look back (digest query diff OLD NEW shows what it gains and loses)"
+        )
+        renamed = (
+            f"{ended} has ended and {added} is new; if it is the same renamed, call it {ended} again for one run,"
+            f' and {added} with was = "{ended}" for the next'
+            for ended, added in self.lookalikes
+        )
+        left_alone = (
+            f"{destination} left {old}, which {new} looks like, and is left alone (subscription return)"
+            for destination, new, old in self.kept_away
+        )
+        idle = (one.describe() for one in self.not_renamed)
+        return (*([edited] if self.turned else []), *renamed, *idle, *self.lost, *left_alone)
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -110,7 +132,7 @@ def sync_roster(site: Site) -> RosterReport:
             _Schedule(now),
         )
         make_due_what_waits(conn, now)
-        lookalikes = _find_lookalikes(conn, subscriptions.ended, subscriptions.added)
+        lookalikes = _find_lookalikes(conn, subscriptions.ended, subscriptions.added, now)
         kept_away = _keep_leavers_away(conn, subscriptions.added, now)
         for subscription in site.config.subscriptions:
             for destination in subscription.destinations:
@@ -132,6 +154,7 @@ def sync_roster(site: Site) -> RosterReport:
         kept_away=kept_away,
         dropped=subscriptions.dropped,
         abandoned=subscriptions.abandoned,
+        not_renamed=subscriptions.not_renamed,
     )
 
 
@@ -154,10 +177,14 @@ def _realign(now: datetime, due: DueSubscription, due_at: datetime) -> datetime:
     return realign_due(due.subscription, due_at, now, due.last_slot)
 
 
-def _find_lookalikes(conn: Connection, ended: Sequence[str], added: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _find_lookalikes(
+    conn: Connection, ended: Sequence[str], added: Sequence[str], now: datetime
+) -> tuple[tuple[str, str], ...]:
+    """Pair what has ended with what begins, and asks for the same; one that comes back is no other renamed."""
     stored = subscription_store.load_subscriptions(conn, names=(*ended, *added), include_ended=True)
     queries = {due.subscription.name: set(due.subscription.queries) for due in stored}
-    return tuple((old, new) for old in ended for new in added if queries.get(old, set()) & queries.get(new, set()))
+    fresh = {due.subscription.name for due in stored if due.created_at == now}
+    return tuple((old, new) for old in ended for new in added if new in fresh and queries[old] & queries[new])
 
 
 def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:

@@ -192,7 +192,7 @@ class Steps:
         self._published_run = None
         fields = {"added": report.added, "edited": report.edited, "ended": report.ended}
         _log.info("digest.toml was taken over", extra={"fields": fields})
-        for sentence in (*report.doubts, *report.lost):
+        for sentence in (*report.doubts, *report.remarks):
             _log.warning("%s", sentence)
         if restart:
             _log.warning("what changed in %s counts after a restart", ", ".join(restart))
