@@ -59,7 +59,8 @@ _AT_ONCE = ("poll", *_DELIVERING)
 """Jobs that begin with the schedule; the others wait for a first look at arXiv to wake them."""
 
 _LONG_LOOK = timedelta(minutes=15)
-"""After so long without an end to the first look at arXiv, what is amiss is told without waiting for it."""
+"""After so long without an end to the first look at arXiv, what is amiss is told without waiting for it, nor for
+what was due while nobody worked to be planned."""
 
 _BREAK_AGAIN = 0.25
 
@@ -72,6 +73,7 @@ class Job:
         name: what it is called in logs and health.
         step: does it once.
         wakes: jobs that have something to do afterwards, and need not wait for their time.
+        wakes_once: jobs that begin with the end of its first turn.
         goes_beside: it waits for others outside, and so keeps no other job waiting, on SQLite either.
         then: what it does besides, when those were woken.
     """
@@ -79,6 +81,7 @@ class Job:
     name: str
     step: Callable[[], None]
     wakes: tuple[str, ...] = ()
+    wakes_once: tuple[str, ...] = ()
     goes_beside: bool = False
     then: Callable[[], None] | None = None
 
@@ -104,11 +107,12 @@ class Schedule:
         self._edited: Callable[[], Config] | None = None
         self._idle = threading.Condition()
         self._working = 0
+        self._begun: set[str] = set()
         self._jobs = {
             job.name: job
             for job in (
-                Job("poll", self.steps.poll, wakes=("plan", "watch")),
-                Job("plan", self.steps.plan, wakes=_DELIVERING, then=self.steps.publish),
+                Job("poll", self.steps.poll, wakes=("plan",)),
+                Job("plan", self.steps.plan, wakes=_DELIVERING, wakes_once=("watch",), then=self.steps.publish),
                 *(
                     Job(name, partial(self.steps.deliver, lane), goes_beside=True)
                     for name, lane in zip(_DELIVERING, LANES, strict=True)
@@ -218,8 +222,9 @@ class Schedule:
             job.step()
         except Exception as error:  # noqa: BLE001 - raised below, when what does not depend on it is done
             failure = error
-        for name in job.wakes:
+        for name in (*job.wakes, *(name for name in job.wakes_once if name not in self._begun)):
             self._wake(name)
+        self._begun.update(job.wakes_once)
         if job.then is not None and not self._stopping.is_set():
             try:
                 job.then()

@@ -12,10 +12,12 @@ import pytest
 
 from digest.config import load_config
 from digest.pipeline import Site, poll, run_pass, sync_roster
+from digest.planning.alarms import AlarmName
 from digest.scheduling import EVERY, Job, Schedule, board
 from digest.store import deliveries as outbox
 from digest.store import matches as match_store
 from digest.store import subscriptions as subscription_store
+from digest.store.alarms import list_alarms
 from digest.store.job_turns import JobTurn, list_turns
 from digest.store.workers import list_workers
 from digest.web.health import judge_site
@@ -121,6 +123,23 @@ def test_a_job_that_fails_shows_in_health_and_log_and_stops_nothing(
     failures = [record for record in caplog.records if record.getMessage() == "plan failed"]
     assert failures
     assert failures[0].exc_info
+
+
+def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(world: World) -> None:
+    site = world.open()
+    run_pass(site)
+    site.close()
+    world.arxiv.add(LATER)
+    world.clock.sleep((SUNDAY + timedelta(hours=3) - world.clock.now()).total_seconds())
+    with scheduled(world, SELDOM) as (schedule, site):
+        wait_until(lambda: "alarms" in schedule.steps.told)
+        assert schedule.steps.told["alarms"] == []
+        assert AlarmName.DIGEST not in kept_alarms(site)
+
+
+def kept_alarms(site: Site) -> list[str]:
+    with site.store.read() as conn:
+        return [alarm.name for alarm in list_alarms(conn)]
 
 
 def turns(site: Site) -> dict[str, JobTurn]:
