@@ -118,7 +118,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
             holds = load_holds(conn)
             late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
             quarantine = load_quarantine(conn, site.store, site.config.arxiv.source)
-        watched = watch(site)
+        watched = watch(site, planning=planned.trouble)
     held_back = quarantine.describe() if quarantine else ""
     return PassReport(roster, polled, matched, planned, delivered, feeds, watched, waiting, late, held_back, holds)
 

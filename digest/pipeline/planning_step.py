@@ -63,6 +63,14 @@ class PlanReport:
     resting: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
+    @property
+    def trouble(self) -> str:
+        """The first subscription that could not be planned, and why; "" where all could."""
+        if not self.failures:
+            return ""
+        others = len(self.failures) - 1
+        return f"{self.failures[0].rstrip('.')}{f' (and {others:,} more)' if others else ''}"
+
     def add(self, other: PlanReport) -> None:
         """Take in what was planned beside it."""
         self.digests += other.digests

@@ -14,10 +14,11 @@ from digest.planning.alarms import AlarmName
 from digest.store import overview
 from digest.store import runs as run_store
 from digest.store.gate import load_breaker
+from digest.store.job_turns import find_trouble
 from digest.store.presence import list_present
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import date, datetime
 
     from sqlalchemy import Connection
@@ -115,6 +116,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
                 has_worker=has_worker,
                 tells_waiting=all(alarm.name is not AlarmName.OUTBOX for alarm in alarms),
             ),
+            *_find_unplanned(conn, alarms),
             *_list_alarms(conn, config, alarms, now),
         ]
         return Status(
@@ -136,6 +138,13 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             workers=workers,
             alarms=alarms,
         )
+
+
+def _find_unplanned(conn: Connection, alarms: Iterable[Alarm]) -> Iterator[Trouble]:
+    """Yield what a process at work could not plan; not where an alarm says so already."""
+    trouble = find_trouble(conn, "plan")
+    if trouble and all(alarm.name is not AlarmName.DIGEST for alarm in alarms):
+        yield Trouble(f"planning failed: {trouble}", "it is tried again; digest status --jobs")
 
 
 def _list_alarms(conn: Connection, config: Config, alarms: Iterable[Alarm], now: datetime) -> list[Trouble]:

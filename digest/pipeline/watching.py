@@ -6,7 +6,7 @@ told afterwards: whoever dies in between leaves it to be told again, rather than
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from digest.store import alarms as alarm_store
 from digest.store import provenance
 from digest.store import queries as query_store
 from digest.store import runs as run_store
+from digest.store.job_turns import find_trouble
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from digest.config import Config
     from digest.pipeline.site import Site
-    from digest.planning.alarms import Alarm
+    from digest.planning.alarms import Alarm, Overdue
     from digest.subscriptions import Destination
 
 
@@ -57,11 +58,16 @@ class WatchReport:
     failures: tuple[str, ...] = ()
 
 
-def watch(site: Site) -> WatchReport:
-    """Look once whether everything that should have happened has, and see that somebody knows if not."""
+def watch(site: Site, *, planning: str = "") -> WatchReport:
+    """Look once whether everything that should have happened has, and see that somebody knows if not.
+
+    Args:
+        site: the installation.
+        planning: what could not be planned just now, and why; "" leaves that to what the processes at work say.
+    """
     now = site.clock.now()
     with site.store.read() as conn:
-        alarms = look_for_alarms(conn, site.config, now)
+        alarms = look_for_alarms(conn, site.config, now, planning=planning)
     with site.store.begin() as conn:
         alarm_store.sync_alarms(conn, alarms, now)
         claimed = alarm_store.claim_alarms(conn, now) if site.config.alarms.to else []
@@ -77,14 +83,21 @@ def watch(site: Site) -> WatchReport:
     return WatchReport(alarms, due, told.to, told.ended, tuple(failures))
 
 
-def look_for_alarms(conn: Connection, config: Config, now: datetime) -> tuple[Alarm, ...]:
-    """Return what is amiss at a moment (UTC), as the configuration's limits have it; nothing is changed."""
+def look_for_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
+    """Return what is amiss at a moment (UTC), as the configuration's limits have it; nothing is changed.
+
+    Args:
+        conn: any transaction.
+        config: whose limits.
+        now: the moment (UTC).
+        planning: see `watch`.
+    """
     limits = read_limits(config)
     has_queries = bool(query_store.active_revisions(conn))
     before = now - limits.outbox if limits.outbox else None
     facts = AlarmFacts(
         coverage=load_whole_coverage(conn, config.arxiv.source, now) if has_queries and limits.mailing else None,
-        digests=alarm_store.find_overdue_digests(conn, now - limits.digest) if limits.digest else None,
+        digests=_find_overdue_digests(conn, now - limits.digest, planning) if limits.digest else None,
         deliveries=alarm_store.find_overdue_deliveries(conn, before) if before else None,
         held=alarm_store.find_overdue_holds(conn, before) if before else None,
         dead=alarm_store.find_dead_deliveries(conn, now - REMIND_EVERY),
@@ -93,6 +106,11 @@ def look_for_alarms(conn: Connection, config: Config, now: datetime) -> tuple[Al
         asked_since=run_store.find_first_start(conn),
     )
     return find_alarms(facts, limits, now, partial(write_with_zone, zone=choose_zone(config)))
+
+
+def _find_overdue_digests(conn: Connection, before: datetime, planning: str) -> Overdue | None:
+    overdue = alarm_store.find_overdue_digests(conn, before)
+    return overdue and replace(overdue, reason=planning or find_trouble(conn, "plan"))
 
 
 def read_limits(config: Config) -> Limits:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from digest.announcements import mailing_moment
+from digest.announcements import alarm_moment, latest_mailing, mailing_moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -93,7 +93,8 @@ class AlarmFacts:
 
     Attributes:
         coverage: what was looked at of the last mailing, for every saved query; None where nobody asks for any.
-        digests: subscriptions whose turn is overdue; None for none.
+        digests: subscriptions whose turn is overdue, with what kept planning from one, where that is known; None
+            for none.
         deliveries: deliveries neither ended nor on their way in time; None for none.
         held: deliveries held for the operator for as long; None for none.
         dead: deliveries given up within `REMIND_EVERY`, with the reason of the last; None for none.
@@ -149,6 +150,16 @@ def find_alarms(
     return tuple(_find(facts, limits, now, write))
 
 
+def find_owed(before: datetime) -> datetime:
+    """Return the moment up to which papers must have come, and their turn, to be told by a moment (both UTC).
+
+    That is what a digest `on announcement` is held to. It waits for the rest of a mailing until the next morning,
+    but not longer (see `digest.planning.turns`): until then only what waited before that mailing is owed.
+    """
+    mailing = latest_mailing(before)
+    return before if alarm_moment(mailing) <= before else mailing_moment(mailing)
+
+
 def choose_pause(attempts: int, jitter: float) -> timedelta:
     """Return how long to wait before an alarm is told again after so many attempts (1 at least) failed.
 
@@ -195,9 +206,10 @@ def _find_overdue(
         since = write(facts.digests.due_at)
         one = f"the digest of {name} has been due since {since} and is not planned"
         many = f"{number:,} digests are due and not planned, that of {name} since {since}"
+        why = f"; planning failed: {facts.digests.reason}" if facts.digests.reason else ""
         yield Alarm(
             AlarmName.DIGEST,
-            one if number == 1 else many,
+            f"{one if number == 1 else many}{why}",
             "`digest run` plans what is due; where it does not, `digest status --jobs` and the log say why.",
         )
     if facts.held is not None and _is_over(facts.held.due_at, limits.outbox, now):

@@ -44,7 +44,7 @@ class Board:
             self._turns[job] = replace(self._find(job), began_at=at)
 
     def end(self, job: str, at: datetime, trouble: str = "") -> None:
-        """Note that a turn has ended, and the error that ended it."""
+        """Note that a turn has ended, and the error that ended it, or what could not be done in it."""
         with self._lock:
             self._begun.pop(job, None)
             turn = self._find(job)

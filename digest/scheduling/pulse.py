@@ -21,11 +21,13 @@ class Pulse:
 
     Attributes:
         troubles: the error that ended a job's last turn, by job; those that went well are missing.
+        remarks: what could not be done in a job's last turn that went to its end, by job.
         board: how the jobs stand.
         refused: why the edited digest.toml was not taken over; "" where the latest was.
     """
 
     troubles: dict[str, str] = field(default_factory=dict)
+    remarks: dict[str, str] = field(default_factory=dict)
     board: Board = field(default_factory=Board)
     refused: str = ""
     _beat_at: float | None = None

@@ -95,9 +95,9 @@ class Schedule:
     """
 
     def __init__(self, site: Site, *, every: Mapping[str, float] = EVERY) -> None:
-        self.pulse = Pulse()
         self._stopping = threading.Event()
         self.steps = Steps(site, self._stopping.is_set)
+        self.pulse = Pulse(remarks=self.steps.remarks)
         self._site = site
         self._signs = SignsOfLife(site)
         self._every = every
@@ -251,7 +251,7 @@ class Schedule:
             board.end(name, SystemClock().now(), type(event.exception).__name__)
             self._note_trouble(name, event.exception)
         else:
-            board.end(name, SystemClock().now())
+            board.end(name, SystemClock().now(), self.pulse.remarks.get(name, ""))
             self.pulse.troubles.pop(name, None)
 
     def _note_trouble(self, name: str, error: BaseException) -> None:

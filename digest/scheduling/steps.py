@@ -42,11 +42,14 @@ class Steps:
     Attributes:
         metrics: what was counted.
         told: what the log was told last, by outcome: what stays the same is told once.
+        remarks: what could not be done in a job's last turn, which went to its end all the same, by job; those
+            without any are missing.
     """
 
     def __init__(self, site: Site, is_stopping: Callable[[], bool]) -> None:
         self.metrics = Metrics()
         self.told: dict[str, object] = {}
+        self.remarks: dict[str, str] = {}
         self._site = site
         self._is_stopping = is_stopping
         self._published_run: int | None = None
@@ -111,6 +114,10 @@ class Steps:
             log_event(Verb.PLAN, "frozen", subscription=name, slot=digest.slot, papers=papers)
         self._tell_once("waiting", logging.INFO, planned.waiting)
         self._tell_once("failed", logging.WARNING, planned.failures)
+        if planned.trouble:
+            self.remarks["plan"] = planned.trouble
+        else:
+            self.remarks.pop("plan", None)
 
     def _tell_once(self, outcome: str, level: int, subscriptions: list[str]) -> None:
         """Log what stays the same from turn to turn only when it changes."""

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, func, not_, or_, select, update
 
-from digest.cadences import USUAL_WAIT
+from digest.cadences import USUAL_WAIT, CadenceKind
 from digest.messages import DeliveryState
-from digest.planning.alarms import REMIND_EVERY, Overdue
+from digest.planning.alarms import REMIND_EVERY, Overdue, find_owed
 from digest.planning.polls import CLOCK_AHEAD
-from digest.store.dialect import insert
+from digest.store.dialect import insert, later
+from digest.store.idling import is_sent_for
 from digest.store.outbox_steps import waits_for_held
-from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, alarms, deliveries, subscriptions
-from digest.store.subscriptions import read_cadence
+from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, alarms, deliveries, matches, subscriptions
+from digest.store.subscriptions import is_let_go_by_file, read_cadence
 from digest.subscriptions import SubscriptionState
 
 if TYPE_CHECKING:
@@ -113,17 +114,22 @@ def put_off(conn: Connection, alarm: StoredAlarm, now: datetime, pause: Callable
 
 
 def find_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
-    """Return the active subscriptions whose turn by the clock was due before a moment (UTC); None for none.
+    """Return the active subscriptions with a digest that should be planned by a moment (UTC); None for none.
 
-    Those that wait for an announcement or for papers have no hour to be late by. One that may wait longer
-    for its mailing than is usual is late by so much later.
+    A turn by the clock is overdue when its time was before that, and so is one `at once`. One that may wait longer
+    for its mailing than is usual is late by so much later. One `on announcement` has no hour to be late by: it is
+    overdue when papers wait for it that no mailing keeps back any more.
     """
+    found = [one for one in (_find_overdue_turns(conn, before), _find_overdue_papers(conn, before)) if one]
+    if not found:
+        return None
+    oldest = min(found, key=lambda one: one.due_at)
+    return replace(oldest, number=sum(one.number for one in found))
+
+
+def _find_overdue_turns(conn: Connection, before: datetime) -> Overdue | None:
     turns = subscriptions.c
-    overdue = (
-        turns.state == SubscriptionState.ACTIVE,
-        turns.next_due_at < before,
-        turns.cadence.not_in(("on announcement", "at once")),
-    )
+    overdue = (turns.next_due_at < before, turns.cadence != str(CadenceKind.ANNOUNCEMENT), *_is_heard(before))
     waits = turns.cadence.contains("at the latest")
     found = select(turns.name, turns.next_due_at, turns.cadence).where(*overdue)
     found = found.order_by(turns.next_due_at, turns.id)
@@ -136,6 +142,35 @@ def find_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
     usual = conn.execute(select(func.count()).select_from(subscriptions).where(*overdue, not_(waits))).scalar_one()
     oldest = min(late, key=lambda row: row.next_due_at)
     return Overdue(usual + sum("at the latest" in row.cadence for row in late), oldest.name, oldest.next_due_at)
+
+
+def _find_overdue_papers(conn: Connection, before: datetime) -> Overdue | None:
+    turns, owed = subscriptions.c, find_owed(before)
+    waiting = (
+        select(turns.id, turns.name, turns.next_due_at, func.min(matches.c.matched_at).label("matched_at"))
+        .join(matches, matches.c.subscription_id == turns.id)
+        .where(
+            turns.next_due_at < owed,
+            turns.cadence == str(CadenceKind.ANNOUNCEMENT),
+            *_is_heard(before),
+            matches.c.digest_id.is_(None),
+            matches.c.match_run_id > turns.plan_after,
+            matches.c.matched_at < owed,
+        )
+        .group_by(turns.id, turns.name, turns.next_due_at)
+        .subquery()
+    )
+    since = later(waiting.c.next_due_at, waiting.c.matched_at)
+    row = conn.execute(select(waiting).order_by(since, waiting.c.id).limit(1)).one_or_none()
+    if row is None:
+        return None
+    number = conn.execute(select(func.count()).select_from(waiting)).scalar_one()
+    return Overdue(number, row.name, max(row.next_due_at, row.matched_at))
+
+
+def _is_heard(before: datetime) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that digests go somewhere, and that no pause has held them since a moment (UTC)."""
+    return subscriptions.c.state == SubscriptionState.ACTIVE, is_let_go_by_file(before), is_sent_for()
 
 
 def _find_excess(cadence: str) -> timedelta:

@@ -48,7 +48,7 @@ def has_deliveries(conn: Connection) -> bool:
     return conn.execute(_ON_THEIR_WAY).first() is not None
 
 
-def _is_sent_for() -> ColumnElement[bool]:
+def is_sent_for() -> ColumnElement[bool]:
     """Return the condition that a subscription's digests go anywhere: a feed has none."""
     places = subscription_destinations.c
     return exists().where(
@@ -81,7 +81,7 @@ _TURNS = select(literal(1)).where(
             subscriptions.c.id == matches.c.subscription_id,
             subscriptions.c.state == SubscriptionState.ACTIVE,
             matches.c.match_run_id > subscriptions.c.plan_after,
-            _is_sent_for(),
+            is_sent_for(),
         ),
         exists().where(
             subscriptions.c.state == SubscriptionState.ACTIVE,
@@ -89,7 +89,7 @@ _TURNS = select(literal(1)).where(
             matches.c.subscription_id == subscriptions.c.id,
             matches.c.digest_id.is_(None),
             matches.c.match_run_id > subscriptions.c.plan_after,
-            _is_sent_for(),
+            is_sent_for(),
         ),
     )
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import not_, or_, select, update
 
-from digest.store.dialect import insert, take_turn
+from digest.store.dialect import insert, make_storable, take_turn
 from digest.store.schema import job_turns
 from digest.store.workers import is_living
 
@@ -41,7 +41,7 @@ class JobTurn:
         began_at: when its latest turn began (UTC); None before the first.
         ended_at: when its latest turn to end did (UTC); None before the first.
         next_at: when it is to have the next (UTC); None where something else wakes it.
-        trouble: the error that ended its last turn, "" where that went well.
+        trouble: the error that ended its last turn, or what could not be done in it; "" where that went well.
         owner: the worker's name.
     """
 
@@ -71,7 +71,7 @@ def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
             "began_at": turn.began_at,
             "ended_at": turn.ended_at,
             "next_at": turn.next_at,
-            "trouble": turn.trouble,
+            "trouble": make_storable(turn.trouble),
         }
         kept = insert(conn, job_turns).values(owner=owner, job=turn.job, **values)
         conn.execute(kept.on_conflict_do_update(index_elements=["owner", "job"], set_=values))
@@ -85,6 +85,13 @@ def list_turns(conn: Connection) -> list[JobTurn]:
         .order_by(job_turns.c.owner, job_turns.c.job)
     )
     return [JobTurn(**row) for row in conn.execute(found).mappings()]
+
+
+def find_trouble(conn: Connection, job: str) -> str:
+    """Return what went wrong in the last turn of a job, of the worker at work that met it last; "" for nothing."""
+    failed = (job_turns.c.job == job, job_turns.c.trouble != "", is_living(job_turns.c.owner))
+    found = select(job_turns.c.trouble).where(*failed).order_by(job_turns.c.ended_at.desc(), job_turns.c.owner)
+    return str(conn.execute(found.limit(1)).scalar() or "")
 
 
 def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:

@@ -87,6 +87,10 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
         f"the job {name} failed last time ({error}); the log says why"
         for name, error in (sorted(pulse.troubles.items()) if pulse else ())
     )
+    remarks = tuple(
+        f"the job {name} left something undone last time ({what})"
+        for name, what in (sorted(pulse.remarks.items()) if pulse else ())
+    )
     stuck = tuple(
         f"the job {name} has been at the same turn for {seconds / 60:.0f} min"
         for name, seconds in (sorted(pulse.board.stuck.items()) if pulse else ())
@@ -98,7 +102,7 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
     others = tuple(said.get(alarm.name, alarm.detail) for alarm in alarms if alarm.name not in told)
     refused = pulse.refused if pulse else ""
     edited = (f"the edited digest.toml was refused, the one before counts: {refused}",) if refused else ()
-    return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *edited, *others))
+    return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *edited, *remarks, *others))
 
 
 def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) -> HealthFacts:

@@ -12,6 +12,7 @@ import pytest
 
 from digest.config import load_config
 from digest.pipeline import Site, poll, run_pass, sync_roster
+from digest.pipeline.status import load_status
 from digest.planning.alarms import AlarmName
 from digest.scheduling import EVERY, Job, Schedule, board
 from digest.store import deliveries as outbox
@@ -123,6 +124,27 @@ def test_a_job_that_fails_shows_in_health_and_log_and_stops_nothing(
     failures = [record for record in caplog.records if record.getMessage() == "plan failed"]
     assert failures
     assert failures[0].exc_info
+
+
+def test_what_cannot_be_planned_is_said_by_health_status_and_the_list_of_jobs(world: World) -> None:
+    world.write_config(to=("slack:#papers",), when="on announcement")
+    file = world.folder / "digest.toml"
+    file.write_text(f'templates = "own"\n{file.read_text()}')
+    template = world.folder / "own" / "slack" / "digest.txt"
+    template.parent.mkdir(parents=True)
+    template.write_text("{% block x %}{{ 1/0 }}{% endblock %}")
+    with scheduled(world, SELDOM | {"plan": 0.1, "heartbeat": 0.1}) as (schedule, site):
+        wait_until(lambda: "division by zero" in turns(site).get("plan", JobTurn("plan")).trouble)
+        health = judge_site(site, schedule.pulse)
+        assert health.is_ready
+        assert any("the job plan left something undone last time (perf-team: " in text for text in health.warnings)
+        said = [trouble.what for trouble in load_status(site.config, site.store, site.clock).troubles]
+        assert any(what.startswith("planning failed: perf-team: ") for what in said)
+        template.unlink()
+        world.write_config(to=MAIL)
+        schedule.reload(lambda: load_config(file, world.environ))
+        wait_until(lambda: not turns(site)["plan"].trouble)
+        assert "plan" not in schedule.pulse.remarks
 
 
 def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(world: World) -> None:

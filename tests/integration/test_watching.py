@@ -21,7 +21,7 @@ from digest.scheduling import Pulse
 from digest.store.provenance import mark_copy
 from digest.web.health import judge_site
 from tests.conftest import IS_NIGHTLY
-from tests.integration.web.world import LATER, World, live_in
+from tests.integration.web.world import LATER, SUNDAY, World, live_in
 
 READER = ("mailto:reader@example.org",)
 MONDAY = datetime(2026, 11, 23, 11, 5, tzinfo=UTC)
@@ -216,6 +216,34 @@ def test_what_waits_too_long_in_the_outbox_is_told_by_another_way(world: World) 
     assert AlarmName.OUTBOX in [alarm.name for alarm in report.watch.alarms]
     (post,) = world.slack.messages
     assert "a delivery to mailto:reader@example.org has been waiting since" in post.text
+
+
+@pytest.mark.parametrize("when", ["on announcement", "at once", "daily at 02:00 UTC"])
+def test_a_digest_that_a_faulty_template_keeps_from_being_planned_is_told_with_the_fault(
+    world: World, when: str
+) -> None:
+    extra = '\n[alarms]\nto = ["mailto:ops@example.org"]\n'
+    world.write_config(to=("slack:#papers",), when=when, extra=extra)
+    config = world.folder / "digest.toml"
+    config.write_text(f'templates = "own"\n{config.read_text(encoding="utf-8")}', encoding="utf-8")
+    template = world.folder / "own" / "slack" / "digest.txt"
+    template.parent.mkdir(parents=True)
+    pass_at(world)
+    world.arxiv.add(LATER)
+    template.write_text("{% block x %}{{ 1/0 }}{% endblock %}", encoding="utf-8")
+    pass_at(world, SUNDAY)
+    pass_at(world, SUNDAY + timedelta(hours=1))
+    report = pass_at(world, SUNDAY + timedelta(hours=12))
+    assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.DIGEST]
+    (mail,) = operator_mails(world)
+    words = " ".join(mail.split())
+    assert "the digest of perf-team has been due since" in words
+    assert "planning failed: perf-team: " in words
+    assert "division by zero" in words
+    template.unlink()
+    report = pass_at(world, SUNDAY + timedelta(hours=13))
+    assert report.watch.ended == ("digest",)
+    assert report.deliver.sent == {"slack": 1}
 
 
 def hold_back(world: World) -> None:

@@ -1,16 +1,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 
-from sqlalchemy import select, update
+import pytest
+from sqlalchemy import func, insert, select, update
 
-from digest.planning.alarms import REMIND_EVERY, Alarm, AlarmName
-from digest.store import Store, alarms, overview
+from digest.announcements import alarm_moment
+from digest.planning.alarms import REMIND_EVERY, Alarm, AlarmName, Overdue
+from digest.store import Store, alarms, overview, subscribers
 from digest.store import deliveries as outbox
-from digest.store.schema import deliveries, subscriptions
+from digest.store.schema import deliveries, subscription_destinations, subscriptions
 from digest.subscriptions import Cadence
-from tests.contract.store.made import DAY, MORNING, NOW, SLACK, make_subscription, store_digest, subscribe
+from tests.contract.store.made import (
+    DAY,
+    MAIL,
+    MORNING,
+    NOW,
+    SLACK,
+    make_paper,
+    make_subscription,
+    store_digest,
+    store_match,
+    store_papers,
+    subscribe,
+)
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 LATE = Alarm(AlarmName.MAILING, "the mailing is not out yet", "Wait.")
@@ -159,6 +173,93 @@ def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: S
         for change in ({"cadence": "on announcement"}, due | {"state": "paused"}):
             conn.execute(update(subscriptions).values(change))
             assert alarms.find_overdue_digests(conn, NOW + MINUTE) is None
+
+
+EVENING = datetime(2026, 11, 19, 1, 0, tzinfo=UTC)
+"""Wed 18 Nov, 20:00 Eastern time: a mailing goes out."""
+
+
+def announce(
+    store: Store, *, due_at: datetime = EVENING, at: datetime = EVENING, cadence: str = "on announcement"
+) -> int:
+    """Store a subscription on announcement, whose turn has come, and a paper that waits for it; return its id."""
+    ids = subscribe(store, make_subscription(cadence=Cadence.parse(cadence)))
+    (change,) = store_papers(store, [make_paper()])
+    store_match(store, {ids["team"]: (change.id,)}, at=at)
+    with store.begin() as conn:
+        conn.execute(update(subscriptions).values(next_due_at=due_at))
+    return ids["team"]
+
+
+def find_overdue(store: Store, before: datetime) -> Overdue | None:
+    with store.read() as conn:
+        return alarms.find_overdue_digests(conn, before)
+
+
+def test_papers_that_wait_on_announcement_are_overdue_once_their_mailing_keeps_them_back_no_more(
+    store: Store,
+) -> None:
+    announce(store, at=EVENING + 3 * HOUR)
+    morning = alarm_moment(date(2026, 11, 18))
+    assert find_overdue(store, morning - MINUTE) is None, "the rest of the mailing is waited for"
+    for later in (morning, morning + 10 * HOUR, morning + 16 * HOUR, morning + 5 * DAY):
+        assert find_overdue(store, later) == Overdue(1, "team", EVENING + 3 * HOUR)
+
+
+def test_papers_that_came_too_late_for_their_mailing_are_owed_by_the_next_ones_turn(store: Store) -> None:
+    announce(store, at=EVENING + 12 * HOUR, due_at=EVENING + DAY)
+    assert find_overdue(store, EVENING + DAY) is None
+    assert find_overdue(store, EVENING + DAY + 9 * HOUR) is None
+    assert find_overdue(store, alarm_moment(date(2026, 11, 19))) == Overdue(1, "team", EVENING + DAY)
+
+
+def test_what_is_told_at_once_is_overdue_by_the_moment_it_was_made_due(store: Store) -> None:
+    announce(store, cadence="at once")
+    assert find_overdue(store, EVENING) is None
+    assert find_overdue(store, EVENING + MINUTE) == Overdue(1, "team", EVENING)
+
+
+@pytest.mark.parametrize("cadence", ["on announcement", "at once", "daily at 08:00 UTC"])
+def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, cadence: str) -> None:
+    later = EVENING + 5 * DAY
+    id_ = announce(store, cadence=cadence)
+    assert find_overdue(store, later) is not None
+    for table, values in (
+        (subscriptions, {"state": "paused"}),
+        (subscriptions, {"state": "active", "file_paused_until": later + HOUR}),
+        (subscriptions, {"file_paused_until": None, "next_due_at": later + HOUR}),
+        (subscriptions, {"next_due_at": None}),
+    ):
+        with store.begin() as conn:
+            conn.execute(update(table).values(values))
+        assert find_overdue(store, later) is None
+    with store.begin() as conn:
+        conn.execute(update(subscriptions).values(next_due_at=EVENING))
+        subscribers.leave(conn, MAIL, "team", how="asked", at=NOW)
+        conn.execute(update(subscriptions).where(subscriptions.c.id == id_).values(next_due_at=EVENING))
+    assert find_overdue(store, later) is None
+
+
+def test_a_quiet_day_on_announcement_is_no_digest_that_is_missed(store: Store) -> None:
+    announce(store)
+    with store.begin() as conn:
+        conn.execute(update(subscriptions).values(plan_after=99))
+    assert find_overdue(store, EVENING + 5 * DAY) is None
+
+
+def test_digests_by_the_clock_and_on_announcement_are_counted_together(store: Store) -> None:
+    announce(store)
+    with store.begin() as conn:
+        team = conn.execute(select(subscriptions).where(subscriptions.c.name == "team")).mappings().one()
+        other = {key: team[key] for key in team if key != "id"} | {
+            "name": "other",
+            "cadence": "daily at 02:00 UTC",
+        }
+        conn.execute(insert(subscriptions).values(other | {"next_due_at": EVENING + HOUR}))
+        place = {"destination": str(MAIL), "position": 0, "state": "active", "reason": "", "since": NOW}
+        newest = conn.execute(select(func.max(subscriptions.c.id))).scalar_one()
+        conn.execute(insert(subscription_destinations).values(place | {"subscription_id": newest}))
+    assert find_overdue(store, EVENING + 5 * DAY) == Overdue(2, "team", EVENING)
 
 
 def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_later(store: Store) -> None:

@@ -34,6 +34,24 @@ def fall_silent(store: Store, owner: str, seconds: float) -> None:
         conn.execute(silent.values(seen_at=worker_table.c.seen_at - seconds))
 
 
+def test_what_went_wrong_in_a_job_is_said_of_the_worker_that_met_it_last_and_lives(store: Store) -> None:
+    sign(store, ONE, OTHER)
+    with store.begin() as conn:
+        well, ill = JobTurn("plan", ended_at=NOW), JobTurn("plan", ended_at=NOW, trouble="no such name")
+        for turns, trouble in (
+            ((well, well), ""),
+            ((well, ill), "no such name"),
+            ((replace(ill, ended_at=MORNING, trouble="a\x00b"), ill), "a\ufffdb"),
+        ):
+            for owner, turn in zip(("one", "other"), turns, strict=True):
+                job_turns.save_turns(conn, owner, [turn])
+            assert job_turns.find_trouble(conn, "plan") == trouble
+            assert job_turns.find_trouble(conn, "poll") == ""
+    fall_silent(store, "one", GONE_AFTER + 1)
+    with store.read() as conn:
+        assert job_turns.find_trouble(conn, "plan") == "no such name"
+
+
 def listed(store: Store) -> list[Worker]:
     with store.read() as conn:
         return workers.list_workers(conn)

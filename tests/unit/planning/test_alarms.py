@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import mailing_moment
+from digest.announcements import alarm_moment, latest_mailing, mailing_moment
 from digest.config.zones import write_with_zone
 from digest.messages import Coverage
 from digest.planning.alarms import (
@@ -23,8 +23,12 @@ from digest.planning.alarms import (
     choose_pause,
     does_its_work,
     find_alarms,
+    find_owed,
     write_headline,
 )
+from digest.planning.slots import latest_slot, next_slot
+from digest.planning.turns import Outcome, Rhythm, TurnFacts, decide_turn
+from digest.subscriptions import Cadence, QuietDays
 
 write = partial(write_with_zone, zone=UTC)
 
@@ -139,6 +143,56 @@ def test_one_alone_is_told_as_one() -> None:
         "a delivery of Fri 20 Nov 08:00 UTC to mailto:a@b.example is held for you",
         "the delivery to mailto:a@b.example was given up on Fri 20 Nov 08:00 UTC: nobody knows why",
     ]
+
+
+def test_what_kept_planning_from_a_digest_is_said_with_it() -> None:
+    facts = AlarmFacts(None, digests=Overdue(1, "perf-team", SINCE, "perf-team: digest.txt, line 1: no such name"))
+    (alarm,) = find_alarms(facts, LIMITS, NOW, write)
+    assert alarm.what == (
+        "the digest of perf-team has been due since Fri 20 Nov 08:00 UTC and is not planned;"
+        " planning failed: perf-team: digest.txt, line 1: no such name"
+    )
+
+
+def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_mailing() -> None:
+    morning = alarm_moment(MAILING)
+    for moment, owed in (
+        (morning, morning),
+        (morning - timedelta(seconds=1), OUT),
+        (OUT, OUT),
+        (OUT - timedelta(seconds=1), OUT - timedelta(seconds=1)),
+    ):
+        assert find_owed(moment) == owed
+
+
+@given(
+    later=st.timedeltas(timedelta(days=-20), timedelta(days=40)),
+    since=st.timedeltas(timedelta(0), timedelta(days=5)),
+    ago=st.timedeltas(timedelta(0), timedelta(days=9)),
+    is_awaited=st.booleans(),
+    source=st.sampled_from(["harvest", "query"]),
+)
+def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of_a_mailing_is_there(
+    *, later: timedelta, since: timedelta, ago: timedelta, is_awaited: bool, source: str
+) -> None:
+    now = NOW + later
+    rhythm = Rhythm(Cadence.parse("on announcement"), None, QuietDays.SKIP)
+    before = latest_slot(rhythm.cadence, None, now - since)
+    due = next_slot(rhythm.cadence, None, before.due_at, before.name)
+    assert due is not None
+    coverage = Coverage(
+        mailing=latest_mailing(now),
+        is_complete=False,
+        looked_at=0,
+        matched=1,
+        checked_at=now,
+        source=source,
+        is_awaited=is_awaited,
+    )
+    matched_at = now - ago
+    if max(due.due_at, matched_at) < find_owed(now):
+        facts = TurnFacts(due.due_at, before.name, now, coverage, 1, waiting_since=matched_at)
+        assert decide_turn(rhythm, facts).outcome is Outcome.TELL
 
 
 def test_moments_are_told_in_the_zone_of_whoever_reads_them() -> None:
