@@ -33,12 +33,15 @@ def list_alarms(ctx: click.Context, *, as_json: bool) -> None:
 
     Alarms are raised by `digest run` and `digest serve`; this command tells nobody.
     """
-    from digest.pipeline.watching import look_for_alarms  # noqa: PLC0415 - the stack is loaded by what needs it
+    from digest.messages import DeliveryState  # noqa: PLC0415 - the stack is loaded by what needs it
+    from digest.pipeline.watching import look_for_alarms  # noqa: PLC0415 - the same
     from digest.store import alarms as alarm_store  # noqa: PLC0415 - the same
+    from digest.store import overview  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.read() as conn:
         found = look_for_alarms(conn, here.config, here.now)
         kept = {alarm.name: alarm for alarm in alarm_store.list_alarms(conn)}
+        dead = overview.load_open(conn, here.now).counts.get(DeliveryState.DEAD, 0)
     if as_json:
         print_json(
             {
@@ -51,9 +54,17 @@ def list_alarms(ctx: click.Context, *, as_json: bool) -> None:
     print_table(
         ["ALARM", "SINCE", "TOLD", "WHAT"],
         [[alarm.name, *_describe(here, kept.get(alarm.name)), alarm.what] for alarm in found],
-        empty="Nothing is amiss.",
+        empty=_describe_none(dead),
     )
     click.echo(f"\n{describe_ways(here.config, found)}")
+
+
+def _describe_none(dead: int) -> str:
+    """Say that no alarm lasts; what stays given up is named all the same."""
+    if not dead:
+        return "Nothing is amiss."
+    left = "1 delivery stays" if dead == 1 else f"{dead:,} deliveries stay"
+    return f"No alarm lasts. {left} given up: digest delivery list --state dead."
 
 
 def _describe(here: Installation, kept: StoredAlarm | None) -> tuple[str, str]:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from digest.config.zones import choose_zone, write_with_zone
 from digest.pipeline.covering import load_whole_coverage
 from digest.planning.alarms import (
-    REMIND_EVERY,
     AlarmFacts,
     AlarmName,
     Limits,
     does_its_work,
     find_alarms,
+    find_told_until,
 )
 from digest.store import alarms as alarm_store
 from digest.store import provenance
@@ -28,6 +28,7 @@ from digest.store import runs as run_store
 from digest.store.job_turns import find_trouble
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -68,8 +69,9 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
     now = site.clock.now()
     with site.store.read() as conn:
         alarms = look_for_alarms(conn, site.config, now, planning=planning)
+        let_go = _find_let_go(conn, alarms, now)
     with site.store.begin() as conn:
-        alarm_store.sync_alarms(conn, alarms, now)
+        alarm_store.sync_alarms(conn, alarms, now, let_go=let_go)
         claimed = alarm_store.claim_alarms(conn, now) if site.config.alarms.to else []
     names = {alarm.name for alarm in claimed}
     due = tuple(alarm for alarm in alarms if alarm.name in names) if site.config.alarms.to else alarms
@@ -95,17 +97,29 @@ def look_for_alarms(conn: Connection, config: Config, now: datetime, *, planning
     limits = read_limits(config)
     has_queries = bool(query_store.active_revisions(conn))
     before = now - limits.outbox if limits.outbox else None
+    # Where nobody is told, every run says it, for a day: nothing waits for somebody to hear of it.
+    dead = alarm_store.find_lasting(conn, AlarmName.DEAD) if config.alarms.to else None
+    told_until = find_told_until(now, dead.since if dead else None, dead.told_at if dead else None)
     facts = AlarmFacts(
         coverage=load_whole_coverage(conn, config.arxiv.source, now) if has_queries and limits.mailing else None,
         digests=_find_overdue_digests(conn, now - limits.digest, planning) if limits.digest else None,
         deliveries=alarm_store.find_overdue_deliveries(conn, before) if before else None,
         held=alarm_store.find_overdue_holds(conn, before) if before else None,
-        dead=alarm_store.find_dead_deliveries(conn, now - REMIND_EVERY),
-        is_mailing_missed=alarm_store.is_raised(conn, AlarmName.MAILING),
+        dead=alarm_store.find_dead_deliveries(conn, told_until),
+        is_mailing_missed=alarm_store.find_lasting(conn, AlarmName.MAILING) is not None,
         is_restored=provenance.is_in_quarantine(conn),
         asked_since=run_store.find_first_start(conn),
     )
     return find_alarms(facts, limits, now, partial(write_with_zone, zone=choose_zone(config)))
+
+
+def _find_let_go(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[str]:
+    """Return the alarms that are told no more though not all is mended: of messages that stay given up."""
+    dead = alarm_store.find_lasting(conn, AlarmName.DEAD)
+    if dead is None or any(alarm.name is AlarmName.DEAD for alarm in found):
+        return []
+    is_left = alarm_store.find_dead_deliveries(conn, find_told_until(now, dead.since, None)) is not None
+    return [AlarmName.DEAD] if is_left else []
 
 
 def _find_overdue_digests(conn: Connection, before: datetime, planning: str) -> Overdue | None:

@@ -97,7 +97,8 @@ class AlarmFacts:
             for none.
         deliveries: deliveries neither ended nor on their way in time; None for none.
         held: deliveries held for the operator for as long; None for none.
-        dead: deliveries given up within `REMIND_EVERY`, with the reason of the last; None for none.
+        dead: deliveries given up and not told of enough (see `find_told_until`), with the reason of the last; None
+            for none.
         is_mailing_missed: a mailing was missing when this was last looked at. That the next one is expected
             meanwhile does not end it; a mailing that has come does.
         is_restored: the database is a copy, and holds everything back until the operator has spoken: that
@@ -148,6 +149,20 @@ def find_alarms(
         write: writes a moment as its reader is shown it, with the name of its zone.
     """
     return tuple(_find(facts, limits, now, write))
+
+
+def find_told_until(now: datetime, since: datetime | None, told_at: datetime | None) -> datetime:
+    """Return the moment up to which deliveries given up have been told of enough, or are too old for it (UTC).
+
+    Nobody mends the dead address of a reader who is gone, so each is told of, recalled once it has stayed given up
+    for a day, and then let go. What nobody could be told yet stays with the alarm, however long that takes.
+
+    Args:
+        now: the moment (UTC).
+        since: when the alarm of them that lasts was raised (UTC); None where there is none.
+        told_at: when that was last told (UTC); None before.
+    """
+    return min(told_at or since or now, now) - REMIND_EVERY
 
 
 def find_owed(before: datetime) -> datetime:

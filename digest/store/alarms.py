@@ -58,21 +58,28 @@ def list_alarms(conn: Connection) -> list[StoredAlarm]:
     return [_read(row) for row in conn.execute(select(alarms).order_by(alarms.c.since, alarms.c.name))]
 
 
-def is_raised(conn: Connection, name: str) -> bool:
-    """Tell whether an alarm lasts."""
-    lasts = select(alarms.c.name).where(alarms.c.name == str(name), alarms.c.ended_at.is_(None))
-    return conn.execute(lasts).first() is not None
+def find_lasting(conn: Connection, name: str) -> StoredAlarm | None:
+    """Return an alarm that lasts, by name; None where it does not."""
+    lasts = select(alarms).where(alarms.c.name == str(name), alarms.c.ended_at.is_(None))
+    row = conn.execute(lasts).one_or_none()
+    return None if row is None else _read(row)
 
 
-def sync_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
+def sync_alarms(conn: Connection, found: Sequence[Alarm], now: datetime, *, let_go: Sequence[str] = ()) -> None:
     """Keep what is amiss now: new ones are raised, known ones go on, all others are over.
 
     One that is over before anybody was told of it is forgotten. One that a clock running ahead has dated is
     raised anew, or nobody would be told until then. Doing it twice changes nothing.
+
+    Args:
+        conn: a writing transaction.
+        found: what is amiss, and somebody must hear of.
+        now: the moment (UTC).
+        let_go: names of alarms that end although what they tell of is as it was: their end is told nobody.
     """
     names = [str(alarm.name) for alarm in found]
     gone = alarms.c.name.not_in(names)
-    conn.execute(delete(alarms).where(gone, alarms.c.told_at.is_(None)))
+    conn.execute(delete(alarms).where(gone, or_(alarms.c.told_at.is_(None), alarms.c.name.in_(let_go))))
     end = update(alarms).where(gone, alarms.c.ended_at.is_(None))
     conn.execute(end.values(ended_at=now, attempts=0, not_before=now))
     fresh = {"since": now, "told_at": None, "attempts": 0, "not_before": now, "ended_at": None}
@@ -194,8 +201,8 @@ def find_overdue_holds(conn: Connection, before: datetime) -> Overdue | None:
 
 
 def find_dead_deliveries(conn: Connection, since: datetime) -> Overdue | None:
-    """Return the deliveries given up since a moment (UTC), naming the last one with its reason; None for none."""
-    dead = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, deliveries.c.ended_at >= since)
+    """Return the deliveries given up after a moment (UTC), naming the last one with its reason; None for none."""
+    dead = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, deliveries.c.ended_at > since)
     first = _find_oldest(conn, dead, deliveries.c.ended_at)
     if first is None:
         return None

@@ -82,6 +82,19 @@ def test_what_is_over_before_anybody_was_told_is_forgotten(store: Store) -> None
         assert alarms.list_alarms(conn) == []
 
 
+def test_what_is_let_go_ends_without_a_word(store: Store) -> None:
+    with store.begin() as conn:
+        alarms.sync_alarms(conn, [LATE, STUCK], NOW)
+        for alarm in alarms.claim_alarms(conn, NOW):
+            alarms.mark_told(conn, alarm, NOW)
+        assert alarms.find_lasting(conn, "mailing") is not None
+        alarms.sync_alarms(conn, [], NOW + MINUTE, let_go=["mailing"])
+        assert alarms.find_lasting(conn, "mailing") is None
+        (over,) = alarms.claim_alarms(conn, NOW + MINUTE)
+        assert over.name == "outbox"
+        assert alarms.find_lasting(conn, "outbox") is None
+
+
 def test_what_comes_back_before_its_end_was_told_is_a_new_alarm(store: Store) -> None:
     with store.begin() as conn:
         alarms.sync_alarms(conn, [LATE], NOW)

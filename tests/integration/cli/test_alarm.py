@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from tests.integration.cli.conftest import Shell
@@ -27,6 +30,14 @@ def test_what_is_amiss_is_listed_and_so_is_that_nobody_is_told(digest: Shell) ->
     assert line.startswith("dead   ")
     assert DEAD in line
     assert ways == "Nobody is told: write to = … under [alarms] in digest.toml."
+
+
+def test_what_was_given_up_long_ago_is_no_alarm_and_not_nothing_either(world: World, digest: Shell) -> None:
+    with closing(sqlite3.connect(world.folder / "digest.db")) as conn, conn:
+        conn.execute("UPDATE deliveries SET ended_at = '2026-10-20 08:00:00.000000' WHERE state = 'dead'")
+    assert digest("alarm", "list").lines[0] == (
+        "No alarm lasts. 2 deliveries stay given up: digest delivery list --state dead."
+    )
 
 
 def test_whoever_is_told_is_told_by_the_next_run_and_the_list_says_when(world: World, digest: Shell) -> None:

@@ -24,6 +24,7 @@ from digest.planning.alarms import (
     does_its_work,
     find_alarms,
     find_owed,
+    find_told_until,
     write_headline,
 )
 from digest.planning.slots import latest_slot, next_slot
@@ -152,6 +153,19 @@ def test_what_kept_planning_from_a_digest_is_said_with_it() -> None:
         "the digest of perf-team has been due since Fri 20 Nov 08:00 UTC and is not planned;"
         " planning failed: perf-team: digest.txt, line 1: no such name"
     )
+
+
+def test_what_is_given_up_is_told_and_recalled_after_a_day_and_then_let_go() -> None:
+    day, given_up = timedelta(days=1), NOW
+    for now, since, told_at, is_told in (
+        (NOW, None, None, True),
+        (NOW + day, None, None, False),  # it was let go, or nobody looked for a day
+        (NOW + 30 * day, NOW, None, True),  # nobody could be told
+        (NOW + 30 * day, NOW, NOW + timedelta(minutes=1), True),  # nor reminded
+        (NOW + day, NOW, NOW + day, False),
+        (NOW, NOW + 300 * day, NOW + 300 * day, True),  # by a clock that ran ahead
+    ):
+        assert (given_up > find_told_until(now, since, told_at)) is is_told
 
 
 def test_papers_that_wait_on_announcement_are_owed_from_the_morning_after_their_mailing() -> None:
