@@ -80,9 +80,9 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
         return WatchReport(alarms, due)
     from digest.pipeline import raising  # noqa: PLC0415 - renders and sends, which most looks have no need of
 
+    failures = raising.ping(url) if url else []  # first: it may take minutes to tell
     told = raising.tell(site, claimed, alarms, now) if claimed else raising.Told()
-    failures = [*told.failures, *(raising.ping(url) if url else [])]
-    return WatchReport(alarms, due, told.to, told.ended, tuple(failures))
+    return WatchReport(alarms, due, told.to, told.ended, (*told.failures, *failures))
 
 
 def look_for_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,49 +11,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
 
-from digest.pipeline import PassReport, run_pass
 from digest.pipeline.resuming import mark_restored, resume
 from digest.pipeline.watching import watch
 from digest.planning.alarms import AlarmName
 from digest.scheduling import Pulse
 from digest.store.provenance import mark_copy
-from digest.store.schema import deliveries
 from digest.web.health import judge_site
 from tests.conftest import IS_NIGHTLY
-from tests.integration.web.world import EVENING, LATER, SUNDAY, World, live_in
-
-READER = ("mailto:reader@example.org",)
-MONDAY = datetime(2026, 11, 23, 11, 5, tzinfo=UTC)
-"""06:05 Eastern time: the mailing of Sunday evening should be there."""
+from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_alarms
+from tests.integration.web.world import LATER, SUNDAY, World, live_in
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     with live_in(tmp_path) as world:
         yield world
-
-
-def pass_at(world: World, moment: datetime | None = None) -> PassReport:
-    """Make a pass, at a later moment where one is given."""
-    if moment is not None:
-        world.clock.sleep((moment - world.clock.now()).total_seconds())
-    site = world.open()
-    try:
-        return run_pass(site)
-    finally:
-        site.close()
-
-
-def write_alarms(world: World, *to: str, ping: str = "") -> None:
-    world.write_config(to=READER, extra=f'\n[alarms]\nto = {json.dumps(to)}\nping_url = "{ping}"\n')
-
-
-def operator_mails(world: World) -> list[str]:
-    """Return subject and text of every mail to the operator."""
-    mails = [mail.message for mail in world.mail.mails]
-    return [f"{mail['Subject']}\n{mail.get_content()}" for mail in mails if mail["To"] == "ops@example.org"]
 
 
 @contextmanager
@@ -220,7 +192,7 @@ def test_what_waits_too_long_in_the_outbox_is_told_by_another_way(world: World) 
     assert "a delivery to mailto:reader@example.org has been waiting since" in post.text
 
 
-@pytest.mark.parametrize("when", ["on announcement", "at once", "daily at 02:00 UTC"])
+@pytest.mark.parametrize("when", ["on announcement", "at once"])
 def test_a_digest_that_a_faulty_template_keeps_from_being_planned_is_told_with_the_fault(
     world: World, when: str
 ) -> None:
@@ -234,7 +206,6 @@ def test_a_digest_that_a_faulty_template_keeps_from_being_planned_is_told_with_t
     world.arxiv.add(LATER)
     template.write_text("{% block x %}{{ 1/0 }}{% endblock %}", encoding="utf-8")
     pass_at(world, SUNDAY)
-    pass_at(world, SUNDAY + timedelta(hours=1))
     report = pass_at(world, SUNDAY + timedelta(hours=12))
     assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.DIGEST]
     (mail,) = operator_mails(world)
@@ -264,58 +235,6 @@ def test_a_reader_whose_address_is_dead_does_not_stop_the_sign_of_life(world: Wo
     assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.DEAD]
     assert [str(place) for place in report.watch.told] == ["slack:#papers"]
     assert len(asked) == 1
-
-
-def test_a_message_given_up_is_told_and_recalled_and_over_when_the_operator_ends_it(world: World) -> None:
-    write_alarms(world, "mailto:ops@example.org")
-    give_up(world)
-    for hours in (0, 23, 24.5, 26):
-        pass_at(world, EVENING + timedelta(hours=hours))
-    assert len(told_of_dead(world)) == 2
-    drop(world)
-    assert pass_at(world, EVENING + timedelta(hours=27)).watch.ended == ()
-    assert len(told_of_dead(world)) == 2, "it was let go before"
-
-
-def test_a_message_given_up_and_dropped_within_a_day_is_told_to_be_over(world: World) -> None:
-    write_alarms(world, "mailto:ops@example.org")
-    give_up(world)
-    pass_at(world)
-    drop(world)
-    assert pass_at(world, EVENING + timedelta(hours=1)).watch.ended == ("dead",)
-    assert told_of_dead(world)[-1].startswith(
-        "Digest: over: the delivery to mailto:reader@example.org was given up"
-    )
-
-
-def test_a_message_given_up_is_told_however_long_nobody_can_be(world: World) -> None:
-    write_alarms(world, "mailto:ops@example.org")
-    give_up(world)
-    world.mail.script.reply("RCPT", "451 4.3.0 try later", match="ops@", times=1000)
-    for hours in (0, 20, 30):
-        pass_at(world, EVENING + timedelta(hours=hours))
-    assert told_of_dead(world) == []
-    world.mail.script.clear()
-    for hours in (32, 33, 60):
-        pass_at(world, EVENING + timedelta(hours=hours))
-    assert len(told_of_dead(world)) == 1
-
-
-def give_up(world: World) -> None:
-    """Let the reader's address be dead for good."""
-    world.mail.script.reply("RCPT", "550 5.1.1 no such user", match="reader@")
-
-
-def drop(world: World) -> None:
-    """End what was given up, as an operator does."""
-    site = world.open()
-    with site.store.begin() as conn:
-        conn.execute(update(deliveries).where(deliveries.c.state == "dead").values(state="suppressed"))
-    site.close()
-
-
-def told_of_dead(world: World) -> list[str]:
-    return [mail for mail in operator_mails(world) if "was given up" in mail]
 
 
 def test_a_restored_database_gives_no_sign_of_life_and_tells_of_nothing_but_the_hold(world: World) -> None:
