@@ -138,3 +138,4 @@ def _tell(here: Installation, quarantine: Quarantine) -> None:
     moment = f"{last:%Y-%m-%dT%H:%M:%SZ}" if last else "MOMENT"
     click.echo(f"digest resume --since {moment}   what was due by then was sent; the rest goes out")
     click.echo("digest resume              all of it goes out, also what readers have had")
+    click.echo("\nWhat was replaced, cross-listed or edited may come twice: arXiv does not always tell when.")

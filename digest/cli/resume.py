@@ -28,8 +28,9 @@ def command(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
     Without --since everything that waits goes out, each paper once, also those that the database before had
     sent after the backup. With --since MOMENT, whatever was due by then counts as sent: its deliveries are
     dropped, and papers whose turn had come by then are told no more. When in doubt name an earlier moment:
-    some papers come twice then, and none is missed. `digest restore --status` shows what waits, and the moment
-    at which the database before is known to have sent last.
+    some papers come twice then, and none is missed. So may what was replaced, cross-listed or edited, whatever
+    the moment: arXiv does not always tell when that was announced. `digest restore --status` shows what waits,
+    and the moment at which the database before is known to have sent last.
 
     A moment that says no zone is read in the one that screens show: that of `when` under [defaults], else the
     one that all subscriptions share, else this machine's. 2026-11-20T08:30Z is UTC whatever that is.

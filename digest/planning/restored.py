@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 from digest.announcements import Kind, earliest_mailing, mailing_moment
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Turns: TypeAlias = tuple[datetime | None, str]
 
+_DAY = timedelta(days=1)
+
 _INSTANT = timedelta(microseconds=1)
 """A turn exactly at the end of a pause is its first."""
 
@@ -25,18 +27,27 @@ _INSTANT = timedelta(microseconds=1)
 def find_announced(change: StoredChange, mailing: date | None, datestamp: date | None) -> datetime:
     """Return when arXiv announced a change (UTC), as near as can be told; when in doubt, later.
 
+    Whatever comes with a mailing stands in a record of the UTC day that begins that evening. A record that
+    was edited comes with none: all that is known is that it was by the end of its day. A version dated behind
+    the day of its own record is misdated, and its date tells nothing.
+
     Args:
         change: what was found, perhaps long after.
         mailing: Eastern date of the mailing that brought the paper; None where it is not known.
-        datestamp: the day arXiv last changed the paper's record; None where it is not known.
+        datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
     """
     if change.kind is Kind.NEW and mailing is not None:
         return min(mailing_moment(mailing), change.found_at)
     if datestamp is None and change.kind is not Kind.REPLACEMENT:
         return change.found_at
     submitted = mailing_moment(earliest_mailing(change.paper.updated))
-    stamped = datetime.combine(datestamp, time.min, tzinfo=UTC) if datestamp else submitted
-    return min(max(submitted, stamped), change.found_at)
+    if datestamp is None:
+        return min(submitted, change.found_at)
+    begins, ends = mailing_moment(datestamp - _DAY), mailing_moment(datestamp)
+    if change.kind is Kind.METADATA:
+        return min(ends, change.found_at)
+    is_misdated = change.paper.updated.astimezone(UTC).date() > datestamp
+    return min(begins if is_misdated else max(submitted, begins), change.found_at)
 
 
 def was_due_by(

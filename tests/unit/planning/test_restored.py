@@ -39,7 +39,21 @@ def test_a_replacement_was_announced_with_the_next_mailing_or_as_late_as_arxiv_d
     replacement = change(Kind.REPLACEMENT)
     assert find_announced(replacement, date(2024, 1, 8), None) == EVENING
     assert find_announced(replacement, None, date(2026, 11, 18)) == EVENING
-    assert find_announced(replacement, None, date(2026, 11, 20)) == datetime(2026, 11, 20, tzinfo=UTC)
+    assert find_announced(replacement, None, date(2026, 11, 20)) == mailing_moment(date(2026, 11, 19))
+
+
+@pytest.mark.parametrize("kind", [Kind.REPLACEMENT, Kind.WITHDRAWAL, Kind.CROSS_LIST])
+def test_a_version_dated_behind_its_own_record_was_announced_with_the_mailing_of_that_record(kind: Kind) -> None:
+    misdated = change(kind, submitted=datetime(2028, 10, 1, tzinfo=UTC))
+    assert find_announced(misdated, None, date(2026, 11, 18)) == EVENING
+
+
+def test_a_record_that_was_edited_was_so_by_the_end_of_its_day_and_counts_as_told_by_no_turn_within_it() -> None:
+    edited = change(Kind.METADATA, submitted=datetime(2024, 1, 8, tzinfo=UTC))
+    announced = find_announced(edited, TUESDAY, date(2026, 11, 18))
+    assert announced == mailing_moment(date(2026, 11, 18))
+    assert not was_due_by(subscription("daily at 09:00 UTC"), announced, at(18, 9))
+    assert find_announced(edited, TUESDAY, date(2026, 11, 20)) == FOUND
 
 
 def test_what_nothing_is_known_of_was_announced_when_it_was_found() -> None:
