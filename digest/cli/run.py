@@ -121,7 +121,7 @@ def _tell_deliveries(report: PassReport) -> None:
         click.echo(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
     else:
         waits = report.waiting or report.holds.ids
-        is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
+        is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits or report.held_back)
         click.echo("Nothing new to send." if is_quiet else "Nothing was sent.")
     for line in report.deliver.retries:
         click.echo(f"will be tried again: {line}")

@@ -145,7 +145,7 @@ def _describe_subscription(here: Installation, status: Status, line: Subscriptio
     head = (line.name, cut(to, _WIDEST_TO), cut(" ".join(line.queries), _WIDEST_QUERIES))
     days = _count_days(status, line)
     tail = f"{draw_sparkline(days)} {sum(days):>3,}"
-    turn = describe_turn(here, line)
+    turn = describe_turn(here, line, is_held_back=status.is_held_back)
     if turn.startswith(("paused", "read when")):
         return (*head, turn, None, tail)
     return (*head, _describe_last(here, line), turn, tail)

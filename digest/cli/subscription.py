@@ -36,11 +36,12 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     from datetime import timedelta  # noqa: PLC0415 - the stack is loaded by the command that needs it
 
     from digest.cli.drift import describe_drift  # noqa: PLC0415 - the same
-    from digest.store import overview  # noqa: PLC0415 - the same
+    from digest.store import overview, provenance  # noqa: PLC0415 - the same
     from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.read() as conn:
         lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
+        is_held_back = provenance.is_in_quarantine(conn)
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
         drift = describe_drift(here.config, conn)
     if as_json:
@@ -57,7 +58,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
                 cut(", ".join(here.show(place) for place in line.destinations) or "nobody any more", _WIDEST),
                 cut(" ".join(line.queries), _WIDEST),
                 str(dues[line.name].subscription.cadence),
-                describe_turn(here, line),
+                describe_turn(here, line, is_held_back=is_held_back),
             ]
             for line in lines
         ],
@@ -67,8 +68,14 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         click.echo(f"\n{drift}")
 
 
-def describe_turn(here: Installation, line: SubscriptionLine) -> str:
-    """Say when a subscription's next digest comes, or why none does, and what waits for it."""
+def describe_turn(here: Installation, line: SubscriptionLine, *, is_held_back: bool) -> str:
+    """Say when a subscription's next digest comes, or why none does, and what waits for it.
+
+    Args:
+        here: the installation.
+        line: the subscription.
+        is_held_back: the database was restored from a copy, and plans nothing until the operator has spoken.
+    """
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
     from digest.subscriptions import SubscriptionState  # noqa: PLC0415 - the same
 
@@ -78,6 +85,8 @@ def describe_turn(here: Installation, line: SubscriptionLine) -> str:
         return f"paused{here.write_until(line.paused_until)}{waits}"
     if all(destination.is_pulled for destination in line.destinations):
         return "read when fetched" if line.destinations else "–"
+    if is_held_back:
+        return f"held until `digest resume`{waits}"
     if line.next_due_at is not None and line.next_due_at <= here.now:
         return f"due, with the next look{waits}"
     return (write_moment(line.next_due_at, here.zone) if line.next_due_at else "as papers come") + waits
@@ -121,12 +130,13 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     from datetime import timedelta  # noqa: PLC0415 - the same
 
     from digest.store import digests as digest_store  # noqa: PLC0415 - the same
-    from digest.store import overview  # noqa: PLC0415 - the same
+    from digest.store import overview, provenance  # noqa: PLC0415 - the same
     from digest.store.places import load_places  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here, conn, name)
         lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
+        is_held_back = provenance.is_in_quarantine(conn)
         places = load_places(conn, due.id)
         digests = digest_store.list_digests(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
@@ -139,7 +149,8 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
             {**_as_json(line, due), "destinations": destinations, "digests": [_slot(one) for one in digests]}
         )
         return
-    for label, values in _describe(here, due, line, places, digests).items():
+    turn = describe_turn(here, line, is_held_back=is_held_back)
+    for label, values in _describe(here, due, line, places, digests, turn=turn).items():
         for number, value in enumerate(values):
             click.echo(f"{click.style(f'{label:<13}', bold=True) if number == 0 else ' ' * 13}{value}")
 
@@ -161,6 +172,8 @@ def _describe(
     line: SubscriptionLine,
     places: list[Place],
     digests: list[DigestSummary],
+    *,
+    turn: str,
 ) -> dict[str, list[str]]:
     """Return what `show` prints, label by label."""
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
@@ -172,7 +185,7 @@ def _describe(
         "queries": [f"{revision.name:<{width}}  {revision.text}" for revision in due.revisions],
         "to": [_describe_place(here, place) for place in places],
         "when": [str(subscription.cadence)],
-        "next": [describe_turn(here, line)],
+        "next": [turn],
         "kinds": [", ".join(subscription.kinds)],
         "quiet days": [subscription.quiet_days],
         **({"quiet hours": [str(subscription.quiet_hours)]} if subscription.quiet_hours else {}),

@@ -11,7 +11,7 @@ from digest.pipeline.attention import Trouble, describe_late_mailing, find_troub
 from digest.pipeline.covering import load_whole_coverage
 from digest.pipeline.watching import look_for_alarms
 from digest.planning.alarms import AlarmName
-from digest.store import overview
+from digest.store import overview, provenance
 from digest.store import runs as run_store
 from digest.store.gate import load_breaker
 from digest.store.job_turns import find_trouble
@@ -77,6 +77,8 @@ class Status:
         size: bytes of the database.
         workers: the processes at work, and those that fell silent lately.
         alarms: what is amiss by the operator's own limits; `troubles` has it too, sometimes in other words.
+        is_held_back: the database was restored from a copy, and plans and sends nothing until the operator has
+            spoken.
     """
 
     now: datetime
@@ -94,6 +96,7 @@ class Status:
     size: int
     workers: tuple[Worker, ...]
     alarms: tuple[Alarm, ...]
+    is_held_back: bool
 
 
 def load_status(config: Config, store: Store, clock: Clock) -> Status:
@@ -137,6 +140,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             size=size,
             workers=workers,
             alarms=alarms,
+            is_held_back=provenance.is_in_quarantine(conn),
         )
 
 

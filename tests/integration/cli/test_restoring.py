@@ -59,8 +59,11 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
     for _ in range(2):
         said = digest("run", "--now", expect=3)
         assert "restored from a copy: nothing is planned or sent" in said.err
+        assert said.out.endswith("Nothing was sent.\n")
     status = digest("restore", "--status", "--json").json
     assert (status["papers"], status["subscriptions"], status["has_looked"]) == (1, 1, True)
+    for words in (("status",), ("subscription", "list"), ("subscription", "show", "perf-team")):
+        assert "held until `digest resume`; 1 paper waits" in digest(*words).out
     assert "restored from a copy" in digest("status").out
     assert (len(world.mail.mails), len(world.slack.messages)) == (4, 2)
 
