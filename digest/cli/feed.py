@@ -168,6 +168,8 @@ def rotate(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> N
             generation = subscription_store.bump_feed_generation(conn, place.key, here.now)
         addresses = write_addresses(here, conn, place, generation)
     _print_addresses(place, addresses, as_json=as_json)
+    if place.is_open and not as_json:
+        click.echo("The address before it is void within half a minute: hand out the new one.", err=True)
 
 
 @command.command()

@@ -184,7 +184,7 @@ def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) 
     what = "everything" if everything else name
     but = f" but what it left by itself: {', '.join(still_left)}" if still_left else ""
     begins = "" if name in still_left else f" {_describe_turn(here, turn)}"
-    click.echo(f"{destination} is sent {what} again{but}.{begins}")
+    click.echo(f"{destination} gets {what} again{but}.{begins}")
     for one in still_left:
         click.echo(f"At their own wish, and only then: digest subscription return {one} {address}")
 

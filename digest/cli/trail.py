@@ -146,9 +146,11 @@ def _describe_absence(here: Installation, trail: Trail) -> str:
 
 def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
     from digest.cli.wording import cut, write_moment  # noqa: PLC0415 - the same
+    from digest.planning.trails import Verdict  # noqa: PLC0415 - the same
 
     moment = f"{write_moment(one.matched_at, here.zone)}, " if one.matched_at else ""
-    yield f"{moment}{one.judged.verdict}: {one.judged.why}"
+    is_said_below = one.judged.verdict is Verdict.UNMET and bool(one.asked)
+    yield f"{moment}{one.judged.verdict}{'' if is_said_below else f': {one.judged.why}'}"
     for asked in one.former:
         yield _describe_asked(asked, f"{asked.name}, which read {cut(asked.text, _WIDEST_TEXT)} then")
     for asked in one.asked:

@@ -51,7 +51,7 @@ UNMET = """\
            gpu-mail: not met – gpu: it lacks ti:gpu and abs:gpu
 announced  before it was first looked for here
 stored     v1, known, found Mon 9 Nov 21:00 by look 1
-matched    not met: gpu: it lacks ti:gpu and abs:gpu
+matched    not met
              ✗ gpu: it lacks ti:gpu and abs:gpu
 """
 

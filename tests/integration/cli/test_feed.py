@@ -65,7 +65,9 @@ def test_the_address_printed_is_the_one_the_server_answers_at(world: World, dige
 
 def test_a_rotated_feed_answers_at_its_new_address_alone(world: World, digest: Shell) -> None:
     old = digest("feed", "url", "perf-team").out.strip()
-    new = digest("feed", "rotate", "perf-team").out.strip()
+    said = digest("feed", "rotate", "perf-team")
+    assert "The address before it is void" in said.err
+    new = said.out.strip()
     assert new != old
     assert digest("feed", "url", "perf-team").out.strip() == new
     assert "open, address no. 2" in digest("feed", "list").out

@@ -148,7 +148,7 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
     )
 
     said = digest("subscription", "return", "perf-mail", SECOND)
-    assert said.out == "mailto:second@digest.example is sent perf-mail again. Its next digest: Tue 24 Nov 09:00.\n"
+    assert said.out == "mailto:second@digest.example gets perf-mail again. Its next digest: Tue 24 Nov 09:00.\n"
     world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised")
     world.clock.set(datetime(2026, 11, 24, 8, 5, tzinfo=UTC))
     digest("run", expect=4)  # old@ is told too, and dies again
@@ -162,7 +162,7 @@ def test_leaving_everything_is_taken_back_as_a_whole(digest: Shell) -> None:
     said = digest("subscription", "return", "perf-team", "slack:#papers", expect=2)
     assert "slack:#papers left everything, not perf-team alone" in said.err
     said = digest("subscription", "return", "perf-team", "slack:#papers", "--everything")
-    assert said.out == "slack:#papers is sent everything again. Its next digest: Mon 23 Nov 09:00.\n"
+    assert said.out == "slack:#papers gets everything again. Its next digest: Mon 23 Nov 09:00.\n"
 
 
 @pytest.mark.usefixtures("world")
