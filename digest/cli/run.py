@@ -50,12 +50,16 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
     if report.held_back:
         raise StoreError(report.held_back, hint="digest restore --status shows what waits and what to do.")
     if report.is_troubled:
-        raise OutsideError(
-            "; ".join(report.troubles),
-            hint="What is dead or held waits for you: see digest status. All else is tried again in time."
-            if report.deliver.dead or report.deliver.held
-            else "What failed is kept and tried again; `digest delivery list` says from when on.",
-        )
+        raise OutsideError("; ".join(report.troubles), hint=_advise(report))
+
+
+def _advise(report: PassReport) -> str:
+    """Say what becomes of what failed: messages have a time for the next try, all else has the next pass."""
+    if report.deliver.dead or report.deliver.held:
+        return "What is dead or held waits for you: see digest status. All else is tried again in time."
+    if report.deliver.retries:
+        return "What failed is kept and tried again; `digest delivery list` says from when on."
+    return "What failed is tried again by the next `digest run`; `digest status` says how all stands."
 
 
 def _tell(report: PassReport) -> None:
@@ -126,7 +130,7 @@ def _tell_deliveries(report: PassReport) -> None:
     for line in report.deliver.retries:
         click.echo(f"will be tried again: {line}")
     for line in report.deliver.unknown:
-        click.echo(f"fate unknown, will be asked about: {line}")
+        click.echo(f"may have arrived: {line}")
     if report.deliver.suppressed:
         click.echo(f"{report.deliver.suppressed} not sent: the reader has left.")
     if report.deliver.told_already:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from digest.clock import monotonic
 from digest.errors import ConfigurationError, DeliveryError, DigestError, StoreError, TemplateOverflow
 from digest.messages import DeliveryState
-from digest.pipeline.settling import settling_times
+from digest.pipeline.settling import foretell, settling_times
 from digest.pipeline.working import has_successor
 from digest.pipeline.writing import SLACK_SPACING
 from digest.planning.retries import Step, Tries, decide_failure
@@ -56,7 +56,7 @@ class DeliverReport:
         divided: deliveries that go out in smaller parts, with why.
         dead: deliveries given up, with why.
         held: deliveries waiting for the operator, with why.
-        unknown: deliveries whose fate must be asked about first.
+        unknown: deliveries that may have arrived, with why, and what becomes of each.
         suppressed: deliveries to somebody who left.
         told_already: parts of which other parts had told everything.
     """
@@ -289,6 +289,7 @@ def _mark_failure(desk: Desk, delivery: Delivery, error: DeliveryError) -> None:
     last_words = "Nothing shorter can be made of it" if error.too_large and not shares else error.hint
     reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
     line = f"{delivery.destination}: {error.message}"
+    doubtful = f"{line}; {foretell(site.config, delivery.destination.kind)}"
 
     def mark() -> None:
         is_for_another = error.permanent and error.whole_transport and has_successor(site)
@@ -322,7 +323,7 @@ def _mark_failure(desk: Desk, delivery: Delivery, error: DeliveryError) -> None:
                     outbox.mark_dead(conn, delivery, reason, now)
 
     _mark_stubbornly(site, delivery, mark)
-    desk.report.note_failure(steps[-1], line)
+    desk.report.note_failure(steps[-1], doubtful if steps[-1] is Step.ASK else line)
 
 
 def _divide_further(delivery: Delivery) -> tuple[Share, ...]:

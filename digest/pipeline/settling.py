@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.errors import ConfigurationError, DeliveryError
+from digest.pipeline.attention import write_age
 from digest.pipeline.working import has_successor
 from digest.planning.retries import Step, decide_unknown
 from digest.store import deliveries as outbox
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("digest.deliver")
 
+_ASKED = frozenset({DestinationKind.SLACK, DestinationKind.FILE})
+"""Ways out of which it can be found out what they took."""
+
 _WEBHOOK_WAIT = timedelta(seconds=60)
 """Until a post whose answer was lost is repeated: its receiver tells repetitions by their id."""
 
@@ -43,6 +47,17 @@ def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
         DestinationKind.SLACK_WEBHOOK: config.slack.ambiguous_wait,
         DestinationKind.WEBHOOK: _WEBHOOK_WAIT,
     }
+
+
+def foretell(config: Config, kind: DestinationKind) -> str:
+    """Say what becomes of a message on a way out that may have arrived, and after how long."""
+    wait = settling_times(config).get(kind, timedelta(0))
+    after = f" after {write_age(wait)}" if wait else ""
+    if kind in _ASKED:
+        return f"is looked for{after}"
+    if kind not in _repeated(config):
+        return f"is held for you{after}"
+    return f"is sent again{after}" if kind is DestinationKind.WEBHOOK else f"is sent again{after}, once"
 
 
 def take_settled(site: Site, kinds: Collection[DestinationKind], limit: int) -> list[UnknownDelivery]:

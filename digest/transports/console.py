@@ -59,15 +59,14 @@ class ConsoleTransport:
             ) from error
         return Receipt("", "printed")
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: a stream does not remember what it showed.
 
         Raises:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            f"whether {message.idempotency_key} was shown on {destination} since {since:%F %T} UTC "
-            "can't be told: a console keeps nothing",
+            "a console keeps nothing",
             permanent=True,
         )
 

@@ -129,7 +129,7 @@ class SlackTransport:
         detail = ", ".join(["was there already" if is_repeat else "posted", *warnings])
         return Receipt(answer.text("ts"), detail)
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Look through the channel, or the thread, for a post with this message's metadata.
 
         Raises:
@@ -139,7 +139,7 @@ class SlackTransport:
         mark = _read_payload(call)
         if not mark:
             raise DeliveryError(
-                f"whether {message.idempotency_key} reached {destination} can't be told: it carries no metadata",
+                "the post carries no metadata to find it by",
                 permanent=True,
             )
         form = {

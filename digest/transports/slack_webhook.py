@@ -89,15 +89,14 @@ class WebhookTransport:
             return Receipt("", text)
         raise _judge(answer, text)
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: a webhook only takes.
 
         Raises:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            f"whether {message.idempotency_key} reached {destination} since {since:%F %T} UTC can't be told: "
-            "a webhook can't be asked",
+            "a webhook can't be asked what it took",
             permanent=True,
             hint="Look into the channel, then retry the delivery, or say that it arrived.",
         )

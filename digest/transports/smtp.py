@@ -89,15 +89,14 @@ class SmtpTransport:
             except StaleConnection:
                 return self._hand_over(connection, recipient, data, is_ours)  # over a new one
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: SMTP cannot be asked what it took.
 
         Raises:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            f"whether mail {message.idempotency_key} to {destination} was taken since {since:%F %T} UTC "
-            "can't be told: SMTP has no question for it",
+            "a mail server can't be asked what it took",
             permanent=True,
             hint="The mail server's log knows, by Message-ID.",
         )

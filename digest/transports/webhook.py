@@ -91,15 +91,14 @@ class SignedWebhookTransport:
             return Receipt("", f"HTTP {answer.status}")
         raise _judge(f"webhook {destination.address}", answer)
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: a webhook only takes.
 
         Raises:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            f"whether {message.idempotency_key} reached {destination} since {since:%F %T} UTC can't be told: "
-            "a webhook can't be asked",
+            "a webhook can't be asked what it took",
             permanent=True,
         )
 

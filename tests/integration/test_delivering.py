@@ -14,7 +14,7 @@ import pytest
 from digest.clock import ManualClock
 from digest.demo.slack import SCOPES
 from digest.messages import DeliveryState
-from digest.pipeline import leasing, run_pass
+from digest.pipeline import PassReport, leasing, run_pass
 from digest.planning.retries import MAX_DOUBTS
 from digest.store import deliveries as outbox
 from digest.store.outbox_views import Attempt, StoredDelivery
@@ -32,16 +32,18 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield world
 
 
-def pass_by(world: World, times: int, pause: timedelta = timedelta(minutes=20)) -> None:
-    """Make so many passes, with a pause after each."""
+def pass_by(world: World, times: int, pause: timedelta = timedelta(minutes=20)) -> list[PassReport]:
+    """Make so many passes, with a pause after each; return what each did."""
     assert isinstance(world.clock, ManualClock)
+    reports = []
     for _ in range(times):
         site = world.open()
         try:
-            run_pass(site)
+            reports.append(run_pass(site))
         finally:
             site.close()
         world.clock.set(world.clock.now() + pause)
+    return reports
 
 
 def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
@@ -71,12 +73,18 @@ def test_what_is_tried_again_waits_for_the_end_of_its_readers_quiet_hours(world:
 def test_a_mail_of_unknown_fate_is_sent_again_once_as_it_was_and_then_held(world: World) -> None:
     world.write_config(to=READER)
     world.mail.script.drop("END", times=FOR_EVER)
-    pass_by(world, 6)
+    (said,) = pass_by(world, 6)[0].deliver.unknown
+    assert said.startswith("mailto:reader@example.org: ")
+    assert said.endswith("; is sent again after 15 min, once")
     assert len(world.mail.mails) == 2
     assert len({mail.raw for mail in world.mail.mails}) == 1
     stored, tries = look(world)
     assert stored.delivery.state is DeliveryState.HELD
     assert [one.outcome for one in tries] == ["repeated", "in doubt"]
+    assert (
+        tries[0].detail
+        == "nobody can tell whether it arrived: a mail server can't be asked what it took; sent again"
+    )
 
 
 def test_a_refusal_in_between_does_not_use_up_the_one_repetition(world: World) -> None:

@@ -152,6 +152,8 @@ def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, d
     said = digest("run", "--now", expect=4)
     assert not [line for line in said.err.splitlines() if line.startswith((" compare ", " match "))]
     assert "403" in said.err
+    assert "`digest delivery list`" not in said.err, "that lists messages"
+    assert "`digest status` says how all stands" in said.err
     lines = attention(digest)
     assert any(line.startswith("ATTENTION  arXiv is left alone for ") for line in lines)
     assert any("the last look at arXiv failed: " in line and "digest run tries again" in line for line in lines)

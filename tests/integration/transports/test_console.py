@@ -60,6 +60,6 @@ def test_a_full_disk_behind_the_stream_is_reported() -> None:
 
 
 def test_whether_a_stream_showed_a_message_cannot_be_asked() -> None:
-    with pytest.raises(DeliveryError, match="can't be told") as caught:
+    with pytest.raises(DeliveryError, match="keeps nothing") as caught:
         ConsoleTransport().find(_make("x"), CONSOLE, NOW)
     assert caught.value.permanent
