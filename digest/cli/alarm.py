@@ -29,7 +29,7 @@ def command() -> None:
 @json_option
 @click.pass_context
 def list_alarms(ctx: click.Context, *, as_json: bool) -> None:
-    """List what is amiss now, since when, and when you were told.
+    """List what is amiss, when it was raised, and when you were told.
 
     Alarms are raised by `digest run` and `digest serve`; this command tells nobody.
     """
@@ -52,7 +52,7 @@ def list_alarms(ctx: click.Context, *, as_json: bool) -> None:
         )
         return
     print_table(
-        ["ALARM", "SINCE", "TOLD", "WHAT"],
+        ["ALARM", "RAISED", "TOLD", "WHAT"],
         [[alarm.name, *_describe(here, kept.get(alarm.name)), alarm.what] for alarm in found],
         empty=_describe_none(dead),
     )

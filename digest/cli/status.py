@@ -193,7 +193,8 @@ def _describe_outbox(here: Installation, status: Status) -> str:
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
 
     counts = {str(state): number for state, number in status.outbox.counts.items()}
-    oldest = write_moment(status.outbox.oldest_due, here.zone) if status.outbox.oldest_due else "none"
+    none = "none yet" if counts.get("ready") else "none"
+    oldest = write_moment(status.outbox.oldest_due, here.zone) if status.outbox.oldest_due else none
     shown = [f"{words} {sum(counts.get(state, 0) for state in states):,}" for words, states in _SHOWN_OUTBOX]
     return f"{' · '.join(shown)} · oldest due: {oldest}"
 

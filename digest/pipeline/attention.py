@@ -90,29 +90,30 @@ def find_troubles(
         yield Trouble(
             "this database was restored from a copy: nothing is planned or sent", "digest restore --status"
         )
-    yield from _find_stuck(conn)
+    yield from _find_stuck(conn, now, has_worker=has_worker)
     if tells_waiting:
         yield from _find_waiting(outbox, now, has_worker=has_worker)
     yield from _find_unreadable(conn)
-    yield from _find_intake_troubles(conn, source, now, breaker)
+    yield from _find_intake_troubles(conn, source, now, breaker, has_worker=has_worker)
     set_aside = overview.count_quarantined(conn, since=now - _REMEMBERED)
     if set_aside:
         are = "entry of arXiv's pages was" if set_aside == 1 else "entries of arXiv's pages were"
         yield Trouble(f"{set_aside:,} {are} unreadable and set aside within {_REMEMBERED.days} days")
 
 
-def _find_stuck(conn: Connection) -> Iterator[Trouble]:
+def _find_stuck(conn: Connection, now: datetime, *, has_worker: bool) -> Iterator[Trouble]:
     """Yield deliveries that are dead, held, or failing, one line for each destination and state."""
+    again = _say_tried_again(has_worker=has_worker)
     for state, remedy in (
         (DeliveryState.DEAD, "digest delivery show {}"),
         (DeliveryState.HELD, "digest delivery show {}"),
-        (DeliveryState.READY, "digest run tries again; see digest delivery show {}"),
+        (DeliveryState.READY, f"{again}; see digest delivery show {{}}"),
     ):
         stored = outbox_store.list_deliveries(conn, (state,), limit=_LOOKED_AT)
         failing = [one.delivery for one in stored if one.delivery.last_error or state is not DeliveryState.READY]
         groups = _group(failing)
         for group in groups[:_TOLD]:
-            yield Trouble(_describe_group(group, state), remedy.format(group[0].id))
+            yield Trouble(_describe_group(group, state, now), remedy.format(group[0].id))
         hidden = sum(map(len, groups[_TOLD:]))
         if hidden:
             yield Trouble(f"{hidden:,} more deliveries are {state}", f"digest delivery list --state {state}")
@@ -125,10 +126,17 @@ def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
     return list(groups.values())
 
 
-def _describe_group(group: list[Delivery], state: DeliveryState) -> str:
+def _say_tried_again(*, has_worker: bool) -> str:
+    """Say who tries again what failed: beside a process at work, `digest run` does nothing."""
+    return "it is tried again" if has_worker else "digest run tries again"
+
+
+def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) -> str:
     newest, number = group[0], len(group)
     if state is DeliveryState.READY:
-        verb = "has failed so far" if number == 1 else "have failed so far"
+        age = write_age(now - min(delivery.created_at for delivery in group))
+        planned = f"planned {age} ago" if number == 1 else f"the oldest planned {age} ago"
+        verb = f"{'has' if number == 1 else 'have'} failed so far ({planned})"
     else:
         verb = f"{'is' if number == 1 else 'are'} {state}"
     place = newest.destination.address or str(newest.destination)
@@ -161,7 +169,9 @@ def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
             )
 
 
-def _find_intake_troubles(conn: Connection, source: str, now: datetime, breaker: Breaker) -> Iterator[Trouble]:
+def _find_intake_troubles(
+    conn: Connection, source: str, now: datetime, breaker: Breaker, *, has_worker: bool
+) -> Iterator[Trouble]:
     if breaker.seconds:
         pause = write_age(timedelta(seconds=breaker.seconds))
         why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, "waiting is all that helps"))
@@ -173,12 +183,14 @@ def _find_intake_troubles(conn: Connection, source: str, now: datetime, breaker:
         about = (
             "" if source == "harvest" else f" for {len(looks) - len(complete):,} of {len(looks):,} saved queries"
         )
-        yield Trouble(f"arXiv has not been looked at completely yet{about}", "digest run")
+        remedy = "digest status --jobs" if has_worker else "digest run"
+        yield Trouble(f"arXiv has not been looked at completely yet{about}", remedy)
     elif complete and now - min(complete) > STALE_POLL:
         age = write_age(now - min(complete))
-        yield Trouble(f"the last complete look at arXiv was {age} ago", "digest run, from cron; or digest serve")
+        remedy = "digest status --jobs" if has_worker else "digest run, from cron; or digest serve"
+        yield Trouble(f"the last complete look at arXiv was {age} ago", remedy)
     yield from _find_late_mailing(conn, source, now)
-    yield from _find_failed_look(conn, source, keys)
+    yield from _find_failed_look(conn, source, keys, has_worker=has_worker)
 
 
 def _find_late_mailing(conn: Connection, source: str, now: datetime) -> Iterator[Trouble]:
@@ -197,18 +209,19 @@ def describe_late_mailing(conn: Connection, source: str, now: datetime) -> str:
     return f"the mailing of {coverage.mailing:%a %-d %b} is late{still}"
 
 
-def _find_failed_look(conn: Connection, source: str, keys: Iterable[str]) -> Iterator[Trouble]:
+def _find_failed_look(
+    conn: Connection, source: str, keys: Iterable[str], *, has_worker: bool
+) -> Iterator[Trouble]:
     for key in keys:
         runs = run_store.last_runs(conn, source, 1, query_key=key)
         if runs and runs[0].failure:
             about = f" for {key}" if key else ""
             failure = runs[0].failure
             # Of a look that failed only its words are kept: those of a wrong setting name its table.
-            remedy = (
-                "mend the addresses under [arxiv], then digest run"
-                if "[arxiv]" in failure
-                else "digest run tries again"
-            )
+            remedy = _say_tried_again(has_worker=has_worker)
+            if "[arxiv]" in failure:
+                then = "restart digest serve" if has_worker else "digest run"
+                remedy = f"mend the addresses under [arxiv], then {then}"
             yield Trouble(f"the last look at arXiv{about} failed: {failure}", remedy)
             return  # they mostly fail alike
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from digest.announcements import EASTERN, has_mailing, latest_mailing, next_mailing
 from digest.pipeline.attention import Trouble, describe_late_mailing, find_troubles, polled_keys
 from digest.pipeline.covering import load_whole_coverage
-from digest.pipeline.watching import look_for_alarms
+from digest.pipeline.watching import look_for_alarms, read_limits
 from digest.planning.alarms import AlarmName
 from digest.store import overview, provenance
 from digest.store import runs as run_store
@@ -156,6 +156,9 @@ def _list_alarms(conn: Connection, config: Config, alarms: Iterable[Alarm], now:
     told = {AlarmName.HELD, AlarmName.DEAD, AlarmName.RESTORED}
     if describe_late_mailing(conn, config.arxiv.source, now):
         told.add(AlarmName.MAILING)
+    limit = read_limits(config).outbox
+    if limit is not None and overview.is_waiting_explained(conn, now - limit):
+        told.add(AlarmName.OUTBOX)
     return [Trouble(alarm.what, alarm.remedy) for alarm in alarms if alarm.name not in told]
 
 

@@ -22,7 +22,7 @@ from digest.planning.alarms import (
     find_told_until,
 )
 from digest.store import alarms as alarm_store
-from digest.store import provenance
+from digest.store import job_turns, provenance
 from digest.store import queries as query_store
 from digest.store import runs as run_store
 from digest.store.job_turns import find_trouble
@@ -109,6 +109,7 @@ def look_for_alarms(conn: Connection, config: Config, now: datetime, *, planning
         is_mailing_missed=alarm_store.find_lasting(conn, AlarmName.MAILING) is not None,
         is_restored=provenance.is_in_quarantine(conn),
         asked_since=run_store.find_first_start(conn),
+        is_served=job_turns.is_served(conn),
     )
     return find_alarms(facts, limits, now, partial(write_with_zone, zone=choose_zone(config)))
 

@@ -105,6 +105,7 @@ class AlarmFacts:
             nothing is planned or sent is then no alarm of its own.
         asked_since: when arXiv was first asked, with or without success (UTC); None for never. Mailings from
             before are not expected.
+        is_served: a process is at work all the time, beside which `digest run` does nothing.
     """
 
     coverage: Coverage | None
@@ -115,6 +116,7 @@ class AlarmFacts:
     is_mailing_missed: bool = False
     is_restored: bool = False
     asked_since: datetime | None = None
+    is_served: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +216,10 @@ def _find_overdue(
         one = f"a delivery to {place} has been waiting since {since}"
         many = f"{number:,} deliveries have been waiting since {since}, the oldest to {place}"
         which = "it" if number == 1 else "the oldest"
-        remedy = f"`digest run` sends what is due; `digest delivery show {late.delivery}` says what keeps {which}."
+        shows = f"`digest delivery show {late.delivery}` says what keeps {which}"
+        remedy = f"`digest run` sends what is due; {shows}."
+        if facts.is_served:
+            remedy = f"{shows}, `digest status --jobs` how the process at work stands."
         yield Alarm(AlarmName.OUTBOX, one if number == 1 else many, remedy)
     if facts.digests is not None and _is_over(facts.digests.due_at, limits.digest, now):
         number, name = facts.digests.number, facts.digests.oldest
@@ -225,7 +230,9 @@ def _find_overdue(
         yield Alarm(
             AlarmName.DIGEST,
             f"{one if number == 1 else many}{why}",
-            "`digest run` plans what is due; where it does not, `digest status --jobs` and the log say why.",
+            "`digest status --jobs` and the log say why."
+            if facts.is_served
+            else "`digest run` plans what is due; where it does not, `digest status --jobs` and the log say why.",
         )
     if facts.held is not None and _is_over(facts.held.due_at, limits.outbox, now):
         number, place, since = facts.held.number, facts.held.oldest, write(facts.held.due_at)

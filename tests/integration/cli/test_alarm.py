@@ -26,7 +26,7 @@ def tell(world: World, *to: str, ping: str = "") -> None:
 @pytest.mark.usefixtures("world")
 def test_what_is_amiss_is_listed_and_so_is_that_nobody_is_told(digest: Shell) -> None:
     header, line, _, ways = digest("alarm", "list").lines
-    assert header.split() == ["ALARM", "SINCE", "TOLD", "WHAT"]
+    assert header.split() == ["ALARM", "RAISED", "TOLD", "WHAT"]
     assert line.startswith("dead   ")
     assert DEAD in line
     assert ways == "Nobody is told: write to = … under [alarms] in digest.toml."

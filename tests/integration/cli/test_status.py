@@ -141,10 +141,14 @@ def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: Wo
     world.clock.set(datetime(2026, 11, 24, 8, 40, tzinfo=UTC))
     digest("run", expect=4)  # the delivery to old@ dies again
     (line,) = (line for line in attention(digest) if "reader@" in line)
-    assert line.startswith("ATTENTION  1 delivery to reader@digest.example has failed so far: ")
+    assert line.startswith("ATTENTION  1 delivery to reader@digest.example has failed so far (planned 0 s ago): ")
     assert "451" in line
     assert "→ digest run tries again; see digest delivery show" in line
-    assert "ready 1 ·" in digest("status").out
+    assert re.search("ready 1 · .* · oldest due: none yet", digest("status").out)
+    world.clock.set(datetime(2026, 11, 24, 20, 40, tzinfo=UTC))
+    assert "has been waiting since" in digest("alarm", "list").out
+    (line,) = (line for line in attention(digest) if "reader@" in line)
+    assert "has failed so far (planned 12 h ago): " in line, "one trouble is told once, with its reason"
 
 
 def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, digest: Shell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -207,6 +208,17 @@ def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of
     if max(due.due_at, matched_at) < find_owed(now):
         facts = TurnFacts(due.due_at, before.name, now, coverage, 1, waiting_since=matched_at)
         assert decide_turn(rhythm, facts).outcome is Outcome.TELL
+
+
+def test_beside_a_process_at_work_nobody_is_sent_to_digest_run_which_would_do_nothing() -> None:
+    one = Overdue(1, "mailto:a@b.example", SINCE, delivery=3)
+    facts = AlarmFacts(None, digests=Overdue(1, "perf-team", SINCE), deliveries=one)
+    assert all("`digest run`" in alarm.remedy for alarm in find_alarms(facts, LIMITS, NOW, write))
+    served = find_alarms(replace(facts, is_served=True), LIMITS, NOW, write)
+    assert [alarm.remedy for alarm in served] == [
+        "`digest delivery show 3` says what keeps it, `digest status --jobs` how the process at work stands.",
+        "`digest status --jobs` and the log say why.",
+    ]
 
 
 def test_moments_are_told_in_the_zone_of_whoever_reads_them() -> None:
