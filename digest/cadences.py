@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -28,6 +29,10 @@ _CLOCK_PHRASE = re.compile(
     rf"(?:\s*,?\s+at the latest(?:\s+at)?\s+{_TIME}(?:\s+{_ZONE})?)?",
     re.IGNORECASE,
 )
+_SPOKEN_TIME = re.compile(
+    r"\b(?:at|before|latest)\s+(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?(?![\w:.])", re.IGNORECASE
+)
+_HALF_DAY = 12
 _QUIET_PHRASE = re.compile(rf"{_TIME}\s*(?:-|–|to)\s*{_TIME}(?:\s+{_ZONE})?", re.IGNORECASE)
 
 LAST_YEAR = 2999
@@ -56,6 +61,7 @@ class Cadence:
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.
         wait: how long after `at`, on the wall clock, it waits for an incomplete mailing at the latest.
+        names_zone: False where a time's phrase names no zone, so that UTC was taken.
     """
 
     kind: CadenceKind
@@ -63,6 +69,7 @@ class Cadence:
     at: time = time(0, 0)
     zone: str = "UTC"
     wait: timedelta = USUAL_WAIT
+    names_zone: bool = field(default=True, compare=False)
 
     @classmethod
     def parse(cls, phrase: str) -> Self:
@@ -79,7 +86,8 @@ class Cadence:
         if match is None:
             raise ConfigurationError(
                 f"{phrase!r} is not a time a digest can be due",
-                hint='Write "on announcement", "at once", or days and a time such as '
+                hint=_suggest_time(text)
+                or 'Write "on announcement", "at once", or days and a time such as '
                 '"daily at 07:30 UTC", "weekdays at 09:00 Europe/Berlin, at the latest 12:00", '
                 '"tuesdays and fridays at 08:00 UTC" or "weekly on monday at 08:00 America/New_York".',
             )
@@ -94,7 +102,7 @@ class Cadence:
             USUAL_WAIT if late_hour is None else _read_wait(at, _read_time(late_hour, late_minute, phrase), phrase)
         )
         place = _read_zone(zone or late_zone or "UTC", phrase)
-        return cls(CadenceKind.CLOCK, _read_days(days, phrase), at, place, wait)
+        return cls(CadenceKind.CLOCK, _read_days(days, phrase), at, place, wait, bool(zone or late_zone))
 
     @property
     def latest(self) -> time:
@@ -221,6 +229,18 @@ def _read_zone(zone: str, phrase: str) -> str:
         ) from None
 
 
+def _suggest_time(phrase: str) -> str:
+    """Return how the time of a phrase is written, where it stands there as an hour alone, or as 8 pm; "" else."""
+    for hour_written, minute, half in _SPOKEN_TIME.findall(phrase):
+        hour = int(hour_written)
+        if half:
+            hour = hour % _HALF_DAY + _HALF_DAY * (half.lower() == "pm")
+        if (half or not minute) and hour < 2 * _HALF_DAY:
+            return f"Write the time as {hour:02}:{minute or '00'}."
+    return ""
+
+
+_DAY_WORDS = ("daily", "weekdays", *(f"{day}s" for day in WEEKDAYS), *WEEKDAYS)
 _DAYS_HINT = "Days are daily, weekdays, or names such as mondays and thursdays, weekly on monday."
 
 
@@ -235,7 +255,9 @@ def _read_days(words: str, phrase: str) -> frozenset[int]:
         elif singular in WEEKDAYS:
             days.add(WEEKDAYS.index(singular))
         elif word not in ("every", "on", "and", "weekly", ""):
-            raise ConfigurationError(f"{phrase!r}: {word!r} is no day of the week", hint=_DAYS_HINT)
+            near = get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
+            hint = f"Did you mean {near[0]!r}?" if near else _DAYS_HINT
+            raise ConfigurationError(f"{phrase!r}: {word!r} is no day of the week", hint=hint)
     if not days:
         raise ConfigurationError(f"{phrase!r} names no day", hint=_DAYS_HINT)
     return frozenset(days)

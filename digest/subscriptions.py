@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FEED_SUFFIXES",
     "NAME",
+    "NAME_RULE",
     "SLACK_KINDS",
     "Cadence",
     "CadenceKind",
@@ -38,6 +39,11 @@ __all__ = [
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
 """Names of saved queries and subscriptions: they appear in addresses and file names."""
+
+NAME_RULE = (
+    "Names are small letters, digits, dots, dashes and underscores, up to 63, beginning with a letter or digit."
+)
+"""What `NAME` takes, in words."""
 
 _LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
 """Domains no mail from outside reaches (RFC 6761, RFC 6762): right on an operator's own machines."""
@@ -85,10 +91,7 @@ class Destination:
         try:
             kind = DestinationKind(word)
         except ValueError:
-            raise ConfigurationError(
-                f"{text!r} names no way out",
-                hint="Write mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:… or console.",
-            ) from None
+            raise ConfigurationError(f"{text!r} names no way out", hint=_suggest_way_out(text.strip())) from None
         takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
         if takes_address and not address.strip():
             raise ConfigurationError(f"{text!r} lacks an address behind {word}:")
@@ -105,6 +108,15 @@ class Destination:
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.address}" if self.address else str(self.kind)
+
+
+def _suggest_way_out(text: str) -> str:
+    """Return what to write where an address or a channel stands without its way, or behind another word."""
+    if "@" in text:
+        return f"Write mailto:{text.rpartition(':')[2].strip()}."
+    if text.startswith("#"):
+        return f"Write slack:{text}."
+    return "Write mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:… or console."
 
 
 def normalise_address(text: str) -> str:

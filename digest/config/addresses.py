@@ -49,6 +49,10 @@ def read_reachable(value: object) -> str:
     text = read_line(value)
     if "@" in text and "://" not in text:
         return read_mail_address(text)
+    if "://" not in text:
+        raise ConfigurationError(
+            f"{text!r} is no mail address or web page", hint="Write you@example.org, or https:// and what follows."
+        )
     url = read_http_url(text)
     if not url.isascii():
         raise ConfigurationError(f"{url!r} must be plain ASCII: it is sent in a header")

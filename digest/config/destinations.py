@@ -27,10 +27,21 @@ def read_destination(text: str) -> Destination:
         case DestinationKind.MAIL:
             return Destination(DestinationKind.MAIL, read_mail_address(destination.address))
         case DestinationKind.SLACK if not _SLACK_ADDRESS.fullmatch(destination.address):
-            hint = f"Write slack:#{destination.address.lstrip('#')}, or the channel's id."
-            raise ConfigurationError(f"{text!r} names no Slack channel", hint=hint)
+            raise ConfigurationError(
+                f"{text!r} names no Slack channel", hint=_suggest_channel(destination.address)
+            )
         case _:
             return destination
+
+
+def _suggest_channel(address: str) -> str:
+    """Return how a channel's name could read: as Slack makes one of several words, with dashes."""
+    name = re.sub(r"[\s#,:]+", "-", address).strip("-")
+    if not _SLACK_ADDRESS.fullmatch(f"#{name}"):
+        return "Write slack:#papers, for one, or the channel's id."
+    has_other_signs = name != address.lstrip("#")
+    rule = "A channel's name has no blank, comma or colon. " if has_other_signs else ""
+    return f"{rule}Write slack:#{name}, or the channel's id."
 
 
 def resolve_destination(destination: Destination, folder: Path) -> Destination:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 
 _MOST_BYTES = 4 * 1024 * 1024
+_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
+_YEAR = re.compile(r"(?<![\w.+-])\d{4}$")
+_MONTH_AND_DAY = re.compile(r"-\d{1,2}-\d{1,2}(?!\d)")
 
 
 class Document:
@@ -34,7 +37,7 @@ class Document:
             self.data: dict[str, Any] = tomllib.loads(text)
             self._lines = find_lines(text)
         except tomllib.TOMLDecodeError as error:
-            raise ConfigurationError(_describe_syntax(error, text, path), hint=_guess_slip(error)) from error
+            raise ConfigurationError(_describe_syntax(error, text, path), hint=_guess_slip(error, text)) from error
         except RecursionError as error:
             raise ConfigurationError(f"{path} is nested too deeply", hint="Tables are one or two deep.") from error
 
@@ -82,7 +85,7 @@ def read_document(path: Path | None) -> Document:
 def _describe_syntax(error: tomllib.TOMLDecodeError, text: str, path: Path | None) -> str:
     """Say what tomllib says, with the line in front; its message ends in `(at line 3, column 5)`."""
     message = str(error)
-    match = re.search(r" \(at line (\d+), column (\d+)\)$", message)
+    match = _PLACE.search(message)
     if match:
         line, column = int(match[1]), f", column {match[2]}"
     else:
@@ -91,10 +94,19 @@ def _describe_syntax(error: tomllib.TOMLDecodeError, text: str, path: Path | Non
     return f"{path}, line {line}{column}: {what[:1].lower()}{what[1:]}"
 
 
-def _guess_slip(error: tomllib.TOMLDecodeError) -> str:
+def _guess_slip(error: tomllib.TOMLDecodeError, text: str) -> str:
     message = str(error)
     if "Cannot overwrite" in message or "Cannot declare" in message:
         return "The same key or table stands there twice; subscriptions begin with [[subscriptions]]."
-    if "Invalid date" in message:
+    if "Invalid date" in message or _breaks_off_in_date(message, text):
         return "A date is one that exists, such as 2026-02-28."
     return 'Text stands in quotes: name = "value"; lists in brackets: ["new", "cross-list"].'
+
+
+def _breaks_off_in_date(message: str, text: str) -> bool:
+    """Tell whether a year was read as a number, since what follows is no month and day: `2026-13-01`."""
+    match = _PLACE.search(message)
+    if match is None:
+        return False
+    line, end = text.split("\n")[int(match[1]) - 1], int(match[2]) - 1
+    return bool(_YEAR.search(line[:end]) and _MONTH_AND_DAY.match(line, end))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING
 
 from digest.config.table import HOOKS, INHERITED, SETTINGS, SUBSCRIPTION_KEYS, TABLES, WEBHOOKS, Secrecy, Setting
 from digest.config.writing import write_text, write_toml
 from digest.errors import UsageError
-from digest.subscriptions import NAME, normalise_address
+from digest.subscriptions import NAME, NAME_RULE, normalise_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 EXAMPLE_QUERY = "cat:cs.PF AND abs:GPU"
 _NAMES = ("papers", *(f"papers-{number}" for number in range(2, 100)))
 _WIDTH = 100
+_NO_NAME = re.compile(r"""[:"'“”()/?&*\\$]""")
+"""Signs that only a query has, or an address that was pasted: `https://arxiv.org/search/?query=GPU`."""
 
 
 def starter_text(
@@ -38,7 +41,7 @@ def starter_text(
         name: of a file that may lie beside another one, without its ending: it gets a database of its own.
 
     Raises:
-        UsageError: an address is none, or there are more queries than names.
+        UsageError: an address or a name is none, or there are more queries than names.
     """
     addresses = [normalise_address(one.removeprefix("mailto:")) for one in mail]
     named = _name_queries(queries or [EXAMPLE_QUERY])
@@ -55,11 +58,17 @@ def starter_text(
 
 
 def _name_queries(queries: Sequence[str]) -> dict[str, str]:
-    """Return name → text. `name=text` names a query itself; query syntax has no equals sign of its own."""
+    """Return name → text. `name=text` names a query itself; query syntax has no equals sign of its own.
+
+    Raises:
+        UsageError: what stands before the sign can't be a name and looks like nothing else, or is taken.
+    """
     named: dict[str, str] = {}
     for query in queries:
         name, equals, text = query.partition("=")
         is_named = bool(equals) and NAME.fullmatch(name.strip()) is not None
+        if equals and not is_named and not _NO_NAME.search(name):
+            raise UsageError(f"{name.strip()!r} can't be a name", hint=f"Write --query name=text. {NAME_RULE}")
         free = next((name for name in _NAMES if name not in named), "")
         key, value = (name.strip(), text.strip()) if is_named else (free, query.strip())
         if not key or key in named:

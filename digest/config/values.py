@@ -7,8 +7,9 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from digest.announcements import DELIVERABLE_KINDS, Kind
+from digest.config.problems import suggest
 from digest.errors import ConfigurationError
-from digest.subscriptions import NAME, Cadence, Grouping, QuietDays, QuietHours, Replacements, Weekly
+from digest.subscriptions import NAME, NAME_RULE, Cadence, Grouping, QuietDays, QuietHours, Replacements, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,11 +74,7 @@ def read_name(value: object) -> str:
     """Read the name of a saved query, subscription or webhook."""
     name = read_line(value)
     if not NAME.fullmatch(name):
-        raise ConfigurationError(
-            f"{name!r} can't be a name",
-            hint="Names are small letters, digits, dots, dashes and underscores, up to 63, beginning with a "
-            "letter or digit.",
-        )
+        raise ConfigurationError(f"{name!r} can't be a name", hint=NAME_RULE)
     return name
 
 
@@ -135,12 +132,14 @@ def read_quiet_hours(value: object) -> QuietHours:
 def read_kinds(value: object) -> tuple[Kind, ...]:
     """Read a list of kinds of announcement, into the order a digest shows them."""
     words = read_lines(value)
-    allowed = ", ".join(DELIVERABLE_KINDS)
     for word in words:
         if word not in DELIVERABLE_KINDS:
-            raise ConfigurationError(f"{word!r} is no kind of announcement", hint=f"Kinds are {allowed}.")
+            hint = suggest(word, map(str, DELIVERABLE_KINDS), "Kinds are")
+            raise ConfigurationError(f"{word!r} is no kind of announcement", hint=hint)
     if not words:
-        raise ConfigurationError("names no kind of announcement", hint=f"Kinds are {allowed}.")
+        raise ConfigurationError(
+            "names no kind of announcement", hint=f"Kinds are {', '.join(DELIVERABLE_KINDS)}."
+        )
     return tuple(kind for kind in DELIVERABLE_KINDS if kind in words)
 
 

@@ -1,16 +1,60 @@
-"""The operator's own zone: what shows moments to whoever runs an installation shows them in it, and names it."""
+"""Zones as configured: that of the operator's screens and its name, and those that were hardly meant."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.subscriptions import CadenceKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime, tzinfo
 
     from digest.config.settings import Config
+
+
+_PLACES_OF_ABBREVIATIONS = {
+    "EST": "America/New_York",
+    "EST5EDT": "America/New_York",
+    "CST6CDT": "America/Chicago",
+    "MST": "America/Denver",
+    "MST7MDT": "America/Denver",
+    "PST8PDT": "America/Los_Angeles",
+}
+_WITHOUT_SUMMER = ("EST", "MST")
+"""Zones by a name that people use for places whose clocks are put forward in summer, which theirs are not."""
+
+
+def remark_on_zones(config: Config) -> Iterator[str]:
+    """Yield what looks like a slip in the zones of `when` and `quiet_hours`: none, told once for all, or EST."""
+    keys = ["defaults", *(f"subscriptions.{subscription.name}" for subscription in config.subscriptions)]
+    cadences = [config.defaults.when, *(subscription.cadence for subscription in config.subscriptions)]
+    hours = [config.defaults.quiet_hours, *(subscription.quiet_hours for subscription in config.subscriptions)]
+    places = [_find_place(config, f"{key}.when") for key in keys]
+    without = {place: one for place, one in zip(places, cadences, strict=True) if not one.names_zone}
+    if without:
+        first = next(iter(without.values()))
+        elsewhere = str(replace(first, zone="Europe/Berlin"))
+        yield (
+            f"{', '.join(without)}: when names no time zone, so it is read as UTC; "
+            f'write "{first}" if that is meant, else a place: "{elsewhere}"'
+        )
+    zones = {place: one.zone for place, one in zip(places, cadences, strict=True)}
+    zones |= {
+        _find_place(config, f"{key}.quiet_hours"): one.zone for key, one in zip(keys, hours, strict=True) if one
+    }
+    for place, zone in zones.items():
+        if zone in _PLACES_OF_ABBREVIATIONS:
+            wrong = ", and an hour off while clocks are put forward" if zone in _WITHOUT_SUMMER else ""
+            yield f"{place}: {zone} is no place{wrong}; write {_PLACES_OF_ABBREVIATIONS[zone]}, for one"
+
+
+def _find_place(config: Config, key: str) -> str:
+    """Return where a key's value was written, for what is inherited where the default was."""
+    origin = config.origins.get(key, "")
+    return config.origins.get(origin, origin)
 
 
 def choose_zone(config: Config) -> tzinfo | None:

@@ -113,6 +113,33 @@ def test_a_phrase_that_says_no_time_is_refused_with_a_way_out(phrase: str, words
     assert caught.value.hint or "o'clock" in words
 
 
+@pytest.mark.parametrize(
+    ("phrase", "hint"),
+    [
+        ("weekdays at 8 Europe/Berlin", "Write the time as 08:00."),
+        ("daily at 8 pm UTC", "Write the time as 20:00."),
+        ("daily at 12:30am", "Write the time as 00:30."),
+        ("daily at 09:00, at the latest 12", "Write the time as 12:00."),
+        ("daily at 25", '"daily at 07:30 UTC"'),
+        ("dialy at 09:00", "Did you mean 'daily'?"),
+        ("moondays at 09:00", "Did you mean 'mondays'?"),
+        ("feasts at 09:00", "Days are daily"),
+    ],
+)
+def test_a_slip_in_a_time_or_a_day_is_answered_with_what_was_meant(phrase: str, hint: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Cadence.parse(phrase)
+    assert hint in caught.value.hint
+
+
+def test_a_time_without_a_zone_is_utc_and_known_to_name_none() -> None:
+    unsaid = Cadence.parse("daily at 09:00")
+    assert unsaid == Cadence.parse("daily at 09:00 UTC")
+    assert (unsaid.names_zone, Cadence.parse(str(unsaid)).names_zone) == (False, True)
+    assert Cadence.parse("daily at 09:00, at the latest 10:00 UTC").names_zone
+    assert Cadence.parse("on announcement").names_zone
+
+
 def test_every_way_out_that_is_offered_can_be_taken() -> None:
     with pytest.raises(ConfigurationError) as caught:
         Cadence.parse("sometimes")

@@ -29,6 +29,13 @@ def test_only_this_machine_is_loopback(url: str, *, expected: bool) -> None:
     assert addresses.is_loopback(url) is expected
 
 
+@pytest.mark.parametrize("text", ["someone", "example.org/digest"])
+def test_who_can_be_reached_neither_by_mail_nor_on_the_web_is_told_both_forms(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no mail address or web page") as caught:
+        addresses.read_reachable(text)
+    assert "you@example.org, or https://" in caught.value.hint
+
+
 @given(
     st.text(st.characters(codec="ascii", exclude_characters="@:/", categories=["L", "N"]), max_size=8),
     st.text(st.characters(codec="ascii", exclude_characters="@", exclude_categories=["Cc"]), min_size=4).filter(

@@ -94,3 +94,15 @@ def test_the_starter_refuses_a_wrong_address_and_a_name_given_twice() -> None:
         starter_text(mail=["nobody"])
     with pytest.raises(UsageError, match="two saved queries called 'a'"):
         starter_text(queries=["a=x", "a=y"])
+
+
+@pytest.mark.parametrize("query", ["ML Papers=cat:stat.ML", "Küche=abs:oven", "=cat:cs.PF"])
+def test_the_starter_refuses_a_name_that_can_be_none(query: str) -> None:
+    with pytest.raises(UsageError, match="can't be a name") as caught:
+        starter_text(queries=[query])
+    assert "Names are small letters" in caught.value.hint
+
+
+@pytest.mark.parametrize("query", ['ti:"E=mc2"', "https://arxiv.org/search/?query=GPU&searchtype=all"])
+def test_an_equals_sign_within_a_query_names_nothing(query: str) -> None:
+    assert tomllib.loads(starter_text(queries=[query]))["queries"] == {"papers": query}
