@@ -10,6 +10,7 @@ left. arXiv itself knows no precedence and reads from the right (see `arxiv_synt
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -29,10 +30,13 @@ from digest.query.tokens import (
     TermToken,
     Token,
 )
-from digest.query.tree import And, Node, Not, Or
+from digest.query.tree import And, Node, Not, Or, Prefix
 
 if TYPE_CHECKING:
-    from digest.query.tree import Condition, Prefix
+    from digest.query.tree import Condition
+
+_NEARNESS = re.compile(r"(?:NEAR|ADJ|WITHIN)(?:/?\d+)?")
+"""What other search engines have for words that stand near one another; in capitals, as operators are written."""
 
 MAX_NESTING = 64
 """Parentheses that may be open at one place, as written and as printed."""
@@ -174,6 +178,23 @@ class _Parser:
         if operator is None and not isinstance(self._token, OperatorToken) and not is_noted:
             message = "no operator: read as AND, where arXiv reads OR"
             self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, message)
+        if operator is None and isinstance(self._token, TermToken):
+            self._note_hardly_meant(self._token)
+
+    def _note_hardly_meant(self, term: TermToken) -> None:
+        """Remark on words that follow without an operator: a given name behind `au:Pieters,`, and NEAR."""
+        if term.prefix is not None or term.is_quoted:
+            return
+        before = self.terms[-1].token if self.terms else None
+        if before is not None and _is_cut_name(before):
+            message = f'{term.value} is looked for anywhere; did you mean au:"{before.value} {term.value}"?'
+            self._source.note(NoteKind.READ_AS, term.position, message)
+        elif _NEARNESS.fullmatch(term.value):
+            message = (
+                f"{term.value} is no operator, here or at arXiv, but one more word to look for; "
+                'words side by side stand between quotes: ti:"graphene nanoribbon"'
+            )
+            self._source.note(NoteKind.READ_AS, term.position, message)
 
     def _read_factor(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
         is_negated = False
@@ -225,6 +246,12 @@ class _Parser:
             self._source.fail(token.position, message, f"Leave one of the two out; {word}")
         message = f"{token.operator} has nothing before it"
         self._source.fail(token.position, message, f"Write a word or a group before it, or leave it out; {word}")
+
+
+def _is_cut_name(term: TermToken) -> bool:
+    """Tell whether a term is an author's last name with the comma before the given ones."""
+    is_author = term.prefix is Prefix.AUTHOR and not term.is_quoted
+    return is_author and term.value.endswith(",") and term.value.count(",") == 1
 
 
 def _negate(node: Node | None) -> Node | None:

@@ -106,7 +106,7 @@ _OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 
 
-_CURLY_READ = f'{" ".join(CURLY_QUOTES)} are read as ", which arXiv itself takes for no quotation marks'
+_CURLY_READ = f'{" ".join(CURLY_QUOTES)} are read as "; to arXiv itself they hold no phrase together'
 
 
 class Scanner:

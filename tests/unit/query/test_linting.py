@@ -73,6 +73,11 @@ def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
         ("ti:x1 OR (ti:a1 ANDNOT ti:a1)", NoteKind.NEVER_MATCHES, 10, "A part of it can't match: ti:a1"),
         ("submittedDate:[2024 TO 2025]", NoteKind.NEVER_MATCHES, 0, "over since 2025-12-31"),
         ("ti:x1 AND submittedDate:[2027 TO *]", NoteKind.NEVER_MATCHES, 10, "begins on 2027-01-01"),
+        # what hardly was meant
+        ("x1 OR au:Pieters, Jan", NoteKind.READ_AS, 18, 'did you mean au:"Pieters, Jan"?'),
+        ("ti:x1 NEAR y1", NoteKind.READ_AS, 6, "NEAR is no operator, here or at arXiv, but one more word"),
+        ("ti:x1 NEAR/3 y1", NoteKind.READ_AS, 6, "NEAR/3 is no operator"),
+        ("ti:“x1 y1”", NoteKind.READ_AS, 3, 'are read as "; to arXiv itself they hold no phrase together'),
         # how much comes
         ("cat:cs.PF", NoteKind.VOLUME, 0, "about 14 papers a day"),
         ("cat:cs.NA", NoteKind.VOLUME, 0, "about 20 papers a day"),
@@ -272,3 +277,12 @@ def test_every_remark_stands_within_the_text_and_comes_once_in_order(text: str) 
         assert [note.position for note in notes] == sorted(note.position for note in notes)
         assert all(0 <= note.position < len(text) and note.message for note in notes)
         assert len({*notes}) == len(notes)
+
+
+@pytest.mark.parametrize(
+    "text", ["near a1", "a1 near b1", 'a1 "NEAR" b1', "a1 AND NEAR", 'au:"Pieters, Jan"', "au:pieters jan"]
+)
+def test_what_may_well_be_meant_is_not_remarked(text: str) -> None:
+    assert not any(
+        "no operator, here" in note.message or "did you mean" in note.message for note in parse_query(text).notes
+    )
