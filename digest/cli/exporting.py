@@ -165,7 +165,8 @@ def _load_papers(conn: Connection, texts: Iterable[str]) -> _Chosen:
         verb = "is" if len(missing) == 1 else "are"
         raise UnknownName(
             f"{', '.join(missing)} {verb} not stored here",
-            hint=f'Only what was announced since the first run is. Ask arXiv: digest try "id:{missing[0]}"',
+            hint="Only what was announced since shortly before the first run is. "
+            f'Ask arXiv: digest try "id:{missing[0]}"',
         )
     for id_, version in wanted.items():
         if version not in (None, known[id_].paper.version):

@@ -21,6 +21,11 @@ _DOI = re.compile(r"10\.[0-9]{4,9}/[!-~]+")
 """What can stand in an address: printable ASCII without blanks."""
 
 _NO_DOI = re.compile(r'["%<>\\^`{|}]')
+_EAST_ASIAN = re.compile(
+    r"[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af]+"
+)
+"""Chinese, Japanese and Korean in their own scripts, in which the last name is written first."""
+
 _GROUP_STARTS = frozenset(("the", "on", "for"))
 
 
@@ -48,7 +53,7 @@ def write_names(authors: Iterable[Author]) -> list[WrittenName]:
 
 
 def cut_name(name: str) -> WrittenName:
-    """Cut a plain name as printed, `Ludwig van Beethoven` or `Beethoven, Ludwig`, into its parts."""
+    """Cut a plain name as printed, `Ludwig van Beethoven`, `Beethoven, Ludwig` or `李 明`, into its parts."""
     words = name.split()
     if fold(words[-1].strip(".,:;()")) in GROUPS:
         return WrittenName(name, is_group=True)
@@ -60,6 +65,8 @@ def cut_name(name: str) -> WrittenName:
     if len(pieces) > 1:
         return WrittenName(pieces[0], " ".join(pieces[1:]), generation)
     words = pieces[0].split()
+    if len(words) > 1 and all(map(_EAST_ASIAN.fullmatch, words)):
+        return WrittenName(words[0], " ".join(words[1:]), generation)
     while len(words) > 1 and is_generation(words[-1]):
         generation = words.pop()
     start = len(words) - 1
