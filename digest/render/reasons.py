@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from digest.papers import Field
+from digest.query.words import fold, split_words, stem
 from digest.render.cleaning import clean_text, shorten
 from digest.render.marking import show_plain, show_segments
 
@@ -35,7 +36,7 @@ _MOST_WORDS = 3
 
 
 def describe_reasons(entry: DigestEntry) -> tuple[str, ...]:
-    """Say what was met and where, the most telling first, each phrase once.
+    """Say what was met and where, the most telling first, each phrase once, whatever its words end in.
 
     A category says little next to a word or a name, so it is named only where nothing else was met.
     """
@@ -45,9 +46,14 @@ def describe_reasons(entry: DigestEntry) -> tuple[str, ...]:
     words: dict[str, str] = {}
     for field, phrase in sorted(found, key=lambda one: list(_PLACES).index(one[0])):
         # A phrase met in the title is not told again for the abstract.
-        key = phrase.casefold() if field in _QUOTED else f"{field} {phrase}"
+        key = _stem_words(phrase) if field in _QUOTED else f"{field} {phrase}"
         words.setdefault(key, _PLACES[field].format(shorten(phrase, _LONGEST_PHRASE)))
     return tuple(words.values())
+
+
+def _stem_words(phrase: str) -> str:
+    """Return a phrase as it is compared: `neural networks` and `Neural network` are one."""
+    return " ".join(stem(fold(word.text)) for word in split_words(phrase)) or phrase
 
 
 def summarise_reasons(entry: DigestEntry) -> str:

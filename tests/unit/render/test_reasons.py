@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from digest.papers import Author, Field
 from digest.render.reasons import describe_reasons, find_matched_authors, summarise_reasons
 from digest.render.samples import make_entry
@@ -10,6 +12,21 @@ def test_a_reason_quotes_what_was_met_and_where() -> None:
 def test_a_word_met_in_the_title_is_not_told_again_for_the_abstract() -> None:
     assert describe_reasons(make_entry(found=((Field.ABSTRACT, "GPU"), (Field.TITLE, "GPU")))) == (
         '"GPU" in title',
+    )
+
+
+def test_a_phrase_met_with_two_endings_is_told_once() -> None:
+    found = ((Field.ABSTRACT, "means"), (Field.ABSTRACT, "mean"))
+    entry = make_entry(abstract="The means, or the mean, of a transfer by transformers.", found=found)
+    assert describe_reasons(entry) == ('"means" in abstract',)
+    found = ((Field.ABSTRACT, "transfer"), (Field.ABSTRACT, "transformers"))
+    assert (
+        len(
+            describe_reasons(
+                replace(entry, reasons=make_entry(abstract=entry.paper.abstract, found=found).reasons)
+            )
+        )
+        == 2
     )
 
 
