@@ -172,7 +172,7 @@ class _Sample:
 
 def _make_subjects(sample: _Sample) -> Iterator[DataclassInstance]:
     top = sample.papers[0] if sample.papers else None
-    yield contexts.SubjectContext(sample.digest, top, top.title if top else "")
+    yield contexts.SubjectContext(sample.digest, top, top.title if top else "", sample.digest.title)
 
 
 def _make_texts(sample: _Sample) -> Iterator[DataclassInstance]:

@@ -30,11 +30,13 @@ class SubjectContext:
         digest: the digest as a whole.
         top: the first paper, None on a quiet day.
         top_title: its title, shortened so that a phone shows the date behind it; "" on a quiet day.
+        name: the `title` of its subscription, shortened; "" where it was given none.
     """
 
     digest: DigestView
     top: PaperView | None
     top_title: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from digest.render.presentation import PaperView
 
 _SUBJECT_TITLE = 60
+_SUBJECT_NAME = 24
 _PREHEADER_TITLE = 90
 
 
@@ -181,8 +182,11 @@ class _Frame:
     def render_subject(self) -> str:
         """Render the subject."""
         top = next(iter(self._top), None)
-        title = shorten(top.title, _SUBJECT_TITLE) if top else ""
-        return clean_text(self._templates.render("email/subject.txt", SubjectContext(self._view, top, title)))
+        name = shorten(self._view.title, _SUBJECT_NAME) if self._view.title != self._view.subscription else ""
+        title = shorten(top.title, _SUBJECT_TITLE - len(name)) if top else ""
+        return clean_text(
+            self._templates.render("email/subject.txt", SubjectContext(self._view, top, title, name))
+        )
 
     def render_text(self, fit: Fit) -> str:
         """Render the text part, one line per paragraph."""

@@ -2,6 +2,7 @@ import email
 import email.policy
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -86,6 +87,17 @@ def test_the_subject_counts_and_names_the_best_title(write: Write) -> None:
     first = make_digest((make_entry(title="One of many words " * 9),), occasion=Occasion.FIRST_LOOK)
     assert _parse(write(first))["Subject"] == (
         "First look, 1 paper: One of many words One of many words One of many words One … (Thu 19 Nov)"
+    )
+
+
+def test_a_title_given_to_a_subscription_stands_in_its_subjects(write: Write) -> None:
+    titled = replace(quiet_digests()["quiet"], title="Graphs")
+    assert _parse(write(titled))["Subject"] == "No new papers (Graphs, Thu 19 Nov)"
+    long = make_digest(
+        (make_entry(title="One of many words " * 9),), title="Everything about graphs, and more of it"
+    )
+    assert _parse(write(long))["Subject"] == (
+        "1 paper: One of many words One of many words One … (Everything about …, Thu 19 Nov)"
     )
 
 

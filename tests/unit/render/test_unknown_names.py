@@ -35,7 +35,7 @@ def test_an_unknown_name_in_a_branch_no_sample_takes_is_named_with_its_line_and_
     problem = check(tmp_path, SUBJECT, subject="x\n" + RARE.replace("%s", "{{ top_titel }}"))
     assert problem is not None
     assert problem.message == f"{tmp_path}/email/subject.txt, line 2: there is no `top_titel`"
-    assert problem.hint.startswith("Did you mean `top_title`? This template sees digest, top, top_title")
+    assert problem.hint.startswith("Did you mean `top_title`? This template sees digest, name, top, top_title")
 
 
 @pytest.mark.parametrize(
