@@ -112,7 +112,7 @@ def write_headline(digest: Digest) -> str:
 
 def write_introduction(digest: Digest) -> str:
     """Say what a reader should know before the papers, "" on an ordinary day."""
-    names = join_words([name for name, _ in digest.queries])
+    names = join_words([f"“{name}”" for name, _ in digest.queries])
     if digest.entries:
         return _introduce_papers(digest.occasion, names, "its" if len(digest.queries) == 1 else "their")
     if digest.occasion is Occasion.TRIAL:

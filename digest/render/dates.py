@@ -21,7 +21,7 @@ _MONTHS = (
 )
 _ABBREVIATED = 3
 _DAY_SLOT = re.compile(r"(?:mailing:)?(\d{4}-\d{2}-\d{2})")
-_WEEK_SLOT = re.compile(r"(\d{4})-W(\d{2})")
+_WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
 
 def write_day(day: date) -> str:
@@ -39,12 +39,13 @@ def write_day_of_month(day: date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1][:_ABBREVIATED]}"
 
 
-def write_days(first: date, last: date) -> str:
-    """Write two dates and what lies between as `17–19 November`, with what differs."""
-    month, year = f" {_MONTHS[last.month - 1]}", f" {last.year}" * (first.year != last.year)
+def write_days(first: date, last: date, *, is_short: bool = False) -> str:
+    """Write two dates and what lies between as `17–19 November`, short `17–19 Nov`, with what differs."""
+    begun, ended = (_MONTHS[day.month - 1][: _ABBREVIATED if is_short else None] for day in (first, last))
+    year = f" {last.year}" * (first.year != last.year)
     if (first.year, first.month) == (last.year, last.month):
-        return f"{first.day}–{last.day}{month}"
-    return f"{first.day} {_MONTHS[first.month - 1]}{f' {first.year}' * bool(year)} – {last.day}{month}{year}"
+        return f"{first.day}–{last.day} {ended}"
+    return f"{first.day} {begun}{f' {first.year}' * bool(year)} – {last.day} {ended}{year}"
 
 
 def write_moment(moment: datetime) -> str:
@@ -66,10 +67,17 @@ def name_zone(local: datetime) -> str:
 def name_slot(digest: Digest) -> tuple[str, str]:
     """Return a digest's date, short (`Thu 19 Nov`) and long (`Thursday 19 November 2026`).
 
-    The slot says which day is meant; only a digest of a `run:` slot goes by when it was planned.
+    The slot says which day is meant; only a digest of a `run:` slot goes by when it was planned. That of a week
+    is called after the mailings it covers, `15–19 Nov`: the week in which it goes out is the next one, as a
+    rule.
     """
-    if week := _WEEK_SLOT.fullmatch(digest.slot):
-        return f"week {int(week[2])}", f"Week {int(week[2])} of {week[1]}"
+    coverage = digest.coverage
+    if _WEEK_SLOT.fullmatch(digest.slot) and coverage.mailing is not None and coverage.since is not None:
+        days = write_days(coverage.since, coverage.mailing)
+        year = "" if coverage.since.year != coverage.mailing.year else f" {coverage.mailing.year}"
+        return write_days(coverage.since, coverage.mailing, is_short=True), f"{days}{year}"
+    if _WEEK_SLOT.fullmatch(digest.slot) and coverage.mailing is not None:
+        return write_day(coverage.mailing), write_long_day(coverage.mailing)
     if match := _DAY_SLOT.fullmatch(digest.slot):
         day = date.fromisoformat(match[1])
     else:

@@ -137,7 +137,7 @@ def test_a_digest_without_papers_says_which_of_three_things_happened(name: str, 
 def test_an_ordinary_day_needs_no_introduction_and_a_first_look_gets_one() -> None:
     assert write_introduction(make_digest((make_entry(),))) == ""
     first = make_digest((make_entry(),), occasion=Occasion.FIRST_LOOK)
-    assert write_introduction(first).startswith("A first look back with perf and gpu")
+    assert write_introduction(first).startswith("A first look back with “perf” and “gpu”")
     assert write_headline(first) == "1 paper"
 
 

@@ -1,7 +1,7 @@
 from datetime import UTC, date, datetime
 
 from digest.render.dates import name_slot, write_day, write_days, write_long_day, write_moment
-from digest.render.samples import make_digest
+from digest.render.samples import make_coverage, make_digest
 
 
 def test_days_are_written_in_words() -> None:
@@ -22,7 +22,24 @@ def test_moments_are_written_to_the_second_in_utc() -> None:
 def test_a_slot_says_which_day_a_digest_is_about() -> None:
     assert name_slot(make_digest((), slot="2026-11-20")) == ("Fri 20 Nov", "Friday 20 November 2026")
     assert name_slot(make_digest((), slot="mailing:2026-11-19"))[0] == "Thu 19 Nov"
-    assert name_slot(make_digest((), slot="2026-W07")) == ("week 7", "Week 7 of 2026")
+
+
+def test_a_week_is_called_after_the_mailings_it_covers_not_the_week_it_goes_out_in() -> None:
+    week = make_coverage(1, since=date(2026, 11, 15), mailing=date(2026, 11, 19))
+    assert name_slot(make_digest((), slot="2026-W48", coverage=week)) == (
+        "15–19 Nov",
+        "15–19 November 2026",
+    )
+    turn = make_coverage(1, since=date(2026, 12, 30), mailing=date(2027, 1, 4))
+    assert name_slot(make_digest((), slot="2027-W02", coverage=turn)) == (
+        "30 Dec 2026 – 4 Jan 2027",
+        "30 December 2026 – 4 January 2027",
+    )
+    alone = make_coverage(1, since=None, mailing=date(2026, 11, 19))
+    assert name_slot(make_digest((), slot="2026-W48", coverage=alone)) == (
+        "Thu 19 Nov",
+        "Thursday 19 November 2026",
+    )
 
 
 def test_without_a_day_in_the_slot_the_local_day_of_planning_counts() -> None:
