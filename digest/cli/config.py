@@ -223,4 +223,5 @@ def _print(config: Config | None, problems: list[str], warnings: list[str]) -> N
             count(len(config.queries), "saved query", "saved queries"),
             count(len(config.subscriptions), "subscription"),
         ]
-        click.echo(f"{config.path} is sound: {', '.join(parts)}.")
+        but = f", but for {count(len(warnings), 'warning')}" if warnings else ""
+        click.echo(f"{config.path} is sound{but}: {', '.join(parts)}.")

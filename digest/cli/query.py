@@ -44,7 +44,7 @@ for part in (check, preview, diff, explain, author, audit):
 @json_option
 @click.pass_context
 def list_queries(ctx: click.Context, *, as_json: bool) -> None:
-    """List the saved queries: what each brought, and who follows it."""
+    """List the saved queries: how many papers each found, and who follows it."""
     from datetime import timedelta  # noqa: PLC0415 - the stack is loaded by the command that needs it
 
     from digest.cli.drift import describe_drift  # noqa: PLC0415 - the same
@@ -75,7 +75,7 @@ def _print_queries(
     from digest.cli.wording import cut  # noqa: PLC0415 - the same
 
     print_table(
-        ["QUERY", "TEXT", "NEW IN 30 DAYS", "SUBSCRIPTIONS"],
+        ["QUERY", "TEXT", "FOUND IN 30 DAYS", "SUBSCRIPTIONS"],
         [
             [
                 query.name,

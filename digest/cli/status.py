@@ -146,7 +146,7 @@ def _describe_intake(status: Status) -> str:
 
 def _print_subscriptions(here: Installation, status: Status, drift: str) -> None:
     if status.subscriptions:
-        header = ("SUBSCRIPTION", "TO", "QUERIES", "LAST", "NEXT", "30 DAYS")
+        header = ("SUBSCRIPTION", "TO", "QUERIES", "LAST", "NEXT", "FOUND, 30 D")
         rows = [header, *(_describe_subscription(here, status, line) for line in status.subscriptions)]
         for number, text in enumerate(lay_out(rows)):
             click.echo(click.style(text, bold=True) if number == 0 else text)

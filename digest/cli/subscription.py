@@ -192,7 +192,7 @@ def _describe(
         "excludes": excluding.describe_exclusion(subscription),
         "cap": ["none" if subscription.cap is None else count(subscription.cap, "paper")],
         **_describe_reading(subscription),
-        "30 days": [count(sum(day.papers for day in line.days), "paper")],
+        "30 days": [f"{count(sum(day.papers for day in line.days), 'paper')} found"],
         "digests": [
             f"{write_moment(digest.planned_at, here.zone)}  {count(digest.papers, 'paper')}, {digest.slot}"
             + (f", {digest.occasion}" if digest.occasion != "scheduled" else "")

@@ -379,7 +379,7 @@ SUBSCRIPTION_KEYS: dict[str, str] = {
     "name": "Its name, unique and lasting; small letters, digits, dots, dashes, underscores.",
     "queries": "Names of the saved queries it follows.",
     "to": "One or a list: mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:…, console.",
-    "title": "What its digests are called; its name where none is given.",
+    "title": "What its digests are called; its name where none is given, which subjects of mails leave out.",
     "was": "The name it had before, so that renaming loses no history and changes no address.",
     "exclude": "A query or a list of them: what they bring is never told to it, as with `ANDNOT`.",
     "exclude_papers": "Papers never told to it, by id, in whichever version.",

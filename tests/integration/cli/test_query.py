@@ -10,11 +10,11 @@ from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
 LIST = """\
-QUERY   TEXT                  NEW IN 30 DAYS  SUBSCRIPTIONS
-broken  ti:(gpu OR            unreadable      gpu-static
-follow  au:"Ingrith Solvane"  1               old-mail perf-team
-gpu     ti:GPU OR abs:GPU     4               gpu-mail gpu-static old-mail perf-team
-perf    cat:cs.PF             8               perf-mail perf-team
+QUERY   TEXT                  FOUND IN 30 DAYS  SUBSCRIPTIONS
+broken  ti:(gpu OR            unreadable        gpu-static
+follow  au:"Ingrith Solvane"  1                 old-mail perf-team
+gpu     ti:GPU OR abs:GPU     4                 gpu-mail gpu-static old-mail perf-team
+perf    cat:cs.PF             8                 perf-mail perf-team
 
 broken can't be read: OR has nothing behind it
 ti:(gpu OR
@@ -48,7 +48,7 @@ def test_the_list_as_json_has_the_canonical_text_and_the_problem(digest: Shell) 
 def test_a_query_nobody_follows_is_told(world: World, digest: Shell) -> None:
     world.edit_config('["gpu", "broken"]', '["gpu"]')
     digest("run")
-    assert "unreadable      nobody follows it" in digest("query", "list").out
+    assert "unreadable        nobody follows it" in digest("query", "list").out
 
 
 def test_checking_shows_the_tree_the_one_form_and_what_arxiv_is_asked(digest: Shell) -> None:

@@ -184,6 +184,7 @@ def test_a_check_warns_of_what_is_allowed_and_looks_like_a_slip(world: World, di
     world.edit_config('["gpu", "broken"]', '["gpu"]')
     world.edit_config("at 09:00 Europe/Berlin", "at 09:00")
     said = digest("config", "check")
+    assert "digest.toml is sound, but for 3 warnings: 4 saved queries" in said.out
     assert "when names no time zone, so it is read as UTC" in said.err
     assert "warning: digest.toml:25: queries.broken: no subscription follows it" in said.err
     assert "warning: digest.toml:25: queries.broken: 'cs.PFF' is no category of arXiv" in said.err

@@ -24,7 +24,7 @@ arXiv      mailing of Thu 19 Nov: complete Fri 03:05 ET, 298 new · harvest, bre
            next mailing Sun 22 Nov 20:00 ET = Mon 02:00 Berlin (none on Fri, Sat) · 1 request in 24 h
            harvest: every paper arXiv announces, however late after submission; ids are checked for holes
 
-SUBSCRIPTION  TO                   QUERIES          LAST                              NEXT              30 DAYS
+SUBSCRIPTION  TO                   QUERIES          LAST                              NEXT              FOUND, 30 D
 gpu-mail      reader@digest.…      gpu              Fri 20 Nov 09:05   4 papers ✓     Sat 21 Nov 07:30  ▁▁▁▃█   5
 gpu-static    file:feeds/gpu.atom  gpu broken       read when fetched                                   ▁▁▁▃█   5
 old-mail      old@digest.…         follow gpu       Fri 20 Nov 09:05   5 papers dead  Mon 23 Nov 09:00  ▁▁▁▃█   6

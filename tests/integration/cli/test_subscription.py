@@ -30,7 +30,7 @@ next         Mon 23 Nov 09:00
 kinds        new, cross-list, replacement, withdrawal
 quiet days   skip
 cap          40 papers
-30 days      12 papers
+30 days      12 papers found
 digests      Fri 20 Nov 09:05  9 papers, 2026-11-20  (digest 8)
              Wed 18 Nov 09:05  1 paper, 2026-11-18  (digest 6)
              Fri 13 Nov 09:05  1 paper, 2026-11-13  (digest 4)
