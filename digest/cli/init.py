@@ -119,7 +119,7 @@ def _report(target: Path, text: str) -> None:
     try:
         config, missing = load_config(target, environ), []
     except ConfigurationError as error:
-        config, missing = None, [f"{error.message}. {error.hint}"]
+        config, missing = None, [f"{error.message.rstrip('.')}. {error.hint}"]
     if config is not None:
         missing = [*config.warnings, *remind_of_contact(config)]
     click.echo(_describe(target, config))

@@ -44,7 +44,7 @@ for part in (check, preview, diff, explain, author, audit):
 @json_option
 @click.pass_context
 def list_queries(ctx: click.Context, *, as_json: bool) -> None:
-    """List the saved queries: how many papers each found, and who follows it."""
+    """List the saved queries: what each found, and who follows it."""
     from datetime import timedelta  # noqa: PLC0415 - the stack is loaded by the command that needs it
 
     from digest.cli.drift import describe_drift  # noqa: PLC0415 - the same

@@ -163,3 +163,12 @@ def test_a_witness_is_of_no_use_to_a_store_that_holds_what_saved_queries_bring(l
     assert config.arxiv.witness
     assert 'arxiv.witness does nothing with source = "query"' in config.warnings[0]
     assert load("witness = true\n").warnings == ()
+
+
+def test_a_wrong_contact_is_told_once_and_not_as_a_missing_one_too(refuse: Refuse) -> None:
+    error = refuse('[arxiv]\ncontact = "someone"\n', top="")
+    assert "'someone' is no mail address or web page" in error.message
+    assert "is empty" not in error.message
+    assert "is empty" in refuse('[arxiv]\ncontact = ""\n', top="").message
+    by_variable = refuse("", top="[arxiv]\n", DIGEST_ARXIV_CONTACT="someone")
+    assert "is empty" not in by_variable.message
