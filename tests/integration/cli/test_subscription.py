@@ -171,7 +171,7 @@ def test_returning_to_everything_names_what_was_left_by_itself_and_the_way_back(
         digest("subscription", "leave", "perf-team", "slack:#papers", *flag)
     said = digest("subscription", "return", "perf-team", "slack:#papers", "--everything")
     assert said.lines == [
-        "slack:#papers is sent everything again but what it left by itself: perf-team.",
+        "slack:#papers gets everything again but what it left by itself: perf-team.",
         "At their own wish, and only then: digest subscription return perf-team slack:#papers",
     ]
     assert "slack:#papers" not in digest("subscription", "list").out
