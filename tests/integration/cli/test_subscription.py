@@ -176,7 +176,7 @@ def test_returning_to_everything_names_what_was_left_by_itself_and_the_way_back(
     ]
     assert "slack:#papers" not in digest("subscription", "list").out
     said = digest("subscription", "return", "perf-team", "slack:#papers")
-    assert said.out == "slack:#papers is sent perf-team again. Its next digest: Mon 23 Nov 09:00.\n"
+    assert said.out == "slack:#papers gets perf-team again. Its next digest: Mon 23 Nov 09:00.\n"
 
 
 @pytest.mark.usefixtures("world")
