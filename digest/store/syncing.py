@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import delete, func, insert, select, update
 
+from digest.consent import EVERYTHING
 from digest.errors import ConfigurationError
 from digest.store.destinations import destination_key
 from digest.store.link_names import LinkNames, number_link_name, read_link_names, write_link_names
@@ -24,6 +25,7 @@ from digest.store.schema import (
     subscription_destinations,
     subscription_queries,
     subscriptions,
+    suppressions,
 )
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import write_exclusion
@@ -101,6 +103,7 @@ class _Syncing:
         self._places = _by_subscription(conn, subscription_destinations, "destination")
         self._links = _by_subscription(conn, subscription_queries, "query_id")
         self._query_ids = _load_query_ids(conn, origin)
+        self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
         self._dropped: list[Dropped] = []
         self._abandoned: tuple[Abandoned, ...] = ()
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
@@ -228,6 +231,13 @@ class _Syncing:
         said = (row.file_paused_until, edits["file_paused_until"])
         return any(until is not None and until > self._at for until in said)
 
+    def _begin_place(self, destination: str, name: str) -> dict[str, Any]:
+        """Return what is stored of a destination named from now on: who left is not written to for that."""
+        left = self._leaves.get((destination, EVERYTHING)) or self._leaves.get((destination, name))
+        if left is not None:
+            return {"state": DestinationState.LEFT, "reason": left.reason, "since": left.since}
+        return {"state": DestinationState.ACTIVE, "reason": "", "since": self._at}
+
     def _sync_places(self, key: int, subscription: Subscription) -> bool:
         places = self._places.setdefault(key, {})
         named = {destination_key(destination): n for n, destination in enumerate(subscription.destinations)}
@@ -236,7 +246,7 @@ class _Syncing:
             place = places.get(destination)
             values: dict[str, Any] = {"position": position}
             if place is None or (place["state"] == DestinationState.DISABLED and place["reason"] == NOT_NAMED):
-                values |= {"state": DestinationState.ACTIVE, "reason": "", "since": self._at}
+                values |= self._begin_place(destination, subscription.name)
             if place is None or any(place[name] != value for name, value in values.items()):
                 writes.append((destination, values))
         gone = {"state": DestinationState.DISABLED, "reason": NOT_NAMED, "since": self._at}
@@ -245,7 +255,7 @@ class _Syncing:
             for destination, place in places.items()
             if destination not in named and place["state"] == DestinationState.ACTIVE
         ]
-        added = [destination for destination, values in writes if "since" in values]
+        added = [destination for destination, values in writes if values.get("state") == DestinationState.ACTIVE]
         writes += [(destination, gone) for destination in dropped]
         self._write(subscription_destinations, key, "destination", writes, places)
         if dropped:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from digest.announcements import Kind
+from digest.consent import EVERYTHING
 from digest.errors import ConfigurationError
 from digest.messages import DeliveryState
 from digest.papers import ArxivId
@@ -244,6 +245,17 @@ def test_a_destination_somebody_left_stays_left_whatever_the_file_says(store: St
     sync(store, make_subscription(destinations=(SLACK,)))
     sync(store, make_subscription(destinations=(MAIL, SLACK)))
     assert load(store).subscription.destinations == (SLACK,)
+
+
+def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them_anew(
+    store: Store,
+) -> None:
+    subscribe(store, make_subscription(destinations=(SLACK,)), make_subscription("other"))
+    with store.begin() as conn:
+        subscribers.leave(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
+    both = (MAIL, SLACK)
+    sync(store, *(make_subscription(name, destinations=both) for name in ("team", "other", "new")))
+    assert {load(store, name).subscription.destinations for name in ("team", "other", "new")} == {(SLACK,)}
 
 
 def test_a_destination_taken_from_the_file_gets_nothing_more_until_it_is_named_again(store: Store) -> None:
