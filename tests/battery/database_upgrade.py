@@ -62,7 +62,8 @@ def unpack_release_before(folder: Path) -> Path | None:
     if not added:
         return None
     try:
-        packed = _git("archive", f"{added[-1]}^", *_PARTS)
+        # The last of them: before the first release, revisions were numbered anew once.
+        packed = _git("archive", f"{added[0]}^", *_PARTS)
     except subprocess.CalledProcessError:
         return None
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
