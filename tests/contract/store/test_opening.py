@@ -230,12 +230,12 @@ def test_a_writer_who_waits_too_long_is_told_who_is_to_blame(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(engine._SQLITE_MODES, "busy_timeout", 20)
+    monkeypatch.setattr(engine, "_TURN", 0.02)
     url = f"sqlite:///{tmp_path / 'digest.db'}"
     opened, beside = open_store(url, create=True), open_store(url)
     with opened.begin(), pytest.raises(StoreBusy, match="held by another process") as busy, beside.begin():
         pass
     assert not isinstance(busy.value, AnotherWorker)  # a run that meets only this has something to tell
-    monkeypatch.setattr(engine, "_TURN", 0.02)
     with opened.begin(), pytest.raises(StoreBusy, match="something else this process does"), opened.begin():
         pass
     opened.close()
