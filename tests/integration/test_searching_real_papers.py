@@ -19,6 +19,7 @@ from digest.pipeline import open_site, run_pass
 from digest.pipeline.searching import EVERYTHING
 from tests.acceptance.made import told_ids
 from tests.acceptance.worlds import StandIn
+from tests.conftest import IS_NIGHTLY
 
 FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
 pytestmark = pytest.mark.skipif(not FOLDER, reason="DIGEST_REAL_DATA names no folder of real papers")
@@ -69,7 +70,12 @@ def in_between() -> Iterator[StandIn]:
     yield from start("2016-08-22T06:00:00Z")
 
 
-@pytest.mark.parametrize("query", [EVERYTHING, "(cat:cs.* OR (cat:math.* OR cat:stat.*))"])
+NIGHTLY = pytest.mark.skipif(not IS_NIGHTLY, reason="fifteen seconds: .ci/nightly sets DIGEST_NIGHTLY")
+
+
+@pytest.mark.parametrize(
+    "query", [pytest.param(EVERYTHING, marks=NIGHTLY), "(cat:cs.* OR (cat:math.* OR cat:stat.*))"]
+)
 def test_a_search_beyond_the_limit_brings_what_many_small_ones_bring(at_the_end: StandIn, query: str) -> None:
     url, now = at_the_end.url, datetime(2016, 9, 29, 12, tzinfo=UTC)
     addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai", f"{url}/rss")
