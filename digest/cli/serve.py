@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 Done = TypeVar("Done")
 
-FORCE = 2.0
-"""Seconds that what is under way gets after its connections were broken off."""
-
 LIMIT = 14.0
 """Seconds after which the process ends, whatever still hangs: the next start mends what it left."""
+
+_MARGIN = 1.5
+"""Seconds of these that are left for the web server, and for giving up in words what the database never took."""
 
 _LOOK = 1.0
 
@@ -81,7 +81,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         _wait(web, stop, reload, lambda: schedule.reload(lambda: open_config(ctx.obj["config_path"])))
         if web is not None:
             web.ask_to_stop()
-        has_ended = schedule.stop(grace=grace, force=FORCE)
+        has_ended = schedule.stop(grace=grace, force=LIMIT - _MARGIN - grace)
     if not stop.is_set():
         raise DigestError("the web server ended by itself", hint="The log above says why.")
     click.echo("stopped" if has_ended else "stopped; what still waits for the outside world is left as it is")

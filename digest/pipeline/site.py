@@ -115,18 +115,22 @@ class Site:
         for transport in list(self._alarm_transports.values()):
             transport.close()
 
-    def interrupt(self) -> None:
+    def hang_up(self) -> None:
         """Break off whatever waits for the outside world, from another thread; harmless when done twice.
 
         A mail that waits for the answer to its final dot fails ambiguously, one before it safely.
         """
-        with self._interrupting:
-            self._interrupts += 1
-            self._interrupting.notify_all()
         self.client.hang_up()
         for transport in list(self._transports.values()):
             transport.close()
         self.interrupt_alarms()
+
+    def interrupt(self) -> None:
+        """Break off the outside world as `hang_up` does, and give up marks that the database does not take."""
+        with self._interrupting:
+            self._interrupts += 1
+            self._interrupting.notify_all()
+        self.hang_up()
 
     @property
     def interrupts(self) -> int:

@@ -63,6 +63,8 @@ _LONG_LOOK = timedelta(minutes=15)
 what was due while nobody worked to be planned."""
 
 _BREAK_AGAIN = 0.25
+_LAST_MOMENT = 0.5
+"""Seconds in which what was given up at last may say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ class Schedule:
 
         Args:
             grace: seconds it may take by itself; then connections are broken off.
-            force: seconds it may take after that.
+            force: seconds it may take after that: an answer that came is still written down meanwhile, however
+                slow the database is. Then this, too, is given up.
 
         Returns:
             Whether everything has ended. What has not leaves nothing behind that the next start cannot mend.
@@ -191,8 +194,11 @@ class Schedule:
         has_ended = self._await_idle(grace)
         until = monotonic() + force
         while not has_ended and monotonic() < until:
-            self._site.interrupt()
+            self._site.hang_up()
             has_ended = self._await_idle(_BREAK_AGAIN)
+        if not has_ended:
+            self._site.interrupt()
+            has_ended = self._await_idle(_LAST_MOMENT)
         self._scheduler.shutdown(wait=False)
         if has_ended:
             self._signs.sign_off()
