@@ -112,11 +112,12 @@ def write_headline(digest: Digest) -> str:
 
 def write_introduction(digest: Digest) -> str:
     """Say what a reader should know before the papers, "" on an ordinary day."""
-    names = join_words([f"“{name}”" for name, _ in digest.queries])
+    quoted = [f"“{name}”" for name, _ in digest.queries]
     if digest.entries:
-        return _introduce_papers(digest.occasion, names, "its" if len(digest.queries) == 1 else "their")
+        return _introduce_papers(digest.occasion, join_words(quoted), "its" if len(quoted) == 1 else "their")
     if digest.occasion is Occasion.TRIAL:
         return _explain_empty_trial(digest)
+    names = join_words(quoted, "or")
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
             quiet = "week" if digest.is_round_up else "day"
@@ -160,11 +161,11 @@ def _explain_empty_trial(digest: Digest) -> str:
     )
 
 
-def join_words(words: list[str]) -> str:
-    """Write a list as `a`, `a and b`, `a, b and c`."""
+def join_words(words: list[str], last: str = "and") -> str:
+    """Write a list as `a`, `a and b`, `a, b and c`, with `last` before the last of them."""
     if len(words) < 2:  # noqa: PLR2004 - one word needs no "and"
         return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def _name_failure(failure: str) -> str:
