@@ -105,7 +105,7 @@ def test_groups_and_what_is_left_out_hold_every_paper_once(digest: Digest) -> No
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # a digest of hundreds of papers is one
 @settings(max_examples=60 if IS_NIGHTLY else 5)
 @given(digest=DIGESTS, links=st.sampled_from([SAMPLE_LINKS, Links()]))
-@example(make(42, 1), Links())
+@example(make(MOST_NAMED + 2, 1), Links())
 def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     deliver: MakeDelivery, digest: Digest, links: Links
 ) -> None:
