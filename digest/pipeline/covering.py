@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.announcements import latest_mailing, mailing_moment, mailings_between
-from digest.planning import assess_coverage, join_coverages
+from digest.planning import assess_coverage, join_coverages, was_complete
 from digest.planning.polls import Source
 from digest.store import mailings as mailing_store
 from digest.store import runs as run_store
@@ -47,6 +47,36 @@ def load_coverage(conn: Connection, source: str, queries: Iterable[str], now: da
     keys = sorted({query if query in alone else JOINT for query in queries}) or [JOINT]
     looks = dict.fromkeys(tuple(run_store.recent_polls(conn, source, {key, JOINT}, now)) for key in keys)
     return join_coverages([assess_coverage(polls, now, new=new) for polls in looks])
+
+
+def load_coverage_since(conn: Connection, source: str, mailing: date, now: datetime) -> Coverage:
+    """Say what has been looked at of a mailing on behalf of all saved queries in force: complete if any since is.
+
+    Args:
+        conn: a reading transaction.
+        source: `harvest` or `query`.
+        mailing: Eastern date of the last mailing, or of one before it.
+        now: the moment (UTC).
+    """
+    coverage = load_whole_coverage(conn, source, now)
+    last = latest_mailing(now)
+    day_before = mailing_moment(mailing) - timedelta(seconds=1)
+    for earlier in reversed([*mailings_between(day_before, mailing_moment(last))]):
+        if coverage.is_complete:
+            break
+        if earlier < last:
+            coverage = _load_earlier(conn, source, earlier)
+    return replace(coverage, mailing=mailing)
+
+
+def _load_earlier(conn: Connection, source: str, mailing: date) -> Coverage:
+    sent = mailing_moment(mailing)
+    coverage = load_whole_coverage(conn, source, sent)
+    if coverage.is_complete or source != Source.HARVEST:
+        return coverage  # a search that was late enough stays so
+    polls = run_store.recent_polls(conn, source, [JOINT], sent)
+    checks = run_store.recent_polls(conn, Source.GAPS, [JOINT], sent)
+    return replace(coverage, is_complete=was_complete(polls, mailing, checks=checks, new=coverage.new))
 
 
 def reach_back(

@@ -12,13 +12,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.config.zones import choose_zone, write_with_zone
-from digest.pipeline.covering import load_whole_coverage
+from digest.pipeline.covering import load_coverage_since
 from digest.planning.alarms import (
     AlarmFacts,
     AlarmName,
     Limits,
     does_its_work,
     find_alarms,
+    find_due_mailing,
     find_told_until,
 )
 from digest.store import alarms as alarm_store
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.config import Config
+    from digest.messages import Coverage
     from digest.pipeline.site import Site
     from digest.planning.alarms import Alarm, Overdue
     from digest.subscriptions import Destination
@@ -101,17 +103,20 @@ def look_for_alarms(conn: Connection, config: Config, now: datetime, *, planning
     dead = alarm_store.find_lasting(conn, AlarmName.DEAD) if config.alarms.to else None
     told_until = find_told_until(now, dead.since if dead else None, dead.told_at if dead else None)
     facts = AlarmFacts(
-        coverage=load_whole_coverage(conn, config.arxiv.source, now) if has_queries and limits.mailing else None,
+        coverage=_load_due(conn, config.arxiv.source, limits.mailing, now) if has_queries else None,
         digests=_find_overdue_digests(conn, now - limits.digest, planning) if limits.digest else None,
         deliveries=alarm_store.find_overdue_deliveries(conn, before) if before else None,
         held=alarm_store.find_overdue_holds(conn, before) if before else None,
         dead=alarm_store.find_dead_deliveries(conn, told_until),
-        is_mailing_missed=alarm_store.find_lasting(conn, AlarmName.MAILING) is not None,
         is_restored=provenance.is_in_quarantine(conn),
         asked_since=run_store.find_first_start(conn),
         is_served=job_turns.is_served(conn),
     )
     return find_alarms(facts, limits, now, partial(write_with_zone, zone=choose_zone(config)))
+
+
+def _load_due(conn: Connection, source: str, limit: timedelta | None, now: datetime) -> Coverage | None:
+    return load_coverage_since(conn, source, find_due_mailing(limit, now), now) if limit else None
 
 
 def _find_let_go(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[str]:

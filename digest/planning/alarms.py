@@ -11,6 +11,7 @@ from digest.announcements import alarm_moment, latest_mailing, mailing_moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import date
 
     from digest.messages import Coverage
 
@@ -20,6 +21,8 @@ REMIND_EVERY = timedelta(hours=24)
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
 """Between two attempts to tell of an alarm whose message could not be sent."""
+
+_INSTANT = timedelta(microseconds=1)
 
 
 class AlarmName(StrEnum):
@@ -92,15 +95,14 @@ class AlarmFacts:
     """What alarms are decided from.
 
     Attributes:
-        coverage: what was looked at of the last mailing, for every saved query; None where nobody asks for any.
+        coverage: what was looked at, for every saved query, of the last mailing that should be there (see
+            `find_due_mailing`), complete where any since is; None where nobody asks for any.
         digests: subscriptions whose turn is overdue, with what kept planning from one, where that is known; None
             for none.
         deliveries: deliveries neither ended nor on their way in time; None for none.
         held: deliveries held for the operator for as long; None for none.
         dead: deliveries given up and not told of enough (see `find_told_until`), with the reason of the last; None
             for none.
-        is_mailing_missed: a mailing was missing when this was last looked at. That the next one is expected
-            meanwhile does not end it; a mailing that has come does.
         is_restored: the database is a copy, and holds everything back until the operator has spoken: that
             nothing is planned or sent is then no alarm of its own.
         asked_since: when arXiv was first asked, with or without success (UTC); None for never. Mailings from
@@ -113,7 +115,6 @@ class AlarmFacts:
     deliveries: Overdue | None = None
     held: Overdue | None = None
     dead: Overdue | None = None
-    is_mailing_missed: bool = False
     is_restored: bool = False
     asked_since: datetime | None = None
     is_served: bool = False
@@ -165,6 +166,15 @@ def find_told_until(now: datetime, since: datetime | None, told_at: datetime | N
         told_at: when that was last told (UTC); None before.
     """
     return min(told_at or since or now, now) - REMIND_EVERY
+
+
+def find_due_mailing(limit: timedelta, now: datetime) -> date:
+    """Return the Eastern date of the last mailing whose limit has passed at a moment (UTC).
+
+    That the next one has gone out meanwhile does not end its being missed, or whoever looks once a day, at the
+    wrong hour, would never hear of any.
+    """
+    return latest_mailing(now - limit - _INSTANT)
 
 
 def find_owed(before: datetime) -> datetime:
@@ -256,7 +266,7 @@ def _find_missing_mailing(facts: AlarmFacts, limit: timedelta | None, now: datet
     if limit is None or coverage is None or coverage.mailing is None or coverage.is_complete:
         return
     sent = mailing_moment(coverage.mailing)
-    if not facts.is_mailing_missed and not (_is_over(sent, limit, now) and _is_expected(sent, facts, now)):
+    if not (_is_over(sent, limit, now) and _is_expected(sent, facts, now)):
         return
     mailing = f"the mailing of {coverage.mailing:%a %-d %b}"
     if coverage.failure:

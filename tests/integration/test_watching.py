@@ -77,6 +77,16 @@ def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: Worl
     assert "It lasted from Mon 23 Nov 11:05 UTC to Mon 23 Nov 19:25 UTC. No other alarm lasts." in body
 
 
+def test_whoever_looks_only_at_night_hears_of_a_missed_mailing_though_the_next_is_out(world: World) -> None:
+    write_alarms(world, "mailto:ops@example.org")
+    pass_at(world)
+    (alarm,) = pass_at(world, MONDAY + timedelta(hours=14)).watch.alarms  # 20:05 Eastern time
+    assert alarm.what == "the mailing of Sun 22 Nov is not out yet"
+    world.arxiv.add(LATER)
+    pass_at(world, MONDAY + timedelta(hours=19))
+    assert pass_at(world, MONDAY + timedelta(hours=21)).watch.alarms == ()
+
+
 def test_an_alarm_that_lasts_is_told_again_after_a_day(world: World) -> None:
     write_alarms(world, "mailto:ops@example.org")
     pass_at(world)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import alarm_moment, latest_mailing, mailing_moment
+from digest.announcements import alarm_moment, latest_mailing, mailing_moment, next_mailing
 from digest.config.zones import write_with_zone
 from digest.messages import Coverage
 from digest.planning.alarms import (
@@ -24,6 +24,7 @@ from digest.planning.alarms import (
     choose_pause,
     does_its_work,
     find_alarms,
+    find_due_mailing,
     find_owed,
     find_told_until,
     write_headline,
@@ -98,10 +99,16 @@ def test_a_mailing_from_before_arxiv_was_first_asked_is_not_expected() -> None:
         assert names(miss(asked_since=asked_since)) == found
 
 
-def test_a_missing_mailing_is_missed_until_one_has_come_and_not_until_the_next_is_expected() -> None:
-    soon = OUT + timedelta(hours=1)
-    assert names(AlarmFacts(cover(), is_mailing_missed=True), now=soon) == [AlarmName.MAILING]
-    assert names(AlarmFacts(cover(is_complete=True), is_mailing_missed=True), now=soon) == []
+@given(st.timedeltas(timedelta(minutes=1), timedelta(days=15)), st.timedeltas(timedelta(0), timedelta(days=40)))
+def test_the_last_mailing_whose_limit_has_passed_is_due_whatever_went_out_since(
+    limit: timedelta, later: timedelta
+) -> None:
+    now = NOW + later
+    due = find_due_mailing(limit, now)
+    assert now - mailing_moment(due) > limit
+    assert now - mailing_moment(next_mailing(mailing_moment(due))) <= limit
+    facts = AlarmFacts(replace(cover(), mailing=due), asked_since=LONG_AGO)
+    assert names(facts, Limits(limit, None, None), now) == [AlarmName.MAILING]
 
 
 @pytest.mark.parametrize(
