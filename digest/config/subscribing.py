@@ -16,7 +16,7 @@ from digest.papers import ArxivId
 from digest.subscriptions import CadenceKind, SavedQuery, Subscription
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from digest.config.progress import Reading
     from digest.subscriptions import Cadence, Destination, QuietHours
@@ -228,20 +228,43 @@ def _refuse_repeats(texts: Collection[str]) -> None:
 
 
 def _refuse_doubles(reading: Reading, tables: list[dict[str, Any]]) -> None:
-    """Report names used twice, and former names that are in use or claimed twice."""
+    """Report names used twice, and former names that are claimed twice or that nobody gives up."""
     names: dict[object, int] = {}
     former: dict[object, int] = {}
     for index, table in enumerate(tables):
         _refuse_double(reading, names, index, table, "name")
         _refuse_double(reading, former, index, table, "was")
+    changes = {table.get("name"): table.get("was") for table in tables}
     for was, index in former.items():
-        if was in names and names[was] != index:
+        if was not in names or names[was] == index:
+            continue
+        place = reading.document.place(SUBSCRIPTIONS, index, "was")
+        name = tables[index].get("name", index + 1)
+        last = _follow_back(name, changes)
+        if last == name:
             reading.problems.add(
-                reading.document.place(SUBSCRIPTIONS, index, "was"),
-                f"{SUBSCRIPTIONS}.{tables[index].get('name', index + 1)}.was",
-                f"another subscription is called {was!r} now",
-                "A renaming that has been taken over needs no `was` any more: leave it out.",
+                place,
+                f"{SUBSCRIPTIONS}.{name}.was",
+                f"{was!r} and {name!r} change their names in a circle",
+                "Take two runs: give one of them a name that nobody has for the first.",
             )
+        elif last in names:
+            reading.problems.add(
+                place,
+                f"{SUBSCRIPTIONS}.{name}.was",
+                f"another subscription is called {was!r} now",
+                "Leave `was` out where the last run has taken the renaming over; else rename in one run, and add"
+                f" the new {was!r} for the next.",
+            )
+
+
+def _follow_back(name: object, changes: Mapping[object, object]) -> object:
+    """Return the name that a chain of renamings leads back to; where that is a circle, the first one met again."""
+    met: set[object] = set()
+    while name not in met and isinstance(changes.get(name), str) and changes[name] != name:
+        met.add(name)
+        name = changes[name]
+    return name
 
 
 def _refuse_double(reading: Reading, seen: dict[object, int], index: int, table: dict[str, Any], key: str) -> None:

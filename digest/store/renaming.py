@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, update
 
+from digest.errors import ConfigurationError
 from digest.store.link_names import read_link_names, write_link_names
 from digest.store.schema import consents, subscriptions, suppressions, tokens
 from digest.subscriptions import SubscriptionState
@@ -47,31 +48,40 @@ class NotRenamed:
 def rename(conn: Connection, wanted: Sequence[Subscription], origin: str) -> tuple[NotRenamed, ...]:
     """Give subscriptions the names the file has for them now; return which `was` has no effect.
 
-    A name that one has which has ended is free: that one is moved aside, with all that goes by its name.
+    A name that one has which has ended is free: that one is moved aside, with all that goes by its name. So is a
+    name whose holder is renamed in the same edit.
 
     Args:
         conn: a writing transaction.
         wanted: the whole of the origin's.
         origin: `Origin` as text.
+
+    Raises:
+        ConfigurationError: `was` names one that the file goes on calling so.
     """
     if not any(subscription.was for subscription in wanted):
         return ()
     stored = _load_names(conn)
-    idle = _find_idle(wanted, origin, stored)
-    kept = {subscription.name for subscription in wanted}
-    for subscription in wanted:
-        before, now = stored.get(subscription.was), stored.get(subscription.name)
-        if before is None or before.origin != origin or before.name in kept or not _is_free(now, origin):
-            continue
-        if now is not None:
+    chains = _find_chains(wanted, origin, stored)
+    idle = _find_idle(wanted, origin, stored, chains)
+    for subscription in (one for chain in chains for one in reversed(chain)):
+        now = stored.get(subscription.name)
+        if now is not None and _is_free(now, origin):
             _give_name(conn, now, _choose_aside(now, stored))
-        _give_name(conn, before, subscription.name)
+        _give_name(conn, stored[subscription.was], subscription.name)
     return idle
 
 
 def find_not_renamed(conn: Connection, wanted: Sequence[Subscription], origin: str) -> tuple[NotRenamed, ...]:
-    """Return which `was` of the file would have no effect if it were taken over now."""
-    return _find_idle(wanted, origin, _load_names(conn)) if any(one.was for one in wanted) else ()
+    """Return which `was` of the file would have no effect if it were taken over now.
+
+    Raises:
+        ConfigurationError: see `rename`.
+    """
+    if not any(one.was for one in wanted):
+        return ()
+    stored = _load_names(conn)
+    return _find_idle(wanted, origin, stored, _find_chains(wanted, origin, stored))
 
 
 def _load_names(conn: Connection) -> dict[str, Row[Any]]:
@@ -79,15 +89,55 @@ def _load_names(conn: Connection) -> dict[str, Row[Any]]:
     return {row.name: row for row in conn.execute(select(*(subscriptions.c[name] for name in told)))}
 
 
-def _find_idle(
+def _find_chains(
     wanted: Sequence[Subscription], origin: str, stored: Mapping[str, Row[Any]]
+) -> list[list[Subscription]]:
+    """Return what can be renamed, each with those that must be renamed before it to leave it their names.
+
+    A chain begins with one whose former name is in the file no more: so it is followed once, and not again
+    while `was` stays in the file.
+    """
+    kept = {subscription.name for subscription in wanted}
+    former = {subscription.was: subscription for subscription in wanted if subscription.was}
+    chains = []
+    for head in wanted:
+        before = stored.get(head.was)
+        if before is None or before.origin != origin or before.name in kept:
+            continue
+        chain: list[Subscription] = [head]
+        while (now := stored.get(chain[-1].name)) is not None and not _is_free(now, origin):
+            # Only one that lives takes the name of another that does: the other would begin anew under its own.
+            if now.origin != origin or now.name not in former or before.state == SubscriptionState.ENDED:
+                break
+            chain.append(former[now.name])
+        else:
+            chains.append(chain)
+    return chains
+
+
+def _find_idle(
+    wanted: Sequence[Subscription],
+    origin: str,
+    stored: Mapping[str, Row[Any]],
+    chains: Sequence[Sequence[Subscription]],
 ) -> tuple[NotRenamed, ...]:
     """Return which `was` has no effect and never had: one that was taken over may stay in the file."""
+    kept = {subscription.name for subscription in wanted}
+    renamed = {subscription.name for chain in chains for subscription in chain}
     found = []
     for subscription in wanted:
+        if not subscription.was or subscription.name in renamed:
+            continue
         before, now = stored.get(subscription.was), stored.get(subscription.name)
         is_there = before is not None and before.origin == origin
-        if subscription.was and (not _is_free(now, origin) if is_there else now is None):
+        if is_there and subscription.was in kept - {subscription.name}:
+            if _is_free(now, origin):
+                raise ConfigurationError(
+                    f'{subscription.name} has was = "{subscription.was}", and another subscription is called'
+                    f" {subscription.was} still",
+                    hint=f"Leave `was` out where {subscription.name} is new.",
+                )
+        elif not _is_free(now, origin) if is_there else now is None:
             found.append(NotRenamed(subscription.was, subscription.name, has_both=is_there))
     return tuple(found)
 

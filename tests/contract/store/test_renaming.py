@@ -9,7 +9,7 @@ from digest.errors import ConfigurationError
 from digest.store import migrating, open_store, subscribers
 from digest.store.feeds import load_feed_places
 from digest.store.queries import SyncReport, sync_queries
-from digest.store.renaming import NotRenamed
+from digest.store.renaming import NotRenamed, find_not_renamed
 from digest.store.schema import subscriptions, suppressions
 from digest.store.subscriptions import load_subscriptions
 from digest.store.syncing import sync_subscriptions
@@ -138,6 +138,40 @@ def test_was_beside_a_name_that_lives_renames_nothing_and_says_the_way(store: St
     sync(store, make_subscription())
     assert sync(store, make_subscription("crew", was="team")).not_renamed == ()
     assert link_names(store)["crew"] == team
+
+
+def test_a_chain_of_names_moves_as_one_and_only_once(store: Store) -> None:
+    sync(store, *(make_subscription(name) for name in "abc"))
+    with store.begin() as conn:
+        subscribers.leave(conn, MAIL, "a", how="one-click", at=NOW)
+        subscribers.leave(conn, SLACK, "c", how="operator", at=NOW)
+    before = link_names(store)
+    chain = (make_subscription("b", was="a"), make_subscription("c", was="b"), make_subscription("d", was="c"))
+    assert sync(store, *chain) == SyncReport()
+    assert link_names(store) == {"b": before["a"], "c": before["b"], "d": before["c"]}
+    with store.read() as conn:
+        assert subscribers.load_departures(conn, MAIL) == {"b"}
+        assert subscribers.load_departures(conn, SLACK) == {"d"}
+    assert sync(store, *chain) == SyncReport()
+    sync(store, *chain[:2])
+    assert sync(store, *chain[:2]) == SyncReport()
+    assert link_names(store)["c"] == before["b"]
+
+
+def test_a_name_that_is_not_given_up_is_not_taken_and_nothing_is_lost(store: Store) -> None:
+    sync(store, make_subscription("b"))
+    stale = (make_subscription("b", was="a"), make_subscription("c", was="b"))
+    with store.read() as conn, pytest.raises(ConfigurationError, match="another subscription is called b still"):
+        find_not_renamed(conn, stale, Origin.FILE)
+    with pytest.raises(ConfigurationError, match="another subscription is called b still"):
+        sync(store, *stale)
+    assert set(link_names(store)) == {"b"}
+
+
+def test_a_chain_that_ends_at_a_name_that_lives_renames_nothing(store: Store) -> None:
+    sync(store, *(make_subscription(name) for name in "abc"))
+    report = sync(store, make_subscription("b", was="a"), make_subscription("c", was="b"))
+    assert report.not_renamed == (NotRenamed("a", "b", has_both=True),)
 
 
 def test_was_with_a_name_that_there_never_was_is_pointed_out_once(store: Store) -> None:

@@ -105,6 +105,19 @@ def test_a_subscription_can_be_renamed_once(load: Load, refuse: Refuse) -> None:
     assert "another subscription is called 'old' now" in refuse(QUERIES + present).message
 
 
+def test_a_subscription_may_take_the_name_that_another_gives_up_in_the_same_edit(
+    load: Load, refuse: Refuse
+) -> None:
+    renamed = table(name='"b"', was='"a"') + table(name='"c"', was='"b"')
+    assert [one.was for one in load(QUERIES + renamed).subscriptions] == ["a", "b"]
+    swapped = table(name='"b"', was='"a"') + table(name='"a"', was='"b"')
+    error = refuse(QUERIES + swapped)
+    assert "subscriptions.b.was: 'a' and 'b' change their names in a circle" in error.message
+    blocked = table(name='"b"') + table(name='"c"', was='"b"') + table(name='"d"', was='"c"')
+    error = refuse(QUERIES + blocked)
+    assert "subscriptions.d.was: another subscription is called 'c' now" in error.message
+
+
 def test_a_subscription_without_any_saved_query_in_the_file_is_told_how_to_write_one(refuse: Refuse) -> None:
     error = refuse(table())
     assert "there is no saved query 'perf'" in error.message
