@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING
 from sqlalchemy import and_, delete, func, not_, or_, select, update
 
 from digest.cadences import USUAL_WAIT, CadenceKind
-from digest.messages import DeliveryState
+from digest.messages import DeliveryState, Occasion
 from digest.planning.alarms import REMIND_EVERY, Overdue, find_owed
 from digest.planning.polls import CLOCK_AHEAD
+from digest.planning.quiet import leave_quiet
 from digest.store.dialect import insert, later
 from digest.store.idling import is_sent_for
 from digest.store.outbox_steps import waits_for_held
-from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, alarms, deliveries, matches, subscriptions
-from digest.store.subscriptions import is_let_go_by_file, read_cadence
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    STUCK_DELIVERY,
+    UNPLANNED_FIRST_LOOK,
+    alarms,
+    deliveries,
+    matches,
+    subscriptions,
+)
+from digest.store.subscriptions import is_let_go_by_file, read_cadence, read_quiet_hours
 from digest.subscriptions import SubscriptionState
 
 if TYPE_CHECKING:
@@ -125,9 +134,11 @@ def find_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
 
     A turn by the clock is overdue when its time was before that, and so is one `at once`. One that may wait longer
     for its mailing than is usual is late by so much later. One `on announcement` has no hour to be late by: it is
-    overdue when papers wait for it that no mailing keeps back any more.
+    overdue when papers wait for it that no mailing keeps back any more. A first look waits for no turn: it is
+    overdue when nothing has held it back since that moment.
     """
-    found = [one for one in (_find_overdue_turns(conn, before), _find_overdue_papers(conn, before)) if one]
+    ways = (_find_overdue_turns, _find_overdue_papers, _find_overdue_first_looks)
+    found = [one for find in ways if (one := find(conn, before)) is not None]
     if not found:
         return None
     oldest = min(found, key=lambda one: one.due_at)
@@ -161,6 +172,7 @@ def _find_overdue_papers(conn: Connection, before: datetime) -> Overdue | None:
             turns.cadence == str(CadenceKind.ANNOUNCEMENT),
             *_is_heard(before),
             matches.c.digest_id.is_(None),
+            matches.c.occasion != Occasion.FIRST_LOOK,
             matches.c.match_run_id > turns.plan_after,
             matches.c.matched_at < owed,
         )
@@ -173,6 +185,31 @@ def _find_overdue_papers(conn: Connection, before: datetime) -> Overdue | None:
         return None
     number = conn.execute(select(func.count()).select_from(waiting)).scalar_one()
     return Overdue(number, row.name, max(row.next_due_at, row.matched_at))
+
+
+def _find_overdue_first_looks(conn: Connection, before: datetime) -> Overdue | None:
+    mine, since = subscriptions.c, func.min(matches.c.matched_at)
+    waiting = (
+        select(mine.name, mine.cadence, mine.quiet_hours, since.label("since"))
+        .join(matches, matches.c.subscription_id == mine.id)
+        .where(
+            UNPLANNED_FIRST_LOOK,
+            matches.c.match_run_id > mine.plan_after,
+            matches.c.matched_at < before,
+            *_is_heard(before),
+        )
+        .group_by(mine.id, mine.name, mine.cadence, mine.quiet_hours)
+        .order_by(since, mine.id)
+    )
+    due = [
+        (leave_quiet(read_cadence(row.cadence), read_quiet_hours(row.quiet_hours), row.since), row.name)
+        for row in conn.execute(waiting)
+    ]
+    late = [one for one in due if one[0] < before]
+    if not late:
+        return None
+    due_at, name = min(late, key=lambda one: one[0])
+    return Overdue(len(late), name, due_at)
 
 
 def _is_heard(before: datetime) -> tuple[ColumnElement[bool], ...]:

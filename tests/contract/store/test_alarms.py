@@ -7,13 +7,15 @@ import pytest
 from sqlalchemy import func, insert, select, update
 
 from digest.announcements import alarm_moment
+from digest.messages import Occasion
 from digest.planning.alarms import REMIND_EVERY, Alarm, AlarmName, Overdue
 from digest.store import Store, alarms, overview, subscribers
 from digest.store import deliveries as outbox
 from digest.store.schema import deliveries, subscription_destinations, subscriptions
-from digest.subscriptions import Cadence
+from digest.subscriptions import Cadence, QuietHours
 from tests.contract.store.made import (
     DAY,
+    FEED,
     MAIL,
     MORNING,
     NOW,
@@ -287,6 +289,40 @@ def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_lat
         (1, "usual", NOW + DAY),
         (2, "patient", NOW + DAY),
     ]
+
+
+def test_a_first_look_that_is_not_planned_is_overdue_though_its_subscription_has_no_turn_for_days(
+    store: Store,
+) -> None:
+    weekly = Cadence.parse("mondays at 09:00 UTC")
+    ids = subscribe(
+        store, make_subscription(cadence=weekly), make_subscription("fed", destinations=(FEED,), cadence=weekly)
+    )
+    (change,) = store_papers(store, [make_paper()])
+    store_match(store, dict.fromkeys(ids.values(), (change.id,)), at=EVENING, occasion=Occasion.FIRST_LOOK)
+    with store.begin() as conn:
+        conn.execute(update(subscriptions).values(next_due_at=EVENING + 9 * DAY))
+    assert find_overdue(store, EVENING) is None
+    assert find_overdue(store, EVENING + MINUTE) == Overdue(1, "team", EVENING)
+    later = EVENING + 2 * DAY
+    for held in (
+        {"state": "paused"},
+        {"state": "active", "file_paused_until": later + HOUR},
+        {"file_paused_until": None, "plan_after": 99},
+    ):
+        with store.begin() as conn:
+            conn.execute(update(subscriptions).values(held))
+        assert find_overdue(store, later) is None
+
+
+def test_a_first_look_that_quiet_hours_held_back_is_late_from_their_end_on(store: Store) -> None:
+    ids = subscribe(store, make_subscription(quiet_hours=QuietHours.parse("00:00-07:00 UTC")))
+    (change,) = store_papers(store, [make_paper()])
+    store_match(store, {ids["team"]: (change.id,)}, at=EVENING, occasion=Occasion.FIRST_LOOK)
+    with store.begin() as conn:
+        conn.execute(update(subscriptions).values(next_due_at=EVENING + 9 * DAY))
+    assert find_overdue(store, EVENING + 6 * HOUR) is None
+    assert find_overdue(store, EVENING + 7 * HOUR) == Overdue(1, "team", EVENING + 6 * HOUR)
 
 
 def test_what_was_told_is_kept_in_the_words_it_was_told_in(store: Store) -> None:
