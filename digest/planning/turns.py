@@ -154,7 +154,8 @@ def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> d
 def realign_due(subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
     """Return when a stored turn is due by the quiet hours and the zone's data as they are now.
 
-    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due.
+    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is told at
+    once has no turn: it goes out when the quiet hours and the file's pause let it.
 
     Args:
         subscription: as configured now.
@@ -164,8 +165,9 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
     """
     if due_at <= now:
         return due_at
-    slot = nearest_slot(subscription.cadence, subscription.quiet_hours, due_at, taken)
-    return due_at if slot is None else slot.due_at
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    slot = nearest_slot(cadence, quiet, due_at, taken)
+    return leave_quiet(cadence, quiet, max(subscription.paused_until or now, now)) if slot is None else slot.due_at
 
 
 def put_right(subscription: Subscription, now: datetime, taken: str) -> tuple[datetime | None, str]:

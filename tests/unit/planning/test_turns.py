@@ -288,10 +288,20 @@ def test_a_turn_that_was_to_come_and_is_past_by_new_data_is_due() -> None:
     assert realign_due(subscribe(), utc("2026-11-20T09:00"), now, "2026-11-19") == utc("2026-11-20T08:00")
 
 
-def test_an_overdue_turn_stays_due_and_at_once_has_none_to_move() -> None:
+def test_an_overdue_turn_stays_due() -> None:
     now = utc("2026-11-20T12:00")
     assert realign_due(subscribe(), utc("2026-11-20T07:00"), now, "") == utc("2026-11-20T07:00")
-    assert realign_due(subscribe("at once"), utc("2026-11-21T07:00"), now, "") == utc("2026-11-21T07:00")
+
+
+def test_what_is_told_at_once_goes_out_when_the_quiet_hours_as_they_are_now_end() -> None:
+    now, by_old_hours = utc("2026-11-21T00:00"), utc("2026-11-21T06:00")
+    for fields, due_at in (
+        ({}, now),
+        ({"quiet_hours": QuietHours.parse("22:00-05:00 Europe/Berlin")}, utc("2026-11-21T04:00")),
+        ({"quiet_hours": QuietHours.parse("22:00-09:00 Europe/Berlin")}, utc("2026-11-21T08:00")),
+        ({"paused_until": utc("2026-11-24T12:00")}, utc("2026-11-24T12:00")),
+    ):
+        assert realign_due(subscribe("at once", **fields), by_old_hours, now, "run:3") == due_at
 
 
 def test_earlier_turns_stand_for_what_was_announced_until_they_waited_no_longer() -> None:
