@@ -106,6 +106,11 @@ class Destination:
             self.kind is DestinationKind.FILE and self.address.endswith(FEED_SUFFIXES)
         )
 
+    @property
+    def is_capped(self) -> bool:
+        """Whether its messages show no more papers than the cap allows; all others hold every paper."""
+        return self.kind is DestinationKind.MAIL or self.kind in SLACK_KINDS
+
     def __str__(self) -> str:
         return f"{self.kind}:{self.address}" if self.address else str(self.kind)
 

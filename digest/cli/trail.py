@@ -104,21 +104,26 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
         yield "digest", list(_describe_digest(here, told))
         for stored, attempts in told.deliveries:
             yield "delivery", list(_describe_delivery(here, stored, attempts))
+    for gone in trail.left:
+        since = write_moment(gone.since, here.zone)
+        yield "left", [f"{here.show(gone.destination)} since {since}: {gone.reason}; nothing is sent there"]
 
 
 def _sum_up(here: Installation, trail: Trail) -> str:
-    """Say how far the deliveries of the last digest that has the paper have come, and that a feed shows it."""
+    """Say how far the deliveries of the digest that is meant have come, who left, and that a feed shows it."""
     shown = ", shown by the feed" if any(not why_not for _, why_not in trail.feeds) else ""
-    if not trail.digests:
-        return shown
-    if trail.digests[-1].digest.occasion == "taken as told":
+    told = trail.deciding
+    if told is not None and told.digest.occasion == "taken as told":
         return f", by the database before this one was restored{shown}"
     states: dict[str, list[str]] = {}
-    for stored, _ in trail.digests[-1].deliveries:
-        where = here.show(stored.delivery.destination)
-        if where not in states.setdefault(str(stored.delivery.state), []):
-            states[str(stored.delivery.state)].append(where)
-    return "".join(f", {state} to {', '.join(places)}" for state, places in states.items()) + shown
+    for delivery in told.telling if told else ():
+        where = here.show(delivery.destination)
+        if where not in states.setdefault(str(delivery.state), []):
+            states[str(delivery.state)].append(where)
+    reached = {where for places in states.values() for where in places}
+    left = [where for where in (here.show(place.destination) for place in trail.left) if where not in reached]
+    sent = "".join(f", {state} to {', '.join(places)}" for state, places in states.items())
+    return sent + shown + (f"; {', '.join(left)} left" if left else "")
 
 
 def _describe_mailing(trail: Trail) -> str:
@@ -169,7 +174,8 @@ def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
 
     digest = told.digest
     place = f"paper {told.place} of {len(digest.entries)}"
-    shown = "" if told.is_shown else ", beyond the cap: counted and linked, not shown"
+    places = ", ".join(map(here.show, told.hiding))
+    shown = f", beyond the cap: counted and linked at {places}, not shown" if places else ""
     planned = write_moment(digest.planned_at, here.zone)
     yield f"{digest.id}, slot {digest.slot}, planned {planned}: {place}{shown}"
     change = PaperView(digest.entries[told.place - 1], told.place).change
@@ -211,6 +217,9 @@ def _as_json(trail: Trail) -> dict[str, object]:
             {"to": str(place), "shows": not why_not, "why_not": why_not or None} for place, why_not in trail.feeds
         ],
         "digests": [_digest_as_json(one) for one in trail.digests],
+        "left": [
+            {"to": str(place.destination), "since": place.since, "how": place.reason} for place in trail.left
+        ],
     }
 
 
@@ -263,6 +272,7 @@ def _digest_as_json(told: DigestTrail) -> dict[str, object]:
                 "to": str(stored.delivery.destination),
                 "part": stored.delivery.part + 1,
                 "parts": stored.delivery.parts,
+                "shows": stored.delivery.destination not in told.hiding,
                 "state": stored.delivery.state,
                 "ended_at": stored.ended_at,
                 "receipt": stored.delivery.remote_id,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from digest.errors import QueryError
 from digest.excluding import read_exclusion
+from digest.messages import Occasion
 from digest.pipeline.feeds import load_matched
 from digest.pipeline.matching_step import find_overtaken
 from digest.planning.rewordings import find_failing
@@ -15,9 +16,11 @@ from digest.planning.trails import (
     Judged,
     Met,
     Row,
+    Verdict,
     choose_former,
     find_awaited,
     judge_change,
+    judge_deliveries,
     judge_feed,
     judge_paper,
 )
@@ -29,21 +32,24 @@ from digest.store import papers as paper_store
 from digest.store import provenance
 from digest.store import trails as trail_store
 from digest.store.feeds import load_feed_places
+from digest.store.places import load_places
+from digest.store.subscribers import DestinationState
 from digest.subscriptions import DestinationKind, SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date, datetime
 
     from sqlalchemy import Connection
 
     from digest.comparing import StoredChange
     from digest.matching import ActiveRevision
-    from digest.messages import Digest
+    from digest.messages import Delivery, Digest
     from digest.papers import ArxivId
     from digest.planning import DueSubscription
     from digest.query import AnalysedPaper
     from digest.store.outbox_views import Attempt, StoredDelivery
+    from digest.store.places import Place
     from digest.subscriptions import Destination
 
 _MET = {"new": Met.ENTERED, "changed": Met.STAYED, "gone": Met.LEFT}
@@ -85,9 +91,37 @@ class DigestTrail:
     deliveries: tuple[tuple[StoredDelivery, tuple[Attempt, ...]], ...]
 
     @property
-    def is_shown(self) -> bool:
-        """Whether it is among those shown in full, not only counted and linked."""
+    def is_within_cap(self) -> bool:
+        """Whether it is among those that every message shows in full."""
         return 0 < self.place <= self.digest.shown
+
+    @property
+    def hiding(self) -> tuple[Destination, ...]:
+        """Where it is only counted and linked, since it is beyond the cap."""
+        places = dict.fromkeys(stored.delivery.destination for stored, _ in self.deliveries)
+        return () if self.is_within_cap else tuple(place for place in places if place.is_capped)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether any message shows it in full."""
+        places = [stored.delivery.destination for stored, _ in self.deliveries]
+        return self.is_within_cap or not all(place.is_capped for place in places)
+
+    @property
+    def telling(self) -> tuple[Delivery, ...]:
+        """The deliveries that tell of it: of a digest that takes several messages those with its part."""
+        every = tuple(stored.delivery for stored, _ in self.deliveries)
+        telling = tuple(
+            one for one in every if one.share is None or one.share.first < self.place <= one.share.behind
+        )
+        return telling or every
+
+    @property
+    def reached(self) -> Verdict:
+        """How far it has come; what the database before a restored one told is told."""
+        if self.digest.occasion is Occasion.TAKEN_AS_TOLD:
+            return Verdict.TOLD
+        return judge_deliveries({delivery.state for delivery in self.telling})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +137,7 @@ class Trail:
         judged: what became of the paper; None where it is not stored.
         newest: the paper announced last of all that are stored; None where none is.
         feeds: the places where it is read as a feed, each with why that does not show it, "" where it does.
+        left: the places of the subscription whose readers left.
     """
 
     id: ArxivId
@@ -113,6 +148,13 @@ class Trail:
     judged: Judged | None
     newest: ArxivId | None
     feeds: tuple[tuple[Destination, str], ...] = ()
+    left: tuple[Place, ...] = ()
+
+    @property
+    def deciding(self) -> DigestTrail | None:
+        """The digest the verdict speaks of; None where it speaks of none."""
+        ids = {one.digest_id for one in self.changes if one.judged is self.judged}
+        return next((one for one in self.digests if one.digest.id in ids), None)
 
 
 def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: str, now: datetime) -> Trail:
@@ -127,20 +169,29 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
     """
     newest = mailing_store.find_newest(conn)
     known = paper_store.load_paper(conn, id_)
+    left = tuple(place for place in load_places(conn, due.id) if place.state is DestinationState.LEFT)
     if known is None:
-        return Trail(id_, due, None, (), (), None, newest[0] if newest else None)
+        return Trail(id_, due, None, (), (), None, newest[0] if newest else None, left=left)
     history = paper_store.earlier_changes(conn, [known.key]).get(known.key, ())
-    trails = tuple(_follow(conn, due, history, source, now))
-    digest_ids = sorted({one.digest_id for one in trails if one.digest_id is not None})
+    rows = trail_store.find_rows(conn, due.id, [change.id for change in history])
+    digest_ids = sorted({digest_id for _, digest_id, _ in rows.values() if digest_id is not None})
+    digests = {digest_id: _load_digest(conn, digest_id, id_) for digest_id in digest_ids}
+    reached = {None: Verdict.WAITING} | {digest_id: told.reached for digest_id, told in digests.items()}
+    kept = {
+        change_id: (Row(run_id, digest_id, reached[digest_id]), matched_at)
+        for change_id, (run_id, digest_id, matched_at) in rows.items()
+    }
+    trails = tuple(_follow(conn, due, history, kept, source=source, now=now))
     return Trail(
         id=id_,
         due=due,
         mailing=mailing_store.find_first(conn, [known.key]),
         changes=trails,
-        digests=tuple(_load_digest(conn, digest_id, id_) for digest_id in digest_ids),
+        digests=tuple(digests.values()),
         judged=judge_paper([one.judged for one in trails]),
         newest=newest[0] if newest else None,
         feeds=tuple(_look_into_feeds(conn, due, trails, now)),
+        left=left,
     )
 
 
@@ -166,11 +217,16 @@ def _look_into_feeds(
 
 
 def _follow(
-    conn: Connection, due: DueSubscription, history: Sequence[StoredChange], source: str, now: datetime
+    conn: Connection,
+    due: DueSubscription,
+    history: Sequence[StoredChange],
+    kept: Mapping[int, tuple[Row, datetime]],
+    *,
+    source: str,
+    now: datetime,
 ) -> Iterator[ChangeTrail]:
     ids = [change.id for change in history]
     mark = match_store.matched_mark(conn)
-    rows = trail_store.find_rows(conn, due.id, ids)
     outcomes = trail_store.find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
     met = {(query_id, change_id): _MET[name] for query_id, change_id, name in outcomes}
     overtaken = find_overtaken(conn, source, history)
@@ -180,12 +236,12 @@ def _follow(
         asked = tuple(
             _ask(revision, ready, met.get((revision.query_id, change.id), Met.NEVER)) for revision in due.revisions
         )
-        row = rows.get(change.id)
+        row, matched_at = kept.get(change.id, (None, None))
         judged = judge_change(
             change,
             due,
             asked,
-            Row(row[0], row[1]) if row else None,
+            row,
             is_matched=change.id <= mark,
             is_overtaken=change.id in overtaken,
             awaited=awaited,
@@ -194,10 +250,12 @@ def _follow(
             yield ChangeTrail(change, asked, judged, None, None)
             continue
         recorded = [
-            revision for run_id, revision in trail_store.find_recorded(conn, [change.id]) if run_id == row[0]
+            revision
+            for run_id, revision in trail_store.find_recorded(conn, [change.id])
+            if run_id == row.match_run_id
         ]
         former = tuple(_ask(revision, ready) for revision in choose_former(recorded, due.revisions))
-        yield ChangeTrail(change, asked, judged, row[2], row[1], former)
+        yield ChangeTrail(change, asked, judged, matched_at, row.digest_id, former)
 
 
 def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEVER) -> Asked:

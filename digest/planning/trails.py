@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from digest.announcements import Kind
 from digest.excluding import exclude_changes, read_exclusion
 from digest.matching import QueryOutcome, select_for_subscription
+from digest.messages import TERMINAL_STATES, DeliveryState
 from digest.planning.feeds import FEED_DAYS, FEED_ENTRIES
 from digest.subscriptions import SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from digest.comparing import StoredChange
@@ -29,6 +30,9 @@ class Verdict(StrEnum):
     """What became of a change on its way to a subscription, the farthest first."""
 
     TOLD = "told"
+    DOUBTFUL = "perhaps told"
+    UNDERWAY = "not delivered yet"
+    UNDELIVERED = "not delivered"
     WAITING = "waiting"
     SHOWN = "shown"
     PENDING = "not matched yet"
@@ -44,6 +48,9 @@ NEXT_DIGEST = "the next digest"
 
 ORDER = tuple(Verdict)
 """A paper's verdict is the farthest that one of its changes came."""
+
+_DOUBTFUL = frozenset({DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.HELD})
+"""Somebody may have it: the message went out, and no answer is known."""
 
 
 class Met(StrEnum):
@@ -78,10 +85,17 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The match that was kept: its run, and the digest it went into; None while it waits."""
+    """The match that was kept.
+
+    Attributes:
+        match_run_id: its run.
+        digest_id: the digest it went into; None while it waits.
+        reached: how far it has come in that digest; see `judge_deliveries`.
+    """
 
     match_run_id: int
     digest_id: int | None
+    reached: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +196,15 @@ def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded:
     return f"it goes back {FEED_DAYS} days, or {FEED_ENTRIES} papers where those are more"
 
 
+def judge_deliveries(states: Collection[DeliveryState]) -> Verdict:
+    """Say how far a paper in a digest has come, from the states of the deliveries that tell it: the farthest."""
+    if DeliveryState.SENT in states:
+        return Verdict.TOLD
+    if not _DOUBTFUL.isdisjoint(states):
+        return Verdict.DOUBTFUL
+    return Verdict.UNDELIVERED if TERMINAL_STATES.issuperset(states) else Verdict.UNDERWAY
+
+
 def judge_paper(judged: Sequence[Judged]) -> Judged:
     """Say what became of a paper: the farthest any of its changes came, of equals the latest."""
     return min(reversed(judged), key=lambda one: ORDER.index(one.verdict))
@@ -189,11 +212,14 @@ def judge_paper(judged: Sequence[Judged]) -> Judged:
 
 def _judge_match(row: Row, due: DueSubscription, awaited: str) -> Judged:
     if row.digest_id is not None:
-        return Judged(Verdict.TOLD, f"it is in digest {row.digest_id}")
-    if not due.subscription.has_digests:
+        return Judged(row.reached, f"it is in digest {row.digest_id}")
+    places = due.subscription.destinations
+    if places and not due.subscription.has_digests:
         return Judged(Verdict.SHOWN, "it matched; nothing is sent to this subscription, which is read as a feed")
     if due.state == SubscriptionState.ENDED:
         return Judged(Verdict.DROPPED, "it matched, and the subscription ended before its digest was due")
+    if not places:
+        return Judged(Verdict.DROPPED, "it matched, and nobody is left to send it to")
     if row.match_run_id <= due.plan_after:
         why = "it matched before there was somewhere to send digests to, or digest.toml left it out for a time"
         return Judged(Verdict.DROPPED, why)

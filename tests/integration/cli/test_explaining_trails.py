@@ -67,6 +67,45 @@ def test_where_no_saved_query_is_met_the_clause_that_fails_is_named(digest: Shel
 
 
 @pytest.mark.usefixtures("world")
+def test_a_paper_in_a_digest_that_nobody_got_is_not_called_told(digest: Shell) -> None:
+    said = digest("explain", "2611.14639", "old-mail").lines
+    assert said[1].strip() == ("old-mail: not delivered – it is in digest 9, dead to mailto:old@digest.example")
+    assert digest("explain", "2611.14639", "old-mail", "--json").json["verdict"] == "not delivered"
+
+
+def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_alone(
+    world: World, digest: Shell
+) -> None:
+    places = '"mailto:second@digest.example", "console"'
+    world.edit_config('to = "mailto:second@digest.example"', f"to = [{places}]\ncap = 1")
+    digest("run")
+    digest("subscription", "resume", "perf-mail")
+    world.clock.set(NOW + timedelta(days=3))
+    digest("run")
+    said = digest("explain", "2611.14806", "perf-mail").out
+    assert ", beyond the cap: counted and linked at mailto:second@digest.example, not shown" in said
+    (frozen,) = digest("explain", "2611.14806", "perf-mail", "--json").json["digests"]
+    assert frozen["is_shown"]
+    assert {one["to"]: one["shows"] for one in frozen["deliveries"]} == {
+        "mailto:second@digest.example": False,
+        "console": True,
+    }
+
+
+@pytest.mark.usefixtures("world")
+def test_a_reader_who_left_is_named_with_how_and_since_when(digest: Shell) -> None:
+    digest("subscription", "leave", "perf-mail", "mailto:second@digest.example")
+    said = digest("explain", "2611.14806", "perf-mail").lines
+    why = "let go – it matched, and nobody is left to send it to; mailto:second@digest.example left"
+    assert said[1].strip() == f"perf-mail: {why}"
+    assert said[-1] == (
+        "left       mailto:second@digest.example since Fri 20 Nov 09:20: operator; nothing is sent there"
+    )
+    (left,) = digest("explain", "2611.14806", "perf-mail", "--json").json["left"]
+    assert (left["to"], left["how"]) == ("mailto:second@digest.example", "operator")
+
+
+@pytest.mark.usefixtures("world")
 def test_a_paper_that_waits_says_for_what(digest: Shell) -> None:
     said = digest("explain", "2611.14806", "perf-mail").lines
     assert said[1].strip() == "perf-mail: waiting – it matched, and waits for the end of the pause"
@@ -168,8 +207,9 @@ def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
             for id_ in (*told, *islice(others, 0, None, 7)):
                 verdict = explain_paper(conn, id_, due, "harvest", NOW).judged
                 assert verdict is not None
-                assert (verdict.verdict is Verdict.TOLD) == (id_ in told)
-                if verdict.verdict is not Verdict.TOLD:
+                is_in_digest = verdict.verdict in (Verdict.TOLD, Verdict.UNDELIVERED)
+                assert is_in_digest == (id_ in told)
+                if not is_in_digest:
                     assert (verdict.verdict is Verdict.UNMET) == (not _is_met(conn, due, id_)), (id_, verdict)
     store.close()
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from digest.announcements import Kind
 from digest.matching import ActiveRevision
+from digest.messages import DeliveryState
 from digest.papers import ArxivId
 from digest.planning import DueSubscription
 from digest.planning.trails import (
@@ -23,6 +24,7 @@ from digest.planning.trails import (
     choose_former,
     find_awaited,
     judge_change,
+    judge_deliveries,
     judge_feed,
     judge_paper,
 )
@@ -78,8 +80,26 @@ def test_what_brought_a_change_and_is_asked_no_more(
 
 
 def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
-    assert judge(Kind.NEW, Met.ENTERED, Row(3, 9)) is Verdict.TOLD
-    assert judge(Kind.REPLACEMENT, Met.NEVER, Row(3, 9), of=due("ended")) is Verdict.TOLD
+    assert judge(Kind.NEW, Met.ENTERED, Row(3, 9, Verdict.TOLD)) is Verdict.TOLD
+    assert judge(Kind.REPLACEMENT, Met.NEVER, Row(3, 9, Verdict.TOLD), of=due("ended")) is Verdict.TOLD
+
+
+@pytest.mark.parametrize(
+    ("states", "verdict"),
+    [
+        (("dead", "ready", "sent"), Verdict.TOLD),
+        (("dead", "unknown", "ready"), Verdict.DOUBTFUL),
+        (("held",), Verdict.DOUBTFUL),
+        (("dead", "ready"), Verdict.UNDERWAY),
+        (("claimed",), Verdict.UNDERWAY),
+        (("dead", "suppressed"), Verdict.UNDELIVERED),
+        ((), Verdict.UNDELIVERED),  # whoever was to get it had left
+    ],
+)
+def test_a_paper_in_a_digest_came_as_far_as_the_farthest_delivery_that_tells_it(
+    states: tuple[str, ...], verdict: Verdict
+) -> None:
+    assert judge_deliveries([DeliveryState(state) for state in states]) is verdict
 
 
 @pytest.mark.parametrize(
@@ -90,10 +110,11 @@ def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
         (due("ended"), Verdict.DROPPED),
         (due(plan_after=3), Verdict.DROPPED),
         (due(to=FEED), Verdict.SHOWN),
+        (due(destinations=()), Verdict.DROPPED),  # all have left
     ],
 )
 def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscription, verdict: Verdict) -> None:
-    assert judge(Kind.NEW, Met.ENTERED, Row(3, None), of=stored) is verdict
+    assert judge(Kind.NEW, Met.ENTERED, Row(3, None, Verdict.WAITING), of=stored) is verdict
 
 
 @pytest.mark.parametrize(
@@ -109,7 +130,7 @@ def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscr
 def test_what_waits_says_for_what(stored: DueSubscription, is_copy: bool, words: str) -> None:  # noqa: FBT001 - a parameter
     awaited = find_awaited(stored, FOUND, is_copy=is_copy)
     change = make_change(5, PAPER, Kind.NEW)
-    judged = judge_change(change, stored, (), Row(3, None), is_matched=True, awaited=awaited)
+    judged = judge_change(change, stored, (), Row(3, None, Verdict.WAITING), is_matched=True, awaited=awaited)
     assert judged.verdict is Verdict.WAITING
     assert judged.why.endswith(words)
 
