@@ -45,7 +45,7 @@ class Audit:
         first: papers submitted since then (UTC) count …
         last: … and until then.
         theirs: papers in arXiv's answer.
-        ours: papers in ours: those stored that match, and those of arXiv's answer that do.
+        ours: papers in ours: those stored that match; without any of these days, those of arXiv's answer that do.
         both: papers in both.
         looked_at: stored papers of these days.
         is_stored: whether anything is stored that arXiv's answer could lack.
@@ -79,9 +79,9 @@ def audit(
 ) -> Audit:
     """Ask arXiv's search for a query over the last days, and hold its answer against ours.
 
-    Ours is what the evaluator says of every stored paper of these days, and of every paper arXiv's answer has; so
-    without a store no paper can be found that arXiv's answer lacks. Such papers are asked for by id, which tells
-    whether the search knows them.
+    Ours is what the evaluator says of every stored paper of these days; where none is stored, of every paper that
+    arXiv's answer has, and then no paper can be found that its answer lacks. Such papers are asked for by id, which
+    tells whether the search knows them.
 
     Raises:
         ArxivError: arXiv did not answer well.
@@ -100,7 +100,8 @@ def audit(
         for id_ in sorted(theirs.keys() | ours_only, reverse=True)
     ]
     differences = tuple(filter(None, (classify_difference(question, dispute) for dispute in disputes)))
-    both = sum(question.is_answered_by(stored.get(id_, paper)) for id_, paper in theirs.items())
+    here = stored if question.is_stored else theirs
+    both = sum(id_ in here and question.is_answered_by(here[id_]) for id_ in theirs)
     return Audit(
         query,
         asked,

@@ -321,6 +321,7 @@ def test_an_audit_names_what_came_since_the_last_look(world: World, digest: Shel
     said = digest("query", "audit", "gpu", "--json").json
     (found,) = said["differences"]
     assert (found["id"], found["class"], found["only"]) == ("2611.19999", "since the last look", "arxiv")
+    assert said["matches_here"] == said["in_both"] == said["matches_at_arxiv"] - 1
     assert said["is_clean"] is True
 
 
