@@ -57,6 +57,8 @@ class Coverage:
         since: Eastern date of an earlier mailing from which on this digest stands for all; None where it
             stands for that one alone, or it is not known.
         mailings: how many mailings were expected from `since` on; 1 where it stands for one alone.
+        total: papers a search on its own names, where only the newest were looked at and older ones may belong
+            to the digest, too; 0 otherwise.
     """
 
     mailing: date | None
@@ -71,6 +73,7 @@ class Coverage:
     is_awaited: bool = False
     since: date | None = None
     mailings: int = 1
+    total: int = 0
 
 
 @dataclass(frozen=True, slots=True)

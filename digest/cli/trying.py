@@ -60,6 +60,9 @@ def _print(digest: Digest, limit: int) -> None:
 def _as_json(digest: Digest, limit: int) -> dict[str, object]:
     return {
         "query": digest.queries[0][1],
+        "found": len(digest.entries),
+        "has_more": digest.coverage.total > 0,
+        "total_at_arxiv": digest.coverage.total or None,
         "papers": [
             {
                 "id": str(entry.paper.id),

@@ -35,9 +35,9 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         ArxivError: arXiv did not answer well.
     """
     found: list[Paper] = []
-    looked_at = 0
+    looked_at = total = 0
     for fetched in islice(walk_search(client, to_arxiv(query), until=_BEGINNING, size=PAPERS), 1):
-        looked_at += len(fetched.page.papers)
+        looked_at, total = len(fetched.page.papers), fetched.page.total
         found += [paper for paper in fetched.page.papers if matches(query, paper)]
     now = clock.now()
     candidates = [
@@ -53,12 +53,22 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         cap=None,
         title="first look",
     )
+    chosen = choose_first_look(candidates, days, now)
+    is_cut = len(chosen) == len(found) and total > looked_at
     return plan_digest(
         DueSubscription(0, subscription, "active", None, 0, "", now, (revision,)),
-        choose_first_look(candidates, days, now),
+        chosen,
         {"query": query},
         {},
-        Coverage(None, is_complete=True, looked_at=looked_at, matched=len(found), checked_at=now, source="query"),
+        Coverage(
+            None,
+            is_complete=True,
+            looked_at=looked_at,
+            matched=len(found),
+            checked_at=now,
+            source="query",
+            total=total if is_cut else 0,
+        ),
         slot="run:0",
         occasion=Occasion.TRIAL,
         now=now,

@@ -98,7 +98,7 @@ def write_span(coverage: Coverage) -> str:
 def write_headline(digest: Digest) -> str:
     """Say in a few words what a digest brings: how many papers, or why there is none."""
     if digest.entries:
-        return count_papers(len(digest.entries))
+        return count_papers(len(digest.entries)) + (" or more" if digest.coverage.total else "")
     if digest.occasion is Occasion.TRIAL:
         return "No papers"
     match describe_coverage(digest.coverage).state:
@@ -114,7 +114,8 @@ def write_introduction(digest: Digest) -> str:
     """Say what a reader should know before the papers, "" on an ordinary day."""
     quoted = [f"“{name}”" for name, _ in digest.queries]
     if digest.entries:
-        return _introduce_papers(digest.occasion, join_words(quoted), "its" if len(quoted) == 1 else "their")
+        said = _introduce_papers(digest.occasion, join_words(quoted), "its" if len(quoted) == 1 else "their")
+        return said + _say_cut(digest.coverage)
     if digest.occasion is Occasion.TRIAL:
         return _explain_empty_trial(digest)
     names = join_words(quoted, "or")
@@ -144,6 +145,12 @@ def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
             return "Sent before the database was restored from a backup: kept on record here, and not sent again."
         case Occasion.SCHEDULED:
             return ""
+
+
+def _say_cut(coverage: Coverage) -> str:
+    if not coverage.total:
+        return ""
+    return f" arXiv's search names {coverage.total:,}; the newest {coverage.looked_at:,} were looked at."
 
 
 def _explain_empty_trial(digest: Digest) -> str:

@@ -309,6 +309,16 @@ def test_a_database_of_another_release_is_left_alone(world: World, digest: Shell
     assert "from arXiv's search" in said.out
 
 
+@pytest.mark.usefixtures("world")
+def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(digest: Shell) -> None:
+    said = digest("try", "cat:cs.PF OR cat:cs.LG OR cat:cs.DC OR cat:cs.DS", "--days", "300", "--limit", "1").out
+    assert "50 papers or more" in said
+    assert "the newest 50 were looked at." in " ".join(said.split())
+    facts = digest("try", "cat:cs.PF", "--json").json
+    assert (facts["has_more"], facts["total_at_arxiv"]) == (False, None)
+    assert facts["found"] >= len(facts["papers"])
+
+
 def test_an_audit_finds_no_difference_between_two_that_read_alike(world: World, digest: Shell) -> None:
     said = digest("query", "audit", "perf", "--days", "14")
     assert "here 8 papers, in arXiv's answer 8, in both 8" in said.out
