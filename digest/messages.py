@@ -58,7 +58,7 @@ class Coverage:
             stands for that one alone, or it is not known.
         mailings: how many mailings were expected from `since` on; 1 where it stands for one alone.
         total: papers a search on its own names, where only the newest were looked at and older ones may belong
-            to the digest, too; 0 otherwise.
+            to the digest, too; 0 otherwise. Of trials alone, which are never stored.
     """
 
     mailing: date | None

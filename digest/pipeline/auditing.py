@@ -80,8 +80,8 @@ def audit(
     """Ask arXiv's search for a query over the last days, and hold its answer against ours.
 
     Ours is what the evaluator says of every stored paper of these days; where none is stored, of every paper that
-    arXiv's answer has, and then no paper can be found that its answer lacks. Such papers are asked for by id, which
-    tells whether the search knows them.
+    arXiv's answer has, and then no paper can be found that its answer lacks. Such papers are asked for by id,
+    which tells whether the search knows them.
 
     Raises:
         ArxivError: arXiv did not answer well.
