@@ -204,9 +204,11 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
             "application_name": f"digest {__version__} ({os.getpid()})",
             **named,
             "options": f"{settings} {named.get('options', '')}".rstrip(),
+            "client_encoding": "UTF8",  # whatever the surroundings say
         },
     )
     try:
+        _insist_on_unicode(session)
         _insist_on_durability(session)
         # Lists of bytes as they are: as text each byte is written as two digits, and looked at for quotes.
         session.adapters.register_dumper(list, ListBinaryDumper)
@@ -215,6 +217,16 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
         session.close()
         raise
     return session
+
+
+def _insist_on_unicode(session: Session[Any]) -> None:
+    """Refuse a database that can't hold every name there is; the server says its encoding as it is called."""
+    encoding, name = session.info.parameter_status("server_encoding"), session.info.dbname
+    if encoding not in (None, "UTF8"):  # something in between may keep it to itself
+        raise StoreError(
+            f"the database {name} has the encoding {encoding}, and Digest needs UTF8",
+            hint="Make another with `createdb -E UTF8 -T template0 NAME`, and name it in url under [store].",
+        )
 
 
 def _insist_on_durability(session: Session[Any]) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
-from sqlalchemy import make_url, select, text, update
+from sqlalchemy import literal, make_url, select, text, update
 from sqlalchemy.exc import ProgrammingError
 
 from digest.clock import monotonic
 from digest.errors import StoreBusy, StoreError
-from digest.store import open_store, postgresql
+from digest.store import migrate, open_store, postgresql
 from digest.store.engine import connect
 from digest.store.schema import marks
 from tests.links import Link
@@ -71,6 +71,37 @@ def test_the_server_itself_answers_before_it_could(postgresql_server: Engine, st
         assert conn.execute(text("SHOW synchronous_commit")).scalar() == "off", "so it was we who switched it on"
     with store.read() as conn:
         assert "fsync" in postgresql.find_weakness(conn), "and this we can't"
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_cannot_hold_every_name_is_refused_before_anything_is_made(
+    url: str, postgresql_server: Engine, encoding: str
+) -> None:
+    name = f"in_{encoding.lower()}"
+    with postgresql_server.connect() as admin:
+        admin.execute(text(f"CREATE DATABASE {name} ENCODING {encoding} LOCALE 'C' TEMPLATE template0"))
+    narrow = make_url(url).set(database=name)
+    for call in (migrate, open_store, lambda url: open_store(url, create=True)):
+        with pytest.raises(
+            StoreError, match=f"{name} has the encoding {encoding}, and Digest needs UTF8"
+        ) as caught:
+            call(narrow.render_as_string(hide_password=False))
+        assert "createdb -E UTF8 -T template0" in caught.value.hint
+    with psycopg.connect(make_url(narrow).render_as_string(hide_password=False)) as conn:
+        assert conn.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() in (
+            (0,),
+            (b"0",),
+        )
+
+
+def test_text_of_any_script_is_kept_whatever_the_surroundings_say(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    store = open_store(url)
+    with store.read() as conn:
+        assert conn.execute(select(literal("Ž. Łoś, 林"))).scalar() == "Ž. Łoś, 林"
+    store.close()
 
 
 def test_a_url_may_ask_for_other_limits(url: str, link: Link) -> None:
