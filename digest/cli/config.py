@@ -175,7 +175,7 @@ def _find_renamed(config: Config) -> Iterator[str]:
     """Yield what looks renamed since the last run, and what says so in vain: everybody would be told anew."""
     from digest.cli.drift import find_renamed  # noqa: PLC0415 - the same
     from digest.store import open_store  # noqa: PLC0415 - the same
-    from digest.store.renaming import find_not_renamed  # noqa: PLC0415 - the same
+    from digest.store.renaming import foresee_renaming  # noqa: PLC0415 - the same
     from digest.subscriptions import Origin  # noqa: PLC0415 - the same
 
     try:
@@ -184,7 +184,7 @@ def _find_renamed(config: Config) -> Iterator[str]:
         return  # before the first run there is none; whether one can be reached is `digest status`' to say
     try:
         with store.read() as conn:
-            yield from (one.describe() for one in find_not_renamed(conn, config.subscriptions, Origin.FILE))
+            yield from (one.describe() for one in foresee_renaming(conn, config.subscriptions, Origin.FILE).idle)
             for gone, new in find_renamed(config, conn):
                 yield (
                     f"subscription {gone} is gone and {new} is new, with a first look of its own for everybody; "

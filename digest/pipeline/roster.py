@@ -53,6 +53,7 @@ class RosterReport:
         dropped: what waited for destinations that subscriptions have no more, and goes nowhere.
         abandoned: what waited for subscriptions that have ended, and goes nowhere.
         kept_away: (destination, new subscription, the one left): who left keeps being left alone.
+        renamed: (name before, name now) of subscriptions that are called otherwise.
         not_renamed: where the file says `was` and nothing was renamed.
     """
 
@@ -67,6 +68,7 @@ class RosterReport:
     kept_away: tuple[tuple[str, str, str], ...] = ()
     dropped: tuple[Dropped, ...] = ()
     abandoned: tuple[Abandoned, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
     not_renamed: tuple[NotRenamed, ...] = ()
 
     @property
@@ -154,6 +156,7 @@ def sync_roster(site: Site) -> RosterReport:
         kept_away=kept_away,
         dropped=subscriptions.dropped,
         abandoned=subscriptions.abandoned,
+        renamed=subscriptions.renamed,
         not_renamed=subscriptions.not_renamed,
     )
 

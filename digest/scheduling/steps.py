@@ -197,7 +197,7 @@ class Steps:
             site.config = before
             raise
         self._published_run = None
-        fields = {"added": report.added, "edited": report.edited, "ended": report.ended}
+        fields = {name: getattr(report, name) for name in ("added", "renamed", "edited", "ended")}
         _log.info("digest.toml was taken over", extra={"fields": fields})
         for sentence in (*report.doubts, *report.remarks):
             _log.warning("%s", sentence)

@@ -46,6 +46,7 @@ class SyncReport:
         going_on: saved queries that can't be read and go on as they were read before.
         dropped: what waited for destinations that subscriptions have no more.
         abandoned: what waited for subscriptions that have ended.
+        renamed: (name before, name now) of subscriptions that are called otherwise.
         not_renamed: where the file says `was` and nothing was renamed.
     """
 
@@ -56,6 +57,7 @@ class SyncReport:
     going_on: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     abandoned: tuple[Abandoned, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
     not_renamed: tuple[NotRenamed, ...] = ()
 
 

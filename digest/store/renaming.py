@@ -45,8 +45,21 @@ class NotRenamed:
         return f'was = "{self.before}" renames nothing, since there is no {self.before} that could be {self.now}'
 
 
-def rename(conn: Connection, wanted: Sequence[Subscription], origin: str) -> tuple[NotRenamed, ...]:
-    """Give subscriptions the names the file has for them now; return which `was` has no effect.
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """What the `was` of a file do.
+
+    Attributes:
+        renamed: (name before, name now) of each subscription that is called otherwise.
+        idle: each `was` that has no effect and never had; one that was taken over may stay in the file.
+    """
+
+    renamed: tuple[tuple[str, str], ...] = ()
+    idle: tuple[NotRenamed, ...] = ()
+
+
+def rename(conn: Connection, wanted: Sequence[Subscription], origin: str) -> Renaming:
+    """Give subscriptions the names the file has for them now, and say what was done.
 
     A name that one has which has ended is free: that one is moved aside, with all that goes by its name. So is a
     name whose holder is renamed in the same edit.
@@ -60,28 +73,28 @@ def rename(conn: Connection, wanted: Sequence[Subscription], origin: str) -> tup
         ConfigurationError: `was` names one that the file goes on calling so.
     """
     if not any(subscription.was for subscription in wanted):
-        return ()
+        return Renaming()
     stored = _load_names(conn)
     chains = _find_chains(wanted, origin, stored)
-    idle = _find_idle(wanted, origin, stored, chains)
-    for subscription in (one for chain in chains for one in reversed(chain)):
-        now = stored.get(subscription.name)
+    renaming = _read_renaming(wanted, origin, stored, chains)
+    for before, name in renaming.renamed:
+        now = stored.get(name)
         if now is not None and _is_free(now, origin):
             _give_name(conn, now, _choose_aside(now, stored))
-        _give_name(conn, stored[subscription.was], subscription.name)
-    return idle
+        _give_name(conn, stored[before], name)
+    return renaming
 
 
-def find_not_renamed(conn: Connection, wanted: Sequence[Subscription], origin: str) -> tuple[NotRenamed, ...]:
-    """Return which `was` of the file would have no effect if it were taken over now.
+def foresee_renaming(conn: Connection, wanted: Sequence[Subscription], origin: str) -> Renaming:
+    """Return what the `was` of the file would do if it were taken over now.
 
     Raises:
         ConfigurationError: see `rename`.
     """
     if not any(one.was for one in wanted):
-        return ()
+        return Renaming()
     stored = _load_names(conn)
-    return _find_idle(wanted, origin, stored, _find_chains(wanted, origin, stored))
+    return _read_renaming(wanted, origin, stored, _find_chains(wanted, origin, stored))
 
 
 def _load_names(conn: Connection) -> dict[str, Row[Any]]:
@@ -115,18 +128,18 @@ def _find_chains(
     return chains
 
 
-def _find_idle(
+def _read_renaming(
     wanted: Sequence[Subscription],
     origin: str,
     stored: Mapping[str, Row[Any]],
     chains: Sequence[Sequence[Subscription]],
-) -> tuple[NotRenamed, ...]:
-    """Return which `was` has no effect and never had: one that was taken over may stay in the file."""
+) -> Renaming:
     kept = {subscription.name for subscription in wanted}
-    renamed = {subscription.name for chain in chains for subscription in chain}
-    found = []
+    renamed = [(one.was, one.name) for chain in chains for one in reversed(chain)]
+    names = {name for _, name in renamed}
+    idle = []
     for subscription in wanted:
-        if not subscription.was or subscription.name in renamed:
+        if not subscription.was or subscription.name in names:
             continue
         before, now = stored.get(subscription.was), stored.get(subscription.name)
         is_there = before is not None and before.origin == origin
@@ -138,8 +151,8 @@ def _find_idle(
                     hint=f"Leave `was` out where {subscription.name} is new.",
                 )
         elif not _is_free(now, origin) if is_there else now is None:
-            found.append(NotRenamed(subscription.was, subscription.name, has_both=is_there))
-    return tuple(found)
+            idle.append(NotRenamed(subscription.was, subscription.name, has_both=is_there))
+    return Renaming(tuple(renamed), tuple(idle))
 
 
 def _is_free(row: Row[Any] | None, origin: str) -> bool:

@@ -71,8 +71,9 @@ def sync_subscriptions(
     Raises:
         ConfigurationError: a saved query is not stored, or a name is taken by the other origin.
     """
-    not_renamed = rename(conn, wanted, origin)
-    return replace(_Syncing(conn, origin, at, schedule).run(wanted), not_renamed=not_renamed)
+    renaming = rename(conn, wanted, origin)
+    report = _Syncing(conn, origin, at, schedule).run(wanted)
+    return replace(report, renamed=renaming.renamed, not_renamed=renaming.idle)
 
 
 class Schedule(Protocol):

@@ -9,7 +9,7 @@ from digest.errors import ConfigurationError
 from digest.store import migrating, open_store, subscribers
 from digest.store.feeds import load_feed_places
 from digest.store.queries import SyncReport, sync_queries
-from digest.store.renaming import NotRenamed, find_not_renamed
+from digest.store.renaming import NotRenamed, foresee_renaming
 from digest.store.schema import subscriptions, suppressions
 from digest.store.subscriptions import load_subscriptions
 from digest.store.syncing import sync_subscriptions
@@ -105,7 +105,7 @@ def test_the_name_of_a_subscription_that_has_ended_is_free_for_one_that_is_renam
     before = link_names(store)
     sync(store, make_subscription(), at_day=1)
     renamed = make_subscription("gpu", was="team", destinations=(MAIL, SLACK))
-    assert sync(store, renamed, at_day=2) == SyncReport(edited=("gpu",))
+    assert sync(store, renamed, at_day=2) == SyncReport(edited=("gpu",), renamed=(("team", "gpu"),))
     assert link_names(store) == {"gpu": before["team"], "gpu (ended 2026-11-20)": before["gpu"]}
     assert departures(store) == {"gpu", "gpu (ended 2026-11-20)"}
     with store.read() as conn:
@@ -162,7 +162,7 @@ def test_a_name_that_is_not_given_up_is_not_taken_and_nothing_is_lost(store: Sto
     sync(store, make_subscription("b"))
     stale = (make_subscription("b", was="a"), make_subscription("c", was="b"))
     with store.read() as conn, pytest.raises(ConfigurationError, match="another subscription is called b still"):
-        find_not_renamed(conn, stale, Origin.FILE)
+        foresee_renaming(conn, stale, Origin.FILE)
     with pytest.raises(ConfigurationError, match="another subscription is called b still"):
         sync(store, *stale)
     assert set(link_names(store)) == {"b"}

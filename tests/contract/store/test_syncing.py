@@ -227,7 +227,7 @@ def test_renaming_keeps_the_subscription_and_who_left_it(store: Store) -> None:
         subscribers.leave(conn, MAIL, "team", how="one-click", at=NOW)
         tokens.remember_token(conn, "f00d", "leave", at=NOW, destination=str(MAIL), subscription="team")
     renamed = make_subscription("crew", was="team", destinations=(MAIL, SLACK))
-    assert sync(store, renamed) == SyncReport(edited=("crew",))
+    assert sync(store, renamed) == SyncReport(edited=("crew",), renamed=(("team", "crew"),))
     assert load(store, "crew").id == ids["team"]
     assert load(store, "crew").subscription.destinations == (SLACK,)
     with store.begin() as conn:

@@ -127,6 +127,14 @@ def test_an_edit_of_the_file_is_told_until_a_run_takes_it_over(world: World, dig
     assert "takes over" not in digest("status").out
 
 
+def test_a_renaming_in_the_file_is_told_as_one_until_a_run_takes_it_over(world: World, digest: Shell) -> None:
+    world.edit_config('name = "gpu-mail"', 'name = "gpu-post"\nwas = "gpu-mail"')
+    for command in (["status"], ["subscription", "list"]):
+        assert digest(*command).out.count("takes over: subscription gpu-post (renamed from gpu-mail).") == 1
+    digest("run")
+    assert "takes over" not in digest("status").out
+
+
 def test_a_slip_in_the_file_hides_no_state_and_is_the_first_thing_to_mend(world: World, digest: Shell) -> None:
     world.edit_config('"daily at 07:30 Europe/Berlin"', '"dialy at 07:30 Europe/Berlin"')
     said = digest("status", expect=3)
