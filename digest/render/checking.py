@@ -278,16 +278,18 @@ _PLAIN_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     "slack/alarm.txt": _ALARMS,
     "web/leave.html": (
         contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
-        contexts.LeaveContext("<i>", "", "/u/x"),
+        contexts.LeaveContext("<i>", "", "/u/x", home="https://digest.example.org"),
     ),
     "web/left.html": (
         contexts.LeftContext("demo-team"),
-        contexts.LeftContext("demo-team", is_earlier=True),
+        contexts.LeftContext(
+            "demo-team", is_earlier=True, contact="ops@example.org", home="https://digest.example.org"
+        ),
         contexts.LeftContext(""),
     ),
     "web/error.html": (
         contexts.ErrorContext(404, "There is no such page", "Look at the address again."),
-        contexts.ErrorContext(500, "Something went wrong", ""),
+        contexts.ErrorContext(500, "Something went wrong", "", "https://digest.example.org"),
     ),
     "web/home.html": (
         contexts.HomeContext("ops@example.org", "mailing of Thu 19 Nov: complete, 412 looked at", is_healthy=True),

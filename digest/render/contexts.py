@@ -277,11 +277,13 @@ class LeaveContext:
         title: what the subscription is called.
         address: where its digests go, as far as the page may tell (masked); "" for nothing.
         action: the address the button posts to.
+        home: the installation's front page, "" where it has no public address.
     """
 
     title: str
     address: str
     action: str
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +293,14 @@ class LeftContext:
     Attributes:
         title: what the subscription is called, "" where the page may not tell.
         is_earlier: it was left before, and the link is only looked at again.
+        contact: the operator's address, "" where none is given.
+        home: the installation's front page, "" where it has no public address.
     """
 
     title: str
     is_earlier: bool = False
+    contact: str = ""
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,11 +311,13 @@ class ErrorContext:
         status: the HTTP status.
         message: what is wrong, as a sentence.
         hint: what to do next, "" for nothing.
+        home: the installation's front page, "" where it has no public address.
     """
 
     status: int
     message: str
     hint: str
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)

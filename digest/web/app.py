@@ -44,7 +44,7 @@ def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None =
         pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
         metrics: what its jobs count, for `/metrics`; None for no such page.
     """
-    pages, guards = Pages(site.renderer), write_guards(site.renderer.web_style_hash())
+    pages, guards = Pages(site.renderer, site.config.web.base_url), write_guards(site.renderer.web_style_hash())
     desk = FeedDesk(site, guards)
     app = Starlette(
         routes=[

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from digest.membership import find_way_out, leave_by_link
 from digest.render.contexts import LeaveContext, LeftContext
 from digest.subscriptions import DestinationKind
-from digest.web.shell import shell_of
+from digest.web.shell import find_contact, shell_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from digest.subscriptions import Destination
+    from digest.web.shell import Shell
 
 
 def ask_to_leave(request: Request) -> Response:
@@ -30,9 +31,9 @@ def ask_to_leave(request: Request) -> Response:
     if way_out is None:
         return shell.pages.fail(404)
     if way_out.has_left:
-        return shell.pages.show("left.html", LeftContext(way_out.title, is_earlier=True))
+        return _confirm(shell, way_out.title, is_earlier=True)
     # Relative, so that it is right behind a proxy that serves us below a path of its own.
-    context = LeaveContext(way_out.title, _mask(way_out.destination), action=token)
+    context = LeaveContext(way_out.title, _mask(way_out.destination), token, shell.site.config.web.base_url)
     return shell.pages.show("leave.html", context)
 
 
@@ -41,7 +42,13 @@ def leave(request: Request) -> Response:
     shell = shell_of(request)
     with shell.site.store.begin() as conn:
         way_out = leave_by_link(conn, request.path_params["token"], at=shell.site.clock.now())
-    return shell.pages.show("left.html", LeftContext(title=way_out.title if way_out else ""))
+    return _confirm(shell, way_out.title if way_out else "")
+
+
+def _confirm(shell: Shell, title: str, *, is_earlier: bool = False) -> Response:
+    config = shell.site.config
+    context = LeftContext(title, is_earlier, find_contact(config), config.web.base_url)
+    return shell.pages.show("left.html", context)
 
 
 def _mask(destination: Destination) -> str:

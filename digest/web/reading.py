@@ -14,7 +14,7 @@ from digest.render.contexts import HomeContext
 from digest.render.dates import write_day
 from digest.store import digests as digest_store
 from digest.store import tokens as token_store
-from digest.web.shell import shell_of
+from digest.web.shell import find_contact, shell_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,9 +29,8 @@ def show_home(request: Request) -> Response:
     site = shell.site
     with site.store.read() as conn:
         coverage = load_whole_coverage(conn, site.config.arxiv.source, site.clock.now())
-    contact = site.config.arxiv.contact
     context = HomeContext(
-        contact=contact if "@" in contact and ":" not in contact else "",
+        contact=find_contact(site.config),
         coverage=_describe(coverage),
         is_healthy=coverage.is_complete,
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from starlette.requests import Request
 
+    from digest.config import Config
     from digest.pipeline import Site
     from digest.render import Renderer
     from digest.scheduling import Pulse
@@ -61,10 +62,16 @@ class Shell:
 
 
 class Pages:
-    """Answers made from the templates of `web/`."""
+    """Answers made from the templates of `web/`.
 
-    def __init__(self, renderer: Renderer) -> None:
+    Args:
+        renderer: what makes them.
+        home: the front page's public address, "" where there is none.
+    """
+
+    def __init__(self, renderer: Renderer, home: str = "") -> None:
         self._renderer = renderer
+        self._home = home
 
     def show(self, name: str, context: DataclassInstance) -> Response:
         """Answer with a page."""
@@ -75,7 +82,7 @@ class Pages:
     ) -> Response:
         """Answer with a small page that says what is wrong; the words for the status where none are given."""
         usual, usual_hint = _WORDS.get(status, ("This can't be done.", ""))
-        context = ErrorContext(status, message or usual, hint if message else usual_hint)
+        context = ErrorContext(status, message or usual, hint if message else usual_hint, self._home)
         try:
             body = self._renderer.render_web("error.html", context)
         except TemplateError:
@@ -88,6 +95,12 @@ def shell_of(request: Request) -> Shell:
     """Return what this application's endpoints share."""
     shell: Shell = request.app.state.shell
     return shell
+
+
+def find_contact(config: Config) -> str:
+    """Return the operator's mail address, as arXiv is given it; "" where that is a web page, or none."""
+    contact = config.arxiv.contact
+    return contact if "@" in contact and ":" not in contact else ""
 
 
 def answer_http_error(request: Request, error: Exception) -> Response:

@@ -141,7 +141,9 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
     contexts: dict[str, Any] = {
         "leave": LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
         "left": LeftContext("demo-team"),
-        "left-before": LeftContext("demo-team", is_earlier=True),
+        "left-before": LeftContext(
+            "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
+        ),
         "error": ErrorContext(404, "There is no such page", "Look at the address again."),
         "home": HomeContext("ops@example.org", "mailing of Thu 19 Nov: complete, 412 looked at", is_healthy=True),
     }

@@ -139,6 +139,15 @@ def test_who_has_left_is_told_what_and_asked_no_more(desk: Desk) -> None:
     assert "Leave perf-team?" in desk.http.get(path).text
 
 
+def test_each_page_of_leaving_says_whom_to_ask_and_whose_service_it_is(desk: Desk) -> None:
+    path = path_in_mail(desk)
+    pages = [desk.http.get(path), desk.http.post(path), desk.http.get(path), desk.http.get("/u/x")]
+    about = '<a href="https://localhost:8000">About this service</a>'
+    assert [about in page.text for page in pages] == [True] * 4
+    contact = 'If this was a mistake, write to <a href="mailto:ops@example.org">ops@example.org</a>.'
+    assert [contact in page.text for page in pages] == [False, True, True, False]
+
+
 def test_who_left_everything_has_left_each(desk: Desk) -> None:
     path = path_in_mail(desk)
     with desk.site.store.begin() as conn:

@@ -61,7 +61,7 @@ def test_an_undefined_name_is_an_error_with_file_line_and_the_names_there_are(tm
     with pytest.raises(TemplateError, match=r"error\.html, line 2: there is no `mesage`") as caught:
         templates.render("web/error.html", ErrorContext(404, "m", "h"))
     assert caught.value.hint == (
-        "Did you mean `message`? This template sees hint, message, status: "
+        "Did you mean `message`? This template sees hint, home, message, status: "
         "`digest templates show web/error.html` says what each is."
     )
 
