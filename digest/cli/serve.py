@@ -150,6 +150,7 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
 def _describe(site: Site, web: WebServer | None) -> str:
     """Say where it listens and what comes next."""
     from digest.announcements import EASTERN  # noqa: PLC0415 - the same
+    from digest.config.zones import choose_zone, write_with_zone  # noqa: PLC0415 - the same
     from digest.pipeline.status import find_next_look  # noqa: PLC0415 - the same
     from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
 
@@ -159,6 +160,9 @@ def _describe(site: Site, web: WebServer | None) -> str:
     turns = [(due.next_due_at, due.subscription.name) for due in live if due.next_due_at is not None]
     is_due = next_poll_at <= site.clock.now()
     next_look = "at once" if is_due else f"{next_poll_at.astimezone(EASTERN):%a %H:%M} ET"
-    next_digest = f"{min(turns)[1]} {min(turns)[0]:%a %-d %b %H:%M} UTC" if turns else "none is due"
+    next_digest = "none is due"
+    if turns:
+        due_at, name = min(turns)
+        next_digest = f"{name} {write_with_zone(due_at, choose_zone(site.config))}"
     place = f"Serving at {web.url}" if web is not None else "Working, listening nowhere"
     return f"{place} · next look at arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"

@@ -51,8 +51,8 @@ _MEGABYTE = 1_000_000
 def command(ctx: click.Context, *, jobs: bool, as_json: bool) -> None:
     """Say in one screen what works, what does not, and what comes next.
 
-    What needs somebody comes first, each with what to do. Times are in the zone of your `when`. Where digest.toml
-    has to be mended it says the rest all the same, with exit code 3.
+    What needs somebody comes first, each with what to do. Times are in the zone of your `when`, else of your
+    quiet hours. Where digest.toml has to be mended it says the rest all the same, with exit code 3.
     """
     if jobs:
         show_jobs(ctx, as_json=as_json)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime, tzinfo
 
+    from digest.cadences import Cadence, QuietHours
     from digest.config.settings import Config
 
 
@@ -60,13 +61,21 @@ def _find_place(config: Config, key: str) -> str:
 def choose_zone(config: Config) -> tzinfo | None:
     """Return the zone a screen's times are shown in; None for the machine's own.
 
-    One screen shows one zone: that of `defaults.when`, else the one zone all subscriptions share.
+    One screen shows one zone: that of `defaults.when`, where it has none of `defaults.quiet_hours`, else the one
+    zone all subscriptions share.
     """
-    cadences = (config.defaults.when, *(subscription.cadence for subscription in config.subscriptions))
-    zones = [cadence.zone for cadence in cadences if cadence.kind is CadenceKind.CLOCK]
-    if config.defaults.when.kind is not CadenceKind.CLOCK and len(set(zones)) != 1:
-        return None
-    return ZoneInfo(zones[0])
+    shared = {_find_zone(one.cadence, one.quiet_hours) for one in config.subscriptions} - {""}
+    name = _find_zone(config.defaults.when, config.defaults.quiet_hours or None)
+    if not name and len(shared) == 1:
+        (name,) = shared
+    return ZoneInfo(name) if name else None
+
+
+def _find_zone(cadence: Cadence, quiet: QuietHours | None) -> str:
+    """Return the zone that a schedule names, "" for none: a mailing is followed wherever anybody is."""
+    if cadence.kind is CadenceKind.CLOCK:
+        return cadence.zone
+    return quiet.zone if quiet is not None else ""
 
 
 def name_zone(zone: tzinfo | None, now: datetime) -> str:

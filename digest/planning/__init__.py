@@ -8,7 +8,6 @@ from digest.planning.digests import (
     is_weekly,
     plan_deliveries,
     plan_digest,
-    zone_of,
 )
 from digest.planning.entries import Seen, Told, make_entry
 from digest.planning.firstlook import choose_first_look
@@ -60,5 +59,4 @@ __all__ = [
     "realign_due",
     "resolve_local",
     "was_complete",
-    "zone_of",
 ]

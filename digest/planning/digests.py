@@ -7,10 +7,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from digest import signing
+from digest.cadences import choose_zone
 from digest.messages import Digest, Occasion
 from digest.planning.entries import Told, find_mailing, find_sequel, find_telling, make_entry
 from digest.planning.ordering import order_entries
-from digest.subscriptions import Cadence, CadenceKind, Destination, Subscription, Weekly
+from digest.subscriptions import CadenceKind, Destination, Subscription, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -121,7 +122,7 @@ def plan_digest(
         slot=slot,
         occasion=occasion,
         planned_at=now,
-        zone=zone_of(subscription.cadence),
+        zone=choose_zone(subscription.cadence, subscription.quiet_hours),
         entries=entries,
         shown=shown,
         queries=tuple(texts),
@@ -144,11 +145,6 @@ def is_weekly(subscription: Subscription) -> bool:
     cadence = subscription.cadence
     has_one_day = cadence.kind is CadenceKind.CLOCK and len(cadence.days) == 1
     return has_one_day and subscription.weekly is Weekly.ROUND_UP
-
-
-def zone_of(cadence: Cadence) -> str:
-    """Return the zone a subscription's dates are shown in: its own, or arXiv's for announcements."""
-    return cadence.zone if cadence.kind is CadenceKind.CLOCK else "America/New_York"
 
 
 def plan_deliveries(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, not_, select, text, true
 
 from digest.messages import DayCount, DeliveryState
-from digest.planning import zone_of
 from digest.store.dialect import in_chunks
 from digest.store.gate import Breaker, load_breaker
 from digest.store.outbox_steps import waits_for_held
@@ -83,7 +82,6 @@ class SubscriptionLine:
         paused_until: when a pause ends (UTC); None without a pause, or for one without end.
         waiting: papers matched that the next digest will hold.
         days: papers matched per UTC day, days without any left out.
-        zone: IANA zone its dates are shown in.
     """
 
     name: str
@@ -97,7 +95,6 @@ class SubscriptionLine:
     paused_until: datetime | None
     waiting: int
     days: tuple[DayCount, ...]
-    zone: str
 
 
 def load_outbox(conn: Connection, now: datetime) -> Outbox:
@@ -156,7 +153,6 @@ def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta)
             paused_until=_find_pause_end(rows[due.id], now),
             waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
             days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
-            zone=zone_of(due.subscription.cadence),
         )
         for due in live
     ]

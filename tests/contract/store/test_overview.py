@@ -83,7 +83,6 @@ def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(s
     assert set(line.last_states) == {DeliveryState.SENT, DeliveryState.READY}
     assert (line.next_due_at, line.paused_until, line.waiting) == (NOW + DAY, None, 2)
     assert line.days == (DayCount(NOW.date(), 1), DayCount((NOW + DAY).date(), 2))
-    assert line.zone == "UTC"
 
 
 def test_old_days_are_not_shown_but_what_waits_is_counted_however_old(store: Store) -> None:

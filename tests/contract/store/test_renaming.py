@@ -147,7 +147,7 @@ def test_a_chain_of_names_moves_as_one_and_only_once(store: Store) -> None:
         subscribers.leave(conn, SLACK, "c", how="operator", at=NOW)
     before = link_names(store)
     chain = (make_subscription("b", was="a"), make_subscription("c", was="b"), make_subscription("d", was="c"))
-    assert sync(store, *chain) == SyncReport()
+    assert sync(store, *chain).renamed == (("c", "d"), ("b", "c"), ("a", "b"))
     assert link_names(store) == {"b": before["a"], "c": before["b"], "d": before["c"]}
     with store.read() as conn:
         assert subscribers.load_departures(conn, MAIL) == {"b"}

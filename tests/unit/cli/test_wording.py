@@ -49,6 +49,15 @@ def test_a_screen_shows_the_zone_of_the_defaults_or_the_one_all_subscriptions_sh
     assert chosen == (ZoneInfo(zone) if zone else None)
 
 
+def test_a_screen_shows_the_zone_of_quiet_hours_where_the_cadence_has_none(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    quiet = 'on announcement"\nquiet_hours = "22:00-07:00 Europe/Berlin'
+    assert choose_zone(configure(tmp_path_factory, quiet)) == BERLIN
+    assert choose_zone(configure(tmp_path_factory, "on announcement", quiet, "at once")) == BERLIN
+    assert choose_zone(configure(tmp_path_factory, "on announcement", quiet, "daily at 09:00 UTC")) is None
+
+
 def test_a_moment_is_written_in_the_zone_asked_for() -> None:
     assert write_moment(MOMENT, BERLIN) == "Fri 20 Nov 09:05"
     assert write_moment(MOMENT, ZoneInfo("America/Sao_Paulo")) == "Fri 20 Nov 05:05"

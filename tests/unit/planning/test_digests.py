@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.announcements import Kind, latest_mailing
+from digest.cadences import QuietHours
 from digest.comparing import StoredChange
 from digest.matching import ActiveRevision
 from digest.messages import Coverage, Digest, Occasion, Share
@@ -58,6 +59,13 @@ def plan(
         announced=announced,
         later=later,
     )
+
+
+def test_a_digest_is_dated_where_its_cadence_or_its_quiet_hours_lie_or_at_arxiv() -> None:
+    following, quiet = Cadence.parse("on announcement"), QuietHours.parse("22:00-07:00 Asia/Tokyo")
+    assert plan(quiet_hours=quiet).zone == "Europe/Berlin"
+    assert plan(cadence=following, quiet_hours=quiet).zone == "Asia/Tokyo"
+    assert plan(cadence=following).zone == "America/New_York"
 
 
 def label(kind: Kind, version: int, *, previous: str | None = None, seen: int | None = None) -> str:
