@@ -111,14 +111,16 @@ def _print_lines(label: str, lines: Sequence[str]) -> None:
 
 
 def _describe_arxiv(here: Installation, status: Status) -> list[str]:
+    from datetime import timedelta  # noqa: PLC0415 - the same
+
     from digest.announcements import mailing_moment  # noqa: PLC0415 - the same
     from digest.cli.wording import describe_guarantee  # noqa: PLC0415 - the same
     from digest.config.zones import name_zone  # noqa: PLC0415 - the same
+    from digest.pipeline.attention import write_age  # noqa: PLC0415 - the same
 
     moment = mailing_moment(status.next_mailing)
-    breaker = (
-        f"breaker open for {status.breaker.seconds / 60:.0f} min" if status.breaker.seconds else "breaker closed"
-    )
+    pause = write_age(timedelta(seconds=status.breaker.seconds))
+    breaker = f"breaker open for {pause}" if status.breaker.seconds else "breaker closed"
     gap = f" (none on {', '.join(f'{day:%a}' for day in status.no_mailing)})" if status.no_mailing else ""
     local = f"{moment.astimezone(here.zone):%a %H:%M} {name_zone(here.zone, status.now)}"
     coming = f"next mailing {status.next_mailing:%a %-d %b} 20:00 ET = {local}{gap}"

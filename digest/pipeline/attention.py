@@ -42,8 +42,13 @@ _CRON_PAUSE = timedelta(hours=26)
 _REMEMBERED = timedelta(days=7)
 """How long entries that were set aside are told of: looks overlap, so they are met again within days."""
 
+_SETTINGS = "[arxiv]"
+"""The table that words of a look name which failed for a wrong setting."""
+
+_WAIT = "waiting is all that helps"
+
 _LEFT_ALONE: Mapping[str, tuple[str, str]] = {
-    Outcome.THROTTLED: ("it asked for a pause", "waiting is all that helps"),
+    Outcome.THROTTLED: ("it asked for a pause", _WAIT),
     Outcome.REFUSED: (
         "it blocks this client (403)",
         "check [arxiv] contact, then wait; see https://info.arxiv.org/help/robots.html",
@@ -174,12 +179,15 @@ def _find_intake_troubles(
 ) -> Iterator[Trouble]:
     if breaker.seconds:
         pause = write_age(timedelta(seconds=breaker.seconds))
-        why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, "waiting is all that helps"))
-        yield Trouble(f"arXiv is left alone for {pause}: {why}", remedy)
+        why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, _WAIT))
+        again = _say_tried_again(has_worker=has_worker)
+        yield Trouble(f"arXiv is left alone for {pause}: {why}", f"{remedy}; {again} then")
     keys = polled_keys(conn, source)
     looks = {key: cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys}
     complete = [look for look in looks.values() if look is not None]
-    if len(complete) < len(looks):
+    if breaker.seconds and len(complete) < len(looks):
+        pass  # that it waits for, and no call helps
+    elif len(complete) < len(looks):
         about = (
             "" if source == "harvest" else f" for {len(looks) - len(complete):,} of {len(looks):,} saved queries"
         )
@@ -190,7 +198,7 @@ def _find_intake_troubles(
         remedy = "digest status --jobs" if has_worker else "digest run, from cron; or digest serve"
         yield Trouble(f"the last complete look at arXiv was {age} ago", remedy)
     yield from _find_late_mailing(conn, source, now)
-    yield from _find_failed_look(conn, source, keys, has_worker=has_worker)
+    yield from _find_failed_look(conn, source, keys, has_worker=has_worker, is_left_alone=breaker.seconds > 0)
 
 
 def _find_late_mailing(conn: Connection, source: str, now: datetime) -> Iterator[Trouble]:
@@ -210,16 +218,19 @@ def describe_late_mailing(conn: Connection, source: str, now: datetime) -> str:
 
 
 def _find_failed_look(
-    conn: Connection, source: str, keys: Iterable[str], *, has_worker: bool
+    conn: Connection, source: str, keys: Iterable[str], *, has_worker: bool, is_left_alone: bool
 ) -> Iterator[Trouble]:
+    """Yield that the last look failed; while arXiv is left alone only where that will not mend it."""
     for key in keys:
         runs = run_store.last_runs(conn, source, 1, query_key=key)
         if runs and runs[0].failure:
             about = f" for {key}" if key else ""
             failure = runs[0].failure
+            if is_left_alone and _SETTINGS not in failure:
+                return
             # Of a look that failed only its words are kept: those of a wrong setting name its table.
             remedy = _say_tried_again(has_worker=has_worker)
-            if "[arxiv]" in failure:
+            if _SETTINGS in failure:
                 then = "restart digest serve" if has_worker else "digest run"
                 remedy = f"mend the addresses under [arxiv], then {then}"
             yield Trouble(f"the last look at arXiv{about} failed: {failure}", remedy)

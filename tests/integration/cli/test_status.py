@@ -180,10 +180,24 @@ def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, d
     assert "403" in said.err
     assert "`digest delivery list`" not in said.err, "that lists messages"
     assert "`digest status` says how all stands" in said.err
-    lines = attention(digest)
-    assert any(line.startswith("ATTENTION  arXiv is left alone for ") for line in lines)
-    assert any("the last look at arXiv failed: " in line and "digest run tries again" in line for line in lines)
-    assert "breaker open for " in digest("status").out
+    (line,) = (line for line in attention(digest) if "arXiv" in line)
+    assert line.startswith("ATTENTION  arXiv is left alone for 4 h: it blocks this client (403)  → check [arxiv]")
+    assert line.endswith("; digest run tries again then"), "and that the look failed is not told beside it"
+    assert "breaker open for 4 h" in digest("status").out
+    world.clock.sleep(5 * 3600)
+    (line,) = (line for line in attention(digest) if "arXiv" in line)
+    assert "the last look at arXiv failed: " in line
+    assert line.endswith("→ digest run tries again")
+
+
+@pytest.mark.usefixtures("empty")
+def test_a_first_look_that_waits_for_a_pause_is_told_once_and_the_pause_alike(empty: World, digest: Shell) -> None:
+    empty.arxiv.faults.add("503", times=9)
+    digest("run", expect=4)
+    said = digest("status").out
+    (pause,) = re.findall(r"arXiv is left alone for ([^:]+): it asked for a pause", said)
+    assert f"breaker open for {pause}" in said
+    assert said.count("ATTENTION") == 2, "the other is the saved query that can't be read"
 
 
 def test_a_wrong_address_of_arxiv_is_named_with_its_setting(world: World, digest: Shell) -> None:
