@@ -174,10 +174,10 @@ def test_papers_over_the_cap_are_counted_and_linked(write: Write) -> None:
 
 
 def test_without_a_page_to_link_to_the_papers_over_the_cap_are_named(write: Write) -> None:
-    raw = write(make_digest([make_entry(number) for number in range(1, 61)], shown=4), Links())
+    raw = write(make_digest([make_entry(number) for number in range(1, 421)], shown=4), Links())
     for part in (_part(raw, "html"), _part(raw, "plain")):
-        assert "https://arxiv.org/abs/2611.15044v1" in part
-        assert "https://arxiv.org/abs/2611.15045v1" not in part
+        assert "https://arxiv.org/abs/2611.15404v1" in part
+        assert "https://arxiv.org/abs/2611.15405v1" not in part
         assert "and 16 more" in part
 
 
