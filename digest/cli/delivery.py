@@ -316,14 +316,10 @@ def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
 
     Each may wait, be held, or have been given up.
     """
-    from digest.messages import DeliveryState  # noqa: PLC0415 - the same
     from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
-            stored, _ = outbox.load_delivery(conn, id_)
-            if stored.delivery.state is DeliveryState.DEAD:
-                outbox.retry(conn, id_, here.now)  # what is dead is taken up, only to be dropped at once
             if not outbox.drop(conn, id_, here.now):
                 _refuse(conn, id_, "dropped")
     click.echo(f"{_name(delivery_ids)} will not be sent.")

@@ -76,12 +76,14 @@ def retry(
 
 
 def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
-    """Never send it, on the operator's word: from `ready`, `held` or `unknown`; the parts behind it go too.
+    """Never send it, nor the parts behind it, on the operator's word: from `ready`, `held`, `unknown` or `dead`.
 
     Raises:
         UnknownName: there is no such delivery.
     """
-    require_delivery(conn, delivery_id)
+    row = require_delivery(conn, delivery_id)
+    if row.state == DeliveryState.DEAD:
+        _send_again(conn, row, now)  # taken up, only to be dropped: so the parts given up with it go too
     step = Step(DeliveryState.SUPPRESSED, now, "dropped by the operator")
     return take_step(conn, delivery_id, step, _OPEN)
 

@@ -112,6 +112,20 @@ def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_fo
         assert outbox.claim(conn, owner="me", limit=1, now=LATER + timedelta(seconds=1))
 
 
+def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_channel_alone_still(
+    store: Store,
+) -> None:
+    store_digest(store, SLACK, parts=2)
+    store_digest(store, SLACK, slot="2026-11-21")
+    delivery = claim(store)
+    with store.begin() as conn:
+        outbox.mark_dead(conn, delivery, "too late", MORNING)
+        outbox.block_destination(conn, SLACK, LATER)
+        assert outbox.drop(conn, delivery.id, MORNING)
+        assert outbox.next_claimable_at(conn, MORNING) == LATER
+    assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.SUPPRESSED, DeliveryState.READY]
+
+
 def test_a_part_behind_one_that_will_not_go_by_itself_is_told_which(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     delivery = claim(store)
