@@ -9,11 +9,15 @@ import click
 
 from digest.cli.holding import describe_holds
 from digest.cli.opening import opened
+from digest.cli.resting import describe_waits
 from digest.cli.telling import Lines, json_option, print_json
+from digest.config.zones import choose_zone
 from digest.counting import count
 from digest.errors import AnotherWorker, OutsideError, StoreError
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from digest.pipeline import PassReport
     from digest.pipeline.poll_report import PollReport
     from digest.pipeline.watching import WatchReport
@@ -46,7 +50,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(report))
     else:
-        _tell(report)
+        _tell(report, choose_zone(site.config))
     if report.held_back:
         raise StoreError(report.held_back, hint="digest restore --status shows what waits and what to do.")
     if report.is_troubled:
@@ -62,10 +66,11 @@ def _advise(report: PassReport) -> str:
     return "What failed is tried again by the next `digest run`; `digest status` says how all stands."
 
 
-def _tell(report: PassReport) -> None:
+def _tell(report: PassReport, zone: tzinfo | None) -> None:
     _tell_roster(report)
     _tell_poll(report)
     _tell_deliveries(report)
+    _tell_left(report, zone)
     told = {name for name, words in (("mailing", report.late), ("restored", report.held_back)) if words}
     if report.holds.ids and not report.held_back:
         told.add("held")
@@ -124,7 +129,7 @@ def _tell_deliveries(report: PassReport) -> None:
         digests = count(len(report.plan.digests), "digest")
         click.echo(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
     else:
-        waits = report.waiting or report.holds.ids
+        waits = report.waiting or report.put_off.number or report.holds.ids
         is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits or report.held_back)
         click.echo("Nothing new to send." if is_quiet else "Nothing was sent.")
     for line in report.deliver.retries:
@@ -137,8 +142,14 @@ def _tell_deliveries(report: PassReport) -> None:
         click.echo(f"{report.deliver.told_already} not sent: other messages had told all of it.")
     if report.feeds.written:
         click.echo(f"{count(report.feeds.written, 'feed file')} written.")
+
+
+def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
+    """Say what is left in the outbox, and what it waits for."""
     if report.waiting:
         click.echo(f"{count(report.waiting, 'message')} waiting for the next try (digest delivery list).")
+    if put_off := describe_waits(report.put_off, zone):
+        click.echo(f"{put_off} (digest delivery list).")
 
 
 def _as_json(report: PassReport) -> dict[str, Any]:
@@ -198,6 +209,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
         },
         "feeds": {"written": report.feeds.written, "failures": report.feeds.failures},
         "waiting": report.waiting,
+        "put_off": asdict(report.put_off),
         "held": {
             "deliveries": report.holds.ids,
             "may_have_arrived": report.holds.doubtful,

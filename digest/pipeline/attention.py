@@ -109,16 +109,16 @@ def find_troubles(
 def _find_stuck(conn: Connection, now: datetime, *, has_worker: bool) -> Iterator[Trouble]:
     """Yield deliveries that are dead, held, or failing, one line for each destination and state."""
     again = _say_tried_again(has_worker=has_worker)
-    for state, remedy in (
-        (DeliveryState.DEAD, "digest delivery show {}"),
-        (DeliveryState.HELD, "digest delivery show {}"),
-        (DeliveryState.READY, f"{again}; see digest delivery show {{}}"),
-    ):
+    for state in (DeliveryState.DEAD, DeliveryState.HELD, DeliveryState.READY):
         stored = outbox_store.list_deliveries(conn, (state,), limit=_LOOKED_AT)
         failing = [one.delivery for one in stored if one.delivery.last_error or state is not DeliveryState.READY]
         groups = _group(failing)
         for group in groups[:_TOLD]:
-            yield Trouble(_describe_group(group, state, now), remedy.format(group[0].id))
+            remedy = f"digest delivery show {group[0].id}"
+            if state is DeliveryState.READY:
+                rests = all(delivery.is_put_off(now) for delivery in group)
+                remedy = f"{'it is tried again after quiet hours' if rests else again}; see {remedy}"
+            yield Trouble(_describe_group(group, state, now), remedy)
         hidden = sum(map(len, groups[_TOLD:]))
         if hidden:
             yield Trouble(f"{hidden:,} more deliveries are {state}", f"digest delivery list --state {state}")

@@ -30,6 +30,7 @@ from digest.store import hold_worker, overview, workers
 from digest.store import runs as run_store
 from digest.store.gate import adopt_gate
 from digest.store.holds import Holds, load_holds
+from digest.store.overview import Waits
 
 if TYPE_CHECKING:
     from digest.pipeline.delivering import DeliverReport
@@ -44,9 +45,10 @@ ORPHANS_SETTLE = timedelta(minutes=1)
 class PassReport:
     """What one pass did, verb by verb; `watch` says what is amiss by the operator's own limits.
 
-    `waiting` counts messages that wait for their next try; `late` says that a mailing has not come out
-    by the morning, "" where all is well; `holds` are the messages held for the operator, of this pass and of
-    earlier ones; `held_back` that nothing is sent since this is a restored copy.
+    `waiting` counts messages that wait for their next try, `put_off` those that wait for the end of quiet hours
+    instead, `late` says that a mailing has
+    not come out by the morning, "" where all is well; `holds` are the messages held for the operator, of this pass
+    and of earlier ones; `held_back` that nothing is sent since this is a restored copy.
     """
 
     roster: RosterReport
@@ -57,6 +59,7 @@ class PassReport:
     feeds: FeedReport
     watch: WatchReport = field(default_factory=WatchReport)
     waiting: int = 0
+    put_off: Waits = field(default_factory=Waits)
     late: str = ""
     held_back: str = ""
     holds: Holds = field(default_factory=Holds)
@@ -114,13 +117,26 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
             if not other:
                 witness(site, polled)
         with site.store.read() as conn:
-            waiting = overview.load_open(conn, site.clock.now()).counts.get(DeliveryState.READY, 0)
+            left = overview.load_open(conn, site.clock.now())
             holds = load_holds(conn)
             late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
             quarantine = load_quarantine(conn, site.store, site.config.arxiv.source)
         watched = watch(site, planning=planned.trouble)
     held_back = quarantine.describe() if quarantine else ""
-    return PassReport(roster, polled, matched, planned, delivered, feeds, watched, waiting, late, held_back, holds)
+    return PassReport(
+        roster,
+        polled,
+        matched,
+        planned,
+        delivered,
+        feeds,
+        watched,
+        waiting=left.counts.get(DeliveryState.READY, 0) - left.put_off.number,
+        put_off=left.put_off,
+        late=late,
+        held_back=held_back,
+        holds=holds,
+    )
 
 
 def _look(site: Site, *, poll_anyway: bool) -> PollReport:

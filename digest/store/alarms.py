@@ -15,6 +15,7 @@ from digest.planning.polls import CLOCK_AHEAD
 from digest.planning.quiet import leave_quiet
 from digest.store.dialect import insert, later
 from digest.store.idling import is_sent_for
+from digest.store.nights import could_go_since
 from digest.store.outbox_steps import waits_for_held
 from digest.store.schema import (
     ACTIVE_DELIVERY,
@@ -223,11 +224,12 @@ def _find_excess(cadence: str) -> timedelta:
 
 
 def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
-    """Return the deliveries planned before a moment (UTC) that could go and have not; None for none.
+    """Return the deliveries that could go before a moment (UTC) already and have not; None for none.
 
-    Parts behind one that is held are not among them: that one is told of.
+    Parts behind one that is held are not among them: that one is told of. What quiet hours put off can go when
+    these end.
     """
-    since = deliveries.c.created_at
+    since = could_go_since()
     return _find_oldest(conn, (ACTIVE_DELIVERY, since < before, not_(waits_for_held())), since)
 
 

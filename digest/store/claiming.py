@@ -108,12 +108,6 @@ def release_claim(conn: Connection, delivery: Delivery) -> bool:
     return conn.execute(_giving_back().where(mine)).rowcount == 1
 
 
-def put_off(conn: Connection, delivery: Delivery, until: datetime) -> bool:
-    """Give back a delivery that was claimed and not begun, to be claimed again from a moment on (UTC)."""
-    mine = and_(deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
-    return conn.execute(_giving_back().where(mine).values(not_before=until)).rowcount == 1
-
-
 def renew(
     conn: Connection, claims: Collection[tuple[int, int]], lease_seconds: float = CLAIM_LEASE
 ) -> frozenset[int]:
@@ -199,6 +193,7 @@ def read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery
             last_error=row.last_error,
             share=Share.parse(row.share),
             replaces=row.replaces,
+            quiet_until=row.quiet_until,
         )
         for row in rows
     ]

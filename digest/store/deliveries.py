@@ -22,7 +22,6 @@ from digest.store.claiming import (
     claim,
     goes_by,
     next_claimable_at,
-    put_off,
     read_deliveries,
     reap,
     release_claim,
@@ -35,6 +34,7 @@ from digest.store.destinations import (
     unblock_destination,
 )
 from digest.store.dialect import database_clock, make_storable
+from digest.store.nights import let_through, put_off
 from digest.store.outbox_orders import drop, find_obstacle, may_have_arrived, retry, take_as_arrived
 from digest.store.outbox_sends import (
     begin_sending,
@@ -82,6 +82,7 @@ __all__ = [
     "find_obstacle",
     "forget_message",
     "known_address",
+    "let_through",
     "list_deliveries",
     "list_replacements",
     "load_delivery",

@@ -47,7 +47,8 @@ def retry(
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
     What may have arrived is looked for first where the other side can be asked. The parts given up because of
-    it come back with it, and its destination is left alone no longer.
+    it come back with it, and its destination is left alone no longer. What quiet hours put off is due with that;
+    whether they hold still is for the caller to say, or for the next claim.
 
     Args:
         conn: a writing transaction.
@@ -160,7 +161,12 @@ def _look_first(conn: Connection, row: Row[Any], now: datetime, settling: timede
 
 def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     fresh = {"not_before": now, "ended_at": None}
-    step = Step(DeliveryState.READY, now, values=fresh)
+    values: dict[str, Any] = dict(fresh)
+    if row.quiet_until is not None:
+        values["quiet_until"] = min(row.quiet_until, now)
+    # Of one that was to be tried again anyway nothing is mended: what went wrong is still to be seen.
+    said = row.last_error if row.state == DeliveryState.READY else ""
+    step = Step(DeliveryState.READY, now, said, values)
     if not take_step(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
         return False
     never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)

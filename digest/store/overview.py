@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, not_, select, text, true
@@ -10,6 +10,7 @@ from sqlalchemy import func, not_, select, text, true
 from digest.messages import DayCount, DeliveryState
 from digest.store.dialect import in_chunks
 from digest.store.gate import Breaker, load_breaker
+from digest.store.nights import could_go_since, is_put_off
 from digest.store.outbox_steps import waits_for_held
 from digest.store.schema import (
     ACTIVE_DELIVERY,
@@ -40,6 +41,7 @@ __all__ = [
     "RequestLine",
     "SetAside",
     "SubscriptionLine",
+    "Waits",
     "count_papers",
     "count_quarantined",
     "count_requests",
@@ -54,16 +56,26 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
+class Waits:
+    """How many deliveries wait for the same, and when it comes for the first of them (UTC); None for none."""
+
+    number: int = 0
+    first_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Outbox:
     """How the outbox stands.
 
     Attributes:
         counts: deliveries by state, states without any left out.
         oldest_due: since when the oldest delivery that could go waits (UTC); None where none does.
+        put_off: those of the ready ones that wait for the end of their readers' quiet hours.
     """
 
     counts: dict[DeliveryState, int]
     oldest_due: datetime | None
+    put_off: Waits = field(default_factory=Waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +111,24 @@ class SubscriptionLine:
 
 def load_outbox(conn: Connection, now: datetime) -> Outbox:
     """Count all deliveries by state, those of years ago too: for a person who asks."""
-    return Outbox(_count_states(conn, true()), _find_oldest_due(conn, now))
+    return _load_outbox(conn, _count_states(conn, true()), now)
 
 
 def load_open(conn: Connection, now: datetime) -> Outbox:
     """Count the deliveries that wait or that somebody may have to look at: a few, however many were sent."""
     counts = _count_states(conn, ACTIVE_DELIVERY) | _count_states(conn, STUCK_DELIVERY)
-    return Outbox(counts, _find_oldest_due(conn, now))
+    return _load_outbox(conn, counts, now)
+
+
+def _load_outbox(conn: Connection, counts: dict[DeliveryState, int], now: datetime) -> Outbox:
+    put_off = _count_waits(conn, is_put_off(now)) if counts.get(DeliveryState.READY) else Waits()
+    return Outbox(counts, _find_oldest_due(conn, now), put_off)
+
+
+def _count_waits(conn: Connection, which: ColumnElement[bool]) -> Waits:
+    found = select(func.count(), func.min(deliveries.c.not_before)).where(ACTIVE_DELIVERY, which)
+    number, first_at = conn.execute(found).one()
+    return Waits(number, first_at)
 
 
 def _count_states(conn: Connection, which: ColumnElement[bool] | TextClause) -> dict[DeliveryState, int]:
@@ -120,14 +143,14 @@ def _find_oldest_due(conn: Connection, now: datetime) -> datetime | None:
 
 
 def is_waiting_explained(conn: Connection, before: datetime) -> bool:
-    """Tell whether all that was planned before a moment (UTC) and waits goes where sending fails just now."""
+    """Tell whether all that could go before a moment (UTC) and waits goes where sending fails just now."""
     failing = select(deliveries.c.destination).where(
         ACTIVE_DELIVERY,
         deliveries.c.state == DeliveryState.READY,
         func.coalesce(deliveries.c.last_error, "") != "",
     )
     waiting = select(deliveries.c.id).where(
-        ACTIVE_DELIVERY, deliveries.c.created_at < before, deliveries.c.destination.not_in(failing)
+        ACTIVE_DELIVERY, could_go_since() < before, deliveries.c.destination.not_in(failing)
     )
     return conn.execute(waiting.where(not_(waits_for_held())).limit(1)).first() is None
 

@@ -15,6 +15,7 @@ from digest.consent import EVERYTHING
 from digest.errors import ConfigurationError
 from digest.store.destinations import destination_key
 from digest.store.link_names import LinkNames, number_link_name, read_link_names, write_link_names
+from digest.store.nights import free_put_off
 from digest.store.queries import ACTIVE, SyncReport
 from digest.store.readdressing import follow_mended_names
 from digest.store.renaming import rename
@@ -199,6 +200,8 @@ class _Syncing:
         values |= self._choose_turn(subscription, row, values, had=had_way_out, has=has_way_out)
         if values:
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == row.id).values(values))
+        if "cadence" in values or "quiet_hours" in values:  # the cadence may name the zone of both
+            free_put_off(self._conn, row.id, self._at)
         return bool(values) or has_moved or has_relinked
 
     def _choose_turn(

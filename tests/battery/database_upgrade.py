@@ -12,7 +12,7 @@ from pathlib import Path
 from digest.store import migrating
 from tests.battery.database_world import DATABASE, ROOT, open_world
 
-_BEFORE, _NEWEST = "0007", "0008"
+_BEFORE, _NEWEST = "0008", "0009"
 """The release before's revision, and the one whose first commit ends it."""
 
 _PARTS = ("digest", "templates", "pyproject.toml", "README.md")

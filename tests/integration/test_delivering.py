@@ -18,6 +18,7 @@ from digest.pipeline import PassReport, leasing, run_pass
 from digest.planning.retries import MAX_DOUBTS
 from digest.store import deliveries as outbox
 from digest.store.outbox_views import Attempt, StoredDelivery
+from digest.store.overview import Waits
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World, live_in
 
@@ -64,8 +65,11 @@ def test_what_is_tried_again_waits_for_the_end_of_its_readers_quiet_hours(world:
     world.mail.script.reply("RCPT", "451 4.7.1 greylisted")
     world.slack.faults.add("ratelimited", retry_after="900", path="chat.post")
     pass_by(world, 1, timedelta(minutes=40))
-    pass_by(world, 1, timedelta(hours=9, minutes=30))
+    (evening,) = pass_by(world, 1, timedelta(hours=1))
     assert (len(world.mail.mails), len(world.slack.messages)) == (0, 0), "at half past nine they are quiet"
+    assert evening.put_off == Waits(2, datetime(2026, 11, 21, 7, 0, tzinfo=UTC))
+    (night,) = pass_by(world, 1, timedelta(hours=8, minutes=30))
+    assert night.watch.alarms == (), "an hour and a half later nothing is late"
     pass_by(world, 1)
     assert (len(world.mail.mails), len(world.slack.messages)) == (1, 1), "at seven all of it comes"
 

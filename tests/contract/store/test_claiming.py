@@ -185,8 +185,8 @@ def test_a_claim_put_off_is_given_back_until_its_moment_and_counts_for_no_attemp
     store_digest(store)
     (delivery,) = claim(store)
     with store.begin() as conn:
-        assert outbox.put_off(conn, delivery, MORNING + MINUTE)
-        assert not outbox.put_off(conn, delivery, MORNING), "it is claimed no more"
+        for _ in range(2):
+            assert outbox.put_off(conn, delivery, MORNING + MINUTE), "doing it twice changes nothing"
     assert claim(store) == []
     with store.begin() as conn:
         (again,) = outbox.claim(conn, owner="me", limit=1, now=MORNING + MINUTE)

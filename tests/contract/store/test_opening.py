@@ -54,7 +54,7 @@ def test_an_older_schema_is_refused_and_upgraded_on_demand_only(own_url: str) ->
     opened = open_store(own_url)
     migrating.downgrade(opened, migrating.known_revisions()[0])
     opened.close()
-    with pytest.raises(SchemaMismatch, match=r"at revision 0001, this release needs 0008") as caught:
+    with pytest.raises(SchemaMismatch, match=r"at revision 0001, this release needs 0009") as caught:
         open_store(own_url, create=True)
     assert "digest migrate" in caught.value.hint
     reopened = open_store(own_url, upgrade=True)
@@ -71,7 +71,7 @@ def test_a_schema_too_new_is_refused_naming_both_revisions(own_url: str, works_f
         conn.execute(update(installation).values(works_from=works_from))
     opened.close()
     for call in (lambda: open_store(own_url, create=True, upgrade=True), lambda: migrate(own_url)):
-        with pytest.raises(SchemaMismatch, match=rf"9999.*newer.*0008.*{works_from}") as caught:
+        with pytest.raises(SchemaMismatch, match=rf"9999.*newer.*0009.*{works_from}") as caught:
             call()
         assert "later" in caught.value.hint
 
