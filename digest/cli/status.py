@@ -255,6 +255,7 @@ def _as_json(status: Status) -> dict[str, object]:
         "outbox": {str(state): number for state, number in status.outbox.counts.items()},
         "oldest_due": status.outbox.oldest_due,
         "put_off": asdict(status.outbox.put_off),
+        "in_doubt": asdict(status.outbox.in_doubt),
         "papers": status.papers,
         "store": {"dialect": status.dialect, "bytes": status.size},
         "workers": [worker_as_json(worker) for worker in status.workers],

@@ -71,11 +71,13 @@ class Outbox:
         counts: deliveries by state, states without any left out.
         oldest_due: since when the oldest delivery that could go waits (UTC); None where none does.
         put_off: those of the ready ones that wait for the end of their readers' quiet hours.
+        in_doubt: those that may have arrived, and wait to be looked into.
     """
 
     counts: dict[DeliveryState, int]
     oldest_due: datetime | None
     put_off: Waits = field(default_factory=Waits)
+    in_doubt: Waits = field(default_factory=Waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,9 @@ def load_open(conn: Connection, now: datetime) -> Outbox:
 
 def _load_outbox(conn: Connection, counts: dict[DeliveryState, int], now: datetime) -> Outbox:
     put_off = _count_waits(conn, is_put_off(now)) if counts.get(DeliveryState.READY) else Waits()
-    return Outbox(counts, _find_oldest_due(conn, now), put_off)
+    is_doubtful = deliveries.c.state == DeliveryState.UNKNOWN
+    in_doubt = _count_waits(conn, is_doubtful) if counts.get(DeliveryState.UNKNOWN) else Waits()
+    return Outbox(counts, _find_oldest_due(conn, now), put_off, in_doubt)
 
 
 def _count_waits(conn: Connection, which: ColumnElement[bool]) -> Waits:

@@ -83,14 +83,18 @@ def test_what_is_put_off_is_late_only_when_it_has_not_gone_after_the_end(store: 
     assert (late.number, late.due_at) == (2, END)
 
 
-def test_the_outbox_tells_what_waits_for_quiet_hours(store: Store) -> None:
+def test_the_outbox_tells_what_waits_for_quiet_hours_and_what_is_in_doubt(store: Store) -> None:
     store_digest(store, SLACK, MAIL)
     with store.begin() as conn:
         first, second = outbox.claim(conn, owner="me", limit=2, now=MORNING)
         outbox.put_off(conn, first, END)
-        outbox.mark_retry(conn, second, MORNING + MINUTE, "greylisted", MORNING)
+    begin(store, second)
+    with store.begin() as conn:
+        outbox.mark_unknown(conn, second, MORNING + MINUTE, "no answer", MORNING)
         for standing in (overview.load_open(conn, MORNING), overview.load_outbox(conn, MORNING)):
-            assert (standing.put_off, standing.oldest_due) == (overview.Waits(1, END), None)
+            assert standing.put_off == overview.Waits(1, END)
+            assert standing.in_doubt == overview.Waits(1, MORNING + MINUTE)
+            assert standing.oldest_due is None
         assert overview.load_open(conn, END).put_off == overview.Waits()
 
 

@@ -189,6 +189,18 @@ def test_a_delivery_that_quiet_hours_keep_says_until_when_and_goes_before_that_o
     assert len(world.mail.mails) == before + 1
 
 
+def test_a_run_says_from_when_on_what_may_have_arrived_is_looked_into(world: World, digest: Shell) -> None:
+    world.mail.script.clear()
+    world.mail.script.drop("END")
+    digest("delivery", "retry", "10")
+    since = " may have arrived; it is looked into from Fri 20 Nov 09:"
+    assert since in digest("run").lines[-1]
+    said = digest("run")
+    assert "Nothing was sent." in said.lines, "which is not to say that there was nothing to send"
+    assert since in said.lines[-1]
+    assert digest("run", "--json").json["in_doubt"]["number"] == 1
+
+
 WHEN = "the next `digest run`, or at once where `digest serve` runs"
 
 
