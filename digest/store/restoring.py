@@ -35,8 +35,9 @@ _WRITING = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sq
 
 _ANOTHER = "Name another file that `digest backup` has written. Nothing was changed."
 
-_SIDES = ("-wal", "-shm")
-"""What SQLite keeps beside a database that is open."""
+_LOGS = ("-wal", "-journal")
+_SIDES = (*_LOGS, "-shm")
+"""What SQLite keeps beside a database that is open. Whatever log it finds it plays into the file of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class RestoreReport:
     Attributes:
         place: the database, without a password.
         taken_at: when the backup was made, or else was put in place (UTC).
-        kept: what was there before; None where nothing was.
+        kept: what was there before, or the log alone of a database that was set aside by hand; None for nothing.
         rows: how many rows each table holds, by name.
     """
 
@@ -88,15 +89,18 @@ def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, i
             kept = _put_in_place(copy, path, now)
         except OSError as error:
             raise explain_file(str(path), error) from error
+        tell("check", 0)
+        prove_backup(path)
     return RestoreReport(str(path), taken_at, kept, rows)
 
 
 def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
     """Put a file where the database is; return where that is kept, None where there was none."""
-    if not path.exists():
-        give_name(copy, path)
-        return None
     kept = _choose_kept(path, now)
+    if not path.exists():
+        log = _keep_log(path, kept)
+        give_name(copy, path)
+        return log
     if _keep_whole(path, kept):
         with opened_file(copy) as source, opened_file(path) as place:
             source.backup(place)
@@ -111,7 +115,8 @@ def _choose_kept(path: Path, now: datetime) -> Path:
     """Return a file beside the database that is not there yet."""
     name = f"{path.name}.before-restore-{now:%Y%m%dT%H%M%SZ}"
     beside = (path.with_name(f"{name}-{number}" if number else name) for number in count())
-    return next(place for place in beside if not place.exists())
+    taken = ("", *_LOGS)
+    return next(place for place in beside if not any(place.with_name(place.name + log).exists() for log in taken))
 
 
 def _restore_rows(url: str, backup: Path, now: datetime, tell: Callable[[str, int], None]) -> RestoreReport:
@@ -210,6 +215,24 @@ def _is_unharmed(error: StoreError) -> bool:
     """Whether a database could not be copied for a reason that is none of its own: no room, or somebody at it."""
     code = getattr(error.__cause__, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     return code in _WRITING or code & 0xFF in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def _keep_log(path: Path, kept: Path) -> Path | None:
+    """Set aside what a process that was killed left beside a database that is gone; return it, None for nothing.
+
+    It belongs to that file alone: SQLite would play it into the one that gets the name.
+    """
+    logs = []
+    for suffix in _LOGS:
+        log, aside = (place.with_name(place.name + suffix) for place in (path, kept))
+        if log.exists() and log.stat().st_size:
+            log.rename(aside)
+            logs.append(aside)
+    for suffix in _SIDES:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    for aside in logs:
+        make_lasting(aside)
+    return logs[0] if logs else None
 
 
 def _keep_damaged(path: Path, kept: Path) -> None:

@@ -234,6 +234,27 @@ def test_a_backup_comes_into_the_place_of_a_damaged_database_or_of_none(here: Pa
     assert rows(here) == rows(backup)
 
 
+def test_the_log_of_a_database_that_was_set_aside_is_set_aside_too_and_never_played_into_the_backup(
+    here: Path, backup: Path
+) -> None:
+    store = open_store(f"sqlite:///{here}")
+    store_papers(store, [make_paper(number) for number in range(50, 90)])
+    log = here.with_name("digest.db-wal").read_bytes()
+    store.close()
+    here.rename(here.with_name("broken.db"))
+    here.with_name("digest.db-wal").write_bytes(log)  # as a process that is killed leaves it
+    here.with_name("digest.db-shm").write_bytes(b"of the same")
+    kept = [restore_backup(f"sqlite:///{here}", backup, LATER, quiet).kept]
+    assert prove_backup(here)
+    assert rows(here) == rows(backup)
+    assert kept[0] == here.with_name("digest.db.before-restore-20261123T080000Z-wal")
+    assert kept[0].read_bytes() == log
+    here.unlink()
+    here.with_name("digest.db-wal").write_bytes(log[:-1])
+    kept.append(restore_backup(f"sqlite:///{here}", backup, LATER, quiet).kept)
+    assert [path.stat().st_size for path in kept if path] == [len(log), len(log) - 1], "none is written over"
+
+
 def test_a_damaged_backup_is_refused_and_nothing_has_changed(here: Path, backup: Path) -> None:
     before, content = here.read_bytes(), bytearray(backup.read_bytes())
     with closing(sqlite3.connect(backup)) as connection:
