@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from digest.errors import ConfigurationError, StoreBusy, StoreError
-from digest.store import migrating, postgresql, sqlite
+from digest.store import migrating, postgresql, sqlite, stamps
 from digest.store.failures import explaining
 from digest.store.provenance import refuse_moved
 from digest.store.queueing import WriterQueue
@@ -263,6 +263,7 @@ def _create_file(path: Path, *, create: bool) -> None:
             f"the folder of the database is not there: {path.parent}",
             hint="Create it, or change url under [store] in digest.toml.",
         )
+    stamps.refuse_gone(path)
     if not create:
         raise StoreError(
             f"there is no database at {path}",

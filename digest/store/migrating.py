@@ -23,6 +23,7 @@ from digest.clock import SystemClock
 from digest.errors import SchemaMismatch, StoreBusy, StoreError
 from digest.store.dialect import take_turn
 from digest.store.failures import is_busy
+from digest.store.stamps import refuse_gone
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -148,7 +149,7 @@ def upgrade(store: Store) -> MigrationReport:
     Raises:
         SchemaMismatch: a newer release wrote it, and this one can't work on it.
         StoreBusy: others use its tables so much that they can't be changed.
-        StoreError: the tables can't be built.
+        StoreError: the tables can't be built, or those of a database that is gone were here.
     """
     for _ in range(_ATTEMPTS if store.dialect == "postgresql" else 0):
         with contextlib.suppress(StoreBusy):
@@ -168,6 +169,8 @@ def _upgrade_once(store: Store) -> MigrationReport:
         if before and before not in known_revisions():
             check_schema(schema, store.url_masked)
             return MigrationReport(before, before)
+        if not before and store.path is not None:
+            refuse_gone(store.path)
         try:
             _run(conn, "upgrade", head_revision())
         except DBAPIError as error:

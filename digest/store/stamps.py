@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import BigInteger, bindparam, exists, select
 from sqlalchemy.dialects import sqlite
 
+from digest.errors import StoreError
 from digest.store.dialect import insert
 from digest.store.failures import explain_file
 from digest.store.provenance import load_provenance
@@ -77,11 +78,30 @@ def judge_copy(generation: str, sendings: int | None, stamp: Stamp | None, *, ha
         is_alone = sendings is not None
         return "the file that says how far it had come is not beside it" if is_alone else ""
     if stamp.generation != generation:
-        return "it is not the database that last worked here" if has_told or sendings else ""
+        return "it is not the database that last worked here" if has_told or sendings or stamp.sendings else ""
     if (sendings or 0) < stamp.sendings:
         behind = stamp.sendings - (sendings or 0)
         return f"{behind:,} message{'s' * (behind != 1)} more had been begun here than it knows of"
     return ""
+
+
+def refuse_gone(path: Path) -> None:
+    """Refuse to make a database anew where the file beside it says that one has worked: it would tell all again.
+
+    Args:
+        path: where it is to be made.
+
+    Raises:
+        StoreError: one that had sent something is gone.
+    """
+    path = path.resolve()
+    stamp = read_stamp(path)
+    if stamp is not None and stamp.sendings:
+        raise StoreError(
+            f"the database that worked here is gone: {path}",
+            hint="Put a backup in its place: `digest restore FILE`. To begin anew, which tells everybody a first"
+            f" look again, also who has left, remove {stamp_path(path)}.",
+        )
 
 
 def find_copy(conn: Connection, store: Store) -> str:
@@ -146,10 +166,13 @@ def keep_stamp(store: Store, stamp: Stamp | None) -> None:
 
 def load_stamp(store: Store) -> Stamp | None:
     """Return what the file beside a database says; None where there is none, or it can't be read."""
-    if store.path is None:
-        return None
+    return None if store.path is None else read_stamp(store.path)
+
+
+def read_stamp(database: Path) -> Stamp | None:
+    """Return what the file beside a SQLite database says, whether or not that is there; see `load_stamp`."""
     try:
-        said = json.loads(stamp_path(store.path).read_text(encoding="utf-8"))
+        said = json.loads(stamp_path(database).read_text(encoding="utf-8"))
         moments = [datetime.fromisoformat(said[name]) if said[name] else None for name in ("sent_at", "lost_at")]
         return Stamp(str(said["generation"]), int(said["sendings"]), *moments)
     except (OSError, ValueError, KeyError, TypeError):

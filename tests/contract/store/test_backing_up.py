@@ -19,6 +19,7 @@ from digest.store import Store, hold_worker, migrating, open_store, provenance
 from digest.store.backing_up import back_up, default_backup, prove_backup, prune_backups
 from digest.store.restoring import restore_backup
 from digest.store.schema import marks, papers
+from digest.store.stamps import Stamp, write_stamp
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
 
@@ -241,6 +242,7 @@ def test_the_log_of_a_database_that_was_set_aside_is_set_aside_too_and_never_pla
     store_papers(store, [make_paper(number) for number in range(50, 90)])
     log = here.with_name("digest.db-wal").read_bytes()
     store.close()
+    write_stamp(store, Stamp("of the lost one", 7))
     here.rename(here.with_name("broken.db"))
     here.with_name("digest.db-wal").write_bytes(log)  # as a process that is killed leaves it
     here.with_name("digest.db-shm").write_bytes(b"of the same")

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 
+from digest.errors import StoreError
 from digest.messages import DeliveryState
 from digest.pipeline.resuming import recognise_copy
-from digest.store import Store, open_store, provenance, stamps
+from digest.store import Store, migrate, open_store, provenance, stamps
 from digest.store import deliveries as outbox
 from digest.store.invariants import find_violations
 from digest.store.schema import deliveries
@@ -115,7 +117,8 @@ def test_the_keys_of_a_copy_are_not_those_of_the_database_before(store: Store) -
         (7, 5, Stamp("a", 7), ""),
         (8, 5, Stamp("a", 7), ""),
         (None, 5, None, ""),
-        (0, 0, Stamp("b", 7), ""),
+        (0, 0, Stamp("b", 0), ""),
+        (0, 0, Stamp("b", 7), "it is not the database that last worked here"),
         (6, 5, Stamp("a", 7), "1 message more had been begun here than it knows of"),
         (None, 5, Stamp("a", 3), "3 messages more had been begun here than it knows of"),
         (9, 5, Stamp("b", 7), "it is not the database that last worked here"),
@@ -147,6 +150,28 @@ def test_the_file_says_what_was_counted_and_never_less(tmp_path: Path) -> None:
     with store.read() as conn:
         assert "not beside it" in stamps.find_copy(conn, store)
     store.close()
+
+
+@pytest.mark.parametrize("left", [None, b""])
+def test_where_a_database_that_has_sent_is_gone_none_is_made_anew(tmp_path: Path, left: bytes | None) -> None:
+    path = tmp_path / "digest.db"
+    url = f"sqlite:///{path}"
+    store = open_store(url, create=True)
+    stamps.begin_counting(store)
+    store.close()
+    path.unlink()
+    open_store(url, create=True).close()  # it had sent nothing: nobody misses it
+    stamps.write_stamp(store, Stamp("a", 2))
+    path.unlink()
+    if left is not None:
+        path.write_bytes(left)
+    for make in (partial(open_store, url, create=True), partial(migrate, url)):
+        with pytest.raises(StoreError, match="the database that worked here is gone") as caught:
+            make()
+        assert "digest restore FILE" in caught.value.hint
+        assert path.exists() is (left is not None)
+    stamps.stamp_path(path).unlink()
+    open_store(url, create=True).close()
 
 
 def test_the_first_worker_on_a_marked_copy_holds_all_and_the_next_one_finds_it_done(store: Store) -> None:

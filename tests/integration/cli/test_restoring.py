@@ -112,6 +112,8 @@ def test_a_file_copied_back_by_hand_is_noticed_and_what_waited_in_it_is_held(wor
 
     for suffix in ("", "-wal", "-shm"):
         Path(f"digest.db{suffix}").unlink(missing_ok=True)
+    for words in (("run",), ("status",), ("migrate",)):
+        assert "the database that worked here is gone" in digest(*words, expect=3).err
     shutil.copy("by-hand.db", "digest.db")
     digest("run", "--now", expect=3)
     assert [one["state"] for one in digest("delivery", "list", "--json").json].count("held") == 2
