@@ -93,12 +93,11 @@ def take_back(ctx: click.Context) -> None:
     What was sent from the new place it does not know, so nothing of it is sent until `digest resume`. See
     that nothing works on the new place any more.
     """
-    import secrets  # noqa: PLC0415 - the same
-
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
-    from digest.store import hold_worker, provenance  # noqa: PLC0415 - the same
+    from digest.pipeline.resuming import take_back as take_store_back  # noqa: PLC0415 - the same
+    from digest.store import hold_worker  # noqa: PLC0415 - the same
 
-    with opened_store(ctx, moved_too=True) as here, hold_worker(here.store), here.store.begin() as conn:
-        if not provenance.take_back(conn, secrets.token_hex(8), here.now):
+    with opened_store(ctx, moved_too=True) as here, hold_worker(here.store):
+        if not take_store_back(here.store, here.now):
             raise UsageError("this database was not moved: it works here", hint="`digest status` shows how it is.")
     click.echo("It works here again, and holds everything back: see digest restore --status.")

@@ -12,6 +12,8 @@ from digest.counting import count
 from digest.errors import UsageError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from digest.cli.storing import Installation
     from digest.pipeline.resuming import Quarantine
 
@@ -109,7 +111,8 @@ def _as_json(quarantine: Quarantine | None) -> dict[str, object]:
         "held_back": True,
         "taken_at": quarantine.taken_at,
         "restored_at": quarantine.restored_at,
-        "last_sent_at": quarantine.lost_at,
+        "last_sent_at": quarantine.lost.sent_at,
+        "all_sent_at": quarantine.lost.clear_at,
         "deliveries": quarantine.deliveries,
         "papers": quarantine.papers,
         "subscriptions": quarantine.subscriptions,
@@ -120,13 +123,17 @@ def _as_json(quarantine: Quarantine | None) -> dict[str, object]:
 def _tell(here: Installation, quarantine: Quarantine) -> None:
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
 
-    last = quarantine.lost_at
+    def write(moment: datetime | None, more: str = "", otherwise: str = "not known") -> str:
+        return f"{write_moment(moment, here.zone)}{more}" if moment is not None else otherwise
+
+    last, clear = quarantine.lost.sent_at, quarantine.lost.clear_at
     waiting = count(quarantine.deliveries, "delivery", "deliveries")
     papers = f"{count(quarantine.papers, 'paper')} for {count(quarantine.subscriptions, 'subscription')}"
     lines = {
-        "copy of": write_moment(quarantine.taken_at, here.zone),
-        "found": write_moment(quarantine.restored_at, here.zone) if quarantine.restored_at else "by no worker yet",
-        "last sent": f"{write_moment(last, here.zone)}, by the database before" if last else "not known",
+        "copy of": write(quarantine.taken_at),
+        "found": write(quarantine.restored_at, otherwise="by no worker yet"),
+        "last sent": write(last, ", by the database before"),
+        "all sent": write(clear, ", by the same: nothing that was due by then was left"),
         "held": f"{waiting}; {papers} not planned",
     }
     click.echo("This database was restored from a copy: nothing is planned or sent.\n")
@@ -135,7 +142,11 @@ def _tell(here: Installation, quarantine: Quarantine) -> None:
     click.echo()
     if not quarantine.has_looked:
         click.echo("digest run --now           first: finds what was announced since, and sends nothing")
-    moment = f"{last:%Y-%m-%dT%H:%M:%SZ}" if last else "MOMENT"
+    moment = f"{clear:%Y-%m-%dT%H:%M:%SZ}" if clear else "MOMENT"
     click.echo(f"digest resume --since {moment}   what was due by then was sent; the rest goes out")
-    click.echo("digest resume              all of it goes out, also what readers have had")
-    click.echo("\nWhat was replaced, cross-listed or edited may come twice: arXiv does not always tell when.")
+    click.echo("digest resume              all of it goes out, also what readers have had\n")
+    if clear is None:
+        click.echo("Name as MOMENT the last at which all that was due was sent; when in doubt an earlier one.")
+    elif last is not None and last > clear:
+        click.echo("Messages were sent after that moment, too, while others were still due: they may come twice.")
+    click.echo("What was replaced, cross-listed or edited may come twice: arXiv does not always tell when.")

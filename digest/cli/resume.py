@@ -30,7 +30,7 @@ def command(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
     dropped, and papers whose turn had come by then are told no more. When in doubt name an earlier moment:
     some papers come twice then, and none is missed. So may what was replaced, cross-listed or edited, whatever
     the moment: arXiv does not always tell when that was announced. `digest restore --status` shows what waits,
-    and the moment at which the database before is known to have sent last.
+    and the last moment at which the database before is known to have sent all that was due.
 
     A moment that says no zone is read in the one that screens show: that of `when` under [defaults], else the
     one that all subscriptions share, else this machine's. 2026-11-20T08:30Z is UTC whatever that is.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from digest.messages import DeliveryState
 from digest.pipeline.attention import describe_late_mailing
+from digest.pipeline.clearing import note_clear
 from digest.pipeline.feeds import FeedReport, publish_feeds
 from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.lanes import deliver
@@ -117,6 +118,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         with polling_alone(site) as other:  # last: nobody waits for a second opinion
             if not other:
                 witness(site, polled)
+        note_clear(site)
         with site.store.read() as conn:
             left = overview.load_open(conn, site.clock.now())
             holds = load_holds(conn)

@@ -19,7 +19,7 @@ from digest.messages import Occasion
 from digest.pipeline.attention import polled_keys
 from digest.pipeline.covering import load_coverage
 from digest.pipeline.matching_step import readable
-from digest.planning import plan_digest
+from digest.planning import leave_quiet, plan_digest
 from digest.planning.restored import find_announced, pass_turns, was_due_by
 from digest.store import cursors as cursor_store
 from digest.store import digests as digest_store
@@ -27,9 +27,11 @@ from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import provenance, stamps
 from digest.store import subscriptions as subscription_store
+from digest.store import turns as turn_store
 from digest.store.dialect import in_chunks
 from digest.store.parting import split_told
 from digest.store.schema import papers
+from digest.store.stamps import Reach
 from digest.subscriptions import SubscriptionState
 
 if TYPE_CHECKING:
@@ -39,9 +41,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.comparing import StoredChange
-    from digest.planning import DueSubscription
+    from digest.planning import DueSubscription, Rhythm
     from digest.store import Store
     from digest.store.matches import MatchRow
+    from digest.store.provenance import Provenance
 
 _log = logging.getLogger("digest.restore")
 
@@ -51,18 +54,18 @@ class Quarantine:
     """What is held back, and what is known of why.
 
     Attributes:
-        taken_at: when the copy was taken, or found to be one (UTC).
+        taken_at: when the copy was taken (UTC); None where nobody knows.
         restored_at: when a worker found it (UTC); None where none has started yet.
-        lost_at: when the database before it began to send its last message, as far as known (UTC).
+        lost: how far the database before it had come, as far as known.
         deliveries: how many wait.
         papers: how many papers of active subscriptions wait to be planned, each counted for each of them.
         subscriptions: how many these are.
         has_looked: arXiv has been looked at completely since it was found, and all that came is matched.
     """
 
-    taken_at: datetime
+    taken_at: datetime | None
     restored_at: datetime | None
-    lost_at: datetime | None
+    lost: Reach
     deliveries: int
     papers: int
     subscriptions: int
@@ -99,8 +102,9 @@ def recognise_copy(store: Store, now: datetime) -> bool:
     with store.read() as conn:
         known = provenance.load_provenance(conn)
         why = "it was restored from a backup" if known.is_unmet else stamps.find_copy(conn, store)
+        lost = _find_lost(conn, known, store)
     if why:
-        held = _enter(store, now)
+        held = _enter(store, now, lost)
         _log.warning("nothing is sent, %d deliveries are held: %s", held, why)
         return True
     stamps.begin_counting(store)
@@ -109,7 +113,21 @@ def recognise_copy(store: Store, now: datetime) -> bool:
 
 def mark_restored(store: Store, now: datetime) -> int:
     """Hold everything, since the operator says that the database was restored; return how many deliveries."""
-    return _enter(store, now)
+    with store.read() as conn:
+        lost = _find_lost(conn, provenance.load_provenance(conn), store, is_said=True)
+    return _enter(store, now, lost)
+
+
+def take_back(store: Store, now: datetime) -> bool:
+    """Let a database that was moved work here again, as a copy of what it is there; False where it was not moved.
+
+    What was sent from there, and when, the file beside it does not know.
+    """
+    with store.read() as conn:
+        was_moved = bool(provenance.load_provenance(conn).moved_to)
+    if was_moved:
+        _enter(store, now, Reach())
+    return was_moved
 
 
 def load_quarantine(conn: Connection, store: Store, source: str) -> Quarantine | None:
@@ -124,11 +142,10 @@ def load_quarantine(conn: Connection, store: Store, source: str) -> Quarantine |
     if known.quarantined_at is None:
         return None
     waiting = [(due, _load_waiting(conn, due)) for due in _load_active(conn)]
-    stamp = stamps.load_stamp(store)
     return Quarantine(
-        taken_at=known.quarantined_at,
+        taken_at=None if known.quarantined_at == known.restored_at else known.quarantined_at,
         restored_at=known.restored_at,
-        lost_at=_find_lost_at(stamp, is_met=not known.is_unmet),
+        lost=_find_lost(conn, known, store),
         deliveries=provenance.count_held_back(conn),
         papers=sum(row.papers for _, rows in waiting for row in rows),
         subscriptions=sum(bool(rows) for _, rows in waiting),
@@ -173,28 +190,42 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
     told = sum(_take_as_told(conn, due, source, since, now) for due in awake)
     turns = {due.id: pass_turns(due.subscription, due.next_due_at, due.last_slot, since) for due in awake}
     subscription_store.take_turns(conn, turns)
-    dropped = provenance.take_as_sent(conn, since, now)
-    return Resumed(provenance.release(conn), dropped, told)
+    gone = _list_due(conn, since)
+    provenance.take_as_sent(conn, gone, now)
+    return Resumed(provenance.release(conn), len(gone), told)
 
 
-def _enter(store: Store, now: datetime) -> int:
+def _enter(store: Store, now: datetime, lost: Reach) -> int:
+    """Let a line of its own begin with a copy, held back whole; return how many deliveries wait."""
     generation = secrets.token_hex(8)
+    with store.read() as conn:
+        before, sendings = provenance.load_provenance(conn).generation, stamps.load_sendings(conn)
+    # The file first: a death in between leaves a copy that is found once more, and nothing forgotten.
+    stamps.write_stamp(store, stamps.Stamp(generation, sendings or 0, lost=lost, copied=before))
     with store.begin() as conn:
         held = provenance.enter_quarantine(conn, generation, now)
-    before = stamps.load_stamp(store)
-    with store.read() as conn:
-        sendings = stamps.load_sendings(conn)
-    lost_at = _find_lost_at(before, is_met=False)
-    stamps.write_stamp(store, stamps.Stamp(generation, sendings or 0, None, lost_at))
     stamps.begin_counting(store)
     return held
 
 
-def _find_lost_at(stamp: stamps.Stamp | None, *, is_met: bool) -> datetime | None:
-    """Return when the database before began its last message: of a copy that nobody met, the file is still its."""
-    if stamp is None or is_met:
-        return stamp.lost_at if stamp else None
-    return stamp.sent_at or stamp.lost_at
+def _find_lost(conn: Connection, known: Provenance, store: Store, *, is_said: bool = False) -> Reach:
+    """Return how far the database before had come; the file beside a copy that nobody met is still that one's."""
+    stamp = stamps.load_stamp(store)
+    if known.quarantined_at is None or known.is_unmet:
+        return stamps.find_lost(known.generation, stamps.load_sendings(conn) or 0, stamp, is_said=is_said)
+    is_ours = stamp is not None and known.generation in (stamp.generation, stamp.copied)
+    return stamp.lost if stamp is not None and is_ours else Reach()
+
+
+def _list_due(conn: Connection, moment: datetime) -> list[int]:
+    """Return the deliveries held back that were due by a moment (UTC) and did not wait for quiet hours to end."""
+    held = provenance.list_held_back(conn, moment)
+    rhythms = turn_store.load_quiet_rhythms(conn, {one.digest_id for one in held})
+    return [one.id for one in held if _leave_quiet(rhythms.get(one.digest_id), one.due_at) <= moment]
+
+
+def _leave_quiet(rhythm: Rhythm | None, moment: datetime) -> datetime:
+    return moment if rhythm is None else leave_quiet(rhythm.cadence, rhythm.quiet_hours, moment)
 
 
 def _load_active(conn: Connection) -> list[DueSubscription]:

@@ -18,6 +18,7 @@ from digest.store.dialect import in_chunks
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
@@ -128,15 +129,6 @@ def mark_copy(conn: Connection, at: datetime) -> None:
     conn.execute(update(installation).values(quarantined_at=at, restored_at=None))
 
 
-def take_back(conn: Connection, generation: str, at: datetime) -> bool:
-    """Let a database that was moved work here again, as a copy of what it is there; False where it was not."""
-    if not load_provenance(conn).moved_to:
-        return False
-    conn.execute(update(installation).values(generation=generation))
-    mark_copy(conn, at)
-    return True
-
-
 def enter_quarantine(conn: Connection, generation: str, at: datetime) -> int:
     """Hold everything that could be sent: this database is a copy. Return how many deliveries that are.
 
@@ -160,10 +152,23 @@ def count_held_back(conn: Connection) -> int:
     return conn.execute(select(func.count()).select_from(deliveries).where(_is_held_back())).scalar_one()
 
 
-def take_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
-    """End the held deliveries that were due by a moment, since the database before sent them; return how many."""
-    gone = select(deliveries.c.id).where(_is_held_back(), deliveries.c.not_before <= until)
-    ids = list(conn.execute(gone).scalars())
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A delivery that is held until the quarantine ends: its id, its digest's, and since when it is due (UTC)."""
+
+    id: int
+    digest_id: int
+    due_at: datetime
+
+
+def list_held_back(conn: Connection, until: datetime) -> list[HeldBack]:
+    """Return the deliveries that wait for the end of the quarantine and were due by a moment (UTC)."""
+    held = select(deliveries.c.id, deliveries.c.digest_id, deliveries.c.not_before)
+    return [HeldBack(*row) for row in conn.execute(held.where(_is_held_back(), deliveries.c.not_before <= until))]
+
+
+def take_as_sent(conn: Connection, ids: Collection[int], at: datetime) -> None:
+    """End deliveries that are held back, since the database before sent them; `at` is the moment (UTC)."""
     for chunk in in_chunks(ids):
         end = update(deliveries).where(deliveries.c.id.in_(chunk))
         ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None}
@@ -171,7 +176,6 @@ def take_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
         open_ = attempts.c.outcome.in_((DeliveryState.SENDING, DeliveryState.UNKNOWN))
         close = update(attempts).where(attempts.c.delivery_id.in_(chunk), open_)
         conn.execute(close.values(ended_at=at, outcome=DeliveryState.SUPPRESSED, detail=TAKEN_AS_SENT))
-    return len(ids)
 
 
 def release(conn: Connection) -> int:

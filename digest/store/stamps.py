@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,8 @@ SENDINGS = "sendings"
 _SIZE = 512
 """Bytes of the file, always: it is written over in place, so a full disk is no obstacle."""
 
+_MOMENTS = ("sent_at", "clear_at", "lost_at", "lost_clear_at")
+
 _MESSAGES = bindparam("messages", type_=BigInteger)
 _COUNT = (
     sqlite.insert(marks)
@@ -49,6 +51,19 @@ _writing = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """How far a database had come with what it sends.
+
+    Attributes:
+        sent_at: when it began the last message (UTC); None for never, or not known.
+        clear_at: the last moment known at which nothing that was due was left (UTC); None where none is.
+    """
+
+    sent_at: datetime | None = None
+    clear_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Stamp:
     """How far a database has come.
 
@@ -56,13 +71,17 @@ class Stamp:
         generation: of which line it is.
         sendings: how many messages it has begun to send.
         sent_at: when it began the last of them (UTC); None for never.
-        lost_at: when the database that this one is a copy of did, as far as known (UTC).
+        clear_at: the last moment known at which nothing that was due was left (UTC); None where none is.
+        lost: the same of the database that this one is a copy of, as far as known.
+        copied: the generation of that one as the copy had it; "" where this is no copy, or it is not known.
     """
 
     generation: str
     sendings: int = 0
     sent_at: datetime | None = None
-    lost_at: datetime | None = None
+    clear_at: datetime | None = None
+    lost: Reach = Reach()
+    copied: str = ""
 
 
 def judge_copy(generation: str, sendings: int | None, stamp: Stamp | None, *, has_told: bool) -> str:
@@ -83,6 +102,25 @@ def judge_copy(generation: str, sendings: int | None, stamp: Stamp | None, *, ha
         behind = stamp.sendings - (sendings or 0)
         return f"{behind:,} message{'s' * (behind != 1)} more had been begun here than it knows of"
     return ""
+
+
+def find_lost(generation: str, sendings: int, stamp: Stamp | None, *, is_said: bool) -> Reach:
+    """Return how far the database that was lost had come, as the file tells; nothing where it may be another's.
+
+    A snapshot of a whole machine, or what is left where a database was moved away, has a file as old as itself.
+
+    Args:
+        generation: what the copy says itself.
+        sendings: how many messages it has begun to send.
+        stamp: what the file beside it says; None where there is none.
+        is_said: the operator says that this is a copy, and nothing else does.
+    """
+    if stamp is None:
+        return Reach()
+    is_further = stamp.sendings > sendings or (stamp.sendings == sendings and not is_said)
+    if stamp.copied != generation and not (stamp.generation == generation and is_further):
+        return Reach()
+    return Reach(stamp.sent_at or stamp.lost.sent_at, stamp.clear_at or stamp.lost.clear_at)
 
 
 def refuse_gone(path: Path) -> None:
@@ -160,8 +198,21 @@ def keep_stamp(store: Store, stamp: Stamp | None) -> None:
         before = load_stamp(store)
         if before is not None and before.generation == stamp.generation and before.sendings >= stamp.sendings:
             return
-        lost_at = before.lost_at if before is not None and before.generation == stamp.generation else None
-        _write(store, Stamp(stamp.generation, stamp.sendings, stamp.sent_at, lost_at), is_lasting=False)
+        if before is not None and before.generation == stamp.generation:
+            stamp = replace(before, sendings=stamp.sendings, sent_at=stamp.sent_at)
+        _write(store, stamp, is_lasting=False)
+
+
+def note_clear(store: Store, generation: str, at: datetime) -> None:
+    """Let the file say that nothing which was due by a moment (UTC) is left, unless it is another database's now.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    with _writing:
+        before = load_stamp(store)
+        if before is not None and before.generation == generation:
+            _write(store, replace(before, clear_at=at), is_lasting=False)
 
 
 def load_stamp(store: Store) -> Stamp | None:
@@ -173,8 +224,11 @@ def read_stamp(database: Path) -> Stamp | None:
     """Return what the file beside a SQLite database says, whether or not that is there; see `load_stamp`."""
     try:
         said = json.loads(stamp_path(database).read_text(encoding="utf-8"))
-        moments = [datetime.fromisoformat(said[name]) if said[name] else None for name in ("sent_at", "lost_at")]
-        return Stamp(str(said["generation"]), int(said["sendings"]), *moments)
+        # The release before wrote less: what it does not say is not known.
+        moments = {name: datetime.fromisoformat(said[name]) for name in _MOMENTS if said.get(name)}
+        sent, clear, lost, lost_clear = (moments.get(name) for name in _MOMENTS)
+        copied = str(said.get("copied", ""))
+        return Stamp(str(said["generation"]), int(said["sendings"]), sent, clear, Reach(lost, lost_clear), copied)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -197,11 +251,12 @@ def stamp_path(database: Path) -> Path:
 
 def _write(store: Store, stamp: Stamp, *, is_lasting: bool) -> None:
     assert store.path is not None  # noqa: S101 - asked by both callers
+    moments = (stamp.sent_at, stamp.clear_at, stamp.lost.sent_at, stamp.lost.clear_at)
     said = {
         "generation": stamp.generation,
         "sendings": stamp.sendings,
-        "sent_at": stamp.sent_at.isoformat() if stamp.sent_at else "",
-        "lost_at": stamp.lost_at.isoformat() if stamp.lost_at else "",
+        **{name: moment.isoformat() if moment else "" for name, moment in zip(_MOMENTS, moments, strict=True)},
+        "copied": stamp.copied,
     }
     path = stamp_path(store.path)
     try:

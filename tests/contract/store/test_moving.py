@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import insert, text, update
 
 from digest.errors import AnotherWorker, SchemaMismatch, StoreError
+from digest.pipeline.resuming import take_back
 from digest.store import Store, hold_worker, migrating, open_store, provenance
 from digest.store.backing_up import back_up
 from digest.store.engine import connect
@@ -71,15 +72,15 @@ def test_the_old_database_works_no_more_says_where_everything_is_and_comes_back_
     with pytest.raises(StoreError, match=f"was moved to .*{place}.* and works no more") as caught:
         open_store(url)
     assert "digest db take-back" in caught.value.hint
-    with store.begin() as conn:
+    with store.read() as conn:
         moved = provenance.load_provenance(conn)
-        assert provenance.take_back(conn, "another", MORNING)
-        assert not provenance.take_back(conn, "another", MORNING)
+    assert take_back(store, MORNING)
+    assert not take_back(store, MORNING)
     opened = open_store(url)
     with opened.read() as conn:
         known = provenance.load_provenance(conn)
     opened.close()
-    assert known == provenance.Provenance("another", "", MORNING, None)
+    assert known == provenance.Provenance(known.generation, "", MORNING, MORNING)
     assert known.generation != moved.generation
 
 

@@ -1,22 +1,27 @@
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from digest.cadences import QuietHours
 from digest.errors import StoreError
 from digest.messages import DeliveryState
-from digest.pipeline.resuming import recognise_copy
+from digest.pipeline.resuming import recognise_copy, resume
 from digest.store import Store, migrate, open_store, provenance, stamps
 from digest.store import deliveries as outbox
+from digest.store.cursors import move_cursor
 from digest.store.invariants import find_violations
-from digest.store.schema import deliveries
-from digest.store.stamps import Stamp, judge_copy
+from digest.store.matches import stored_mark
+from digest.store.runs import start_run
+from digest.store.schema import deliveries, marks
+from digest.store.stamps import Reach, Stamp, find_lost, judge_copy
 from tests.contract.store.filled import fill
-from tests.contract.store.made import MORNING
+from tests.contract.store.made import MORNING, make_subscription, store_digest, subscribe
 
 LATER = MORNING + timedelta(days=3)
 
@@ -75,8 +80,10 @@ def test_what_was_due_by_the_moment_counts_as_sent(copy: Store) -> None:
     before = states(copy)
     with copy.begin() as conn:
         waiting = provenance.count_held_back(conn)
-        assert provenance.take_as_sent(conn, MORNING - timedelta(seconds=1), LATER) == 0
-        assert provenance.take_as_sent(conn, MORNING, LATER) == waiting
+        assert provenance.list_held_back(conn, MORNING - timedelta(seconds=1)) == []
+        due = [held.id for held in provenance.list_held_back(conn, MORNING)]
+        assert len(due) == waiting
+        provenance.take_as_sent(conn, due, LATER)
         assert provenance.release(conn) == 0
         assert outbox.claim(conn, owner="worker", limit=9, now=LATER) == []
         assert outbox.take_unknown(conn, LATER) == []
@@ -90,7 +97,7 @@ def test_what_was_held_for_other_reasons_stays_held(store: Store) -> None:
         (unknown,) = outbox.take_unknown(conn, MORNING)
         assert outbox.settle_held(conn, unknown.delivery, MORNING, "nobody knows")
         provenance.enter_quarantine(conn, "another", LATER)
-        provenance.take_as_sent(conn, LATER, LATER)
+        assert unknown.delivery.id not in {held.id for held in provenance.list_held_back(conn, LATER)}
         provenance.release(conn)
     assert states(store)[unknown.delivery.id - 1] == "held"
 
@@ -130,6 +137,66 @@ def test_a_copy_is_known_by_the_file_beside_it(
     sendings: int | None, digests: int, stamp: Stamp | None, said: str
 ) -> None:
     assert judge_copy("a", sendings, stamp, has_told=digests > 0) == said
+
+
+@pytest.mark.parametrize(
+    ("stamp", "is_said", "found"),
+    [
+        (None, False, Reach()),
+        (Stamp("a", 8, LATER, MORNING), False, Reach(LATER, MORNING)),
+        (Stamp("a", 7, LATER, MORNING), False, Reach(LATER, MORNING)),
+        (Stamp("a", 6, LATER, MORNING), False, Reach()),
+        (Stamp("a", 8, LATER, MORNING), True, Reach(LATER, MORNING)),
+        (Stamp("a", 7, LATER, MORNING), True, Reach()),
+        (Stamp("b", 8, LATER, MORNING), False, Reach()),
+        (Stamp("b", 8, lost=Reach(LATER, MORNING), copied="a"), False, Reach(LATER, MORNING)),
+        (Stamp("b", 9, LATER, None, Reach(MORNING, MORNING), "a"), False, Reach(LATER, MORNING)),
+    ],
+)
+def test_a_file_tells_of_the_lost_database_only_where_it_knows_more_than_the_copy(
+    stamp: Stamp | None,
+    is_said: bool,  # noqa: FBT001 - one of a row's values
+    found: Reach,
+) -> None:
+    assert find_lost("a", 7, stamp, is_said=is_said) == found
+
+
+def test_what_the_release_before_did_not_write_is_not_known(tmp_path: Path) -> None:
+    said = {"generation": "a", "sendings": 7, "sent_at": MORNING.isoformat(), "lost_at": ""}
+    stamps.stamp_path(tmp_path / "digest.db").write_text(json.dumps(said))
+    assert stamps.read_stamp(tmp_path / "digest.db") == Stamp("a", 7, MORNING)
+
+
+def test_when_nothing_was_left_outlives_what_is_sent_later_and_has_room_in_the_file(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
+    stamps.begin_counting(store)
+    with store.begin() as conn:
+        first = stamps.count_sending(conn, MORNING, 3)
+        later = stamps.count_sending(conn, LATER)
+    store.close()
+    assert first is not None
+    stamps.write_stamp(store, Stamp(first.generation, lost=Reach(LATER, LATER), copied="b" * 16))
+    stamps.keep_stamp(store, first)
+    stamps.note_clear(store, "another", LATER)
+    stamps.note_clear(store, first.generation, MORNING.replace(microsecond=123456))
+    stamps.keep_stamp(store, later)
+    clear_at = MORNING.replace(microsecond=123456)
+    assert stamps.load_stamp(store) == Stamp(first.generation, 4, LATER, clear_at, Reach(LATER, LATER), "b" * 16)
+    assert stamps.stamp_path(tmp_path / "digest.db").stat().st_size == 512
+
+
+@pytest.mark.parametrize(("quiet", "dropped"), [(None, 1), ("07:00-09:00 UTC", 0)])
+def test_what_would_have_waited_for_quiet_hours_to_end_was_not_sent_before(
+    store: Store, quiet: str | None, dropped: int
+) -> None:
+    store_digest(store)
+    subscribe(store, make_subscription(quiet_hours=QuietHours.parse(quiet) if quiet else None))
+    with store.begin() as conn:
+        provenance.enter_quarantine(conn, "another", MORNING)
+        move_cursor(conn, source="harvest", run_id=start_run(conn, source="harvest", at=LATER), started_at=LATER)
+        conn.execute(update(marks).where(marks.c.name == "matched").values(value=stored_mark(conn)))
+        resumed = resume(conn, "harvest", LATER, since=MORNING + timedelta(minutes=5))
+    assert (resumed.dropped, resumed.released) == (dropped, 1 - dropped)
 
 
 def test_the_file_says_what_was_counted_and_never_less(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
         assert "restored from a copy: nothing is planned or sent" in said.err
         assert said.out.endswith("Nothing was sent.\n")
     status = digest("restore", "--status", "--json").json
+    assert status["all_sent_at"] == status["last_sent_at"], "nothing waited then"
     assert (status["papers"], status["subscriptions"], status["has_looked"]) == (1, 1, True)
     for words in (("status",), ("subscription", "list"), ("subscription", "show", "perf-team")):
         assert "held until `digest resume`; 1 paper waits" in digest(*words).out
@@ -126,6 +127,29 @@ def test_a_file_copied_back_by_hand_is_noticed_and_what_waited_in_it_is_held(wor
     assert told(world, LATER) == (2, 1)
 
 
+def test_the_moment_that_is_advised_is_one_at_which_nothing_that_was_due_was_left(
+    world: World, digest: Shell
+) -> None:
+    world.write_config(to=("mailto:one@example.org", "mailto:two@example.org"))
+    digest("run")
+    digest("backup", "backup.db")
+    clear_at = world.clock.now()
+    announce(world, LATER, SUNDAY)
+    world.mail.script.reply("RCPT", "451 4.7.1 greylisted")
+    digest("run", expect=4)
+    assert told(world, LATER) == (1, 0)
+
+    digest("restore", "backup.db")
+    digest("run", "--now", expect=3)
+    status = digest("restore", "--status")
+    assert "Messages were sent after that moment, too, while others were still due" in status.out
+    (advice,) = [line for line in status.lines if line.startswith("digest resume --since ")]
+    assert f"{clear_at:%Y-%m-%dT%H:%M}" in advice
+    digest(*advice.partition("   ")[0].split()[1:])
+    digest("run", "--now")
+    assert told(world, LATER) == (3, 0), "the one who had it gets it twice, the other at last"
+
+
 def test_a_moment_without_a_zone_is_that_of_the_screens_and_the_answer_names_it(
     world: World, digest: Shell
 ) -> None:
@@ -160,6 +184,11 @@ def test_the_operators_word_that_it_was_restored_holds_everything(world: World, 
     world.mail.script.reply("RCPT", "451 4.7.1 greylisted", times=2)
     digest("run", expect=4)
     assert digest("restore", "--mark", "--json").json == {"held": 2}
+    status = digest("restore", "--status", "--json").json
+    assert (status["taken_at"], status["last_sent_at"], status["all_sent_at"]) == (None, None, None)
+    advice = digest("restore", "--status").out
+    assert "digest resume --since MOMENT   what was due" in advice
+    assert "Name as MOMENT the last at which all that was due was sent" in advice
     world.clock.sleep(timedelta(hours=1).total_seconds())
     digest("run", expect=3)
     assert world.mail.mails == ()
@@ -244,6 +273,7 @@ def test_a_database_moves_and_can_be_taken_back(world: World, digest: Shell) -> 
     file.write_text(file.read_text().replace("elsewhere", "digest"), encoding="utf-8")
     assert "holds everything back" in digest("db", "take-back").out
     assert "was not moved" in digest("db", "take-back", expect=2).err
+    assert digest("restore", "--status", "--json").json["last_sent_at"] is None, "that was the other one"
     digest("run", "--now", expect=3)
     assert told(world, LATER) == (2, 1)
 
