@@ -122,8 +122,12 @@ def take_back(store: Store, now: datetime) -> bool:
     """Let a database that was moved work here again, as a copy of what it is there; False where it was not moved.
 
     What was sent from there, and when, the file beside it does not know.
+
+    Raises:
+        StoreError: another one was to be moved here, and has not arrived.
     """
     with store.read() as conn:
+        provenance.refuse_unfilled(conn, store.url_masked)
         was_moved = bool(provenance.load_provenance(conn).moved_to)
     if was_moved:
         _enter(store, now, Reach())

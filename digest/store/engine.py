@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError
 from digest.errors import ConfigurationError, StoreBusy, StoreError
 from digest.store import migrating, postgresql, sqlite, stamps
 from digest.store.failures import explaining
-from digest.store.provenance import refuse_moved
+from digest.store.provenance import refuse_moved, refuse_unfilled
 from digest.store.queueing import WriterQueue
 from digest.store.reading import connect_for_reading
 
@@ -181,7 +181,7 @@ def open_store(
         url: `sqlite:///path`, `postgresql://user@host/name` or `postgresql://user@h1:5432,h2:5432/name`.
         create: build the tables where there are none (a SQLite file is made readable by its owner only).
         upgrade: bring an older schema up to date.
-        moved_too: open it also where `digest db copy` has moved it elsewhere.
+        moved_too: open it also where `digest db copy` has moved it elsewhere, or has not filled it.
         is_reading: open it also where its disk is full or read-only; writing then fails. Not for a process
             that stays: its connections would not notice that there is room again.
         pool: connections to PostgreSQL at most.
@@ -202,6 +202,7 @@ def open_store(
         if not moved_too:
             with store.read() as conn:
                 refuse_moved(conn, store.url_masked)
+                refuse_unfilled(conn, store.url_masked)
     except BaseException:
         store.close()
         raise

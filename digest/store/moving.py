@@ -1,12 +1,13 @@
 """An installation moves from one database to another, and works in one of them at any moment.
 
-The old database is marked as moved in the transaction it is read in, and that is committed before the new
-one is: whoever dies in between leaves a database that works nowhere and says so, never two that both send.
+The new database is marked first, as one that is yet to be filled. The old one is marked as moved in the
+transaction it is read in, and that is committed before the new one is: whoever dies in between leaves two
+databases that work nowhere and say so, never two that both send, nor an empty one that begins anew.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from digest.errors import StoreError
@@ -40,7 +41,7 @@ def move_store(source: Store, url: str, tell: Callable[[str, int], None]) -> Cop
     """
     with ExitStack() as stack:
         stack.enter_context(hold_worker(source))
-        target = open_store(url, create=True)
+        target = open_target(url)
         stack.callback(target.close)
         if target.path is not None and source.path is not None and target.path.samefile(source.path):
             raise StoreError(f"{source.url_masked} can't be copied onto itself", hint="Name another database.")
@@ -53,7 +54,26 @@ def _name_place(store: Store) -> str:
     return store.url_masked if store.path is None else f"sqlite:///{store.path.absolute()}"
 
 
+def open_target(url: str) -> Store:
+    """Open a database that is to be filled: its tables are made, also where filling it was broken off before.
+
+    Raises:
+        StoreError: it can't be used, or was moved elsewhere.
+    """
+    target = open_store(url, create=True, moved_too=True)
+    try:
+        with target.read() as conn:
+            provenance.refuse_moved(conn, target.url_masked)
+    except BaseException:
+        target.close()
+        raise
+    return target
+
+
 def _move(source: Store, target: Store, tell: Callable[[str, int], None]) -> CopyReport:
+    with target.begin() as into:
+        refuse_filled(into, target.url_masked)
+        provenance.mark_filling(into, _name_place(source))
     is_marked = False
     try:
         with target.begin() as into:
@@ -69,6 +89,8 @@ def _move(source: Store, target: Store, tell: Callable[[str, int], None]) -> Cop
         if is_marked:
             with source.begin() as out:
                 provenance.unmark_moved(out)
+        with suppress(StoreError), target.begin() as into:  # where it is away it stays marked, and empty
+            provenance.unmark_filling(into)
         raise
     stamp = stamps.load_stamp(source)
     if stamp is not None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _MOVED = " moved to "
 """Stands in a generation between itself and the place its database was moved to."""
 
+_FILLED = " filled from "
+"""Stands in a generation between itself and the place that is being moved here, until the rows are."""
+
 HELD_BACK = "held since the database was restored from a copy (digest restore --status)"
 """Why a delivery is held that only `release` lets go."""
 
@@ -42,12 +45,14 @@ class Provenance:
         quarantined_at: since when nothing of it is sent (UTC); None where it works.
         restored_at: when a worker last found that it is a copy (UTC); None for never. Earlier than
             `quarantined_at`, or None, while a copy has not been started yet.
+        filled_from: what is being moved here, without the password, while nothing of it has arrived; "" else.
     """
 
     generation: str
     moved_to: str
     quarantined_at: datetime | None
     restored_at: datetime | None
+    filled_from: str = ""
 
     @property
     def is_unmet(self) -> bool:
@@ -67,8 +72,9 @@ def load_provenance(conn: Connection) -> Provenance:
     row = conn.execute(_KNOWN).first()
     if row is None:
         raise StoreError("the database does not know whose it is", hint="Restore the latest backup.")
-    generation, _, moved_to = row.generation.partition(_MOVED)
-    return Provenance(generation, moved_to, row.quarantined_at, row.restored_at)
+    line, _, moved_to = row.generation.partition(_MOVED)
+    generation, _, filled_from = line.partition(_FILLED)
+    return Provenance(generation, moved_to, row.quarantined_at, row.restored_at, filled_from)
 
 
 def name_line(conn: Connection) -> str:
@@ -111,6 +117,36 @@ def refuse_moved(conn: Connection, where: str) -> None:
             hint="Change url under [store] to the new place. If the move was broken off and nothing is there,"
             " or if it is to work here again all the same: digest db take-back.",
         )
+
+
+def refuse_unfilled(conn: Connection, where: str) -> None:
+    """Refuse a database that another was to be moved to, and nothing of it has arrived.
+
+    Args:
+        conn: any transaction.
+        where: its address without the password.
+
+    Raises:
+        StoreError: the move is under way, or was broken off.
+    """
+    source = load_provenance(conn).filled_from
+    if source:
+        raise StoreError(
+            f"the database {where} is empty: {source} is being moved to it, or that was broken off",
+            hint="If it was, set url under [store] back to that one, and move it again: digest db copy. If it says"
+            " that it was moved, digest db take-back first.",
+        )
+
+
+def mark_filling(conn: Connection, source: str) -> None:
+    """Let an empty database work only once it holds what is moved to it; its rows replace this mark."""
+    generation = load_provenance(conn).generation
+    conn.execute(update(installation).values(generation=f"{generation}{_FILLED}{source}"))
+
+
+def unmark_filling(conn: Connection) -> None:
+    """Let an empty database be what it was: nothing is moved to it."""
+    conn.execute(update(installation).values(generation=load_provenance(conn).generation))
 
 
 def mark_moved(conn: Connection, moved_to: str) -> None:

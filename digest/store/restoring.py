@@ -25,6 +25,7 @@ from digest.store.backing_up import (
 from digest.store.copying import copy_rows, refuse_filled
 from digest.store.engine import open_store
 from digest.store.failures import explain_file
+from digest.store.moving import open_target
 from digest.store.worker import hold_file
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _choose_kept(path: Path, now: datetime) -> Path:
 
 
 def _restore_rows(url: str, backup: Path, now: datetime, tell: Callable[[str, int], None]) -> RestoreReport:
-    target = open_store(url, create=True)
+    target = open_target(url)
     try:
         with unfinished(backup) as copy:
             taken_at, rows = _prepare(backup, copy, now, tell)

@@ -84,6 +84,42 @@ def test_the_old_database_works_no_more_says_where_everything_is_and_comes_back_
     assert known.generation != moved.generation
 
 
+def test_a_database_that_is_yet_to_be_filled_works_for_nobody_until_what_is_moved_there_has_arrived(
+    filled: Store, target_url: str
+) -> None:
+    refusals = []
+
+    def look(_what: str, _through: int) -> None:
+        with pytest.raises(
+            StoreError, match=r"is empty: .* is being moved to it, or that was broken off"
+        ) as caught:
+            open_store(target_url)
+        refusals.append(caught.value.hint)
+
+    move_store(filled, target_url, look)
+    assert "digest db copy" in refusals[0]
+    open_store(target_url).close()
+
+
+def test_where_a_move_was_broken_off_the_next_one_goes_on_to_the_same_place(
+    filled: Store, target_url: str
+) -> None:
+    target = open_store(target_url, create=True)
+    with target.begin() as conn:
+        provenance.mark_filling(conn, "sqlite:///old.db")
+        provenance.mark_filling(conn, "sqlite:///old.db")
+    with pytest.raises(StoreError, match="is empty"):
+        take_back(target, MORNING)
+    target.close()
+    with pytest.raises(StoreError, match=r"sqlite:///old\.db is being moved to it"):
+        open_store(target_url, create=True)
+    move_store(filled, target_url, quiet)
+    opened = open_store(target_url)
+    with opened.read() as conn, filled.read() as old:
+        assert provenance.load_provenance(conn).generation == provenance.load_provenance(old).generation
+    opened.close()
+
+
 def test_a_database_that_holds_anything_is_refused_and_nothing_has_changed(filled: Store, target_url: str) -> None:
     target = open_store(target_url, create=True)
     store_papers(target, [make_paper(1)])
