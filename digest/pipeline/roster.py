@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from digest.errors import QueryError
 from digest.excluding import read_exclusion
-from digest.planning import FARTHEST, first_due, next_due, put_right, realign_due
+from digest.planning import FARTHEST, FARTHEST_OFTEN, first_due, next_due, put_right, realign_due
 from digest.query import parse_query
 from digest.store import clocks, provenance
 from digest.store import matches as match_store
@@ -208,15 +208,17 @@ def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) ->
 def make_due_what_waits(conn: Connection, now: datetime) -> None:
     """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns.
 
-    One whose turn was put off for years by a clock that ran ahead is due as it would have been, and deliveries put
-    off so are due. Of a database that was restored all stays as it was found: what it says of pauses tells what
+    One whose turn was put off by a clock that ran ahead is due as it would have been, and deliveries put off so
+    are due. Of a database that was restored all stays as it was found: what it says of pauses tells what
     was sent before.
     """
     if provenance.is_in_quarantine(conn):
         return
     subscription_store.end_pauses(conn, now)
-    for due in subscription_store.find_far_due(conn, now, FARTHEST):
+    for due in subscription_store.find_far_due(conn, now, FARTHEST, FARTHEST_OFTEN):
         next_due_at, taken = put_right(due.subscription, now, due.last_slot)
+        if (next_due_at, taken) == (due.next_due_at, due.last_slot):
+            continue
         subscription_store.set_next_due(conn, due.id, next_due_at, last_slot=taken)
         name, before = due.subscription.name, due.next_due_at
         _log.warning("%s was not due before %s: a clock ran ahead, and was put right", name, before)

@@ -13,7 +13,7 @@ from digest.planning.entries import Seen, Told, make_entry
 from digest.planning.firstlook import choose_first_look
 from digest.planning.localtime import resolve_local
 from digest.planning.quiet import leave_quiet
-from digest.planning.slots import FARTHEST, Slot, latest_slot, nearest_slot, next_slot
+from digest.planning.slots import FARTHEST, FARTHEST_OFTEN, Slot, latest_slot, nearest_slot, next_slot
 from digest.planning.turns import (
     Outcome,
     Rhythm,
@@ -29,6 +29,7 @@ from digest.planning.turns import (
 
 __all__ = [
     "FARTHEST",
+    "FARTHEST_OFTEN",
     "Clauses",
     "DeliveryPlan",
     "DueSubscription",

@@ -28,12 +28,17 @@ if TYPE_CHECKING:
 _KEPT = 4096
 """Answers kept: a hundred thousand subscriptions that are due at one moment share a few."""
 
-FARTHEST = timedelta(days=16)
-"""No turn lies farther ahead: a weekly one whose week was taken on another weekday, and a night behind it."""
-
 _DAY = timedelta(days=1)
-_FARTHEST_TAKEN = timedelta(days=8)
-"""Nor do turns that were taken: where the cadence, the zone or its data changed since, one may lie ahead again."""
+
+FARTHEST = 8 * _DAY
+"""A turn that lies farther ahead is looked at again: it comes after a week and a night, or its week was taken on
+another weekday."""
+
+FARTHEST_OFTEN = {"at once": 2 * _DAY, "daily ": 2 * _DAY, "weekdays ": 5 * _DAY, "on announcement": 5 * _DAY}
+"""The same of cadences with more turns, by how their phrases begin: a weekend, a holiday beside it, a night."""
+
+_FARTHEST_TAKEN = _DAY
+"""No turn that was taken lies farther ahead, whatever the zone its date was read in."""
 
 _MAILING = "mailing:"
 _RUN = "run:"

@@ -171,10 +171,10 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
 
 
 def put_right(subscription: Subscription, now: datetime, taken: str) -> tuple[datetime | None, str]:
-    """Return when a subscription is due next whose turn lies farther ahead than any can, and the slots taken.
+    """Return when a subscription is due next whose turn lies remarkably far ahead, and the slots taken.
 
     A clock that ran ahead took turns of a time to come. Now that it was put right those have not been: else
-    nothing would be told until then.
+    nothing would be told until then. Where it never did, all stays as it is.
 
     Args:
         subscription: as configured; no pause holds.

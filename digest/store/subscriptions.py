@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, or_, select, update
+from sqlalchemy import Select, and_, or_, select, update
 
 from digest.announcements import Kind
 from digest.errors import ConfigurationError
@@ -110,10 +110,23 @@ def load_excluding(conn: Connection) -> list[DueSubscription]:
     return sorted(found, key=lambda due: due.subscription.name)
 
 
-def find_far_due(conn: Connection, now: datetime, farthest: timedelta) -> list[DueSubscription]:
-    """Return the subscriptions that no pause holds at a moment (UTC), whose next turn is yet farther ahead."""
+def find_far_due(
+    conn: Connection, now: datetime, farthest: timedelta, often: Mapping[str, timedelta]
+) -> list[DueSubscription]:
+    """Return the subscriptions that no pause holds at a moment (UTC), whose next turn is yet farther ahead.
+
+    Args:
+        conn: any transaction.
+        now: the moment (UTC).
+        farthest: how far ahead a turn may lie.
+        often: the same, of cadences whose phrases begin so.
+    """
+    due_at, cadence = subscriptions.c.next_due_at, subscriptions.c.cadence
     is_active = subscriptions.c.state == SubscriptionState.ACTIVE
-    is_far = subscriptions.c.next_due_at > now + farthest
+    is_far = or_(
+        due_at > now + farthest,
+        *(and_(due_at > now + ahead, cadence.startswith(phrase)) for phrase, ahead in often.items()),
+    )
     found = select(subscriptions).where(is_far, is_active, is_let_go_by_file(now))
     return _read_all(conn, conn.execute(found.order_by(subscriptions.c.id)).all())
 
