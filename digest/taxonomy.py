@@ -329,5 +329,8 @@ def nearest_category(name: str) -> str | None:
     ids = {
         id_.casefold().removeprefix(f"{archive}." if within else ""): id_ for id_ in within or _SPELLINGS.values()
     }
+    swapped = [id_ for known, id_ in ids.items() if sorted(known) == sorted(sought)]
+    if len(swapped) == 1:
+        return swapped[0]
     close = get_close_matches(sought, ids, n=1, cutoff=0.6)
     return ids[close[0]] if close else None

@@ -78,6 +78,7 @@ Token = OperatorToken | OpenToken | CloseToken | TermToken | EndToken
 _PREFIXES = {prefix.casefold(): prefix for prefix in Prefix}
 _OTHER_SPELLINGS = {"title": Prefix.TITLE, "arxiv": Prefix.ID, "lastupdateddate": Prefix.SUBMITTED}
 _LIKELY_MEANT = {
+    **_PREFIXES,
     "abstract": Prefix.ABSTRACT,
     "auth": Prefix.AUTHOR,
     "authors": Prefix.AUTHOR,
@@ -214,8 +215,8 @@ class Scanner:
         folded = name.casefold()
         if folded in _WEB and behind.startswith("//"):
             self._refuse_address(start)
-        close = get_close_matches(folded, _PREFIXES, n=1, cutoff=0.5)
-        meant = _LIKELY_MEANT.get(folded) or (_PREFIXES[close[0]] if close else None)
+        close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.5)
+        meant = _LIKELY_MEANT[close[0]] if close else None
         if meant in (Prefix.AUTHOR, Prefix.PERSON):
             meant = Prefix.PERSON if _FULL_NAME.match(behind) else Prefix.AUTHOR
         guess = f"Did you mean {meant}:? " if meant else ""

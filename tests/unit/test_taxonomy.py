@@ -96,6 +96,8 @@ def test_an_unknown_name_stays_as_it_is_and_has_no_aliases() -> None:
     [
         ("cs.PFF", "cs.PF"),
         ("csPF", "cs.PF"),
+        ("cs.FP", "cs.PF"),
+        ("math.GA", "math.AG"),
         ("hepth", "hep-th"),
         ("cond-mat.superconductivity", "cond-mat.supr-con"),
         ("Performance", "cs.PF"),
