@@ -12,7 +12,7 @@ from digest.query.analysis import AnalysedPaper, analyse
 from digest.query.arxiv_reading import ArxivReading, read_as_arxiv
 from digest.query.arxiv_syntax import to_arxiv
 from digest.query.confining import confine_queries
-from digest.query.linting import lint_query
+from digest.query.linting import find_slips, lint_query
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import parse_query
 from digest.query.queries import Query, matches
@@ -37,6 +37,7 @@ __all__ = [
     "analyse",
     "confine_queries",
     "find_reasons",
+    "find_slips",
     "lint_query",
     "matches",
     "parse_query",

@@ -60,6 +60,18 @@ def lint_query(
     return tuple(sorted(dict.fromkeys(kept), key=lambda note: note.position))
 
 
+def find_slips(query: Query) -> tuple[Note, ...]:
+    """Return the remarks that matter wherever a query is used: of its reading, and of what no paper can meet."""
+    is_misspelt = any(note.kind is NoteKind.UNKNOWN_CATEGORY for note in query.notes)
+    dead = [
+        clause
+        for clause in find_dead_clauses(query.tree)
+        if not (is_misspelt and [one.prefix for one in clause.conditions] == [Prefix.CATEGORY])  # told already
+    ]
+    notes = (*query.notes, *_tell_dead_clauses(dead, read_terms(query.text)))
+    return tuple(sorted(dict.fromkeys(notes), key=lambda note: note.position))
+
+
 def _ask_for_names(text: str) -> Iterator[Note]:
     """Yield how to write names of people where a text looks like some and was read as words."""
     names = find_names(text)

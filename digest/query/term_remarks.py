@@ -166,6 +166,9 @@ def _remark_on_value(term: Term, condition: Condition) -> Iterator[tuple[NoteKin
                 f"cat:{name} is all of {subject} here; arXiv would look for {name} alone: it needs cat:{name}.*"
             )
             yield NoteKind.ARXIV_DIFFERS, message
+    if condition.prefix is Prefix.ALL and any(one.prefix is Prefix.ID for one in spread_keyword(condition.text)):
+        message = f"{written} is looked for as an id and as a word anywhere; id:{written} is the paper alone"
+        yield NoteKind.READ_AS, message
     particle = written.partition(" ")[0]
     # Only in small letters, as typed: in capitals it is a given name, too, as in Van Vu.
     if condition.prefix is Prefix.PERSON and particle in PARTICLES and "," not in written:

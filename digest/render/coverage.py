@@ -163,8 +163,8 @@ def _explain_empty_trial(digest: Digest) -> str:
             " `digest query audit` says why."
         )
     return (
-        f"arXiv was asked and has no paper that meets {text}. Try it with a clause less, another word, or a wider"
-        " one (GPU OR accelerator, transf*); `digest query preview` says what each clause brings alone."
+        f"arXiv was asked and has no paper that meets {text}. Try another word or a wider one (GPU OR accelerator,"
+        " transf*), or leave a clause out; of several `digest query preview` says what each brings alone."
     )
 
 

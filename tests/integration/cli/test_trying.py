@@ -64,7 +64,10 @@ def test_where_arxiv_has_nothing_it_says_so_and_how_to_widen_it(tmp_path: Path) 
     said = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stderr
     assert "No papers arXiv's search was asked" in said
-    assert "arXiv was asked and has no paper that meets cat:cs.PF AND abs:zzzqq. Try it with a clause less" in said
+    assert (
+        "arXiv was asked and has no paper that meets cat:cs.PF AND abs:zzzqq. Try another word or a wider one"
+        in said
+    )
     assert "To hear of it once there is something, paste this" in said
     assert "looked at yet" not in said
 

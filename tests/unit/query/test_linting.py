@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.errors import QueryError
-from digest.query import NoteKind, Query, lint_query, parse_query
+from digest.query import NoteKind, Query, find_slips, lint_query, parse_query
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NAMES = [
@@ -200,6 +200,28 @@ def test_without_the_time_no_range_is_over() -> None:
 
 def test_a_query_nothing_can_match_brings_no_volume() -> None:
     assert remark("cat:cs.PF ANDNOT cat:cs", NoteKind.VOLUME) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("cat:cs.LG ANDNOT cat:cs.LG", ("No paper can match",)),
+        ("ti:gpu OR (cat:cs.LG ANDNOT cat:cs.LG)", ("A part of it can't match",)),
+        ("cat:cs.FP", ("did you mean cs.PF?",)),
+        ("cat:cs.LG OR cat:cs.PF", ()),  # how much it brings is no slip
+    ],
+)
+def test_slips_are_what_matters_wherever_a_query_is_used(text: str, words: tuple[str, ...]) -> None:
+    said = [note.message for note in find_slips(parse_query(text))]
+    assert len(said) == len(words)
+    assert all(any(word in message for message in said) for word in words)
+
+
+def test_the_id_of_a_paper_alone_is_told_to_be_a_word_too() -> None:
+    for id_ in ("1608.01234v2", "hep-th/9901001"):
+        (note,) = (note for note in lint_query(parse_query(id_)) if note.kind is NoteKind.READ_AS)
+        assert note.message.endswith(f"id:{id_} is the paper alone")
+    assert not [note for note in lint_query(parse_query("id:1608.01234")) if note.kind is NoteKind.READ_AS]
 
 
 def test_the_remarks_of_reading_are_among_them() -> None:
