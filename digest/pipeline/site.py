@@ -118,7 +118,8 @@ class Site:
     def hang_up(self) -> None:
         """Break off whatever waits for the outside world, from another thread; harmless when done twice.
 
-        A mail that waits for the answer to its final dot fails ambiguously, one before it safely.
+        What waits for the answer to all that was said fails ambiguously, as a mail does behind its final dot;
+        what comes before that, from looking up a name on, fails safely.
         """
         self.client.hang_up()
         for transport in list(self._transports.values()):

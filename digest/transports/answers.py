@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.error import URLError
 
 from digest.errors import DeliveryError
+from digest.transports.dialling import CalledOff
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,6 +107,8 @@ def judge_break(who: str, error: Exception, *, is_post: bool) -> DeliveryError:
     """
     if isinstance(error, URLError):
         reason = error.reason
+        if isinstance(reason, CalledOff):
+            return DeliveryError(f"{who} was not reached: {reason}", whole_transport=True)
         return DeliveryError(
             f"{who} can't be reached: {reason}",
             whole_transport=True,

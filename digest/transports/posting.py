@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import http.client
-import socket
 import threading
 import urllib.request
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from digest.clock import LOOPBACK_HOSTS
 from digest.transports.answers import UNREADABLE, Answer, judge_break
+from digest.transports.dialling import Call, CalledOff
 from digest.transports.fence import always_ours, require_ours
 
 if TYPE_CHECKING:
@@ -38,17 +38,21 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
-class _Exchange:
+class _Exchange(Call):
     """One request and its answer.
 
     Attributes:
-        line: its connection; None until that stands.
         is_late: it has taken too long.
     """
 
     def __init__(self) -> None:
-        self.line: socket.socket | None = None
+        super().__init__()
         self.is_late = False
+
+    def end(self) -> None:
+        """Break it off for taking too long."""
+        self.is_late = True
+        self.break_off()
 
 
 class Lines:
@@ -71,7 +75,7 @@ class Lines:
         thread, limit, this = threading.get_ident(), _WHOLE * timeout, _Exchange()
         with self._lock:
             self._open[thread] = this
-        watch = threading.Timer(limit, self._end, [this])
+        watch = threading.Timer(limit, this.end)
         watch.daemon = True
         watch.start()
         is_late = TimeoutError(f"there was no whole answer within {limit:g} s")
@@ -90,37 +94,34 @@ class Lines:
             watch.cancel()
             with self._lock:
                 del self._open[thread]
+            this.close()
 
-    def add(self, line: socket.socket) -> None:
-        """Note the connection of this thread's exchange.
+    @contextmanager
+    def opening(self) -> Iterator[Call]:
+        """Give this thread's exchange to be connected, and secured, within the block.
 
         Raises:
-            TimeoutError: connecting took all the time there was.
+            CalledOff: somebody has hung up.
+            TimeoutError: it took all the time there was.
+            OSError: nobody answers, or not as it should.
         """
         with self._lock:
             this = self._open[threading.get_ident()]
-            this.line = line
+        try:
+            yield this
+            this.require()
+        except OSError as error:
             if this.is_late:
-                raise TimeoutError("connecting took too long")
+                raise TimeoutError("connecting took too long") from error
+            if this.is_broken_off:
+                raise CalledOff from error
+            raise
 
     def hang_up(self) -> None:
-        """End every connection at once: whoever waits on one is woken, and fails."""
+        """End every exchange at once, connected or not yet: whoever waits on one is woken, and fails."""
         with self._lock:
             for this in self._open.values():
-                if this.line is not None:
-                    _shut(this.line)
-
-    def _end(self, this: _Exchange) -> None:
-        with self._lock:
-            this.is_late = True
-            if this.line is not None:
-                _shut(this.line)
-
-
-def _shut(line: socket.socket) -> None:
-    with suppress(OSError):  # it may have ended by itself just now
-        # Not TLS's own way, which takes the connection from under whoever reads from it.
-        socket.socket.shutdown(line, socket.SHUT_RDWR)
+                this.break_off()
 
 
 def is_loopback(url: str) -> bool:
@@ -136,8 +137,10 @@ class _FencedConnection(http.client.HTTPConnection):
         self._is_ours, self._lines = is_ours, lines
 
     def connect(self) -> None:
-        super().connect()
-        self._lines.add(self.sock)
+        with self._lines.opening() as call:
+            # Where http.client keeps what it connects with, for others to put theirs in its place.
+            self._create_connection = lambda place, timeout, _source: call.dial(place[0], place[1], timeout)
+            super().connect()
         require_ours(self._is_ours)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from digest.clock import monotonic
+from digest.transports.dialling import Call, CalledOff
 from digest.transports.mail_server import MailServer, Security
 from digest.transports.smtp_replies import DONE, Stage, judge_opening
 
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 _REST = 5.0
 """Seconds a connection may have rested, in silence, and be taken for alive without asking."""
 
-_GOODBYE = 5.0
-"""Seconds QUIT may take: nothing depends on it."""
+GOODBYE = 2.0
+"""Seconds QUIT may take, over all connections together: nothing depends on it."""
+
+_LEAST_WAIT = 0.01
+"""Seconds for an answer that should be here by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class SmtpConnection:
         self._patience = patience
         self._tls = tls
         self._link: smtplib.SMTP | None = None
+        self._call = Call()
         self._mails = 0
         self._used_at = 0.0
         self.has_rested = False
@@ -105,26 +110,35 @@ class SmtpConnection:
         link, self._link = self._link, None
         if link is not None:
             link.close()
+        self._call.close()
 
     def quit(self) -> None:
         """Say goodbye and close."""
-        link, self._link = self._link, None
-        if link is None:
-            return
+        self.begin_goodbye()
+        self.end_goodbye(monotonic() + GOODBYE)
+
+    def begin_goodbye(self) -> None:
+        """Say goodbye, and wait for no answer yet."""
         # The last mail was answered long ago: how the goodbye ends changes nothing.
         with contextlib.suppress(OSError):
-            if link.sock is not None:
-                link.sock.settimeout(_GOODBYE)
-            link.docmd("QUIT")
-        link.close()
+            if self._link is not None and self._link.sock is not None:
+                self._link.sock.settimeout(GOODBYE)
+                self._link.putcmd("QUIT")
+
+    def end_goodbye(self, until: float) -> None:
+        """Wait for the answer to a goodbye until a moment, by `monotonic`, and close."""
+        with contextlib.suppress(OSError):
+            if self._link is not None and self._link.sock is not None:
+                self._link.sock.settimeout(max(until - monotonic(), _LEAST_WAIT))
+                self._link.getreply()
+        self.drop()
 
     def interrupt(self) -> None:
-        """End whatever another thread waits for on this connection; it sees the connection break."""
-        link = self._link
-        if link is not None and link.sock is not None:
-            with contextlib.suppress(OSError):  # it may be gone already, which is what is wanted
-                # The plain socket's method: the TLS one would pull its state away under the other thread.
-                socket.socket.shutdown(link.sock, socket.SHUT_RDWR)
+        """End whatever another thread waits for on this connection, also where it does not stand yet.
+
+        That thread sees the connection break.
+        """
+        self._call.break_off()
 
     def _seems_alive(self, link: smtplib.SMTP) -> bool:
         """Whether it was used a moment ago, and the server has neither closed it nor said anything since."""
@@ -142,7 +156,7 @@ class SmtpConnection:
 
     def _open(self) -> smtplib.SMTP:
         stage = Stage.GREETING
-        link = None
+        link, self._call = None, Call()
         try:
             link = self._connect()
             link.ehlo_or_helo_if_needed()
@@ -155,19 +169,43 @@ class SmtpConnection:
         except OSError as error:
             if link is not None:
                 link.close()
-            raise judge_opening(self._server, stage, error) from error
+            self._call.close()
+            reason = CalledOff() if self._call.is_broken_off else error
+            raise judge_opening(self._server, stage, reason) from error
         return link
 
     def _connect(self) -> smtplib.SMTP:
         host, port, timeout = self._server.host, self._server.port, self._patience.command
         if self._server.security is Security.TLS:
-            link: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=timeout, context=self._tls)
+            link: smtplib.SMTP = _SecureLink(self._call, host, port, timeout=timeout, context=self._tls)
         else:
-            link = smtplib.SMTP(host, port, timeout=timeout)
+            link = _Link(self._call, host, port, timeout=timeout)
         assert link.sock is not None  # noqa: S101 - constructing with a host connects, or raises
         # The final dot goes out in a packet of its own; without this it would wait for an acknowledgement.
         link.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return link
+
+
+class _Link(smtplib.SMTP):
+    """smtplib's side of a connection, over a call of ours."""
+
+    def __init__(self, call: Call, host: str, port: int, *, timeout: float) -> None:
+        self._call = call
+        super().__init__(host, port, timeout=timeout)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        # Where smtplib connects, kept apart for what secures or replaces that.
+        return self._call.dial(host, port, timeout)
+
+
+class _SecureLink(smtplib.SMTP_SSL, _Link):
+    """The same over TLS from the first byte: SMTP_SSL secures what `_Link` dialled."""
+
+    def __init__(
+        self, call: Call, host: str, port: int, *, timeout: float, context: ssl.SSLContext | None
+    ) -> None:
+        self._call = call
+        smtplib.SMTP_SSL.__init__(self, host, port, timeout=timeout, context=context)
 
 
 def _has_news(sock: socket.socket) -> bool:

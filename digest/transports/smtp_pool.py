@@ -6,6 +6,9 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from digest.clock import monotonic
+from digest.transports.smtp_connection import GOODBYE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -52,4 +55,7 @@ class SmtpPool:
             for connection in self._lent:
                 connection.interrupt()
         for connection in resting:
-            connection.quit()
+            connection.begin_goodbye()
+        until = monotonic() + GOODBYE
+        for connection in resting:
+            connection.end_goodbye(until)
