@@ -54,7 +54,12 @@ class Transport(Protocol):
         ...
 
     def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
-        """Look whether the message was taken after all, at or after `since`; None where it was not.
+        """Look whether the message was taken after all; None where it was not.
+
+        Args:
+            message: what.
+            destination: where to.
+            since: the earliest moment it may have been taken at.
 
         Raises:
             DeliveryError: it cannot be told (`permanent`: never by this transport as configured).

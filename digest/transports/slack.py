@@ -10,6 +10,7 @@ import json
 import logging
 import re
 import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -39,6 +40,10 @@ _PAGE = 999
 _HISTORY_PAGE = 100
 _MOST_PAGES = 100
 """Pages read before a list counts as endless."""
+
+_LATEST = timedelta(days=1)
+"""So long after the earliest moment asked about, a post of ours came at the latest, however long a process was
+paused and however far clocks are apart. What a channel heard since may be without end."""
 
 _LISTED_FOR = 900.0
 """Seconds a list of channels is relied upon."""
@@ -130,10 +135,10 @@ class SlackTransport:
         return Receipt(answer.text("ts"), detail)
 
     def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Look through the channel, or the thread, for a post with this message's metadata.
+        """Look through a day of the channel, or of the thread, for a post with this message's metadata.
 
         Raises:
-            DeliveryError: the history can't be read (a scope may be missing), or Slack did not answer.
+            DeliveryError: the history can't be read (a scope may be missing), has no end, or Slack did not answer.
         """
         call = _read_call(message)
         mark = _read_payload(call)
@@ -145,6 +150,7 @@ class SlackTransport:
         form = {
             "channel": str(call.get("channel", "")),
             "oldest": f"{since.timestamp():.6f}",
+            "latest": f"{(since + _LATEST).timestamp():.6f}",
             "inclusive": "true",
             "include_all_metadata": "true",
             "limit": str(_HISTORY_PAGE),
@@ -152,7 +158,7 @@ class SlackTransport:
         method = "conversations.history"
         if call.get("thread_ts"):
             method, form["ts"] = "conversations.replies", str(call["thread_ts"])
-        for page in self._walk(method, form):
+        for page in self._walk(method, form, is_hopeless=True):
             for post in page.objects("messages"):
                 if mark.items() <= _read_payload(post).items():
                     return Receipt(str(post.get("ts", "")), "found in the channel's history")
@@ -191,7 +197,14 @@ class SlackTransport:
             if channel.get("id")
         }
 
-    def _walk(self, method: str, form: dict[str, str]) -> Iterator[Answer]:
+    def _walk(self, method: str, form: dict[str, str], *, is_hopeless: bool = False) -> Iterator[Answer]:
+        """Read page by page.
+
+        Args:
+            method: what lists.
+            form: which.
+            is_hopeless: a list without an end is not asked for again, since it will have none then either.
+        """
         cursor = ""
         for _ in range(_MOST_PAGES):
             answer = self._client.call(method, form=form | ({"cursor": cursor} if cursor else {}))
@@ -199,7 +212,7 @@ class SlackTransport:
             cursor = answer.text("response_metadata", "next_cursor")
             if not cursor:
                 return
-        raise DeliveryError(f"Slack's {method} does not end after {_MOST_PAGES} pages")
+        raise DeliveryError(f"Slack's {method} does not end after {_MOST_PAGES} pages", permanent=is_hopeless)
 
 
 def _read_call(message: Message) -> dict[str, object]:

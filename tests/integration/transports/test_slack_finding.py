@@ -10,6 +10,7 @@ from digest.clock import ManualClock
 from digest.demo.slack import CHANNELS, SCOPES, TOKEN, SlackReceiver
 from digest.errors import DeliveryError
 from digest.messages import Message
+from digest.transports import slack as slack_transport
 from digest.transports.slack import SlackTransport
 from tests.integration.transports.slack_posts import KEY, NOW, PAPERS, fail_to_send, make_post
 
@@ -65,6 +66,41 @@ def test_a_post_is_found_behind_many_others(clock: ManualClock) -> None:
         assert found is not None
         assert found.remote_id == first.remote_id
         assert receiver.calls.count("conversations.history") == 2
+
+
+def test_what_a_busy_channel_heard_long_after_is_not_read(clock: ManualClock) -> None:
+    with SlackReceiver(clock, pace=0) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url)
+        sent = slack.send(make_post(), PAPERS)
+        clock.advance(timedelta(days=14))
+        for number in range(120):
+            receiver.workspace.post({"channel": "C000PAPERS", "text": f"chatter {number}"})
+        found = slack.find(make_post(), PAPERS, NOW - timedelta(minutes=15))
+        assert found is not None
+        assert found.remote_id == sent.remote_id
+        assert receiver.calls.count("conversations.history") == 1
+
+
+def test_a_post_that_left_hours_after_it_was_begun_is_found(slack: SlackTransport, clock: ManualClock) -> None:
+    clock.advance(timedelta(hours=20))
+    sent = slack.send(make_post(), PAPERS)
+    clock.advance(timedelta(hours=20))
+    found = slack.find(make_post(), PAPERS, NOW - timedelta(minutes=15))
+    assert found is not None
+    assert found.remote_id == sent.remote_id
+
+
+def test_a_history_without_an_end_cannot_be_told_and_is_not_read_again_and_again(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slack_transport, "_MOST_PAGES", 1)
+    with SlackReceiver(clock, pace=0) as receiver:
+        slack = SlackTransport(token=TOKEN, url=receiver.url)
+        for number in range(101):
+            receiver.workspace.post({"channel": "C000PAPERS", "text": f"chatter {number}"})
+        with pytest.raises(DeliveryError, match="does not end") as caught:
+            slack.find(make_post(), PAPERS, NOW - timedelta(minutes=15))
+    assert caught.value.permanent
 
 
 def test_without_the_scope_to_read_history_it_cannot_be_told_and_the_scope_is_named(clock: ManualClock) -> None:
