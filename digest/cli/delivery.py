@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.arriving import is_head, read_place
 from digest.cli.holding import choose_held
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
@@ -188,7 +189,7 @@ def _print_delivery(
         "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
         "answer": delivery.remote_id,
         "trouble": delivery.last_error,
-        "to do": _advise(delivery.state, delivery.id, is_doubtful=is_doubtful),
+        "to do": _advise(delivery, is_doubtful=is_doubtful),
     }
     for label, value in lines.items():
         if value:
@@ -215,11 +216,15 @@ def _describe_remote(delivery: Delivery) -> str:
     return f" ({remote} there)" if remote and remote != delivery.destination.address else ""
 
 
-def _advise(state: DeliveryState, id_: int, *, is_doubtful: bool) -> str:
+def _advise(delivery: Delivery, *, is_doubtful: bool) -> str:
     from digest.messages import DeliveryState  # noqa: PLC0415 - the same
 
+    state, id_ = delivery.state, delivery.id
     if state is DeliveryState.HELD and is_doubtful:
-        return f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery arrived {id_}"
+        where = " --link LINK (as Slack copies it: the rest goes into its thread)" if is_head(delivery) else ""
+        return (
+            f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery arrived {id_}{where}"
+        )
     if state in (DeliveryState.DEAD, DeliveryState.HELD):
         return f"once the cause is gone: digest delivery retry {id_}; or never: digest delivery drop {id_}"
     return ""
@@ -312,19 +317,27 @@ def retry(
 
 @command.command()
 @click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
+@click.option("--link", default="", help="Where it stands in Slack, as “Copy link” there gives it; for one ID.")
 @click.pass_context
-def arrived(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
+def arrived(ctx: click.Context, delivery_ids: tuple[int, ...], link: str) -> None:
     """Say that ID…, held or in doubt, did arrive.
 
-    The parts behind it go on.
+    The parts behind it go on: in Slack into its thread where --link says where it stands, else into the channel.
     """
     from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
 
+    ids, has_no_thread = sorted(set(delivery_ids)), False
+    if link and len(ids) > 1:
+        raise UsageError("--link is for one delivery", hint="Each message has a link of its own.")
     with opened_store(ctx) as here, here.store.begin() as conn:
-        for id_ in sorted(set(delivery_ids)):
-            if not outbox.take_as_arrived(conn, id_, here.now):
+        for id_ in ids:
+            delivery = outbox.load_delivery(conn, id_)[0].delivery
+            place = read_place(delivery, link) if link else ""
+            if not outbox.take_as_arrived(conn, id_, here.now, remote_id=place):
                 _refuse(conn, id_, "taken as arrived")
-    click.echo(f"{_name(delivery_ids)} will not be sent again; what waits behind goes on.")
+            has_no_thread = has_no_thread or (not link and is_head(delivery))
+    rest = ", into the channel, since its thread is not known" if has_no_thread else ""
+    click.echo(f"{_name(delivery_ids)} will not be sent again; what waits behind goes on{rest}.")
 
 
 @command.command()

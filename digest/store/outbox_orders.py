@@ -89,8 +89,14 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
     return take_step(conn, delivery_id, step, _OPEN)
 
 
-def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
+def take_as_arrived(conn: Connection, delivery_id: int, now: datetime, *, remote_id: str = "") -> bool:
     """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts behind it go on.
+
+    Args:
+        conn: a writing transaction.
+        delivery_id: which.
+        now: the moment (UTC).
+        remote_id: what the other side calls it, "" where nobody knows: then no part can refer to it.
 
     Returns:
         False, with nothing changed, where its state does not allow it, or it was never on its way.
@@ -100,7 +106,8 @@ def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """
     row = require_delivery(conn, delivery_id)
     said = "the operator says it arrived"
-    step = Step(DeliveryState.SENT, now, said, {"last_error": ""})
+    known = {"remote_id": remote_id} if remote_id else {}
+    step = Step(DeliveryState.SENT, now, said, {"last_error": "", **known})
     if not row.attempts or not take_step(conn, delivery_id, step, _WAITS_FOR_WORD, token=row.token):
         return False
     latest = update(attempts).where(attempts.c.delivery_id == delivery_id, attempts.c.number == row.attempts)
