@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from digest.cli.opening import opened
-from digest.errors import DigestError, StoreBusy
+from digest.errors import DigestError, StoreBusy, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from digest.pipeline import Site
     from digest.scheduling import Schedule
+    from digest.store.worker import Hold
     from digest.web import WebServer
 
 Done = TypeVar("Done")
@@ -56,7 +57,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
     stop, reload = threading.Event(), threading.Event()
-    with opened(ctx, warns=True) as site, hold_worker(site.store), ExitStack() as stack:
+    with opened(ctx, warns=True) as site, hold_worker(site.store) as hold, ExitStack() as stack:
         _listen(stop.set, reload.set)
         configure_logging("DEBUG" if ctx.obj["verbose"] else "INFO")
         schedule = Schedule(site)
@@ -78,10 +79,12 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         if web is not None:
             web.start()
         click.echo(greeting)
-        _wait(web, stop, reload, lambda: schedule.reload(lambda: open_config(ctx.obj["config_path"])))
+        lost = _wait(web, stop, reload, hold, lambda: schedule.reload(lambda: open_config(ctx.obj["config_path"])))
         if web is not None:
             web.ask_to_stop()
         has_ended = schedule.stop(grace=grace, force=LIMIT - _MARGIN - grace)
+    if lost is not None:
+        raise lost
     if not stop.is_set():
         raise DigestError("the web server ended by itself", hint="The log above says why.")
     click.echo("stopped" if has_ended else "stopped; what still waits for the outside world is left as it is")
@@ -114,15 +117,28 @@ def _open_web(site: Site, schedule: Schedule) -> WebServer:
 
 
 def _wait(
-    web: WebServer | None, stop: threading.Event, reload: threading.Event, take_over: Callable[[], None]
-) -> None:
-    """Return once a stop is asked for, or the web server has ended; meanwhile take the file over when asked."""
+    web: WebServer | None,
+    stop: threading.Event,
+    reload: threading.Event,
+    hold: Hold,
+    take_over: Callable[[], None],
+) -> StoreError | None:
+    """Return once a stop is asked for, or the web server has ended; meanwhile take the file over when asked.
+
+    Returns:
+        Why this may not work on: the lock is another's now. None where it may.
+    """
     while not stop.wait(_LOOK):
+        try:
+            hold.keep()
+        except StoreError as error:
+            return error
         if reload.is_set():
             reload.clear()
             take_over()
         if web is not None and not web.is_alive:
-            return
+            break
+    return None
 
 
 def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:

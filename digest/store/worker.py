@@ -1,26 +1,103 @@
-"""One worker to one SQLite file: a lock that the kernel frees when its holder dies, however it dies."""
+"""One worker to one SQLite file: a lock that the kernel frees when its holder dies, however it dies.
+
+It is on a file beside the database. The database's own will not do: SQLite loses its locks when anybody in the
+process closes that, and on NFS one kind of lock is the other. A file beside it can be removed. So whoever finds
+one that was never held looks for signs of life first, and whoever works looks whether its own is still there.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from digest.errors import AnotherWorker
 from digest.store.failures import explain_file
+from digest.store.workers import GONE_AFTER, list_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from digest.store.engine import Store
+
+_log = logging.getLogger("digest.worker")
 
 _HOLDER = 32
 """Bytes of the lock's file, always."""
 
 
+class Hold:
+    """The lock, for as long as it is held.
+
+    Args:
+        lock: its file; None where nothing has to be held.
+    """
+
+    def __init__(self, lock: Path | None = None) -> None:
+        self._lock = lock
+        self._handles: list[int] = []
+
+    def take(self, refuse_living: Callable[[], None]) -> None:
+        """Take the lock.
+
+        Args:
+            refuse_living: asked where its file was never held: somebody may have removed the one that is.
+
+        Raises:
+            AnotherWorker: another process is the worker.
+            StoreError: the lock's file can't be written.
+        """
+        if self._lock is None:
+            return
+        handle = _open_lock(self._lock)
+        self._handles.append(handle)
+        _take_lock(handle, self._lock)
+        if not os.fstat(handle).st_size:
+            refuse_living()
+        _write_holder(handle, self._lock)
+
+    def keep(self) -> None:
+        """Take the lock anew where somebody removed or replaced its file.
+
+        Raises:
+            AnotherWorker: another process was quicker.
+            StoreError: the lock's file can't be written.
+        """
+        if self._lock is None or self._is_in_place(self._lock):
+            return
+        handle = _open_lock(self._lock)
+        try:
+            _take_lock(handle, self._lock)
+        except AnotherWorker:
+            holder = _read_holder(handle)
+            os.close(handle)
+            # Nobody yet: who looks around for us will be refused. Ourselves: some file systems number files anew.
+            if holder not in {"", str(os.getpid())}:
+                raise
+            return
+        self._handles.append(handle)  # beside the one from before: what holds both lets nobody in by either
+        _write_holder(handle, self._lock)
+        _log.warning("the lock %s had been removed: it is taken anew. Deleting it lets nobody in.", self._lock)
+
+    def free(self) -> None:
+        """Free the lock. Its file stays, since deleting it would let two in."""
+        for handle in self._handles:
+            os.close(handle)
+
+    def _is_in_place(self, lock: Path) -> bool:
+        try:
+            there = lock.stat()
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True  # nobody can tell for now, so nobody else can take it either
+        return any(os.path.samestat(there, os.fstat(handle)) for handle in self._handles)
+
+
 @contextmanager
-def hold_worker(store: Store) -> Iterator[None]:
+def hold_worker(store: Store) -> Iterator[Hold]:
     """Be the one process that polls, plans and delivers on this database, for as long as the block lasts.
 
     On PostgreSQL any number of processes may work, and nothing is held.
@@ -30,10 +107,10 @@ def hold_worker(store: Store) -> Iterator[None]:
         StoreError: the lock's file can't be written.
     """
     if store.path is None:
-        yield
+        yield Hold()
         return
-    with hold_file(store.path):
-        yield
+    with _held(store.path, lambda: _refuse_living(store)) as hold:
+        yield hold
 
 
 @contextmanager
@@ -44,14 +121,37 @@ def hold_file(database: Path) -> Iterator[None]:
         AnotherWorker: another process is the worker; its number is named.
         StoreError: the lock's file can't be written.
     """
-    lock = database.with_name(database.name + ".lock")
-    handle = _open_lock(lock)
-    try:
-        _take_lock(handle, lock)
-        _write_holder(handle, lock)
+    with _held(database, lambda: None):
         yield
+
+
+@contextmanager
+def _held(database: Path, refuse_living: Callable[[], None]) -> Iterator[Hold]:
+    hold = Hold(database.with_name(database.name + ".lock"))
+    try:
+        hold.take(refuse_living)
+        yield hold
     finally:
-        os.close(handle)  # frees the lock; the file stays, since deleting it would let two in
+        hold.free()
+
+
+def _refuse_living(store: Store) -> None:
+    """Let nobody in beside a worker whose lock was removed: its signs of life tell of it.
+
+    A file that was never held is a new database's, or a copy's, whose workers fell silent long ago.
+
+    Raises:
+        AnotherWorker: there is such a worker.
+    """
+    with store.read() as conn:
+        living = [worker for worker in list_workers(conn) if not worker.is_gone]
+    if living:
+        raise AnotherWorker(
+            f"process {living[0].pid} works on this database, as it said {living[0].silent_for:.0f} s ago;"
+            " its lock was removed",
+            hint="Let it finish, or stop it: deleting its lock lets nobody in. "
+            f"If it died, wait {GONE_AFTER:.0f} seconds.",
+        )
 
 
 def _write_holder(handle: int, lock: Path) -> None:
@@ -76,8 +176,12 @@ def _take_lock(handle: int, lock: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
         raise AnotherWorker(
-            f"process {holder} works on this database already (it holds {lock})",
-            hint="Let it finish, or stop it; commands that read or edit work beside it.",
+            f"process {_read_holder(handle) or 'unknown'} works on this database already (it holds {lock})",
+            hint="Let it finish, or stop it: deleting that file lets nobody in. Commands that read or edit work"
+            " beside it.",
         ) from None
+
+
+def _read_holder(handle: int) -> str:
+    return os.pread(handle, _HOLDER, 0).decode("ascii", "replace").strip()
