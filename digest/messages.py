@@ -47,7 +47,8 @@ class Coverage:
         mailing: Eastern date of the newest mailing looked for; None before the first run.
         is_complete: every paper of that mailing has been seen, as far as the source can tell.
         looked_at: papers that run compared.
-        matched: papers of this digest; None for a first look, whose papers are older than that mailing.
+        matched: papers of this digest; None for a first look, whose papers are older than that mailing, and
+            where an earlier digest told what matched.
         checked_at: when the looking ended (UTC).
         source: "harvest" or "query".
         failure: what went wrong with the last look, "" where nothing did.
@@ -59,6 +60,8 @@ class Coverage:
         mailings: how many mailings were expected from `since` on; 1 where it stands for one alone.
         total: papers a search on its own names, where only the newest were looked at and older ones may belong
             to the digest, too; 0 otherwise. Of trials alone, which are never stored.
+        told_at: of a digest without papers, when an earlier one last told papers of these mailings (UTC); None
+            where none did: then nothing in them matched.
     """
 
     mailing: date | None
@@ -74,6 +77,7 @@ class Coverage:
     since: date | None = None
     mailings: int = 1
     total: int = 0
+    told_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,21 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.announcements import Kind, mailing_moment
+from digest.announcements import Kind, mailing_moment, mailings_between
 from digest.messages import Occasion
 from digest.pipeline.covering import load_coverage, reach_back
 from digest.pipeline.links import make_links
 from digest.pipeline.matching_step import readable
-from digest.planning import Clauses, covered_since, is_weekly, make_entry, plan_deliveries, plan_digest
+from digest.planning import (
+    Clauses,
+    covered_since,
+    find_last_papers,
+    find_told_until,
+    is_weekly,
+    make_entry,
+    plan_deliveries,
+    plan_digest,
+)
 from digest.query import analyse
 from digest.store import digests as digest_store
 from digest.store import mailings as mailing_store
@@ -38,7 +47,7 @@ if TYPE_CHECKING:
     from digest.papers import Paper
     from digest.pipeline.links import LinkMaker
     from digest.pipeline.site import Site
-    from digest.planning import DueSubscription, Seen, Told
+    from digest.planning import DueSubscription, EarlierDigest, Seen, Told
     from digest.query import AnalysedPaper, Query
     from digest.store.digests import Draft
     from digest.store.matches import MatchRow
@@ -124,6 +133,19 @@ class Drafts:
             self._coverages[key] = coverage
         return self._coverages[key]
 
+    def load_earlier(
+        self, conn: Connection, quiet: Iterable[DueSubscription]
+    ) -> Mapping[int, Sequence[EarlierDigest]]:
+        """Return what some subscriptions without news were told since the first mailing they are to hear of."""
+        since: dict[int, datetime] = {}
+        for due in quiet:
+            mailing = self.load_coverage(conn, due).mailing
+            if mailing is not None:
+                sent = mailing_moment(mailing)
+                covered_until = covered_since(due.subscription, due.last_slot) or sent
+                since[due.id] = mailing_moment(next(mailings_between(covered_until, sent), mailing))
+        return digest_store.load_earlier(conn, since)
+
     def read_ahead(self, conn: Connection, rows: Iterable[MatchRow]) -> None:
         """Read the changes that some matches are about, in a few statements for all."""
         missing = {id_ for row in rows for id_ in row.changes if id_ not in self._changes}
@@ -155,6 +177,7 @@ class Drafts:
         slot: str,
         occasion: Occasion,
         is_missed: bool = False,
+        earlier: Sequence[EarlierDigest] = (),
     ) -> Draft:
         """Make the digest of one subscription.
 
@@ -165,6 +188,7 @@ class Drafts:
             slot: its slot's name.
             occasion: why it exists.
             is_missed: it is told as the turn before the last, and tells of the mailing before the last.
+            earlier: without matches to tell, what was told before; see `load_earlier`.
 
         Raises:
             DigestError: it cannot be planned, such as for a template that fails.
@@ -173,7 +197,8 @@ class Drafts:
         changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
         coverage = self._load_coverage_before(conn, due) if is_missed else self.load_coverage(conn, due)
         if occasion is Occasion.SCHEDULED:
-            coverage = self._reach_back(conn, coverage, changes, due)
+            coverage = self._reach_back(conn, coverage, changes, due, earlier)
+            coverage = replace(coverage, told_at=find_last_papers(coverage, earlier)) if earlier else coverage
         tells_days = coverage.since is not None or is_weekly(due.subscription)
         written: dict[int, str] = {}
         asked = tuple(revision.id for revision in due.revisions)
@@ -221,8 +246,12 @@ class Drafts:
         coverage: Coverage,
         changes: Iterable[StoredChange],
         due: DueSubscription,
+        earlier: Sequence[EarlierDigest],
     ) -> Coverage:
         covered_until = covered_since(due.subscription, due.last_slot)
+        told_until = find_told_until(earlier)
+        if told_until is not None:  # a digest that was missed stands for more than was out by its turn
+            covered_until = max(mailing_moment(told_until), covered_until or mailing_moment(told_until))
         mailings = [self._mailings[change.paper_key][0] for change in changes if change.kind is _NEW]
         first = min((mailing for mailing in mailings if mailing is not None), default=None)
         if first is not None and covered_until is not None and mailing_moment(first) <= covered_until:

@@ -18,7 +18,7 @@ from digest.messages import Occasion
 from digest.pipeline.drafting import Drafts
 from digest.pipeline.links import remember_tokens
 from digest.pipeline.roster import make_due_what_waits
-from digest.planning import Outcome, TurnFacts, decide_turn, leave_quiet
+from digest.planning import Outcome, TurnFacts, decide_turn, is_told, leave_quiet
 from digest.store import digests as digest_store
 from digest.store import idling, provenance
 from digest.store import matches as match_store
@@ -26,6 +26,7 @@ from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
 from digest.store import turns as turn_store
 from digest.store.parting import let_go
+from digest.subscriptions import QuietDays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -218,6 +219,13 @@ def _plan_turns(
                 report.resting.append(turn.name)
     drafts.read_ahead(conn, (row for id_ in told for row in pending.get(id_, ())))
     whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}
+    quiet = [due for id_, due in whole.items() if id_ not in pending]
+    earlier = drafts.load_earlier(conn, quiet)
+    for due in quiet:
+        has_note = due.subscription.quiet_days is QuietDays.NOTE
+        if has_note and is_told(coverages[due.id], earlier.get(due.id, ())):
+            del told[due.id]
+            report.quiet.append(due.subscription.name)
     chosen = [
         (
             whole[id_],
@@ -228,6 +236,7 @@ def _plan_turns(
                 slot=turn.slot,
                 occasion=Occasion.SCHEDULED,
                 is_missed=turn.is_missed,
+                earlier=earlier.get(id_, ()),
             ),
         )
         for id_, turn in told.items()

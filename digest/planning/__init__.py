@@ -9,6 +9,7 @@ from digest.planning.digests import (
     plan_deliveries,
     plan_digest,
 )
+from digest.planning.earlier import EarlierDigest, find_last_papers, find_told_until, is_told
 from digest.planning.entries import Seen, Told, make_entry
 from digest.planning.firstlook import choose_first_look
 from digest.planning.localtime import resolve_local
@@ -33,6 +34,7 @@ __all__ = [
     "Clauses",
     "DeliveryPlan",
     "DueSubscription",
+    "EarlierDigest",
     "Outcome",
     "PollSummary",
     "Rhythm",
@@ -45,7 +47,10 @@ __all__ = [
     "choose_first_look",
     "covered_since",
     "decide_turn",
+    "find_last_papers",
+    "find_told_until",
     "first_due",
+    "is_told",
     "is_weekly",
     "join_coverages",
     "latest_slot",

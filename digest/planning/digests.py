@@ -126,7 +126,7 @@ def plan_digest(
         entries=entries,
         shown=shown,
         queries=tuple(texts),
-        coverage=_count_matched(coverage, None if occasion.is_look_back else len(entries)),
+        coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
         group_by=subscription.group_by,
         replacements=subscription.replacements,
         is_round_up=is_round_up,

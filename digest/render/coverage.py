@@ -77,6 +77,8 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
     is_known = looked_at > 0 if coverage.matched is None else looked_at >= coverage.matched
     found = f"{looked_at:,} {'new' if coverage.new else 'looked at'}" if is_known else ""
     matched = f"{coverage.matched:,} matched" if is_known and coverage.matched is not None else ""
+    if coverage.told_at:
+        matched = "nothing more matched"
     figures = f": {', '.join(filter(None, (found, matched)))}" if found else ""
     total = f", {found}" if found else ""
     if coverage.is_complete:
@@ -107,7 +109,7 @@ def write_headline(digest: Digest) -> str:
         case CoverageState.FAILED:
             return "arXiv could not be read"
         case CoverageState.INCOMPLETE | CoverageState.NONE:
-            return "Nothing yet"
+            return "Nothing more yet" if digest.coverage.told_at else "Nothing yet"
 
 
 def write_introduction(digest: Digest) -> str:
@@ -121,8 +123,7 @@ def write_introduction(digest: Digest) -> str:
     names = join_words(quoted, "or")
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
-            quiet = "week" if digest.is_round_up else "day"
-            return f"A quiet {quiet}: everything was looked at, and nothing in it matched {names}."
+            return _explain_quiet_day(digest, names)
         case CoverageState.FAILED:
             return "This is not a quiet day: the look failed. It is repeated, and nothing is lost by it."
         case CoverageState.INCOMPLETE if digest.coverage.is_awaited:
@@ -131,6 +132,16 @@ def write_introduction(digest: Digest) -> str:
             )
         case CoverageState.INCOMPLETE | CoverageState.NONE:
             return f"Not everything has been looked at yet. What matches {names} comes with the next digest."
+
+
+def _explain_quiet_day(digest: Digest, names: str) -> str:
+    told_at = digest.coverage.told_at
+    if told_at:
+        local = told_at.astimezone(_find_zone(digest.zone))
+        earlier = f"{write_day(local.date())} {local:%H:%M} {name_zone(local)}"
+        return f"Everything was looked at, and nothing more matched {names} since the digest of {earlier}."
+    quiet = "week" if digest.is_round_up else "day"
+    return f"A quiet {quiet}: everything was looked at, and nothing in it matched {names}."
 
 
 def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:

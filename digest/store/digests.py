@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 
 from digest.errors import StoreBusy, UnknownName
 from digest.messages import DeliveryState, Occasion
+from digest.planning import EarlierDigest
 from digest.store import dialect
 from digest.store.bulk import ManyRows, ManyTakes
 from digest.store.destinations import destination_key
@@ -147,6 +148,41 @@ def load_last_coverage(conn: Connection, subscription_id: int) -> Coverage | Non
     latest = select(digests.c.content).where(digests.c.subscription_id == subscription_id)
     content = conn.execute(latest.order_by(digests.c.id.desc()).limit(1)).scalar()
     return None if content is None else frozen_coverage(content)
+
+
+def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:
+    """Return the digests that some subscriptions had since a moment of their own, the oldest first.
+
+    Digests are opened only of those who had any: as a rule nobody had since the last mailing went out.
+
+    Args:
+        conn: any transaction.
+        since: from which moment on (UTC), by subscription.
+
+    Returns:
+        What each had; who had none is missing.
+    """
+    if not since:
+        return {}
+    first = min(since.values())
+    planned = conn.execute(_PLANNED_SINCE, {"ids": list(since), "first": first})
+    concerned = [id_ for id_, planned_at in planned if planned_at >= since[id_]]
+    earlier: dict[int, list[EarlierDigest]] = {}
+    for row in conn.execute(_HAD_SINCE, {"ids": concerned, "first": first}) if concerned else ():
+        if row.planned_at >= since[row.subscription_id]:
+            one = EarlierDigest(row.planned_at, Occasion(row.occasion), row.papers, frozen_coverage(row.content))
+            earlier.setdefault(row.subscription_id, []).append(one)
+    return earlier
+
+
+_PLANNED_SINCE = select(subscriptions.c.id, subscriptions.c.last_planned_at).where(
+    dialect.is_among(subscriptions.c.id, "ids"), subscriptions.c.last_planned_at >= bindparam("first")
+)
+_HAD_SINCE = (
+    select(*(digests.c[name] for name in ("subscription_id", "planned_at", "occasion", "papers", "content")))
+    .where(dialect.is_among(digests.c.subscription_id, "ids"), digests.c.planned_at >= bindparam("first"))
+    .order_by(digests.c.id)
+)
 
 
 def list_digests(

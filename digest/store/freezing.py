@@ -184,6 +184,8 @@ def _freeze_coverage(coverage: Coverage) -> str:
         "since": coverage.since.isoformat() if coverage.since else None,
         "mailings": coverage.mailings,
     }
+    if coverage.told_at:
+        content["told_at"] = coverage.told_at.isoformat()
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -202,4 +204,5 @@ def _thaw_coverage(frozen: dict[str, Any]) -> Coverage:
         is_awaited=frozen.get("is_awaited", False),
         since=date.fromisoformat(frozen["since"]) if frozen.get("since") else None,
         mailings=frozen.get("mailings", 1),
+        told_at=datetime.fromisoformat(frozen["told_at"]) if "told_at" in frozen else None,
     )

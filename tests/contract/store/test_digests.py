@@ -129,6 +129,21 @@ def test_a_quiet_digest_consumes_nothing_and_is_sent_all_the_same(store: Store) 
         assert len(conn.execute(select(deliveries)).all()) == 1
 
 
+def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its_papers(store: Store) -> None:
+    planned = store_digest(store)
+    key = planned.subscription_id
+    with store.begin() as conn:
+        digest = replace(make_digest([], slot="2026-11-21"), planned_at=MORNING + DAY)
+        digests.save_digest(conn, key, digest, plan(key="quiet"), consumed=[], at=MORNING + DAY)
+    with store.read() as conn:
+        had = digests.load_earlier(conn, {key: MORNING, 999: NOW})
+        assert [(one.planned_at, one.papers) for one in had[key]] == [(MORNING, 1), (MORNING + DAY, 0)]
+        assert {one.coverage.mailing for one in had[key]} == {NOW.date()}
+        assert [one.papers for one in digests.load_earlier(conn, {key: MORNING + DAY, 999: NOW})[key]] == [0]
+        assert digests.load_earlier(conn, {key: MORNING + 2 * DAY}) == {}
+        assert digests.load_earlier(conn, {}) == {}
+
+
 def test_digests_are_listed_newest_first(store: Store) -> None:
     first = store_digest(store, slot="2026-11-20")
     second = store_digest(store, slot="2026-11-21")

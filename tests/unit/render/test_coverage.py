@@ -46,6 +46,22 @@ def test_a_first_look_does_not_pass_off_its_older_papers_as_matches_of_the_maili
     assert view.brief == "mailing complete: 294 new"
 
 
+def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> None:
+    told_at = datetime(2026, 11, 20, 5, tzinfo=UTC)
+    coverage = make_coverage(None, told_at=told_at)
+    assert describe_coverage(coverage).sentence.endswith(", 1,412 new, checked 22:47 ET; nothing more matched")
+    assert describe_coverage(coverage).brief == "mailing complete: 1,412 new, nothing more matched"
+    digest = make_digest((), coverage=coverage, zone="Europe/Berlin")
+    assert write_headline(digest) == "No new papers"
+    assert write_introduction(digest) == (
+        "Everything was looked at, and nothing more matched “perf” or “gpu”"
+        " since the digest of Fri 20 Nov 06:00 CET."
+    )
+    partly = make_coverage(None, told_at=told_at, is_complete=False)
+    assert write_headline(make_digest((), coverage=partly)) == "Nothing more yet"
+    assert describe_coverage(partly).sentence.endswith("; nothing more matched, the rest follows")
+
+
 def test_a_look_that_met_nothing_at_all_says_so() -> None:
     view = describe_coverage(make_coverage(0, new=0, looked_at=0))
     assert view.sentence == "mailing of Thu 19 Nov: complete, 0 looked at, checked 22:47 ET; 0 matched"

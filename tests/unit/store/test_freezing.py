@@ -58,6 +58,7 @@ COVERAGES = st.builds(
     checked_at=st.none() | MOMENTS,
     source=st.sampled_from(["harvest", "query"]),
     failure=TEXTS,
+    told_at=st.none() | MOMENTS,
 )
 
 
@@ -219,6 +220,7 @@ def test_a_digest_of_an_earlier_release_is_read_as_it_was_meant() -> None:
 
 def test_what_is_as_usual_is_frozen_as_before_so_that_the_release_before_reads_it() -> None:
     assert not {"group_by", "replacements", "round_up", "link_name"} & json.loads(freeze(EMPTY, {})).keys()
+    assert "told_at" not in json.loads(freeze(EMPTY, {}))["coverage"]
 
 
 def test_what_addresses_are_made_from_stays_as_it_was_when_the_digest_was_planned() -> None:

@@ -1,0 +1,71 @@
+"""Digests without papers: when there is one, and what it says of a mailing that an earlier one stood for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from digest.clock import ManualClock
+from digest.demo.arxiv import DemoArxiv
+from digest.messages import Digest
+from digest.render.coverage import describe_coverage, write_introduction
+from tests.acceptance.made import START, made_up
+from tests.acceptance.worlds import Installation
+
+TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
+"""20:00 Eastern time of Tue 3 Mar, winter time still."""
+
+
+@pytest.fixture
+def arxiv() -> Iterator[DemoArxiv]:
+    before = START - timedelta(days=4)
+    old = [made_up(number, before + timedelta(minutes=number)) for number in range(1, 21)]
+    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
+        yield running
+        assert running.violations == ()
+
+
+def announce(arxiv: DemoArxiv, at: datetime, *numbers: int, **fields: object) -> None:
+    for number in numbers:
+        arxiv.add(made_up(number, at - timedelta(hours=9), announced=at, **fields))
+
+
+def look(here: Installation, arxiv: DemoArxiv, at: datetime) -> list[Digest]:
+    clock = arxiv._clock
+    assert isinstance(clock, ManualClock)
+    clock.set(max(at, clock.now()))
+    return here.run().plan.digests
+
+
+@pytest.mark.parametrize("quiet_days", ["note", "heartbeat"])
+def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
+    arxiv: DemoArxiv, install: Callable[..., Installation], quiet_days: str
+) -> None:
+    here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_look = 0\nquiet_days = "{quiet_days}"')
+    here.run()
+    announce(arxiv, TUESDAY, 21, 22, 23)
+    (missed,) = look(here, arxiv, TUESDAY + timedelta(hours=11))  # Tuesday's turn, on Wednesday before that day's
+    assert (str(missed.coverage.mailing), missed.coverage.matched) == ("2026-03-03", 3)
+    said = look(here, arxiv, TUESDAY + timedelta(hours=13, minutes=5))
+    if quiet_days == "note":
+        assert said == []
+        return
+    (heartbeat,) = said
+    assert heartbeat.coverage.told_at == missed.planned_at
+    assert describe_coverage(heartbeat.coverage).brief == "mailing complete: 3 new, nothing more matched"
+    assert write_introduction(heartbeat) == (
+        "Everything was looked at, and nothing more matched “perf” since the digest of Wed 4 Mar 12:00 UTC."
+    )
+
+
+def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_mailing(
+    arxiv: DemoArxiv, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, when="daily at 14:00 UTC", extra='first_look = 0\nquiet_days = "note"')
+    here.run()
+    announce(arxiv, TUESDAY + timedelta(days=2), 21, 22, categories=("math.CO",))
+    days = (TUESDAY + timedelta(days=day, hours=13) for day in (2, 3, 4))  # Fri 6 to Sun 8 Mar
+    noted = [[str(digest.coverage.mailing) for digest in look(here, arxiv, day)] for day in days]
+    assert noted == [["2026-03-05"], [], []]
