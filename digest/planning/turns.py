@@ -202,28 +202,33 @@ def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, fac
     Turns that were missed wait together for the last one's mailing, while there is nothing yet to be told;
     but somebody who wants to hear even of failures is told, so that no run of misfortunes keeps that back.
     """
-    if _is_waiting(subscription.cadence.kind, first, facts):
+    if _is_waiting(subscription, first, facts):
         return facts.due_at
-    speaks = subscription.quiet_days is QuietDays.HEARTBEAT
-    if first == last or facts.newest_run or speaks or not _is_waiting(subscription.cadence.kind, last, facts):
+    if first == last or _speaks_by_then(subscription, facts) or not _is_waiting(subscription, last, facts):
         return None
     return last.due_at
 
 
-def _is_waiting(kind: CadenceKind, slot: Slot, facts: TurnFacts) -> bool:
+def _speaks_by_then(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
+    """Whether there is something to tell once it was waited for long enough: papers, or that looking failed."""
+    return facts.newest_run > 0 or subscription.quiet_days is QuietDays.HEARTBEAT
+
+
+def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFacts) -> bool:
     """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end.
 
     A digest `on announcement` waits for its mailing as long as that takes, but papers that have come are
-    not kept back for those that may be missing: in the morning they go out, with a line that says so.
+    not kept back for those that may be missing: in the morning they go out, with a line that says so, and
+    so does a heartbeat.
     """
     coverage = facts.coverage
     if coverage.is_complete if facts.newest_run else coverage.is_settled:
         return False
-    if kind is CadenceKind.CLOCK:
+    if subscription.cadence.kind is CadenceKind.CLOCK:
         patience = facts.patience
         latest_at = slot.latest_at if patience is None else min(slot.latest_at, slot.due_at + patience)
         return facts.now < latest_at
-    if not facts.newest_run or coverage.mailing is None:
+    if coverage.mailing is None or not _speaks_by_then(subscription, facts):
         return True
     return facts.now < alarm_moment(coverage.mailing)
 
@@ -233,17 +238,24 @@ def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, f
 
     Where arXiv is looked at once a night, no mailing may ever be complete at that hour: papers that came by an
     earlier one wait for no other. They take the turn before, so that the last one is still there for its mailing.
+    A heartbeat that found no look before the next mailing's moment does the same.
     """
     cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
-    if cadence.kind is not CadenceKind.ANNOUNCEMENT or not facts.newest_run or coverage.mailing is None:
+    if cadence.kind is not CadenceKind.ANNOUNCEMENT or not _speaks_by_then(subscription, facts):
         return None
-    if first == last and quiet is None:  # none was missed; one put off to the night's end looks like the next
+    if coverage.mailing is None or (
+        first == last and quiet is None
+    ):  # none was missed; one put off to the night's end looks like the next
         return None
     before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
     if is_taken(facts.taken, before.name):
         return None
-    came_by = latest_mailing((facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source])
-    if came_by >= coverage.mailing and not coverage.is_awaited:
+    if facts.newest_run:
+        came_by = latest_mailing((facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source])
+        was_due = came_by < coverage.mailing or coverage.is_awaited
+    else:
+        was_due = first != last or _may_have_missed(subscription, facts)
+    if not was_due:
         return None
     return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
 
@@ -254,15 +266,29 @@ def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFa
     It has waited for its mailing as long as it may: taken for the last turn's it would wait every day anew.
     """
     cadence, quiet = subscription.cadence, subscription.quiet_hours
-    if cadence.kind is not CadenceKind.CLOCK or quiet is None or facts.waiting_since is None:
+    if cadence.kind is not CadenceKind.CLOCK or quiet is None:
         return None
     before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
-    is_put_off = (
-        facts.waiting_since <= before.latest_at and leave_quiet(cadence, quiet, before.latest_at) == last.due_at
-    )
+    is_put_off = leave_quiet(cadence, quiet, before.latest_at) == last.due_at
     if not is_put_off or is_taken(facts.taken, before.name):
         return None
+    if facts.newest_run:
+        has_waited = facts.waiting_since is not None and facts.waiting_since <= before.latest_at
+    else:
+        has_heartbeat = subscription.quiet_days is QuietDays.HEARTBEAT
+        has_waited = has_heartbeat and _may_have_missed(subscription, facts)
+    if not has_waited:
+        return None
     return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name))
+
+
+def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
+    """Whether a heartbeat may have been due before: a subscription that took no turn yet is new.
+
+    Where looking failed that is told all the same: till it succeeds no turn might ever be taken.
+    """
+    taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
+    return taken is not None or facts.coverage.failure != ""
 
 
 def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:

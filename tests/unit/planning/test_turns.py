@@ -214,6 +214,44 @@ def test_papers_that_the_night_put_off_to_the_next_mailings_moment_do_not_wait_f
     assert told == Turn(Outcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
 
 
+def test_a_heartbeat_on_announcement_waits_for_its_mailing_until_the_morning() -> None:
+    heartbeat = subscribe("on announcement", quiet_days=QuietDays.HEARTBEAT)
+    facts = {"due": "2026-11-20T01:00", "taken": "mailing:2026-11-18", "coverage": INCOMPLETE, "run": 0}
+    assert decide(heartbeat, now="2026-11-20T10:59", **facts).outcome is Outcome.WAIT  # type: ignore[arg-type]  # as decide takes them
+    assert decide(heartbeat, now="2026-11-20T11:00", **facts).slot == "mailing:2026-11-19"  # type: ignore[arg-type]  # the same
+
+
+def test_a_heartbeat_that_was_missed_leaves_the_next_mailings_turn_to_that_mailing() -> None:
+    thursday = utc("2026-11-20T01:00")
+    for hours, due in (("", "2026-11-19T01:00"), ("18:00-20:00 America/New_York", "2026-11-20T01:00")):
+        heartbeat = subscribe(
+            "on announcement",
+            quiet_days=QuietDays.HEARTBEAT,
+            quiet_hours=QuietHours.parse(hours) if hours else None,
+        )
+        late = {"due": due, "now": "2026-11-20T01:15", "coverage": INCOMPLETE, "run": 0}
+        said = decide(heartbeat, taken="mailing:2026-11-17", **late)  # type: ignore[arg-type]  # as decide takes them
+        assert said == Turn(Outcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
+        after = decide(heartbeat, taken=said.taken, **late | {"due": "2026-11-20T01:00"})  # type: ignore[arg-type]  # the same
+        assert after.outcome is Outcome.WAIT
+
+
+def test_a_heartbeat_that_quiet_hours_kept_past_the_latest_moment_comes_when_they_end() -> None:
+    quiet = QuietHours.parse("18:00-09:00")
+    heartbeat = subscribe(
+        "daily at 07:30 Europe/Berlin, at the latest 19:30", quiet_hours=quiet, quiet_days=QuietDays.HEARTBEAT
+    )
+    following = "2026-11-21T08:00"
+    facts = {"due": following, "now": following, "coverage": INCOMPLETE, "run": 0}
+    said = decide(heartbeat, taken="2026-11-19", **facts)  # type: ignore[arg-type]  # as decide takes them
+    assert said == Turn(Outcome.TELL, "2026-11-20", utc(following), "2026-11-20")
+    assert decide(heartbeat, taken=said.taken, **facts).outcome is Outcome.WAIT  # type: ignore[arg-type]  # the same
+    assert decide(heartbeat, taken="", **facts).outcome is Outcome.WAIT, "a new one had no turn to be put off"  # type: ignore[arg-type]  # the same
+    facts["coverage"] = replace(INCOMPLETE, failure="no answer")
+    for taken in ("", "2026-11-18"):  # new, or with two days put off at once
+        assert decide(heartbeat, taken=taken, **facts).outcome is Outcome.TELL  # type: ignore[arg-type]  # the same
+
+
 def test_a_new_turn_begins_where_the_longer_pause_ends() -> None:
     now = utc("2026-11-20T12:00")
     paused = subscribe(paused_until=utc("2026-11-24T23:00"))
