@@ -315,11 +315,10 @@ class Drafts:
 
 
 def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
-    """Whether no digest of a subscription stands for all of a mailing yet."""
-    told = digest_store.load_last_coverage(conn, due.id)
-    if told is None or told.mailing is None or mailing > told.mailing:
-        return True
-    return mailing == told.mailing and not told.is_complete
+    """Whether no digest of a subscription stands for all of a mailing yet; one of a look that failed does not."""
+    since = digest_store.load_earlier(conn, {due.id: mailing_moment(mailing)})
+    told_until = find_told_until(since.get(due.id, ()))
+    return told_until is None or mailing > told_until
 
 
 def _list_queries(due: DueSubscription) -> set[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.messages import Coverage, Digest
+    from digest.messages import Digest
     from digest.planning import DeliveryPlan
 
 PRIORITY = 20
@@ -141,13 +141,6 @@ def load_digest(conn: Connection, digest_id: int) -> Digest:
     if content is None:
         raise UnknownName(f"there is no digest {digest_id}")
     return thaw(content, load_versions(conn, frozen_versions(content)), id_=digest_id)
-
-
-def load_last_coverage(conn: Connection, subscription_id: int) -> Coverage | None:
-    """Return what was looked at before the latest digest of a subscription; None before its first."""
-    latest = select(digests.c.content).where(digests.c.subscription_id == subscription_id)
-    content = conn.execute(latest.order_by(digests.c.id.desc()).limit(1)).scalar()
-    return None if content is None else frozen_coverage(content)
 
 
 def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:

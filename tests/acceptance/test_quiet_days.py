@@ -60,6 +60,24 @@ def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
     )
 
 
+@pytest.mark.parametrize("quiet_days", ["skip", "heartbeat"])
+def test_what_came_after_days_of_failure_is_told_by_day_whatever_was_said_meanwhile(
+    arxiv: DemoArxiv, install: Callable[..., Installation], quiet_days: str
+) -> None:
+    here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_look = 0\nquiet_days = "{quiet_days}"')
+    here.run()
+    arxiv.faults.add("500", times=1000)
+    for day in (0, 1):
+        announce(arxiv, TUESDAY + timedelta(days=day), 21 + day)
+        said = look(here, arxiv, TUESDAY + timedelta(days=day, hours=13))
+        assert len(said) == (quiet_days == "heartbeat")
+    arxiv.faults.clear()
+    announce(arxiv, TUESDAY + timedelta(days=2), 23)
+    (after,) = look(here, arxiv, TUESDAY + timedelta(days=2, hours=13))
+    assert (str(after.coverage.since), after.coverage.mailings) == ("2026-03-03", 3)
+    assert [str(entry.mailing) for entry in after.entries] == ["2026-03-05", "2026-03-04", "2026-03-03"]
+
+
 def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_mailing(
     arxiv: DemoArxiv, install: Callable[..., Installation]
 ) -> None:
