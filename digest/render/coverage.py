@@ -7,19 +7,23 @@ happened: the look was complete and nothing matched, it is not complete yet, or 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from digest.announcements import EASTERN
+from digest.announcements import EASTERN, latest_mailing, mailing_moment
 from digest.messages import Occasion
 from digest.render.cleaning import clean_text, shorten
 from digest.render.dates import name_zone, write_day, write_days
 from digest.render.words import count_papers
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from digest.messages import Coverage, Digest
 
+_INSTANT = timedelta(microseconds=1)
 _LONGEST_FAILURE = 200
 _LONGEST_QUERY = 120
 
@@ -66,12 +70,10 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
         sentence = "no mailing has been looked at yet"
         return CoverageView(CoverageState.NONE, sentence, sentence)
     by_search = ", by search" if coverage.source == "query" else ""
-    several = f"s of {write_day(coverage.since)} to" if coverage.since else " of"
-    mailing = f"mailing{several} {write_day(coverage.mailing)}{by_search}"
+    mailing = f"{_name_mailings(coverage.since, coverage.mailing)}{by_search}"
     brief = "mailings" if coverage.since else "mailing"
     if coverage.is_awaited:
-        sentence = f"{mailing}: not out yet{when}; it follows when arXiv shows it"
-        return CoverageView(CoverageState.INCOMPLETE, sentence, "mailing not out yet; it follows")
+        return _describe_awaited(coverage, coverage.mailing, when)
     looked_at = coverage.new or coverage.looked_at
     # Figures that do not belong together stay out.
     is_known = looked_at > 0 if coverage.matched is None else looked_at >= coverage.matched
@@ -88,6 +90,28 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
     end = f"; {matched}, the rest follows" if matched else "; the rest follows"
     sentence = f"{mailing}: still incomplete{total}{when}{end}"
     return CoverageView(CoverageState.INCOMPLETE, sentence, f"{brief} incomplete{figures}; the rest follows")
+
+
+def _describe_awaited(coverage: Coverage, mailing: date, when: str) -> CoverageView:
+    """Say that a mailing is not out yet, and of others that a digest stands for beside it what they brought."""
+    it_follows = f"not out yet{when}; it follows when arXiv shows it"
+    if coverage.since is None or not coverage.new:
+        sentence = f"{_name_mailings(coverage.since, mailing)}: {it_follows}"
+        return CoverageView(CoverageState.INCOMPLETE, sentence, "mailing not out yet; it follows")
+    before = latest_mailing(mailing_moment(mailing) - _INSTANT)
+    earlier = _name_mailings(coverage.since if coverage.since < before else None, before)
+    figures = [f"{coverage.new:,} new"]
+    if coverage.told_at:
+        figures.append("nothing more matched")
+    elif coverage.matched is not None and coverage.matched <= coverage.new:
+        figures.append(f"{coverage.matched:,} matched")
+    sentence = f"{earlier}: {', '.join(figures)}; that of {write_day(mailing)}: {it_follows}"
+    brief = f"{earlier.partition(' ')[0]}: {', '.join(figures)}; the last not out yet, it follows"
+    return CoverageView(CoverageState.INCOMPLETE, sentence, brief)
+
+
+def _name_mailings(since: date | None, last: date) -> str:
+    return f"mailings of {write_day(since)} to {write_day(last)}" if since else f"mailing of {write_day(last)}"
 
 
 def write_span(coverage: Coverage) -> str:

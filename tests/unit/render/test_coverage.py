@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -34,6 +35,21 @@ def test_a_mailing_that_is_not_out_yet_is_awaited_and_no_quiet_day() -> None:
     assert view.sentence == (
         "mailing of Thu 19 Nov: not out yet, checked 22:47 ET; it follows when arXiv shows it"
     )
+
+
+def test_of_several_mailings_only_the_last_is_said_not_to_be_out_yet() -> None:
+    awaited = make_coverage(3, mailing=date(2026, 11, 22), is_complete=False, is_awaited=True, new=1_200)
+    view = describe_coverage(replace(awaited, since=date(2026, 11, 16), mailings=5))
+    assert view.state is CoverageState.INCOMPLETE
+    assert view.sentence == (
+        "mailings of Mon 16 Nov to Thu 19 Nov: 1,200 new, 3 matched; that of Sun 22 Nov: not out yet,"
+        " checked Thu 19 Nov 22:47 ET; it follows when arXiv shows it"
+    )
+    assert view.brief == "mailings: 1,200 new, 3 matched; the last not out yet, it follows"
+    two = describe_coverage(replace(awaited, since=date(2026, 11, 19), mailings=2))
+    assert two.sentence.startswith("mailing of Thu 19 Nov: 1,200 new, 3 matched; that of Sun 22 Nov: not out yet,")
+    none = describe_coverage(replace(awaited, since=date(2026, 11, 16), mailings=5, new=0, matched=0))
+    assert none.sentence.startswith("mailings of Mon 16 Nov to Sun 22 Nov: not out yet,")
 
 
 def test_a_first_look_tells_how_many_papers_it_went_through_since_none_of_them_is_new() -> None:
