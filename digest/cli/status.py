@@ -91,7 +91,7 @@ def _print_screen(here: Installation, status: Status, drift: str) -> None:
     _print_subscriptions(here, status, drift)
     click.echo()
     _print_lines("Outbox", [_describe_outbox(here, status)])
-    _print_lines("Alarms", [describe_ways(here.config, status.alarms)])
+    _print_lines("Alarms", [_describe_alarms(here, status)])
     _print_lines("Workers", describe_workers(here, status.workers))
     _print_lines("System", [_describe_system(here, status)])
 
@@ -224,6 +224,13 @@ def _describe_outbox(here: Installation, status: Status) -> str:
     return f"{' · '.join(shown)} · oldest due: {oldest}{put_off}"
 
 
+def _describe_alarms(here: Installation, status: Status) -> str:
+    from digest.planning.alarms import name_alarms  # noqa: PLC0415 - the same
+
+    untold = f" Not told yet: {name_alarms(status.untold)} (digest alarm list)." if status.untold else ""
+    return f"{describe_ways(here.config, status.alarms)}{untold}"
+
+
 def _describe_system(here: Installation, status: Status) -> str:
     from digest.announcements import EASTERN  # noqa: PLC0415 - the same
     from digest.config.zones import name_zone  # noqa: PLC0415 - the same
@@ -252,6 +259,7 @@ def _as_json(status: Status) -> dict[str, object]:
             "breaker_reason": status.breaker.reason,
         },
         "subscriptions": [_line_as_json(line) for line in status.subscriptions],
+        "alarms": {"amiss": [alarm.name for alarm in status.alarms], "not_told": status.untold},
         "outbox": {str(state): number for state, number in status.outbox.counts.items()},
         "oldest_due": status.outbox.oldest_due,
         "put_off": asdict(status.outbox.put_off),

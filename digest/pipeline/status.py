@@ -11,6 +11,7 @@ from digest.pipeline.attention import Trouble, describe_late_mailing, find_troub
 from digest.pipeline.covering import load_whole_coverage
 from digest.pipeline.watching import look_for_alarms, read_limits
 from digest.planning.alarms import AlarmName
+from digest.store import alarms as alarm_store
 from digest.store import overview, provenance
 from digest.store import runs as run_store
 from digest.store.gate import load_breaker
@@ -77,6 +78,7 @@ class Status:
         size: bytes of the database.
         workers: the processes at work, and those that fell silent lately.
         alarms: what is amiss by the operator's own limits; `troubles` has it too, sometimes in other words.
+        untold: names of those that somebody is to be told of and nobody was yet.
         is_held_back: the database was restored from a copy, and plans and sends nothing until the operator has
             spoken.
     """
@@ -96,6 +98,7 @@ class Status:
     size: int
     workers: tuple[Worker, ...]
     alarms: tuple[Alarm, ...]
+    untold: tuple[AlarmName, ...]
     is_held_back: bool
 
 
@@ -140,6 +143,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             size=size,
             workers=workers,
             alarms=alarms,
+            untold=_find_untold(conn, alarms) if config.alarms.to else (),
             is_held_back=provenance.is_in_quarantine(conn),
         )
 
@@ -160,6 +164,12 @@ def _list_alarms(conn: Connection, config: Config, alarms: Iterable[Alarm], now:
     if limit is not None and overview.is_waiting_explained(conn, now - limit):
         told.add(AlarmName.OUTBOX)
     return [Trouble(alarm.what, alarm.remedy) for alarm in alarms if alarm.name not in told]
+
+
+def _find_untold(conn: Connection, alarms: Iterable[Alarm]) -> tuple[AlarmName, ...]:
+    """Return the alarms nobody has been told of: not raised yet, or where telling failed."""
+    told = {one.name for one in alarm_store.list_alarms(conn) if one.ended_at is None and one.told_at is not None}
+    return tuple(alarm.name for alarm in alarms if alarm.name not in told)
 
 
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:

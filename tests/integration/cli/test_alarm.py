@@ -61,11 +61,23 @@ def test_whether_a_sign_of_life_is_given_is_said_by_what_is_amiss(world: World, 
     tell(world, "mailto:ops@digest.example", ping="http://127.0.0.1:9/ping")
     told = "You are told at mailto:ops@digest.example."
     for words in (("alarm", "list"), ("status",)):
-        assert f"{told} A sign of life is given.\n" in digest(*words).out
+        assert f"{told} A sign of life is given." in digest(*words).out
     digest("restore", "--mark")
     for words in (("alarm", "list"), ("status",)):
-        assert f"{told} No sign of life is given meanwhile.\n" in digest(*words).out
+        assert f"{told} No sign of life is given meanwhile." in digest(*words).out
     assert "restored  now" in digest("alarm", "list").out
+
+
+def test_an_alarm_that_could_not_be_told_is_named_by_status_until_it_was(world: World, digest: Shell) -> None:
+    tell(world, "mailto:ops@digest.example")
+    world.mail.script.reply("RCPT", "451 4.3.0 try later", times=1, match="ops@digest.example")
+    assert "the operator could not be told at mailto:ops@digest.example" in digest("run", expect=4).err
+    ways = "Alarms     You are told at mailto:ops@digest.example."
+    assert f"{ways} Not told yet: given up (digest alarm list)." in digest("status").lines
+    assert digest("status", "--json").json["alarms"] == {"amiss": ["dead"], "not_told": ["dead"]}
+    world.clock.sleep(3600)
+    digest("run")
+    assert ways in digest("status").lines
 
 
 def test_a_test_reaches_every_place_and_says_so(world: World, digest: Shell) -> None:
