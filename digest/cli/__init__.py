@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 
 from digest import __version__
+from digest.cli.calling import call_as_here
 from digest.errors import DigestError, QueryError
 
 _COMMANDS = {
@@ -126,4 +127,4 @@ def show_error(error: DigestError) -> None:
     if isinstance(error, QueryError) and error.text:
         click.echo(error.pointer(), err=True)
     if error.hint:
-        click.echo(f"{click.style('hint:', bold=True)}  {error.hint}", err=True)
+        click.echo(f"{click.style('hint:', bold=True)}  {call_as_here(error.hint)}", err=True)

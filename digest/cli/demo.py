@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.calling import name_command
 from digest.clock import monotonic
 from digest.errors import DigestError
 
@@ -92,7 +93,7 @@ class _Teller:
             f" polled again: nothing new, nothing sent {_tick(quiet)}   "
             f"one paper gets a v2: only that one, as a replacement {_tick(only_replacement)}"
         )
-        name = _name_command()
+        name = name_command()
         click.echo(f" Look:  {'  '.join(map(str, files))}       ({name} demo --open)")
         click.echo(f' Next:  {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
         click.echo(f"        {name} init   your own")
@@ -100,14 +101,3 @@ class _Teller:
 
 def _tick(holds: bool) -> str:  # noqa: FBT001 - a predicate's value
     return click.style("✓", fg="green") if holds else click.style("✗", fg="red")
-
-
-def _name_command() -> str:
-    """Return what to type for `digest` here: its path where the shell would not find it by name."""
-    import shutil  # noqa: PLC0415 - the same
-    import sys  # noqa: PLC0415 - the same
-
-    called = Path(sys.argv[0])
-    if shutil.which("digest") or called.name != "digest":
-        return "digest"
-    return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.calling import name_command
 from digest.counting import count
 from digest.errors import ConfigurationError, UsageError
 
@@ -126,8 +127,9 @@ def _report(target: Path, text: str) -> None:
     for line in [*missing, *_remind_of_mail(text, config)]:
         click.echo(f"  to do  {line}")
     option = "" if find_config(None, environ) == target else f" --config {target}"
-    click.echo(f"  then   digest{option} config check    is all well?")
-    click.echo(f"         digest{option} run             look at arXiv, and send the first digest")
+    name = name_command()
+    click.echo(f"  then   {name}{option} config check    is all well?")
+    click.echo(f"         {name}{option} run             look at arXiv, and send the first digest")
 
 
 def _describe(target: Path, config: Config | None) -> str:

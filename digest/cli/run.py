@@ -52,7 +52,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
     else:
         _tell(report, choose_zone(site.config))
     if report.held_back:
-        raise StoreError(report.held_back, hint="digest restore --status shows what waits and what to do.")
+        raise StoreError(report.held_back, hint="`digest restore --status` shows what waits and what to do.")
     if report.is_troubled:
         raise OutsideError("; ".join(report.troubles), hint=_advise(report))
 

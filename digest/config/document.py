@@ -66,7 +66,7 @@ def read_document(path: Path | None) -> Document:
         body = path.read_bytes()
     except FileNotFoundError as error:
         raise ConfigurationError(
-            f"there is no {path}", hint="Write one with: digest init    (or name yours: digest --config FILE …)"
+            f"there is no {path}", hint="Write one with `digest init`, or name yours: `digest --config FILE …`."
         ) from error
     except OSError as error:
         raise ConfigurationError(

@@ -48,7 +48,7 @@ def read_pasted(text: str) -> Pasted | None:
         raise QueryError(
             "This is BibTeX, which is read from a file",
             text=text,
-            hint="Save it, and let digest query check --file library.bib write the query of its authors.",
+            hint="Save it, and let `digest query check --file library.bib` write the query of its authors.",
         )
     return read_address(text) or read_name_list(text) or read_id_list(text)
 
