@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 OPERATOR = "operator"
 """How somebody left or came back whose word the operator took: kept with the consent."""
 
-_everything_option = click.option(
-    "--everything", is_flag=True, help="Not this subscription alone: everything there is, for good."
-)
-
 
 @click.command()
 @click.argument("name")
@@ -138,7 +134,7 @@ def _describe_turn(here: Installation, turn: datetime | None) -> str:
 @click.command()
 @click.argument("name")
 @click.argument("address")
-@_everything_option
+@click.option("--everything", is_flag=True, help="Not this subscription alone: everything there is, for good.")
 @click.pass_context
 def leave(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
     """Stop sending NAME to ADDRESS, whatever digest.toml says.
@@ -164,7 +160,9 @@ def leave(ctx: click.Context, name: str, address: str, *, everything: bool) -> N
 @click.command("return")
 @click.argument("name")
 @click.argument("address")
-@_everything_option
+@click.option(
+    "--everything", is_flag=True, help="Take back that everything was left, not this subscription alone."
+)
 @click.pass_context
 def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
     """Send NAME to ADDRESS again, at the wish of whoever left.

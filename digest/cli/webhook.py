@@ -56,10 +56,10 @@ def test(ctx: click.Context, name: str, *, as_json: bool) -> None:
                 raise UsageError(
                     f"webhook {name} has no {' and no '.join(keys)}", hint=f"Set {' and '.join(variables)}."
                 )
-            known = ", ".join(sorted(site.config.webhooks)) or "none yet"
-            raise UsageError(
-                f"there is no webhook {name!r} with url and secret", hint=f"Webhooks that are configured: {known}."
-            )
+            known = ", ".join(sorted(site.config.webhooks))
+            others = f"Webhooks that are configured: {known}. " if known else ""
+            write = f"Write url under [webhooks.{name}] in digest.toml; `digest webhook secret` makes its secret."
+            raise UsageError(f"there is no webhook {name!r} with url and secret", hint=f"{others}{write}")
         receipt = send_test_to(site, Destination(DestinationKind.WEBHOOK, name))
     if as_json:
         print_json({"webhook": name, "taken": True, "answer": receipt.detail})

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_AFTERWARDS = "`digest config check` says what is left, and looks at saved queries and templates, too."
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a value was written: a line of the file, an environment variable, or nowhere."""
@@ -73,17 +76,20 @@ class Problems:
         if len(found) == 1:
             raise ConfigurationError(f"{self._locate(found[0])}", hint=found[0].hint)
         if found:
-            lines = [f"{self.name}: {len(found)} things to mend"]
+            name = "the environment" if all(problem.place.variable for problem in found) else self.name
+            lines = [f"{name}: {len(found)} things to mend"]
             for problem in found:
                 lines.append(f"  {problem.describe()}")
                 lines += [f"      {problem.hint}"] if problem.hint else []
             each = tuple(
                 self._locate(problem) + (f"\n      {problem.hint}" if problem.hint else "") for problem in found
             )
-            raise SeveralProblems("\n".join(lines), each, hint="When they are mended, look: digest config show")
+            raise SeveralProblems("\n".join(lines), each, hint=_AFTERWARDS)
 
     def _locate(self, problem: Problem) -> str:
-        separator = ", " if problem.place.line and not problem.place.variable else ": "
+        if problem.place.variable:
+            return problem.describe()
+        separator = ", " if problem.place.line else ": "
         return f"{self.name}{separator}{problem.describe()}"
 
 

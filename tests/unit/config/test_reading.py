@@ -241,7 +241,7 @@ def test_everything_that_is_wrong_is_told_at_once_in_the_files_order(refuse: Ref
         "line 4", "line 5", "line 7", "line 8", "DIGEST_WEB_BIND",
     ]  # fmt: skip
     assert "Write 127.0.0.1:8000" in error.message
-    assert "digest config show" in error.hint
+    assert "digest config check" in error.hint
 
 
 @pytest.mark.parametrize(

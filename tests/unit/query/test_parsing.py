@@ -176,6 +176,8 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("catgory:cs.PF", 0, "catgory: is no known prefix", "Did you mean cat:?"),
         ("comments:gpu", 0, "comments: is no known prefix", "Did you mean co:?"),
         ("tilte:gpu", 0, "tilte: is no known prefix", "Did you mean ti:?"),
+        ("abstract:gpu", 0, "abstract: is no known prefix", "Did you mean abs:?"),
+        ("tittle:gpu", 0, "tittle: is no known prefix", "Did you mean ti:?"),
         ("authors:smith", 0, "authors: is no known prefix", "Did you mean au:?"),
         ("auth:Wang AND a1", 0, "auth: is no known prefix", "Did you mean au:?"),
         ('auhtor:"Keiko Lindquell"', 0, "auhtor: is no known prefix", "Did you mean author:?"),
