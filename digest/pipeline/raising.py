@@ -139,7 +139,7 @@ def _write_end(ended: Sequence[StoredAlarm], found: Sequence[Alarm]) -> str:
     """Say in one line what is over, and what is not."""
     if not found:
         first, *others = [_write_what(alarm) for alarm in ended]
-        return write_headline([f"over: {first}", *others])
+        return write_headline([f"over, it was: {first}", *others])
     names = name_alarms(alarm.name for alarm in ended)
     return f"over: {names}; still amiss: {name_alarms([alarm.name for alarm in found])}"
 
@@ -227,7 +227,9 @@ def ping(url: str) -> list[str]:
 def _view(site: Site, alarm: StoredAlarm, found: Sequence[Alarm]) -> AlarmView:
     name = name_alarm(alarm.name)
     if alarm.ended_at is not None:
-        others = f"Still amiss: {'; '.join(other.what for other in found)}." if found else "No other alarm lasts."
+        others = "No other alarm lasts: there is nothing to do."
+        if found:
+            others = f"Still amiss: {'; '.join(other.what for other in found)}."
         lasted = f"It lasted from {_write(site, alarm.since)} to {_write(site, alarm.ended_at)}."
         return AlarmView(f"{name}: over", f"It was: {_write_what(alarm)}. {lasted} {others}")
     return AlarmView(f"{name}, since {_write(site, alarm.since)}", alarm.detail)

@@ -52,6 +52,8 @@ SILENCING = STUCK | {AlarmName.MAILING, AlarmName.RESTORED}
 """Alarms that say the installation does not do its work: no sign of life is given meanwhile. A single message
 that is held or was given up is not among them, or one reader's dead address would hide all that is worse."""
 
+_TRIED_AGAIN = "It is tried again; there is nothing to do unless this lasts."
+
 LONGEST_HEADLINE = 82
 """Characters of what stands in a subject behind the name of this product."""
 
@@ -270,7 +272,7 @@ def _find_missing_mailing(facts: AlarmFacts, limit: timedelta | None, now: datet
         return
     mailing = f"the mailing of {coverage.mailing:%a %-d %b}"
     if coverage.failure:
-        yield Alarm(AlarmName.MAILING, f"{mailing} is not taken in: {coverage.failure}", "It is tried again.")
+        yield Alarm(AlarmName.MAILING, f"{mailing} is not taken in: {coverage.failure}", _TRIED_AGAIN)
     elif coverage.is_awaited:
         remedy = "Looks go on; arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
         yield Alarm(AlarmName.MAILING, f"{mailing} is not out yet", remedy)

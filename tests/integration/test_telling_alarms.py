@@ -112,7 +112,7 @@ def test_a_message_given_up_and_dropped_within_a_day_is_told_to_be_over(world: W
     drop(world)
     assert pass_at(world, EVENING + timedelta(hours=1)).watch.ended == ("dead",)
     assert told_of_dead(world)[-1].startswith(
-        "Digest: over: the delivery to mailto:reader@example.org was given up"
+        "Digest: over, it was: the delivery to mailto:reader@example.org was given up"
     )
 
 
