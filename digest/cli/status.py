@@ -236,7 +236,7 @@ def _describe_system(here: Installation, status: Status) -> str:
     from digest.config.zones import name_zone  # noqa: PLC0415 - the same
 
     size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
-    parts = [f"{status.dialect}, {size}, {status.papers:,} papers"]
+    parts = [f"{status.dialect}, {size}, {count(status.papers, 'paper')}"]
     parts.append(f"next look at arXiv from {status.next_poll_at.astimezone(EASTERN):%a %H:%M} ET")
     parts.append(f"times: {name_zone(here.zone, status.now)}")
     return " · ".join(parts)

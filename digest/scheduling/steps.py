@@ -191,8 +191,9 @@ class Steps:
         try:
             config = load()
         except DigestError as error:
-            _log.error("digest.toml was not taken over: %s %s", error.message, error.hint)
-            return error.message
+            what = error.message.partition("\n")[0]  # of several mistakes how many; `digest config check` has each
+            _log.error("digest.toml was not taken over: %s. %s", what.rstrip("."), error.hint)
+            return what
         before = site.config
         restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
         site.config = replace(
@@ -211,7 +212,7 @@ class Steps:
         fields = {name: getattr(report, name) for name in ("added", "renamed", "edited", "ended")}
         _log.info("digest.toml was taken over", extra={"fields": fields})
         for sentence in (*report.doubts, *report.remarks):
-            _log.warning("%s", sentence)
+            _log.warning("%s", " ".join(sentence.splitlines()[:2]))  # without the place, which a line can't show
         if restart:
             _log.warning("what changed in %s counts after a restart", ", ".join(restart))
         return ""
