@@ -161,6 +161,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
     return {
         "roster": {
             "added": report.roster.added,
+            "renamed": dict(report.roster.renamed),
             "edited": report.roster.edited,
             "ended": report.roster.ended,
             "turned": report.roster.turned,

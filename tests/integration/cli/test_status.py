@@ -131,7 +131,7 @@ def test_a_renaming_in_the_file_is_told_as_one_until_a_run_takes_it_over(world: 
     world.edit_config('name = "gpu-mail"', 'name = "gpu-post"\nwas = "gpu-mail"')
     for command in (["status"], ["subscription", "list"]):
         assert digest(*command).out.count("takes over: subscription gpu-post (renamed from gpu-mail).") == 1
-    digest("run")
+    assert digest("run", "--json").json["roster"]["renamed"] == {"gpu-mail": "gpu-post"}
     assert "takes over" not in digest("status").out
 
 
