@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 OVERLAP: Final = 3
 """Papers of a page that are asked for again with the next one."""
 
+ASKED_AGAIN: Final = "Nothing was taken for complete: the next poll asks again."
+"""What becomes of a search that broke off while arXiv was polled."""
+
 SMALLEST_PAGE: Final = 10
 _STEPS_BACK: Final = 3
 _PART: Final = 0.8
@@ -217,7 +220,7 @@ def _divide(query: str, part: _Walk, until: datetime) -> list[Window]:
     if not (part.is_sorted or part.is_wanted_whole(until)):
         raise SearchTooWide(
             f"{query[:80]!r} has {part.total:,} papers from before {window.last:%Y-%m-%d}, in no order",
-            hint="Nothing was taken for complete: the next poll asks again.",
+            hint=ASKED_AGAIN,
         )
     parts = max(2, round(part.total / (WALL * _PART))) if part.is_wanted_whole(until) else 2
     windows = window.divide(parts)
@@ -253,7 +256,7 @@ def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
     if walk.steps_back > _STEPS_BACK:
         raise ArxivShort(
             "the results moved while they were read, and what lay between two pages is not known",
-            hint="Nothing was taken for complete: the next poll asks again.",
+            hint=ASKED_AGAIN,
         )
     walk.position = max(0, start - walk.size // 2)
     return False
@@ -279,5 +282,5 @@ def _check_complete(walk: _Walk, query: str) -> None:
     if missing > 0:
         raise ArxivShort(
             f"{query[:80]!r} has {walk.first_total:,} papers, but {missing:,} of them never came",
-            hint="Nothing was taken for complete: the next poll asks again.",
+            hint=ASKED_AGAIN,
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from digest.errors import ArxivUnreachable, SchemaMismatch, StoreError, UsageError
+from digest.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,12 +134,27 @@ class Workbench:
 
         Raises:
             ArxivUnreachable: from within, with what to do without a network.
+            ArxivError: from within, with what to do where nothing asks again by itself.
         """
         with opened_client(self.config, self.clock, self.store) as client:
             try:
                 yield client
             except ArxivUnreachable as error:
                 raise explain_unreachable(error, instead) from error
+            except ArxivError as error:
+                error.hint = advise_again(error)
+                raise
+
+
+def advise_again(error: ArxivError) -> str:
+    """Return what to do about an error of arXiv's where no poll comes that would ask again."""
+    from digest.arxiv.documents import TRY_AGAIN  # noqa: PLC0415 - the stack is loaded by what needs it
+    from digest.arxiv.search import ASKED_AGAIN  # noqa: PLC0415 - the same
+    from digest.store.gate import GOES_ON  # noqa: PLC0415 - the same
+
+    if error.hint == GOES_ON:
+        return "Call it again then: until then nothing is asked."
+    return "Call it again later." if error.hint in (TRY_AGAIN, ASKED_AGAIN) else error.hint
 
 
 def explain_unreachable(error: ArxivUnreachable, instead: str = "") -> ArxivUnreachable:
@@ -158,9 +173,12 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
     Args:
         config: whom to ask, and what to say of us.
         clock: the time.
-        store: an installation's database, whose gate is asked; without one, this account keeps a gate.
+        store: an installation's database, whose gate is asked; without one, this account keeps a gate, but for
+            simulated clocks.
     """
     import os  # noqa: PLC0415 - the same
+    from pathlib import Path  # noqa: PLC0415 - the same
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 - the same
 
     from digest.config import find_state_folder, read_environment  # noqa: PLC0415 - the same
     from digest.pipeline import open_client  # noqa: PLC0415 - the same
@@ -169,8 +187,12 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
 
     with ExitStack() as stack:
         if store is None:
-            name = "try-simulated.db" if config.test_clock else "try.db"
-            store = create_standalone(find_state_folder(read_environment()) / name)
+            folder = find_state_folder(read_environment())
+            if config.test_clock:
+                # Every simulated clock tells a time of its own, which says nothing under the next one; and only
+                # what is on this machine is asked under one, which needs no patience.
+                folder = Path(stack.enter_context(TemporaryDirectory(prefix="digest-")))
+            store = create_standalone(folder / "try.db")
             stack.callback(store.close)
             stack.enter_context(hold_worker(store))
             with store.begin() as conn:

@@ -51,6 +51,9 @@ LONGEST_BACKOFF = 3600.0
 REFUSED_PAUSE = 4 * 3600.0
 """After arXiv's robot block: asking on would count as an attack."""
 
+GOES_ON = "Nothing is lost: the next look goes on where this one stopped."
+"""What becomes of a poll that the breaker stops."""
+
 LONGEST_RETRY_AFTER = 24 * 3600.0
 """A longer wish of arXiv's is taken for a mistake."""
 
@@ -356,6 +359,6 @@ def _throttled(row: Row[Any], seconds: float) -> ArxivThrottled:
     asked = "blocked this client" if row.breaker_reason == Outcome.REFUSED else "asked for a pause"
     return ArxivThrottled(
         f"arXiv {asked}; it is asked again in {max(seconds / 60, 1):.0f} min at the earliest",
-        hint="Nothing is lost: the next look goes on where this one stopped.",
+        hint=GOES_ON,
         retry_after=seconds,
     )

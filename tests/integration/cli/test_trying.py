@@ -6,12 +6,16 @@ import os
 import subprocess
 import sys
 import tomllib
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import pytest
 
 from digest.clock import ManualClock
 from digest.demo.arxiv import DemoArxiv
 from digest.demo.library import make_library
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import NOW, World, surrounded
 
 ROOT = Path(__file__).parents[3]
 QUERY = "cat:cs.PF AND abs:GPU"
@@ -77,3 +81,25 @@ def test_what_is_wrong_with_the_configuration_is_said_before_arxiv_is_asked(tmp_
     done = call_try(tmp_path, "http://127.0.0.1:1")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("error: digest.toml, line 2")
+
+
+@pytest.mark.parametrize("words", [("try", "cat:cs.PF"), ("query", "audit", "perf")])
+def test_where_no_poll_comes_nobody_is_told_of_the_next_one(
+    world: World, digest: Shell, words: tuple[str, ...]
+) -> None:
+    world.arxiv.faults.add("503", retry_after="3600")
+    assert "hint:  Call it again later." in digest(*words, expect=4).err
+    said = digest(*words, expect=4).err
+    assert "asked again in 60 min at the earliest" in said
+    assert "hint:  Call it again then: until then nothing is asked." in said
+
+
+def test_a_pause_under_one_simulated_clock_is_none_under_another(
+    empty: World, tmp_path: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty.arxiv.faults.add("503")
+    digest("try", "cat:cs.PF", expect=4)
+    with surrounded(tmp_path, NOW - timedelta(seconds=30)) as other:
+        monkeypatch.setenv("DIGEST_TEST_CLOCK", other.arxiv.clock_url)
+        monkeypatch.chdir(tmp_path)
+        assert "papers" in digest("try", "cat:cs.PF").out
