@@ -64,8 +64,11 @@ def find_failing(query: Query | Node, paper: Paper | AnalysedPaper) -> Failing:
     tree = query.tree if isinstance(query, Query) else query
     lacks, has = _split_reasons(tree, paper)
     wants: dict[str, None] = {}
+    ready = analyse(paper) if isinstance(paper, Paper) else paper
+    if isinstance(tree, Or) and not all(isinstance(operand, Condition) for operand in tree.operands):
+        words = _name_wanted(tree, ready)
+        wants.update({words: None} if words else {})
     if isinstance(tree, And):
-        ready = analyse(paper) if isinstance(paper, Paper) else paper
         for operand in tree.operands:
             if not matches(operand, ready):
                 words = _name_wanted(operand, ready)

@@ -43,6 +43,7 @@ def test_a_paper_that_fails_twice_over_says_both() -> None:
         ("abs:zebra AND (cat:cs.CV OR cat:cs.LG)", "lacks abs:zebra and either cat:cs.CV or cat:cs.LG"),
         ("abs:zebra AND (ti:okapi OR cat:cs.PF)", "lacks abs:zebra"),
         ("cat:cs.CV OR cat:cs.LG", "lacks cat:cs.CV and cat:cs.LG"),
+        ("cat:cs.CV AND abs:zebra OR ti:okapi", "lacks either cat:cs.CV and abs:zebra or ti:okapi"),
         (
             "cat:cs.PF AND (ti:okapi OR ti:zebra OR ti:gnu AND ti:eland)",
             "lacks either ti:okapi, ti:zebra or ti:gnu and ti:eland",
