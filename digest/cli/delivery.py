@@ -8,6 +8,7 @@ import click
 
 from digest.cli.arriving import is_head, read_place
 from digest.cli.holding import choose_held
+from digest.cli.refusing import name_deliveries, refuse, refuse_behind
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
 from digest.errors import UsageError
@@ -15,8 +16,6 @@ from digest.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-
-    from sqlalchemy import Connection
 
     from digest.cli.storing import Installation
     from digest.messages import Delivery, DeliveryState
@@ -182,7 +181,7 @@ def _print_delivery(
     lines = {
         "delivery": _describe_part(delivery),
         "state": f"{delivery.state} ({_describe_moment(here, one)})",
-        "instead": f"{_name(replacements)}, in smaller parts" if replacements else "",
+        "instead": f"{name_deliveries(replacements)}, in smaller parts" if replacements else "",
         "follows": behind,
         "waits": describe_put_off(here, delivery),
         "to": here.show(delivery.destination) + _describe_remote(delivery),
@@ -287,10 +286,10 @@ def retry(
             click.echo("Nothing is held that could be sent.")
         # Parts in their order: one that is taken up clears the way for the next.
         for id_ in sorted(set(chosen)):
-            _refuse_behind(conn, id_)
+            refuse_behind(conn, id_)
             to = outbox.retry(conn, id_, here.now, settle=settling_times(here.config), anyway=anyway)
             if to is None:
-                _refuse(conn, id_, "tried again")
+                refuse(conn, id_, "tried again")
             else:
                 went.setdefault(to, []).append(id_)
         moved = sorted(id_ for ids in went.values() for id_ in ids)
@@ -302,14 +301,14 @@ def retry(
         quiet = {}  # the hours may be others by then
     for id_ in went.get(DeliveryState.UNKNOWN, ()):
         click.echo(
-            f"{_name([id_])} may have arrived: it is looked for there first and sent only if it is missing,"
-            f" {resting.describe_when(here, quiet, [id_]) or when}."
+            f"{name_deliveries([id_])} may have arrived: it is looked for there first and sent only if it is"
+            f" missing, {resting.describe_when(here, quiet, [id_]) or when}."
             f" To send it unasked: digest delivery retry --anyway {id_}"
         )
     sent = went.get(DeliveryState.READY, [])
     for ids in ([id_ for id_ in sent if id_ not in quiet], [id_ for id_ in sent if id_ in quiet]):
         if ids:
-            which = _name(ids) if len(ids) <= _MOST_NAMED else f"{len(ids):,} deliveries"
+            which = name_deliveries(ids) if len(ids) <= _MOST_NAMED else f"{len(ids):,} deliveries"
             click.echo(f"{which} will be sent {resting.describe_when(here, quiet, ids) or when}.")
     if quiet:
         click.echo(resting.advise(list(quiet)))
@@ -334,10 +333,10 @@ def arrived(ctx: click.Context, delivery_ids: tuple[int, ...], link: str) -> Non
             delivery = outbox.load_delivery(conn, id_)[0].delivery
             place = read_place(delivery, link) if link else ""
             if not outbox.take_as_arrived(conn, id_, here.now, remote_id=place):
-                _refuse(conn, id_, "taken as arrived")
+                refuse(conn, id_, "taken as arrived")
             has_no_thread = has_no_thread or (not link and is_head(delivery))
     rest = ", into the channel, since its thread is not known" if has_no_thread else ""
-    click.echo(f"{_name(delivery_ids)} will not be sent again; what waits behind goes on{rest}.")
+    click.echo(f"{name_deliveries(delivery_ids)} will not be sent again; what waits behind goes on{rest}.")
 
 
 @command.command()
@@ -353,53 +352,5 @@ def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
             if not outbox.drop(conn, id_, here.now):
-                _refuse(conn, id_, "dropped")
-    click.echo(f"{_name(delivery_ids)} will not be sent.")
-
-
-def _refuse_behind(conn: Connection, id_: int) -> None:
-    """Refuse a part that would wait for ever: one before it was not sent, and will not be by itself.
-
-    Raises:
-        UsageError: there is such a part; the transaction is rolled back.
-    """
-    from digest.messages import DeliveryState  # noqa: PLC0415 - the same
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-
-    before = outbox.find_obstacle(conn, id_)
-    if before is None:
-        return
-    hint = f"`digest delivery show {before.id}` says what can be done about that one."
-    if before.state is DeliveryState.SUPPRESSED:
-        hint = "Without it the rest is not sent either: a digest is had from its first part on, or not at all."
-    raise UsageError(
-        f"delivery {id_} follows part {before.part + 1}, delivery {before.id}, which is {before.state};"
-        " nothing was changed",
-        hint=hint,
-    )
-
-
-def _refuse(conn: Connection, id_: int, what: str) -> None:
-    """Say why a delivery can't be moved; the transaction is rolled back, so none of them was.
-
-    Raises:
-        UsageError: always.
-    """
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-
-    stored, _ = outbox.load_delivery(conn, id_)
-    state = stored.delivery.state
-    hint = "It is under way right now: look again in a minute." if state in ("claimed", "sending") else ""
-    if state == "held" and not stored.delivery.attempts:
-        hint = "It was never on its way."
-    if replacements := outbox.list_replacements(conn, id_):
-        hint = f"{_name(replacements)} came in its place, being smaller."
-    raise UsageError(
-        f"delivery {id_} is {state} and can't be {what}; nothing was changed",
-        hint=hint or f"`{LISTING}` shows where each stands.",
-    )
-
-
-def _name(ids: Sequence[int]) -> str:
-    distinct = list(dict.fromkeys(ids))
-    return f"{'Delivery' if len(distinct) == 1 else 'Deliveries'} {', '.join(map(str, distinct))}"
+                refuse(conn, id_, "dropped")
+    click.echo(f"{name_deliveries(delivery_ids)} will not be sent.")
