@@ -182,8 +182,9 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
 
     from digest.config import find_state_folder, read_environment  # noqa: PLC0415 - the same
     from digest.pipeline import open_client  # noqa: PLC0415 - the same
-    from digest.store import Gate, create_standalone, hold_worker  # noqa: PLC0415 - the same
+    from digest.store import Gate, create_standalone  # noqa: PLC0415 - the same
     from digest.store.gate import PASSER_BY, adopt_gate  # noqa: PLC0415 - the same
+    from digest.store.worker import hold_file  # noqa: PLC0415 - the same
 
     with ExitStack() as stack:
         if store is None:
@@ -194,7 +195,7 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
                 folder = Path(stack.enter_context(TemporaryDirectory(prefix="digest-")))
             store = create_standalone(folder / "try.db")
             stack.callback(store.close)
-            stack.enter_context(hold_worker(store))
+            stack.enter_context(hold_file(folder / "try.db"))  # no installation: nobody works on it but for this
             with store.begin() as conn:
                 adopt_gate(conn, clock, passers_by=True)
         gate = Gate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)

@@ -103,7 +103,8 @@ def test_a_name_in_a_script_without_blanks_is_told_from_no_name(digest: Shell) -
 
 
 def test_without_a_database_it_says_what_makes_one(digest: Shell, world: World) -> None:
-    Path(world.folder / "digest.db").unlink()
+    for file in world.folder.glob("digest.db*"):
+        file.unlink()
     assert "digest run" in digest("query", "author", "Ingrith Solvane", expect=3).err
 
 
