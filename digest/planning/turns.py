@@ -241,11 +241,11 @@ def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, f
     A heartbeat that found no look before the next mailing's moment does the same.
     """
     cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
-    if cadence.kind is not CadenceKind.ANNOUNCEMENT or not _speaks_by_then(subscription, facts):
+    if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.mailing is None:
         return None
-    if coverage.mailing is None or (
-        first == last and quiet is None
-    ):  # none was missed; one put off to the night's end looks like the next
+    if first == last and quiet is None:  # none was missed; one put off to the night's end looks like the next
+        return None
+    if not _speaks_by_then(subscription, facts):
         return None
     before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
     if is_taken(facts.taken, before.name):
