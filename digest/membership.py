@@ -106,7 +106,7 @@ def come_back(
     if subscription != EVERYTHING and EVERYTHING in left:
         raise UsageError(
             f"{destination} left everything, {'and also' if subscription in left else 'not'} {subscription} alone",
-            hint=f"First to everything: digest subscription return {subscription} {destination} --everything",
+            hint=f"First to everything: `digest subscription return {subscription} {destination} --everything`.",
         )
     state = SubscriberState.LEFT if subscription in left else SubscriberState.CONFIRMED
     try:

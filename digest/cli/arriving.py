@@ -31,7 +31,7 @@ def read_place(delivery: Delivery, link: str) -> str:
     if delivery.destination.kind is not DestinationKind.SLACK:
         raise UsageError(
             f"delivery {delivery.id} goes to {delivery.destination}, where messages have no link",
-            hint=f"digest delivery arrived {delivery.id}",
+            hint=f"Say it without --link: `digest delivery arrived {delivery.id}`.",
         )
     found = parse_slack_link(link)
     if found is None:

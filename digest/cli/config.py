@@ -184,7 +184,9 @@ def _find_renamed(config: Config) -> Iterator[str]:
         return  # before the first run there is none; whether one can be reached is `digest status`' to say
     try:
         with store.read() as conn:
-            yield from (one.describe() for one in foresee_renaming(conn, config.subscriptions, Origin.FILE).idle)
+            renaming = foresee_renaming(conn, config.subscriptions, Origin.FILE)
+            renaming.require_clear()
+            yield from (one.describe() for one in renaming.idle)
             for gone, new in find_renamed(config, conn):
                 yield (
                     f"subscription {gone} is gone and {new} is new, with a first look of its own for everybody; "

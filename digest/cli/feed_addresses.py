@@ -45,7 +45,7 @@ def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
         )
     if name not in with_feed:
         is_query = any(query.name == name for query in query_store.load_queries(conn))
-        hint = f"For the saved query of this name: digest feed url {name} --query" if is_query else ""
+        hint = f"For the saved query of this name: `digest feed url {name} --query`." if is_query else ""
         raise UnknownName(
             f"no subscription {name!r} has a feed", hint=hint or suggest_name(name, with_feed, LISTING)
         )
@@ -86,7 +86,7 @@ def require_query_feed(conn: Connection, name: str) -> FeedPlace:
     place = find_query_feed(conn, require_query(conn, name))
     if place is None:
         raise UnknownName(
-            f"the saved query {name} has no feed yet", hint=f"Open one: digest feed url {name} --query"
+            f"the saved query {name} has no feed yet", hint=f"Open one: `digest feed url {name} --query`."
         )
     return place
 
@@ -131,7 +131,7 @@ def write_addresses(here: Installation, conn: Connection, place: FeedPlace, gene
     if not place.is_open and generation == place.generation:
         raise UsageError(
             f"the feed of {place.name} was revoked: no address works",
-            hint=f"Make one: digest feed rotate {place.name}{' --query' if place.origin else ''}",
+            hint=f"Make one: `digest feed rotate {place.name}{' --query' if place.origin else ''}`.",
         )
     maker = make_links(conn, here.config)
     if place.origin:

@@ -133,7 +133,7 @@ def _tell(here: Installation, quarantine: Quarantine) -> None:
         "copy of": write(quarantine.taken_at),
         "found": write(quarantine.restored_at, otherwise="by no worker yet"),
         "last sent": write(last, ", by the database before"),
-        "all sent": write(clear, ", by the same: nothing that was due by then was left"),
+        "all sent": write(clear, ", by the same: nothing that was due then was left"),
         "held": f"{waiting}; {papers} not planned",
     }
     click.echo("This database was restored from a copy: nothing is planned or sent.\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from digest.errors import QueryError
 from digest.excluding import read_exclusion
-from digest.messages import Occasion
+from digest.messages import DeliveryState, Occasion
 from digest.pipeline.feeds import load_matched
 from digest.pipeline.matching_step import find_overtaken
 from digest.planning.rewordings import find_failing
@@ -32,6 +32,7 @@ from digest.store import papers as paper_store
 from digest.store import provenance
 from digest.store import trails as trail_store
 from digest.store.feeds import load_feed_places
+from digest.store.outbox_steps import IN_DOUBT
 from digest.store.places import load_places
 from digest.store.subscribers import DestinationState
 from digest.subscriptions import DestinationKind, SubscriptionState
@@ -121,7 +122,14 @@ class DigestTrail:
         """How far it has come; what the database before a restored one told is told."""
         if self.digest.occasion is Occasion.TAKEN_AS_TOLD:
             return Verdict.TOLD
-        return judge_deliveries({delivery.state for delivery in self.telling})
+        telling = self.telling
+        has_doubtful_hold = any(
+            tries and tries[-1].outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
+            for stored, tries in self.deliveries
+            if stored.delivery.state is DeliveryState.HELD and stored.delivery in telling
+        )
+        states = {delivery.state for delivery in telling}
+        return judge_deliveries(states, has_doubtful_hold=has_doubtful_hold)
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,7 +254,7 @@ def _is_first(conn: Connection, due: DueSubscription) -> bool:
 def _load_pending(
     conn: Connection, plan_after: Mapping[int, int], excluding: Iterable[int]
 ) -> dict[int, list[match_store.MatchRow]]:
-    """Return what waits to be planned, after what was excluded since it matched has been let go.
+    """Return what waits to be planned, by those who have anything, after what was excluded since was let go.
 
     Args:
         conn: a writing transaction.
@@ -271,7 +271,11 @@ def _load_pending(
         excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
         if excluded:
             let_go(conn, due.id, excluded, rows)
-            pending[due.id] = match_store.pending_matches(conn, due.id, due.plan_after)
+            left = match_store.pending_matches(conn, due.id, due.plan_after)
+            if left:
+                pending[due.id] = left
+            else:
+                del pending[due.id]
     return pending
 
 

@@ -126,7 +126,9 @@ def was_complete(
     """
     sent = mailing_moment(mailing)
     is_over = mailing_moment(next_mailing(sent))
-    ends = [is_over, *sorted({run.finished_at for run in (*polls, *checks) if run.finished_at > is_over})]
+    # A look that failed completes nothing: as arXiv is tried again and again, there may be hundreds.
+    behind = [run for run in (*polls, *checks) if run.is_complete and run.finished_at > is_over]
+    ends = [is_over, *sorted({run.finished_at for run in behind})]
     return any(
         assess_coverage(
             [poll for poll in polls if poll.finished_at <= end],
@@ -175,7 +177,7 @@ def _find_arrived(
         sent: when it went out (UTC).
         is_known: papers are known to be of that mailing.
     """
-    before = [poll for poll in polls if poll not in since]
+    before = [poll for poll in polls if poll.started_at < sent]
     complete = [poll for poll in since if poll.is_complete]
     looked = max((poll.started_at for poll in before if poll.is_complete), default=sent)
     # A mailing is not there yet when it goes out: who looked that early has not seen it.
@@ -183,7 +185,8 @@ def _find_arrived(
     if not is_known and any(mailing_moment(missed) < sent for missed in mailings_between(may_have_seen, sent)):
         return []
     if before:
-        return [poll for poll in complete if poll.highest > max(other.highest for other in before)]
+        highest = max(poll.highest for poll in before)
+        return [poll for poll in complete if poll.highest > highest]
     return [poll for poll in complete if poll.started_at >= sent + HARVEST_VISIBLE_AFTER]
 
 

@@ -31,8 +31,8 @@ _KEPT = 4096
 _DAY = timedelta(days=1)
 
 FARTHEST = 8 * _DAY
-"""A turn that lies farther ahead is looked at again: it comes after a week and a night, or its week was taken on
-another weekday."""
+"""Turns lie at most a week and a night ahead, unless their week was taken on another weekday. One farther ahead is
+reckoned anew: a clock may have run ahead."""
 
 FARTHEST_OFTEN = {"at once": 2 * _DAY, "daily ": 2 * _DAY, "weekdays ": 5 * _DAY, "on announcement": 5 * _DAY}
 """The same of cadences with more turns, by how their phrases begin: a weekend, a holiday beside it, a night."""

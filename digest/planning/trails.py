@@ -49,7 +49,7 @@ NEXT_DIGEST = "the next digest"
 ORDER = tuple(Verdict)
 """A paper's verdict is the farthest that one of its changes came."""
 
-_DOUBTFUL = frozenset({DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.HELD})
+_DOUBTFUL = frozenset({DeliveryState.SENDING, DeliveryState.UNKNOWN})
 """Somebody may have it: the message went out, and no answer is known."""
 
 
@@ -196,11 +196,16 @@ def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded:
     return f"it goes back {FEED_DAYS} days, or {FEED_ENTRIES} papers where those are more"
 
 
-def judge_deliveries(states: Collection[DeliveryState]) -> Verdict:
-    """Say how far a paper in a digest has come, from the states of the deliveries that tell it: the farthest."""
+def judge_deliveries(states: Collection[DeliveryState], *, has_doubtful_hold: bool = False) -> Verdict:
+    """Say how far a paper in a digest has come: the farthest.
+
+    Args:
+        states: of the deliveries that tell it.
+        has_doubtful_hold: one of them is held since nobody can tell whether it arrived.
+    """
     if DeliveryState.SENT in states:
         return Verdict.TOLD
-    if not _DOUBTFUL.isdisjoint(states):
+    if has_doubtful_hold or not _DOUBTFUL.isdisjoint(states):
         return Verdict.DOUBTFUL
     return Verdict.UNDELIVERED if TERMINAL_STATES.issuperset(states) else Verdict.UNDERWAY
 

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from digest.messages import Delivery, DeliveryState, Share
 from digest.store.destinations import list_aliases
 from digest.store.dialect import database_clock, in_chunks, later, try_turn
-from digest.store.outbox_steps import CLAIM_LEASE
+from digest.store.outbox_steps import CLAIM_LEASE, GIVEN_BACK
 from digest.store.provenance import is_at_rest
 from digest.store.schema import ACTIVE_DELIVERY, Moment, attempts, deliveries, destination_addresses
 from digest.subscriptions import SLACK_KINDS, Destination, DestinationKind
@@ -334,7 +334,7 @@ def _give_back(conn: Connection, taken: Sequence[Delivery], kept: Sequence[Deliv
 
 def _giving_back() -> Update:
     ready = update(deliveries).where(deliveries.c.state == DeliveryState.CLAIMED)
-    return ready.values(state=DeliveryState.READY, owner="", lease_until=None)
+    return ready.values(GIVEN_BACK)
 
 
 def _take_back(

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import and_, func, or_, type_coerce, update
 
 from digest.messages import DeliveryState
-from digest.store.dialect import later
-from digest.store.outbox_steps import is_behind
+from digest.store.dialect import in_chunks, later
+from digest.store.outbox_steps import GIVEN_BACK, is_behind
 from digest.store.schema import ACTIVE_DELIVERY, Moment, deliveries
 from digest.store.waiting import of_subscriptions
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
@@ -38,8 +39,7 @@ def put_off(conn: Connection, delivery: Delivery, until: datetime) -> bool:
     """
     mine = (deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
     wait = {"not_before": until, "quiet_until": until}
-    given_back = {"state": DeliveryState.READY, "owner": "", "lease_until": None}
-    if conn.execute(update(deliveries).where(*mine, _IS_NOT_BEGUN).values(**given_back, **wait)).rowcount != 1:
+    if conn.execute(update(deliveries).where(*mine, _IS_NOT_BEGUN).values(GIVEN_BACK | wait)).rowcount != 1:
         return False
     if delivery.part + 1 < delivery.parts:
         conn.execute(update(deliveries).where(_is_behind(delivery), _IS_READY).values(wait))
@@ -65,18 +65,21 @@ def let_through(conn: Connection, delivery: Delivery, until: datetime, now: date
         conn.execute(others.values(not_before=now, quiet_until=until))
 
 
-def free_put_off(conn: Connection, subscription_id: int, at: datetime) -> int:
-    """End the wait of what a subscription's quiet hours put off, since they are others now; return how many.
+def free_put_off(conn: Connection, subscription_ids: Collection[int], at: datetime) -> int:
+    """End the wait of what subscriptions' quiet hours put off, since they are others now; return how many.
 
     Whoever claims it puts it off again where the new ones say so. What was let through stays so.
 
     Args:
         conn: a writing transaction.
-        subscription_id: whose.
+        subscription_ids: whose.
         at: the moment (UTC), from which on they can be late.
     """
-    mine = (ACTIVE_DELIVERY, of_subscriptions([subscription_id]), is_put_off(at))
-    return conn.execute(update(deliveries).where(*mine).values(not_before=at, quiet_until=at)).rowcount
+    freed = 0
+    for chunk in in_chunks(subscription_ids):
+        mine = (ACTIVE_DELIVERY, of_subscriptions(chunk), is_put_off(at))
+        freed += conn.execute(update(deliveries).where(*mine).values(not_before=at, quiet_until=at)).rowcount
+    return freed
 
 
 def is_put_off(now: datetime) -> ColumnElement[bool]:

@@ -26,6 +26,9 @@ UNDECIDED = (DeliveryState.SENDING, DeliveryState.UNKNOWN)
 REPEATED = "repeated"
 """Outcome of an attempt that may have arrived and was followed by another all the same."""
 
+GIVEN_BACK: dict[str, Any] = {"state": DeliveryState.READY, "owner": "", "lease_until": None}
+"""What a delivery becomes whose claim ends before it was begun."""
+
 IN_DOUBT = "in doubt"
 """Outcome of an attempt that may have arrived, and of which only a person can say whether it did."""
 

@@ -115,7 +115,7 @@ def refuse_moved(conn: Connection, where: str) -> None:
         raise StoreError(
             f"the database {where} was moved to {moved_to} and works no more",
             hint="Change url under [store] to the new place. If the move was broken off and nothing is there,"
-            " or if it is to work here again all the same: digest db take-back.",
+            " or if it is to work here again all the same: `digest db take-back`.",
         )
 
 
@@ -133,8 +133,8 @@ def refuse_unfilled(conn: Connection, where: str) -> None:
     if source:
         raise StoreError(
             f"the database {where} is empty: {source} is being moved to it, or that was broken off",
-            hint="If it was, set url under [store] back to that one, and move it again: digest db copy. If it says"
-            " that it was moved, digest db take-back first.",
+            hint="If it was, set url under [store] back to that one, and move it again: `digest db copy`. If it"
+            " says that it was moved, `digest db take-back` first.",
         )
 
 

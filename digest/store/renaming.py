@@ -52,10 +52,24 @@ class Renaming:
     Attributes:
         renamed: (name before, name now) of each subscription that is called otherwise.
         idle: each `was` that has no effect and never had; one that was taken over may stay in the file.
+        refused: (name before, name now) of each new subscription whose `was` names one that keeps its name.
     """
 
     renamed: tuple[tuple[str, str], ...] = ()
     idle: tuple[NotRenamed, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+
+    def require_clear(self) -> None:
+        """Go on only where no subscription is to be called what another keeps.
+
+        Raises:
+            ConfigurationError: one is.
+        """
+        for before, now in self.refused:
+            raise ConfigurationError(
+                f'{now} has was = "{before}", and another subscription is called {before} still',
+                hint=f"Leave `was` out where {now} is new.",
+            )
 
 
 def rename(conn: Connection, wanted: Sequence[Subscription], origin: str) -> Renaming:
@@ -77,6 +91,7 @@ def rename(conn: Connection, wanted: Sequence[Subscription], origin: str) -> Ren
     stored = _load_names(conn)
     chains = _find_chains(wanted, origin, stored)
     renaming = _read_renaming(wanted, origin, stored, chains)
+    renaming.require_clear()
     for before, name in renaming.renamed:
         now = stored.get(name)
         if now is not None and _is_free(now, origin):
@@ -86,11 +101,7 @@ def rename(conn: Connection, wanted: Sequence[Subscription], origin: str) -> Ren
 
 
 def foresee_renaming(conn: Connection, wanted: Sequence[Subscription], origin: str) -> Renaming:
-    """Return what the `was` of the file would do if it were taken over now.
-
-    Raises:
-        ConfigurationError: see `rename`.
-    """
+    """Return what the `was` of the file would do if it were taken over now."""
     if not any(one.was for one in wanted):
         return Renaming()
     stored = _load_names(conn)
@@ -137,22 +148,18 @@ def _read_renaming(
     kept = {subscription.name for subscription in wanted}
     renamed = [(one.was, one.name) for chain in chains for one in reversed(chain)]
     names = {name for _, name in renamed}
-    idle = []
+    idle, refused = [], []
     for subscription in wanted:
         if not subscription.was or subscription.name in names:
             continue
         before, now = stored.get(subscription.was), stored.get(subscription.name)
         is_there = before is not None and before.origin == origin
-        if is_there and subscription.was in kept - {subscription.name}:
+        if is_there and subscription.was != subscription.name and subscription.was in kept:
             if _is_free(now, origin):
-                raise ConfigurationError(
-                    f'{subscription.name} has was = "{subscription.was}", and another subscription is called'
-                    f" {subscription.was} still",
-                    hint=f"Leave `was` out where {subscription.name} is new.",
-                )
+                refused.append((subscription.was, subscription.name))
         elif not _is_free(now, origin) if is_there else now is None:
             idle.append(NotRenamed(subscription.was, subscription.name, has_both=is_there))
-    return Renaming(tuple(renamed), tuple(idle))
+    return Renaming(tuple(renamed), tuple(idle), tuple(refused))
 
 
 def _is_free(row: Row[Any] | None, origin: str) -> bool:

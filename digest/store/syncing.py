@@ -106,6 +106,7 @@ class _Syncing:
         self._links = _by_subscription(conn, subscription_queries, "query_id")
         self._query_ids = _load_query_ids(conn, origin)
         self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
+        self._rescheduled: list[int] = []
         self._dropped: list[Dropped] = []
         self._abandoned: tuple[Abandoned, ...] = ()
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
@@ -121,6 +122,7 @@ class _Syncing:
                 added.append(subscription.name)
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
+        free_put_off(self._conn, self._rescheduled, self._at)
         self._keep_former_names(wanted)
         ended = self._end_others(wanted)
         dropped, abandoned = tuple(self._dropped), self._abandoned
@@ -201,7 +203,7 @@ class _Syncing:
         if values:
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == row.id).values(values))
         if "cadence" in values or "quiet_hours" in values:  # the cadence may name the zone of both
-            free_put_off(self._conn, row.id, self._at)
+            self._rescheduled.append(row.id)
         return bool(values) or has_moved or has_relinked
 
     def _choose_turn(

@@ -138,7 +138,7 @@ def _held(database: Path, refuse_living: Callable[[], None]) -> Iterator[Hold]:
 def _refuse_living(store: Store) -> None:
     """Let nobody in beside a worker whose lock was removed: its signs of life tell of it.
 
-    A file that was never held is a new database's, or a copy's, whose workers fell silent long ago.
+    A file that was never held is a new database's, or a copy's, whose workers fell silent as a rule long ago.
 
     Raises:
         AnotherWorker: there is such a worker.
@@ -148,7 +148,7 @@ def _refuse_living(store: Store) -> None:
     if living:
         raise AnotherWorker(
             f"process {living[0].pid} works on this database, as it said {living[0].silent_for:.0f} s ago;"
-            " its lock was removed",
+            " its lock was removed, or this is a copy made just now",
             hint="Let it finish, or stop it: deleting its lock lets nobody in. "
             f"If it died, wait {GONE_AFTER:.0f} seconds.",
         )

@@ -60,6 +60,20 @@ def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
     )
 
 
+def test_a_mailing_whose_late_paper_is_excluded_while_it_waits_is_no_quiet_day_either(
+    arxiv: DemoArxiv, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, when="daily at 14:00 UTC", extra='first_look = 0\nquiet_days = "note"')
+    here.run()
+    announce(arxiv, TUESDAY, 21)
+    look(here, arxiv, TUESDAY + timedelta(hours=11))
+    announce(arxiv, TUESDAY + timedelta(hours=11, minutes=20), 22)
+    assert look(here, arxiv, TUESDAY + timedelta(hours=12)) == []
+    file = here.folder / "digest.toml"
+    file.write_text(file.read_text().replace('["perf"]', '["perf"]\nexclude_papers = ["2603.00022"]'))
+    assert look(here, arxiv, TUESDAY + timedelta(hours=13, minutes=5)) == []
+
+
 @pytest.mark.parametrize("quiet_days", ["skip", "heartbeat"])
 def test_what_came_after_days_of_failure_is_told_by_day_whatever_was_said_meanwhile(
     arxiv: DemoArxiv, install: Callable[..., Installation], quiet_days: str

@@ -168,7 +168,7 @@ def test_what_was_let_through_stays_so_when_the_rhythm_is_edited(store: Store) -
     delivery = put_off(store)
     with store.begin() as conn:
         nights.let_through(conn, delivery, END, MORNING)
-        assert nights.free_put_off(conn, planned.subscription_id, MORNING + MINUTE) == 0
+        assert nights.free_put_off(conn, [planned.subscription_id], MORNING + MINUTE) == 0
         assert list_all(conn)[0].is_let_through(END)
 
 

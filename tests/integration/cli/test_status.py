@@ -149,6 +149,14 @@ def test_a_slip_in_the_file_hides_no_state_and_is_the_first_thing_to_mend(world:
     assert facts["attention"][0]["do"] == "digest config check"
 
 
+def test_a_name_that_is_not_given_up_hides_no_state_and_is_told_by_the_check(world: World, digest: Shell) -> None:
+    stale = 'name = "gpu-mail"\nwas = "ghost"'
+    taken = 'name = "gpu-new"\nwas = "gpu-mail"\nqueries = ["gpu"]\nto = "mailto:new@digest.example"'
+    world.edit_config('name = "gpu-mail"', f"{taken}\n\n[[subscriptions]]\n{stale}")
+    assert any(line.startswith("gpu-mail ") for line in digest("status").lines)
+    assert "another subscription is called gpu-mail still" in digest("config", "check", expect=3).err
+
+
 def test_a_pause_that_is_over_shows_the_next_turn_again(world: World, digest: Shell) -> None:
     world.clock.set(datetime(2026, 11, 30, 0, 5, tzinfo=UTC))
     (line,) = (line for line in digest("status").lines if line.startswith("perf-mail"))

@@ -89,7 +89,7 @@ def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
     [
         (("dead", "ready", "sent"), Verdict.TOLD),
         (("dead", "unknown", "ready"), Verdict.DOUBTFUL),
-        (("held",), Verdict.DOUBTFUL),
+        (("held",), Verdict.UNDERWAY),
         (("dead", "ready"), Verdict.UNDERWAY),
         (("claimed",), Verdict.UNDERWAY),
         (("dead", "suppressed"), Verdict.UNDELIVERED),
@@ -100,6 +100,10 @@ def test_a_paper_in_a_digest_came_as_far_as_the_farthest_delivery_that_tells_it(
     states: tuple[str, ...], verdict: Verdict
 ) -> None:
     assert judge_deliveries([DeliveryState(state) for state in states]) is verdict
+
+
+def test_a_paper_whose_message_is_held_since_it_may_have_arrived_is_perhaps_told() -> None:
+    assert judge_deliveries([DeliveryState.HELD], has_doubtful_hold=True) is Verdict.DOUBTFUL
 
 
 @pytest.mark.parametrize(
