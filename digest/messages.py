@@ -307,9 +307,9 @@ class Delivery:
         """Whether it waits for the end of its reader's quiet hours."""
         return self.state is DeliveryState.READY and now < self.not_before == self.quiet_until
 
-    def is_let_through(self, until: datetime) -> bool:
-        """Whether one that is due may go in its reader's quiet hours, which end at a moment (UTC)."""
-        return self.quiet_until is not None and self.quiet_until >= until
+    def is_let_through(self, now: datetime) -> bool:
+        """Whether one that is due may go in its reader's quiet hours: the operator said so, until these end."""
+        return self.quiet_until is not None and now < self.quiet_until
 
 
 @dataclass(frozen=True, slots=True)

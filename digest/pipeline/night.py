@@ -33,7 +33,7 @@ def put_off_quiet(conn: Connection, claimed: Sequence[Delivery], now: datetime) 
     kept = []
     for delivery in claimed:
         until = ends.get(delivery.id)
-        if until is None or delivery.is_let_through(until):
+        if until is None or delivery.is_let_through(now):
             kept.append(delivery)
         else:
             outbox.put_off(conn, delivery, until)

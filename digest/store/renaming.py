@@ -28,19 +28,23 @@ class NotRenamed:
         before: the name it says.
         now: the subscription's.
         has_both: both are stored; else there is none of the name before.
+        goes_on: the one of the name before lives. It is not ended, though the file names it nowhere else: it may
+            be the one that is meant.
     """
 
     before: str
     now: str
     has_both: bool
+    goes_on: bool = False
 
     def describe(self) -> str:
         """Say so in a sentence without a full stop, and what to do."""
         if self.has_both:
+            until_then = f"; until then {self.before} goes on as it was" if self.goes_on else ""
             return (
                 f'was = "{self.before}" renames nothing, since {self.now} is there beside {self.before} already:'
                 f" leave `was` out, or call it {self.before} again for one run, and {self.now} with `was` for the"
-                " next"
+                f" next{until_then}"
             )
         return f'was = "{self.before}" renames nothing, since there is no {self.before} that could be {self.now}'
 
@@ -158,7 +162,8 @@ def _read_renaming(
             if _is_free(now, origin):
                 refused.append((subscription.was, subscription.name))
         elif not _is_free(now, origin) if is_there else now is None:
-            idle.append(NotRenamed(subscription.was, subscription.name, has_both=is_there))
+            goes_on = is_there and before is not None and before.state != SubscriptionState.ENDED
+            idle.append(NotRenamed(subscription.was, subscription.name, has_both=is_there, goes_on=goes_on))
     return Renaming(tuple(renamed), tuple(idle), tuple(refused))
 
 

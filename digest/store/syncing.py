@@ -34,7 +34,7 @@ from digest.store.waiting import Dropped, find_abandoned, find_dropped, of_subsc
 from digest.subscriptions import Destination, SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row, Table
@@ -73,7 +73,8 @@ def sync_subscriptions(
         ConfigurationError: a saved query is not stored, or a name is taken by the other origin.
     """
     renaming = rename(conn, wanted, origin)
-    report = _Syncing(conn, origin, at, schedule).run(wanted)
+    spared = {one.before for one in renaming.idle if one.goes_on}
+    report = _Syncing(conn, origin, at, schedule).run(wanted, spared)
     return replace(report, renamed=renaming.renamed, not_renamed=renaming.idle)
 
 
@@ -111,8 +112,8 @@ class _Syncing:
         self._abandoned: tuple[Abandoned, ...] = ()
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
 
-    def run(self, wanted: Sequence[Subscription]) -> SyncReport:
-        """Write what differs; end what is not wanted."""
+    def run(self, wanted: Sequence[Subscription], spared: Collection[str]) -> SyncReport:
+        """Write what differs; end what is neither wanted nor, by its name, spared."""
         added, edited = [], []
         for subscription in wanted:
             row = self._stored.get(subscription.name)
@@ -124,7 +125,7 @@ class _Syncing:
                 edited.append(subscription.name)
         free_put_off(self._conn, self._rescheduled, self._at)
         self._keep_former_names(wanted)
-        ended = self._end_others(wanted)
+        ended = self._end_others({*spared, *(subscription.name for subscription in wanted)})
         dropped, abandoned = tuple(self._dropped), self._abandoned
         return SyncReport(tuple(added), tuple(edited), ended, dropped=dropped, abandoned=abandoned)
 
@@ -314,8 +315,7 @@ class _Syncing:
                 self._conn.execute(insert(table).values({"subscription_id": key, part: name, **values}))
             stored[name] = stored.get(name, {}) | values
 
-    def _end_others(self, wanted: Sequence[Subscription]) -> tuple[str, ...]:
-        names = {subscription.name for subscription in wanted}
+    def _end_others(self, names: Collection[str]) -> tuple[str, ...]:
         others = [
             row
             for row in self._stored.values()

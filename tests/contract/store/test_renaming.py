@@ -172,7 +172,10 @@ def test_a_name_that_is_not_given_up_is_not_taken_and_nothing_is_lost(store: Sto
 def test_a_chain_that_ends_at_a_name_that_lives_renames_nothing(store: Store) -> None:
     sync(store, *(make_subscription(name) for name in "abc"))
     report = sync(store, make_subscription("b", was="a"), make_subscription("c", was="b"))
-    assert report.not_renamed == (NotRenamed("a", "b", has_both=True),)
+    assert report.not_renamed == (NotRenamed("a", "b", has_both=True, goes_on=True),)
+    assert report.ended == (), "which of them is meant is for the operator to say"
+    assert report.not_renamed[0].describe().endswith("; until then a goes on as it was")
+    assert sync(store, make_subscription("b"), make_subscription("c")).ended == ("a",)
 
 
 def test_was_with_a_name_that_there_never_was_is_pointed_out_once(store: Store) -> None:
