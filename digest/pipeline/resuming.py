@@ -12,15 +12,14 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
-
 from digest.errors import UsageError
 from digest.messages import Occasion
 from digest.pipeline.attention import polled_keys
 from digest.pipeline.covering import load_coverage
+from digest.pipeline.dating import date_changes
 from digest.pipeline.matching_step import readable
 from digest.planning import leave_quiet, plan_digest
-from digest.planning.restored import find_announced, pass_turns, was_due_by
+from digest.planning.restored import pass_turns, was_due_by
 from digest.store import cursors as cursor_store
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
@@ -28,19 +27,15 @@ from digest.store import papers as paper_store
 from digest.store import provenance, stamps
 from digest.store import subscriptions as subscription_store
 from digest.store import turns as turn_store
-from digest.store.dialect import in_chunks
 from digest.store.parting import split_told
-from digest.store.schema import papers
 from digest.store.stamps import Reach
 from digest.subscriptions import SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import date, datetime
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from digest.comparing import StoredChange
     from digest.planning import DueSubscription, Rhythm
     from digest.store import Store
     from digest.store.matches import MatchRow
@@ -274,14 +269,14 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
     """
     rows = _load_waiting(conn, due)
     changes = paper_store.load_changes(conn, sorted({id_ for row in rows for id_ in row.changes}))
-    days = _load_days(conn, {change.paper_key for change in changes.values()})
+    announced = date_changes(conn, changes)
     told: set[int] = set()
     for row in rows:
         is_first_look = row.occasion == Occasion.FIRST_LOOK
         told |= {
             id_
             for id_ in row.changes
-            if was_due_by(due.subscription, _announced(changes[id_], days), since, is_first_look=is_first_look)
+            if was_due_by(due.subscription, announced[id_], since, is_first_look=is_first_look)
         }
     if told:
         record = plan_digest(
@@ -297,16 +292,3 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
         consumed = split_told(conn, due.id, told, rows)
         digest_store.save_digest(conn, due.id, record, (), consumed=consumed, at=now)
     return len(told)
-
-
-def _announced(change: StoredChange, days: dict[int, tuple[date | None, date | None]]) -> datetime:
-    return find_announced(change, *days[change.paper_key])
-
-
-def _load_days(conn: Connection, keys: Collection[int]) -> dict[int, tuple[date | None, date | None]]:
-    """Return the mailing and the datestamp of papers, by key."""
-    days: dict[int, tuple[date | None, date | None]] = {}
-    for chunk in in_chunks(sorted(keys)):
-        found = select(papers.c.id, papers.c.mailing, papers.c.datestamp).where(papers.c.id.in_(chunk))
-        days.update({row.id: (row.mailing, row.datestamp) for row in conn.execute(found)})
-    return days

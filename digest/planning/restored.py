@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from digest.comparing import StoredChange
+    from digest.planning.turns import Rhythm
     from digest.subscriptions import Subscription
 
     Turns: TypeAlias = tuple[datetime | None, str]
@@ -58,9 +59,16 @@ def was_due_by(
     What was announced before a pause ended waited for its end, or came before it began; since when it was at
     rest is not known, and what is not known to be told is told again.
     """
-    cadence, quiet = subscription.cadence, subscription.quiet_hours
     if subscription.paused_until is not None:
         announced = max(announced, subscription.paused_until - _INSTANT)
+    return has_come_due(subscription, announced, moment, is_first_look=is_first_look)
+
+
+def has_come_due(
+    subscription: Subscription | Rhythm, announced: datetime, moment: datetime, *, is_first_look: bool = False
+) -> bool:
+    """Whether the first turn after something was announced had come by a moment, were there no pauses."""
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
     if is_first_look or cadence.kind is CadenceKind.AT_ONCE:
         return leave_quiet(cadence, quiet, announced) <= moment
     own_mailing = timedelta(seconds=cadence.kind is CadenceKind.ANNOUNCEMENT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from digest.pipeline.clearing import note_clear
 from digest.scheduling import steps as steps_module
 from digest.scheduling.steps import Steps
 from digest.store import stamps
-from tests.integration.web.world import World, live_in
+from tests.integration.web.world import EVENING, World, live_in
 
 
 @pytest.fixture
@@ -41,6 +42,38 @@ def site(world: World) -> Iterator[Site]:
 def clear_at(site: Site) -> datetime | None:
     stamp = stamps.load_stamp(site.store)
     return None if stamp is None else stamp.clear_at
+
+
+@contextmanager
+def resting(folder: Path, when: str, extra: str = "") -> Iterator[tuple[World, Site]]:
+    """A site that looked at arXiv before a mailing, which is out now: one is told at once, another may rest."""
+    with live_in(folder, EVENING - timedelta(hours=16)) as world:
+        path = folder / "digest.toml"
+        world.write_config(to=("mailto:reader@example.org",), when=when, extra=extra + _AWAKE)
+        told = path.read_text(encoding="utf-8")
+        path.write_text(told.replace("[defaults]", "[defaults]\nfirst_look = 0"), encoding="utf-8")
+        site = world.open()
+        run_pass(site)
+        world.clock.sleep(timedelta(hours=16).total_seconds())
+        yield world, site
+        site.close()
+
+
+_AWAKE = """
+[[subscriptions]]
+name = "awake"
+queries = ["perf"]
+to = ["mailto:awake@example.org"]
+when = "on announcement"
+"""
+
+
+def told(site: Site) -> set[str]:
+    with site.store.read() as conn:
+        found = conn.exec_driver_sql(
+            "SELECT name FROM subscriptions JOIN digests ON subscription_id = subscriptions.id"
+        )
+        return set(found.scalars())
 
 
 def write(site: Site, statement: str) -> None:
@@ -85,6 +118,31 @@ def test_while_anything_due_is_left_the_file_says_the_moment_before_and_then_onc
     world.clock.sleep(60)
     assert not note_clear(site)
     assert clear_at(site) == moment
+
+
+@pytest.mark.parametrize("when", ["at once", "daily at 01:30 UTC"])
+def test_what_quiet_hours_put_off_is_left_until_they_end(tmp_path: Path, when: str) -> None:
+    with resting(tmp_path, when, 'quiet_hours = "02:00-06:00 UTC"') as (world, site):
+        run_pass(site)
+        assert (told(site), clear_at(site)) == ({"awake"}, None)
+        world.clock.sleep(timedelta(hours=3).total_seconds())
+        run_pass(site)
+        assert (told(site), clear_at(site)) == ({"awake", "perf-team"}, world.clock.now())
+
+
+@pytest.mark.parametrize("extra", ["", "paused_until = 2026-12-01"])
+def test_what_a_pause_keeps_is_left_since_an_older_copy_may_not_know_of_it(tmp_path: Path, extra: str) -> None:
+    with resting(tmp_path, "on announcement", extra) as (_, site):
+        if not extra:
+            write(site, "UPDATE subscriptions SET state = 'paused' WHERE name = 'perf-team'")
+        run_pass(site)
+        assert (told(site), clear_at(site)) == ({"awake"}, None)
+
+
+def test_what_came_before_its_turn_is_not_left(tmp_path: Path) -> None:
+    with resting(tmp_path, "daily at 04:30 UTC") as (world, site):
+        run_pass(site)
+        assert (told(site), clear_at(site)) == ({"awake"}, world.clock.now())
 
 
 def test_a_turn_with_nothing_to_do_does_not_ask(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

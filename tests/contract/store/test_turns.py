@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import update
 
+from digest.messages import Occasion
 from digest.planning import Rhythm
 from digest.store import schema, subscribers, subscriptions, turns
 from digest.subscriptions import QuietHours
@@ -13,9 +14,12 @@ from tests.contract.store.made import (
     MAIL,
     NOW,
     SLACK,
+    make_paper,
     make_subscription,
     recording,
     store_digest,
+    store_match,
+    store_papers,
     subscribe,
 )
 
@@ -58,6 +62,33 @@ def test_the_quiet_hours_of_readers_are_told_by_the_digests_that_wait_for_them(s
         assert turns.load_quiet_rhythms(conn, ()) == {}
     assert {id_: rhythm.quiet_hours for id_, rhythm in rhythms.items()} == {
         asleep.digest_id: QuietHours.parse("22:00-07:00")
+    }
+
+
+def test_what_waits_is_told_by_rhythm_also_of_those_who_rest_but_not_of_those_who_get_no_digests(
+    store: Store,
+) -> None:
+    awake, asleep = (
+        make_subscription("awake"),
+        make_subscription("asleep", quiet_hours=QuietHours.parse("22:00-07:00")),
+    )
+    fetched = make_subscription("fetched", destinations=(FEED,))
+    ids = subscribe(store, awake, asleep, fetched, make_subscription("new"), make_subscription("over"))
+    paper, other, late = (change.id for change in store_papers(store, [make_paper(n) for n in (1, 2, 3)]))
+    run_id = store_match(store, {ids["awake"]: (paper,), ids["new"]: (late,)})
+    store_match(store, {ids["asleep"]: (paper, other), ids["fetched"]: (late,), ids["over"]: (late,)})
+    store_match(store, {ids["awake"]: (other,)}, occasion=Occasion.FIRST_LOOK)
+    with store.begin() as conn:
+        subscriptions.pause(conn, ids["asleep"], None)
+        subscriptions.end(conn, ids["over"], NOW)
+        started = update(schema.subscriptions).where(schema.subscriptions.c.id == ids["new"])
+        conn.execute(started.values(plan_after=run_id))
+        unplanned = turns.load_unplanned(conn)
+    rhythms = [Rhythm(one.cadence, one.quiet_hours, one.quiet_days) for one in (awake, asleep)]
+    assert unplanned == {
+        (rhythms[0], False): {paper},
+        (rhythms[0], True): {other},
+        (rhythms[1], False): {paper, other},
     }
 
 
