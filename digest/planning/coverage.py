@@ -169,7 +169,7 @@ def _find_arrived(
 ) -> list[PollSummary]:
     """Return the complete harvests since a mailing that went further than any before it.
 
-    Where there was none before, nothing tells how far arXiv had come, and only the hour counts.
+    Where no complete one before met any paper, nothing tells how far arXiv had come, and the hour counts as well.
 
     Args:
         polls: see `assess_coverage`.
@@ -184,10 +184,14 @@ def _find_arrived(
     may_have_seen = looked - HARVEST_VISIBLE_AFTER
     if not is_known and any(mailing_moment(missed) < sent for missed in mailings_between(may_have_seen, sent)):
         return []
-    if before:
-        highest = max(poll.highest for poll in before)
-        return [poll for poll in complete if poll.highest > highest]
-    return [poll for poll in complete if poll.started_at >= sent + HARVEST_VISIBLE_AFTER]
+    met = [poll for poll in before if poll.highest > (0, 0)]
+    highest = max((poll.highest for poll in met), default=None)
+    further = [poll for poll in complete if highest is None or poll.highest > highest]
+    if any(poll.is_complete for poll in met):
+        return further
+    # A look that failed met nothing, or only some of what was there.
+    seen_from = sent + HARVEST_VISIBLE_AFTER
+    return [poll for poll in further if poll.started_at >= seen_from]
 
 
 def _list_newest(arrived: Sequence[PollSummary]) -> list[PollSummary]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,6 +117,19 @@ def test_it_is_late_from_six_in_the_morning_eastern_time() -> None:
 def test_a_first_look_counts_from_the_hour_at_which_arxiv_shows_the_mailing() -> None:
     assert not assess_coverage([poll(1), poll(1.6)], NOW).is_complete
     assert assess_coverage([poll(3)], NOW, checks=[check(3.1)]).is_complete
+
+
+@pytest.mark.parametrize("met", [(0, 0), (202611, 9_000)], ids=["nothing", "some"])
+def test_a_look_that_failed_before_it_does_not_tell_how_far_arxiv_had_come(met: tuple[int, int]) -> None:
+    failed = poll(-0.5, met, failure="arXiv answered 500")
+    early = assess_coverage([failed, poll(0.3)], NOW, checks=[check(0.4)])
+    assert (early.is_complete, early.is_awaited) == (False, True)
+    assert assess_coverage([failed, poll(3)], NOW, checks=[check(3.1)]).is_complete
+
+
+def test_a_first_look_that_meets_nothing_newer_than_a_failed_one_before_it_awaits_the_mailing() -> None:
+    failed = poll(-0.5, BEFORE, failure="arXiv answered 500")
+    assert assess_coverage([failed, poll(3, BEFORE)], NOW, checks=[check(3.1)]).is_awaited
 
 
 def test_a_failed_look_is_reported_as_such() -> None:
