@@ -22,7 +22,7 @@ from digest.planning.polls import EDIT_MARGIN, SEARCH_LOOKBACKS, Source
 from digest.planning.searches import JOINT_LOOKBACK
 from digest.query import analyse, matches, parse_query
 from digest.store import cursors as cursor_store
-from digest.store import queries as query_store
+from digest.store.watches import list_watches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from digest.papers import Paper
     from digest.query import Query
     from digest.store.cursors import Cursor
-    from digest.store.queries import Watch
+    from digest.store.watches import Watch
 
 _FIRST_REACH: Final = timedelta(days=max(days for days, _ in SEARCH_LOOKBACKS))
 """How far the first look for a query reached that has no mark."""
@@ -149,7 +149,7 @@ def load_horizons(conn: Connection) -> Horizons:
     harvest = cursor_store.load_cursor(conn, Source.HARVEST)
     searched = cursor_store.load_cursors(conn, Source.QUERY)
     horizons = Horizons(horizon_of(harvest), {}, {})
-    for watch in query_store.list_watches(conn):
+    for watch in list_watches(conn):
         text, cursor = watch.canonical, searched.get(watch.canonical)
         by_harvest, by_search = _last_look(harvest, watch), _last_look(cursor, watch)
         if by_harvest is not None:

@@ -24,7 +24,6 @@ from digest.planning.alarms import (
 )
 from digest.store import alarms as alarm_store
 from digest.store import job_turns, provenance
-from digest.store import queries as query_store
 from digest.store import runs as run_store
 from digest.store.job_turns import find_trouble
 
@@ -97,13 +96,12 @@ def look_for_alarms(conn: Connection, config: Config, now: datetime, *, planning
         planning: see `watch`.
     """
     limits = read_limits(config)
-    has_queries = bool(query_store.active_revisions(conn))
     before = now - limits.outbox if limits.outbox else None
     # Where nobody is told, every run says it, for a day: nothing waits for somebody to hear of it.
     dead = alarm_store.find_lasting(conn, AlarmName.DEAD) if config.alarms.to else None
     told_until = find_told_until(now, dead.since if dead else None, dead.told_at if dead else None)
     facts = AlarmFacts(
-        coverage=_load_due(conn, config.arxiv.source, limits.mailing, now) if has_queries else None,
+        coverage=_load_due(conn, config.arxiv.source, limits.mailing, now),
         digests=_find_overdue_digests(conn, now - limits.digest, planning) if limits.digest else None,
         deliveries=alarm_store.find_overdue_deliveries(conn, before) if before else None,
         held=alarm_store.find_overdue_holds(conn, before) if before else None,

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.announcements import alarm_moment, latest_mailing, mailing_moment
+from digest.planning.coverage import was_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -97,8 +98,8 @@ class AlarmFacts:
     """What alarms are decided from.
 
     Attributes:
-        coverage: what was looked at, for every saved query, of the last mailing that should be there (see
-            `find_due_mailing`), complete where any since is; None where nobody asks for any.
+        coverage: what was looked at of the last mailing that should be there (see `find_due_mailing`), complete
+            where any since is; for every saved query that was asked by then; None where none was.
         digests: subscriptions whose turn is overdue, with what kept planning from one, where that is known; None
             for none.
         deliveries: deliveries neither ended nor on their way in time; None for none.
@@ -268,7 +269,7 @@ def _find_missing_mailing(facts: AlarmFacts, limit: timedelta | None, now: datet
     if limit is None or coverage is None or coverage.mailing is None or coverage.is_complete:
         return
     sent = mailing_moment(coverage.mailing)
-    if not (_is_over(sent, limit, now) and _is_expected(sent, facts, now)):
+    if not (_is_over(sent, limit, now) and was_asked(facts.asked_since, sent, now)):
         return
     mailing = f"the mailing of {coverage.mailing:%a %-d %b}"
     if coverage.failure:
@@ -280,11 +281,6 @@ def _find_missing_mailing(facts: AlarmFacts, limit: timedelta | None, now: datet
         yield Alarm(
             AlarmName.MAILING, f"{mailing} is not taken in completely", "`digest coverage` says what lacks."
         )
-
-
-def _is_expected(sent: datetime, facts: AlarmFacts, now: datetime) -> bool:
-    """Whether arXiv was asked before a mailing went out; a clock that ran ahead then says nothing."""
-    return facts.asked_since is not None and (facts.asked_since <= sent or facts.asked_since > now)
 
 
 def _is_over(since: datetime, limit: timedelta | None, now: datetime) -> bool:

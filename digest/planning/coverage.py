@@ -159,6 +159,17 @@ def join_coverages(coverages: Sequence[Coverage]) -> Coverage:
     )
 
 
+def was_asked(since: datetime | None, sent: datetime, now: datetime) -> bool:
+    """Whether arXiv was asked before a mailing went out; a clock that ran ahead then says nothing.
+
+    Args:
+        since: when it was first asked, or was to be (UTC); None for never.
+        sent: when the mailing went out (UTC).
+        now: the moment (UTC).
+    """
+    return since is not None and (since <= sent or since > now)
+
+
 def is_late(coverage: Coverage, now: datetime) -> bool:
     """Whether a mailing was expected, arXiv was looked at, and by the next morning nothing of it was there."""
     return coverage.is_awaited and coverage.mailing is not None and now >= alarm_moment(coverage.mailing)

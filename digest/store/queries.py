@@ -6,7 +6,6 @@ A text that can't be read means nothing: until it is mended, the query goes on a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, bindparam, func, insert, select, update
@@ -21,7 +20,7 @@ from digest.store.packing import count_packed, unpack
 from digest.store.schema import match_runs, query_matches, query_revisions, saved_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
@@ -94,21 +93,6 @@ class StoredQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """A query that at least one saved query in force asks.
-
-    Attributes:
-        canonical: as printed.
-        since: since when it is asked without a break (UTC).
-        earlier: what these saved queries asked before, up to an interruption, the latest first.
-    """
-
-    canonical: str
-    since: datetime
-    earlier: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class QueryHistory:
     """What one match run meant to one saved query, as change ids in growing order.
 
@@ -174,39 +158,6 @@ def active_revisions(conn: Connection) -> list[ActiveRevision]:
     """Return every saved query in force that can be read, or could be before it was edited, by name."""
     found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.canonical != "")
     return [read_revision(row) for row in conn.execute(found)]
-
-
-def list_watches(conn: Connection) -> list[Watch]:
-    """Return every distinct query that is asked by one in force, in the order of their texts."""
-    rows = conn.execute(
-        select(saved_queries.c.id, query_revisions)
-        .join(query_revisions, query_revisions.c.query_id == saved_queries.c.id)
-        .where(saved_queries.c.state == ACTIVE)
-        .order_by(query_revisions.c.number.desc(), query_revisions.c.id)
-    )
-    revisions: dict[int, list[Row[Any]]] = {}
-    for row in rows:
-        revisions.setdefault(row.query_id, []).append(row)
-    asking: dict[str, list[list[Row[Any]]]] = {}
-    for present, *past in revisions.values():
-        if present.canonical:
-            asking.setdefault(present.canonical, []).append([present, *past])
-    return [
-        Watch(
-            canonical=text,
-            since=min(present.created_at for present, *_ in histories),
-            earlier=tuple(row.canonical for history in histories for row in _before(history) if row.canonical),
-        )
-        for text, histories in sorted(asking.items())
-    ]
-
-
-def _before(history: Sequence[Row[Any]]) -> Iterator[Row[Any]]:
-    """Yield the revisions that led to the present one by edits alone; a query that came back starts anew."""
-    for later, earlier in pairwise(history):
-        if earlier.ended_at != later.created_at:
-            return
-        yield earlier
 
 
 def list_unreadable(conn: Connection) -> list[StoredQuery]:

@@ -19,7 +19,7 @@ from digest.store.schema import poll_runs
 from digest.store.workers import GONE_AFTER, is_living
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from datetime import date
 
     from sqlalchemy import ColumnElement, Connection, Row
@@ -84,7 +84,7 @@ class PollRun:
     @property
     def is_complete(self) -> bool:
         """Whether it looked at everything it asked for."""
-        return self.outcome in (RunOutcome.COMPLETE, RunOutcome.EMPTY)
+        return self.outcome in _COMPLETE
 
     @property
     def has_failed(self) -> bool:
@@ -95,6 +95,7 @@ class PollRun:
 ABANDONED = "the process ended before the run did"
 """The failure of a run whose process died: it says nothing of arXiv, so nobody need wait because of it."""
 
+_COMPLETE = (RunOutcome.COMPLETE, RunOutcome.EMPTY)
 _FAILED = (RunOutcome.FAILED, RunOutcome.PARTIAL)
 _FAILURES_COUNTED = 12
 """More in a row make no difference to anybody."""
@@ -224,7 +225,7 @@ def recent_polls(conn: Connection, source: str, query_keys: Collection[str], now
     before = select(func.max(poll_runs.c.finished_at)).where(
         poll_runs.c.source == source,
         poll_runs.c.query_key.in_(query_keys),
-        poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
+        poll_runs.c.outcome.in_(_COMPLETE),
         poll_runs.c.finished_at < now - _RECENT,
     )
     return polls_since(conn, source, conn.execute(before).scalar() or now - _RECENT, query_keys)
@@ -234,27 +235,52 @@ def polls_since(
     conn: Connection, source: str, since: datetime, query_keys: Collection[str] = ("",)
 ) -> list[PollSummary]:
     """Return the runs of a source, for any of these queries, that have finished since a moment, oldest first."""
-    found = select(poll_runs).where(
-        poll_runs.c.source == source,
-        poll_runs.c.query_key.in_(query_keys),
-        poll_runs.c.finished_at >= since,
-    )
-    runs = [_read_run(row) for row in conn.execute(found.order_by(poll_runs.c.id))]
-    return [
-        PollSummary(
-            source=run.source,
-            started_at=run.started_at,
-            finished_at=run.finished_at,
-            is_complete=run.is_complete,
-            papers=run.papers,
-            new=run.new,
-            failure=run.failure,
-            highest=ArxivId.parse(run.highest_id).announcement_order if run.highest_id else (0, 0),
-            is_bootstrap=run.is_bootstrap,
+    return [poll for _, poll in _list_polls(conn, source, since, poll_runs.c.query_key.in_(query_keys))]
+
+
+def polls_since_each(conn: Connection, source: str, since: datetime) -> dict[str, list[PollSummary]]:
+    """Return the same by query, for all that a source was asked for; those without such a run are missing."""
+    polls: dict[str, list[PollSummary]] = {}
+    for key, poll in _list_polls(conn, source, since, true()):
+        polls.setdefault(key, []).append(poll)
+    return polls
+
+
+def _list_polls(
+    conn: Connection, source: str, since: datetime, is_wanted: ColumnElement[bool]
+) -> Iterator[tuple[str, PollSummary]]:
+    """Yield the finished runs of a source with their queries; what they judged news by is long, and not read."""
+    found = (
+        select(
+            poll_runs.c.source,
+            poll_runs.c.query_key,
+            poll_runs.c.started_at,
+            poll_runs.c.finished_at,
+            poll_runs.c.outcome,
+            poll_runs.c.papers,
+            poll_runs.c.new,
+            poll_runs.c.failure,
+            poll_runs.c.highest_id,
+            poll_runs.c.is_bootstrap,
         )
-        for run in runs
-        if run.finished_at is not None
-    ]
+        .where(poll_runs.c.source == source, is_wanted, poll_runs.c.finished_at >= since)
+        .order_by(poll_runs.c.id)
+    )
+    for row in conn.execute(found):
+        yield (
+            row.query_key,
+            PollSummary(
+                source=row.source,
+                started_at=row.started_at,
+                finished_at=row.finished_at,
+                is_complete=row.outcome in _COMPLETE,
+                papers=row.papers,
+                new=row.new,
+                failure=row.failure,
+                highest=ArxivId.parse(row.highest_id).announcement_order if row.highest_id else (0, 0),
+                is_bootstrap=row.is_bootstrap,
+            ),
+        )
 
 
 def last_reaching(conn: Connection, source: str, lookback: int, query_key: str = "") -> datetime | None:
@@ -262,7 +288,7 @@ def last_reaching(conn: Connection, source: str, lookback: int, query_key: str =
     latest = select(func.max(poll_runs.c.started_at)).where(
         poll_runs.c.source == source,
         poll_runs.c.query_key == query_key,
-        poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
+        poll_runs.c.outcome.in_(_COMPLETE),
         poll_runs.c.lookback >= lookback,
     )
     return conn.execute(latest).scalar()
@@ -274,7 +300,7 @@ def last_reaching_each(conn: Connection, source: str, lookback: int) -> dict[str
         select(poll_runs.c.query_key, func.max(poll_runs.c.started_at))
         .where(
             poll_runs.c.source == source,
-            poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
+            poll_runs.c.outcome.in_(_COMPLETE),
             poll_runs.c.lookback >= lookback,
         )
         .group_by(poll_runs.c.query_key)
@@ -296,7 +322,7 @@ def last_total(conn: Connection, source: str, query_key: str) -> int | None:
         .where(
             poll_runs.c.source == source,
             poll_runs.c.query_key == query_key,
-            poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
+            poll_runs.c.outcome.in_(_COMPLETE),
         )
         .order_by(poll_runs.c.id.desc())
         .limit(1)

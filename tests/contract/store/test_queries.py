@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from digest.errors import UnknownName
 from digest.matching import QueryOutcome
 from digest.messages import DayCount
-from digest.store import marks, matches, queries
+from digest.store import marks, matches, queries, watches
 from digest.store.schema import query_revisions
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -101,7 +101,7 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_i
     with store.read() as conn:
         (query,) = queries.list_unreadable(conn)
         assert (query.text, query.asked, query.problem, query.revision) == (BROKEN[0], "abs:gpu", BROKEN[2], 1)
-        assert queries.list_watches(conn) == [queries.Watch("abs:gpu", NOW, ())]
+        assert watches.list_watches(conn) == [watches.Watch("abs:gpu", NOW, ())]
     assert sync(store, {"gpu": GPU}, at=NOW + 2 * DAY) == queries.SyncReport(edited=("gpu",))
     assert active(store) == before
     with store.read() as conn:
@@ -125,7 +125,7 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
     assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).turned == ("perf",)
     assert active(store)["perf"][1:] == ("abs:GPU", 1)
     with store.read() as conn:
-        assert queries.list_watches(conn) == [queries.Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
+        assert watches.list_watches(conn) == [watches.Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
 
 
 def test_a_query_that_comes_back_unreadable_does_not_go_on_as_it_was_before_it_ended(store: Store) -> None:
@@ -133,6 +133,20 @@ def test_a_query_that_comes_back_unreadable_does_not_go_on_as_it_was_before_it_e
     sync(store, {})
     assert sync(store, {"gpu": BROKEN}) == queries.SyncReport(added=("gpu",))
     assert active(store) == {}
+
+
+def test_what_a_query_has_asked_since_a_moment_is_known_with_its_beginning(store: Store) -> None:
+    sync(store, {"perf": PERF, "gpu": GPU, "same": GPU, "broken": BROKEN, "ends": PERF})
+    sync(store, {"perf": GPU, "gpu": GPU, "same": GPU, "comes": PERF}, at=NOW + 2 * DAY)
+    sync(store, {"perf": GPU, "gpu": GPU, "same": GPU, "comes": PERF, "ends": PERF}, at=NOW + 3 * DAY)
+    perf, gpu = (frozenset({text}) for text in ("cat:cs.PF", "abs:gpu"))
+    with store.read() as conn:
+        assert set(watches.list_askings(conn, NOW + DAY)) == {
+            watches.Asking(NOW, perf | gpu),
+            watches.Asking(NOW, gpu),
+            watches.Asking(NOW + 2 * DAY, perf),
+            watches.Asking(NOW + 3 * DAY, perf),
+        }
 
 
 def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:

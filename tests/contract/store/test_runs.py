@@ -223,6 +223,17 @@ def test_recent_polls_are_the_finished_ones_of_these_queries(store: Store) -> No
     ], "the last complete one before the four days tells how far arXiv had come"
 
 
+def test_the_finished_runs_of_a_source_are_had_by_query(store: Store) -> None:
+    finish(store, start(store, "query", query_key="all:a", at=NOW - 6 * DAY), at=NOW - 6 * DAY)
+    for key in ("all:a", "all:b", "all:a"):
+        finish(store, start(store, "query", query_key=key), at=NOW)
+    finish(store, start(store), at=NOW)
+    start(store, "query", query_key="all:c")
+    with store.read() as conn:
+        polls = runs.polls_since_each(conn, "query", NOW - DAY)
+    assert {key: len(some) for key, some in polls.items()} == {"all:a": 2, "all:b": 1}
+
+
 def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:
     with store.read() as conn:
         assert cursors.load_cursor(conn, "harvest") == cursors.Cursor("harvest")

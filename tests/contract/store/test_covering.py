@@ -1,0 +1,109 @@
+"""Which mailings are missed where arXiv is asked query by query, as the alarm has it; on either database."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.announcements import mailing_moment
+from digest.config import load_config
+from digest.pipeline.watching import look_for_alarms
+from digest.store import queries, runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from digest.config import Config
+    from digest.store import Store
+
+OUT = mailing_moment(date(2026, 11, 19))
+PERF, GPU = "cat:cs.PF", "abs:gpu"
+TOGETHER = ""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return load_config(None, {"DIGEST_ARXIV_SOURCE": "query"}, folder=tmp_path)
+
+
+def save(store: Store, hours: float, **wanted: str) -> None:
+    with store.begin() as conn:
+        saved = {name: (text, text, "") for name, text in wanted.items()}
+        queries.sync_queries(conn, saved, "file", OUT + timedelta(hours=hours))
+
+
+def look(store: Store, hours: float, key: str, *, failure: str = "") -> None:
+    at, outcome = OUT + timedelta(hours=hours), "failed" if failure else "complete"
+    with store.begin() as conn:
+        run = runs.start_run(conn, source="query", query_key=key, at=at)
+        runs.finish_run(conn, run, outcome=outcome, at=at, pages=1, papers=9, new=0, changed=0, failure=failure)
+
+
+def missed(store: Store, config: Config, hours: float = 13) -> list[str]:
+    with store.read() as conn:
+        return [alarm.what for alarm in look_for_alarms(conn, config, OUT + timedelta(hours=hours))]
+
+
+def test_a_query_that_comes_in_after_a_mailing_has_missed_none_of_it(store: Store, config: Config) -> None:
+    save(store, -48, perf=PERF)
+    for hours in (-40, 5):
+        look(store, hours, PERF)
+    save(store, 12, perf=PERF, gpu=GPU)
+    assert missed(store, config) == []
+    look(store, 12.5, GPU, failure="arXiv failed inside (500)")
+    assert missed(store, config) == []
+    assert missed(store, config, 72 + 13) == [
+        "the mailing of Sun 22 Nov is not taken in: arXiv failed inside (500)"
+    ], "the next one is owed to it, too"
+
+
+def test_a_query_that_was_asked_before_a_mailing_misses_it_until_a_look_for_it_is_complete(
+    store: Store, config: Config
+) -> None:
+    save(store, -48, perf=PERF, gpu=GPU)
+    look(store, -40, PERF)
+    look(store, 5, PERF)
+    assert missed(store, config) == ["the mailing of Thu 19 Nov is not taken in completely"]
+    look(store, 12, GPU, failure="arXiv failed inside (500)")
+    assert missed(store, config) == ["the mailing of Thu 19 Nov is not taken in: arXiv failed inside (500)"]
+    look(store, 12.5, GPU)
+    assert missed(store, config) == []
+
+
+@pytest.mark.parametrize("looked", [(5, PERF), (12.5, GPU)], ids=["before", "after"])
+def test_an_edited_query_has_missed_what_was_not_looked_for_in_either_wording(
+    store: Store, config: Config, looked: tuple[float, str]
+) -> None:
+    save(store, -48, perf=PERF)
+    look(store, -40, PERF)
+    save(store, 12, perf=GPU)
+    assert missed(store, config) == ["the mailing of Thu 19 Nov is not taken in completely"]
+    look(store, *looked)
+    assert missed(store, config) == []
+
+
+def test_a_query_that_comes_back_after_a_mailing_has_missed_none_of_it(store: Store, config: Config) -> None:
+    save(store, -480, perf=PERF)
+    look(store, -470, PERF)
+    save(store, -460)
+    save(store, 12, perf=PERF)
+    assert missed(store, config) == []
+
+
+def test_a_look_for_all_queries_together_is_one_for_each(store: Store, config: Config) -> None:
+    save(store, -48, perf=PERF, gpu=GPU)
+    look(store, -40, TOGETHER)
+    look(store, 3, TOGETHER)
+    assert missed(store, config) == ["the mailing of Thu 19 Nov is not taken in completely"], "it was too early"
+    look(store, 5, TOGETHER)
+    assert missed(store, config) == []
+
+
+def test_a_query_that_was_added_by_a_clock_that_ran_ahead_is_expected_to_be_looked_for(
+    store: Store, config: Config
+) -> None:
+    save(store, 4_800, perf=PERF)
+    look(store, -40, PERF)
+    assert missed(store, config) == ["the mailing of Thu 19 Nov is not taken in completely"]
