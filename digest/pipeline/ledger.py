@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from digest.pipeline.attention import polled_keys
 from digest.pipeline.covering import JOINT
-from digest.planning.ledger import MailingLine, assess_mailings
+from digest.planning.ledger import Looks, MailingLine, assess_mailings
 from digest.planning.polls import REQUESTS_A_DAY, Source
 from digest.store import cursors as cursor_store
 from digest.store import gaps as gap_store
 from digest.store import mailings as mailing_store
 from digest.store import overview
 from digest.store import runs as run_store
+from digest.store.watches import list_askings
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,7 +51,7 @@ def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> L
     """Say what was checked of the mailings of the last days."""
     since = now - timedelta(days=days) - _MARGIN
     keys = polled_keys(conn, source) or [JOINT]
-    sources = [run_store.polls_since(conn, source, since, {key, JOINT}) for key in keys]
+    sources = _list_looks(conn, source, since, keys)
     checks = run_store.polls_since(conn, Source.GAPS, since)
     counts = mailing_store.count_announced(conn, since.date(), now.date())
     return Ledger(
@@ -61,6 +62,20 @@ def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> L
         gaps=gap_store.count_gaps(conn),
         requests=overview.count_requests(conn, now - timedelta(hours=24)),
     )
+
+
+def _list_looks(conn: Connection, source: str, since: datetime, keys: list[str]) -> list[Looks]:
+    """Return what was looked at since a moment (UTC): at everything at once, or for each saved query."""
+    polls = run_store.polls_since_each(conn, source, since)
+    if keys == [JOINT]:
+        return [Looks(polls.get(JOINT, ()))]
+    begun: dict[frozenset[str], datetime] = {}
+    for asking in list_askings(conn, since):
+        begun[asking.texts] = min(asking.since, begun.get(asking.texts, asking.since))
+    return [
+        Looks([poll for key in sorted({*texts, JOINT}) for poll in polls.get(key, ())], first)
+        for texts, first in begun.items()
+    ]
 
 
 def _find_first(conn: Connection, source: str, keys: list[str]) -> datetime | None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.announcements import mailing_moment, mailings_between, next_mailing
-from digest.planning.coverage import assess_coverage, is_late, join_coverages
+from digest.planning.coverage import assess_coverage, is_late, join_coverages, was_asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,8 +57,21 @@ class MailingLine:
     failure: str
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """Looks that are enough for one at everything that is asked for, or for one saved query's part of it.
+
+    Attributes:
+        polls: finished polls; one that stands for several saved queries is the same object with each.
+        since: since when they are to be made (UTC); None for always.
+    """
+
+    polls: Sequence[PollSummary]
+    since: datetime | None = None
+
+
 def assess_mailings(
-    sources: Sequence[Sequence[PollSummary]],
+    sources: Sequence[Looks],
     checks: Sequence[PollSummary],
     counts: Mapping[date, int],
     *,
@@ -69,7 +82,7 @@ def assess_mailings(
     """Say what became of each mailing of the last days, the newest first.
 
     Args:
-        sources: finished polls, each list enough for one look at everything asked for; all of them count.
+        sources: what was looked at; all of it counts, but for an earlier mailing what was not asked by then.
         checks: finished gap checks.
         counts: papers each mailing brought, by its Eastern date.
         first_at: when the first complete look began (UTC); None where there was none yet.
@@ -89,7 +102,7 @@ def assess_mailings(
 
 
 def _assess_mailing(
-    sources: Sequence[Sequence[PollSummary]],
+    sources: Sequence[Looks],
     checks: Sequence[PollSummary],
     mailing: date,
     new: int,
@@ -99,14 +112,22 @@ def _assess_mailing(
 ) -> MailingLine:
     sent = mailing_moment(mailing)
     until = min(now, mailing_moment(next_mailing(sent)) - timedelta(seconds=1))
-    known = [[poll for poll in polls if poll.finished_at <= until] for polls in sources]
+    asked = [looks for looks in sources if looks.since is None or was_asked(looks.since, sent, now)]
+    # What came in after the last mailing is still to be looked for; of one before it has missed nothing.
+    owed = asked if asked and until < now else sources
     coverage = join_coverages(
         [
-            assess_coverage(polls, until, checks=[c for c in checks if c.finished_at <= until], new=new)
-            for polls in known
+            assess_coverage(
+                [poll for poll in looks.polls if poll.finished_at <= until],
+                until,
+                checks=[c for c in checks if c.finished_at <= until],
+                new=new,
+            )
+            for looks in owed
         ]
     )
-    made = [poll for polls in known for poll in polls if poll.started_at >= sent]
+    every = {id(poll): poll for looks in sources for poll in looks.polls}.values()
+    made = [poll for poll in every if sent <= poll.started_at and poll.finished_at <= until]
     if coverage.is_complete:
         state = MailingState.COMPLETE
     elif is_covered and coverage.is_awaited and not new:
