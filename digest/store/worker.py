@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-from digest.errors import AnotherWorker
-from digest.store.failures import explain_file
+from sqlalchemy import NullPool, create_engine
+
+from digest.errors import AnotherWorker, StoreBusy, StoreError
+from digest.store.failures import explain_file, explaining
 from digest.store.workers import GONE_AFTER, list_workers
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from digest.store.engine import Store
+    from digest.store.workers import Worker
 
 _log = logging.getLogger("digest.worker")
 
@@ -109,7 +114,12 @@ def hold_worker(store: Store) -> Iterator[Hold]:
     if store.path is None:
         yield Hold()
         return
-    with _held(store.path, lambda: _refuse_living(store)) as hold:
+
+    def refuse_living() -> None:
+        with store.read() as conn:
+            _refuse_living(list_workers(conn))
+
+    with _held(store.path, refuse_living) as hold:
         yield hold
 
 
@@ -121,7 +131,7 @@ def hold_file(database: Path) -> Iterator[None]:
         AnotherWorker: another process is the worker; its number is named.
         StoreError: the lock's file can't be written.
     """
-    with _held(database, lambda: None):
+    with _held(database, lambda: _refuse_living(_find_workers(database))):
         yield
 
 
@@ -135,7 +145,29 @@ def _held(database: Path, refuse_living: Callable[[], None]) -> Iterator[Hold]:
         hold.free()
 
 
-def _refuse_living(store: Store) -> None:
+def _find_workers(database: Path) -> list[Worker]:
+    """Return who gave signs of life in a file that may be none of ours, or damaged: then nobody can work on it.
+
+    It is opened to read only: SQLite removes the log of a file that it can't use.
+
+    Raises:
+        StoreBusy: somebody holds it.
+    """
+    if not database.is_file():
+        return []
+    uri = f"file:{quote(str(database.absolute()))}?mode=ro"
+    engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(uri, uri=True), poolclass=NullPool)
+    try:
+        with explaining(str(database), database), engine.connect() as conn:
+            return list_workers(conn)
+    except StoreBusy:
+        raise
+    except StoreError as error:
+        _log.debug("%s tells nothing of workers: %s", database, error.message)
+        return []
+
+
+def _refuse_living(workers: list[Worker]) -> None:
     """Let nobody in beside a worker whose lock was removed: its signs of life tell of it.
 
     A file that was never held is a new database's, or a copy's, whose workers fell silent as a rule long ago.
@@ -143,8 +175,7 @@ def _refuse_living(store: Store) -> None:
     Raises:
         AnotherWorker: there is such a worker.
     """
-    with store.read() as conn:
-        living = [worker for worker in list_workers(conn) if not worker.is_gone]
+    living = [worker for worker in workers if not worker.is_gone]
     if living:
         raise AnotherWorker(
             f"process {living[0].pid} works on this database, as it said {living[0].silent_for:.0f} s ago;"
