@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import sqlite3
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -79,7 +81,7 @@ class Hold:
             holder = _read_holder(handle)
             os.close(handle)
             # Nobody yet: who looks around for us will be refused. Ourselves: some file systems number files anew.
-            if holder not in {"", str(os.getpid())}:
+            if holder not in {"", _name_process(os.getpid())}:
                 raise
             return
         self._handles.append(handle)  # beside the one from before: what holds both lets nobody in by either
@@ -185,10 +187,16 @@ def _refuse_living(workers: list[Worker]) -> None:
         )
 
 
+@cache
+def _name_process(pid: int) -> str:
+    """Return what tells this process from all others: in containers their numbers may be the same."""
+    return f"{pid} {secrets.token_hex(8)}"
+
+
 def _write_holder(handle: int, lock: Path) -> None:
     """Say who holds it; written over in place, since a full disk has no room for more."""
     try:
-        os.pwrite(handle, f"{os.getpid()}\n".ljust(_HOLDER).encode(), 0)
+        os.pwrite(handle, f"{_name_process(os.getpid())}\n".ljust(_HOLDER).encode(), 0)
         os.ftruncate(handle, _HOLDER)
     except OSError as error:
         raise explain_file(f"the lock {lock}", error) from error
@@ -207,8 +215,9 @@ def _take_lock(handle: int, lock: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        pid = _read_holder(handle).partition(" ")[0]
         raise AnotherWorker(
-            f"process {_read_holder(handle) or 'unknown'} works on this database already (it holds {lock})",
+            f"process {pid or 'unknown'} works on this database already (it holds {lock})",
             hint="Let it finish, or stop it: deleting that file lets nobody in. Commands that read or edit work"
             " beside it.",
         ) from None

@@ -308,9 +308,10 @@ def test_a_worker_whose_lock_another_took_meanwhile_may_not_go_on(store: Store) 
         lock.unlink()
         with hold_worker(store):
             hold.keep()  # the same process: nothing to be afraid of
-            lock.write_text("4711\n", encoding="ascii")
-            with pytest.raises(AnotherWorker, match="process 4711 works"):
-                hold.keep()
+            for number, token in ((4711, ""), (os.getpid(), " 0123456789abcdef")):  # one in another container
+                lock.write_text(f"{number}{token}\n", encoding="ascii")
+                with pytest.raises(AnotherWorker, match=f"process {number} works"):
+                    hold.keep()
             lock.write_text("", encoding="ascii")
             hold.keep()  # who has just come looks around first
 
