@@ -13,6 +13,7 @@ from digest.pipeline.explaining import explain_paper
 from digest.planning.trails import Verdict as Said
 from digest.store import open_store
 from digest.store.subscriptions import load_subscriptions
+from digest.subscriptions import SubscriptionState
 from tests.battery.year_oracle import Verdict
 from tests.battery.year_papers import MadeUp
 from tests.battery.year_plan import Diary
@@ -62,7 +63,9 @@ def _explain_all(
             for paper in papers:
                 trail = explain_paper(conn, ArxivId.parse(paper.id), due, "harvest", due.created_at)
                 said = trail.judged.verdict if trail.judged else None
-                expected = _expect(paper, queries, is_told=paper.id in told)
+                expected = _expect(
+                    paper, queries, is_told=paper.id in told, has_ended=due.state == SubscriptionState.ENDED
+                )
                 if said not in expected:
                     wrong.append(f"{paper.id} to {name}: {said}, not {' or '.join(sorted(expected))}")
     finally:
@@ -70,8 +73,8 @@ def _explain_all(
     return wrong
 
 
-def _expect(paper: MadeUp, queries: set[str], *, is_told: bool) -> frozenset[Said]:
-    """Return the verdicts that are right."""
+def _expect(paper: MadeUp, queries: set[str], *, is_told: bool, has_ended: bool) -> frozenset[Said]:
+    """Return the verdicts that are right: the year sends no digest, and an end keeps back for good what waits."""
     if is_told:
-        return frozenset({Said.UNDERWAY})  # it is in a digest, and the year sends none
+        return frozenset({Said.UNDELIVERED if has_ended else Said.UNDERWAY})
     return _UNTOLD if paper.queries & queries else frozenset({Said.UNMET})
