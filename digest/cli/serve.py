@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from digest.cli.opening import opened
-from digest.errors import DigestError, StoreBusy, StoreError
+from digest.errors import AnotherWorker, DigestError, StoreBusy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ def _wait(
     reload: threading.Event,
     hold: Hold,
     take_over: Callable[[], None],
-) -> StoreError | None:
+) -> AnotherWorker | None:
     """Return once a stop is asked for, or the web server has ended; meanwhile take the file over when asked.
 
     Returns:
@@ -131,7 +131,7 @@ def _wait(
     while not stop.wait(_LOOK):
         try:
             hold.keep()
-        except StoreError as error:
+        except AnotherWorker as error:
             return error
         if reload.is_set():
             reload.clear()

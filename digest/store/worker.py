@@ -45,6 +45,7 @@ class Hold:
     def __init__(self, lock: Path | None = None) -> None:
         self._lock = lock
         self._handles: list[int] = []
+        self._has_complained = False
 
     def take(self, refuse_living: Callable[[], None]) -> None:
         """Take the lock.
@@ -68,15 +69,26 @@ class Hold:
     def keep(self) -> None:
         """Take the lock anew where somebody removed or replaced its file.
 
+        A full disk ends nobody's work: meanwhile signs of life keep others out, and it is tried again.
+
         Raises:
             AnotherWorker: another process was quicker.
-            StoreError: the lock's file can't be written.
         """
         if self._lock is None or self._is_in_place(self._lock):
             return
-        handle = _open_lock(self._lock)
         try:
-            _take_lock(handle, self._lock)
+            self._take_anew(self._lock)
+        except AnotherWorker:
+            raise
+        except StoreError as error:
+            if not self._has_complained:  # once: this is asked every second
+                self._has_complained = True
+                _log.warning("the lock had been removed and can't be taken anew yet: %s", error.message)
+
+    def _take_anew(self, lock: Path) -> None:
+        handle = _open_lock(lock)
+        try:
+            _take_lock(handle, lock)
         except AnotherWorker:
             holder = _read_holder(handle)
             os.close(handle)
@@ -85,8 +97,8 @@ class Hold:
                 raise
             return
         self._handles.append(handle)  # beside the one from before: what holds both lets nobody in by either
-        _write_holder(handle, self._lock)
-        _log.warning("the lock %s had been removed: it is taken anew. Deleting it lets nobody in.", self._lock)
+        _write_holder(handle, lock)
+        _log.warning("the lock %s had been removed: it is taken anew. Deleting it lets nobody in.", lock)
 
     def free(self) -> None:
         """Free the lock. Its file stays, since deleting it would let two in."""

@@ -316,6 +316,23 @@ def test_a_worker_whose_lock_another_took_meanwhile_may_not_go_on(store: Store) 
             hold.keep()  # who has just come looks around first
 
 
+@pytest.mark.parametrize("database", ["sqlite"])
+def test_a_worker_goes_on_where_its_removed_lock_cannot_be_taken_anew_yet(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    lock = find_lock(store)
+    with hold_worker(store) as hold:
+        lock.unlink()
+        lock.mkdir()  # as a disk that takes no file
+        hold.keep()
+        hold.keep()
+        assert caplog.text.count("can't be taken anew yet") == 1
+        lock.rmdir()
+        hold.keep()
+        assert "it is taken anew" in caplog.text
+        assert lock.is_file()
+
+
 @pytest.mark.parametrize("database", ["postgresql"])
 def test_any_number_of_workers_share_a_postgresql(store: Store) -> None:
     with hold_worker(store), hold_worker(store):
