@@ -1,7 +1,7 @@
 """The web shell: feeds, leaving by one click, digests as pages, health. Thin: it decides nothing.
 
 app          which address leads where; shell is what endpoints share
-server       the server inside this process
+server       the server inside this process; connections limits what clients take of it
 feeds        feeds by secret address; feed_desk keeps them in memory, conditional decides on 304
 leaving      one-click and its page
 reading      the front page, a whole digest

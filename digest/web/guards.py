@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 
 from digest.clock import monotonic
+from digest.web.connections import HAS_LEFT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -152,7 +153,11 @@ class AccessLog:
         finally:
             milliseconds = round((monotonic() - began) * 1000)
             fields = {"status": status, "milliseconds": milliseconds}
-            _log.info("%s %s", scope["method"], name_path(scope["path"]), extra={"fields": fields})
+            name = name_path(scope["path"])
+            if scope.get("state", {}).get(HAS_LEFT):
+                _log.debug("%s %s: the client left early", scope["method"], name)
+            else:
+                _log.info("%s %s", scope["method"], name, extra={"fields": fields})
 
 
 def name_path(path: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from digest.errors import ConfigurationError
+from digest.web.connections import PATIENCE, Connections, count_room
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 GOODBYE = 3
 """Seconds in which answers under way may end."""
 
-_KEEP_ALIVE = 20
-_WAITING = 512
+_WAITING = 128
+"""Connections that wait to be accepted: some event loops accept all of them before any can be closed."""
 
 
 class WebServer:
@@ -27,24 +28,27 @@ class WebServer:
         app: the application.
         host: an address of this machine, or a name for one.
         port: 0 for any free one.
+        room: connections at once; as many as there are descriptors for where none is given.
 
     Raises:
         ConfigurationError: nothing can be served there.
     """
 
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, host: str, port: int, *, room: int | None = None) -> None:
         self._socket = _bind(host, port)
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
+                http=Connections(room or count_room()).make,  # type: ignore[arg-type]  # called like a class
+                backlog=_WAITING,
                 log_config=None,
-                log_level="warning",
+                log_level="error",  # its warnings are of clients: each could write as many as it likes
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
                 lifespan="on",
                 ws="none",
-                timeout_keep_alive=_KEEP_ALIVE,
+                timeout_keep_alive=PATIENCE,
                 timeout_graceful_shutdown=GOODBYE,
             )
         )

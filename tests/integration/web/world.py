@@ -109,8 +109,8 @@ class World:
         with site.store.read() as conn:
             return make_links(conn, site.config)
 
-    def serve(self, *arguments: str) -> Served:
-        return Served(self, *arguments)
+    def serve(self, *arguments: str, descriptors: int = 0) -> Served:
+        return Served(self, *arguments, descriptors=descriptors)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return run_digest(self.folder, self.environment(), *arguments)
@@ -121,13 +121,14 @@ class World:
 
 
 class Served:
-    """`digest serve` as a process of its own."""
+    """`digest serve` as a process of its own, with so many descriptors at most; 0 for as many as we have."""
 
-    def __init__(self, world: World, *arguments: str) -> None:
+    def __init__(self, world: World, *arguments: str, descriptors: int = 0) -> None:
         self.lines: list[str] = []
         self.log: list[str] = []
+        limited = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh"] if descriptors else []
         self.process = subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-m", "digest", "serve", *arguments],
+            [*limited, sys.executable, "-m", "digest", "serve", *arguments],
             cwd=world.folder,
             env=world.environment(),
             stdout=subprocess.PIPE,

@@ -1,0 +1,182 @@
+"""What a connection may take of this process: time and room for a request's head, and one place of many.
+
+Without these limits clients stop the work. Their sockets take the descriptors that mails and posts need, and
+a head without an end takes the memory. A proxy would see to it, too, but nobody has to put one in front.
+"""
+
+from __future__ import annotations
+
+import logging
+import resource
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+_log = logging.getLogger("digest.web")
+
+PATIENCE = 10
+"""Seconds until a connection is closed that brings no whole request head, or takes no byte of its answer."""
+
+HEAD_LIMIT = 32 * 1024
+"""Bytes of a request head; one that comes in a single piece may be longer by that piece."""
+
+MOST = 1024
+"""Connections at once, however many descriptors there are: each may hold a head and a body."""
+
+HAS_LEFT = "has_left"
+"""In the state of a request: its client has gone, and no answer reaches it."""
+
+_PIECE = 4096
+
+
+def count_room() -> int:
+    """Return how many connections may be open at once: half of the descriptors are kept for the work."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST if limit == resource.RLIM_INFINITY else min(MOST, limit // 2)
+
+
+class Connections:
+    """The open connections of a server. Its methods belong to the server's event loop.
+
+    Args:
+        room: how many there may be.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._open = 0
+        self._idle: dict[Connection, None] = {}
+
+    def make(self, **settings: Any) -> Connection:  # noqa: ANN401 - uvicorn's own
+        """Make what speaks on a new connection."""
+        return Connection(self, **settings)
+
+    def add(self) -> None:
+        """Count one more; where there are too many, close the one that has waited longest for its client."""
+        self._open += 1
+        if self._open > self._room and self._idle:
+            next(iter(self._idle)).drop("there are too many connections")
+
+    def remove(self, connection: Connection) -> None:
+        """Count one less."""
+        self._open -= 1
+        self.mark_busy(connection)
+
+    def mark_idle(self, connection: Connection) -> None:
+        """Note that a connection waits for its client."""
+        self._idle.setdefault(connection)
+
+    def mark_busy(self, connection: Connection) -> None:
+        """Note that a connection waits for its client no more."""
+        self._idle.pop(connection, None)
+
+
+class Connection(HttpToolsProtocol):
+    """A connection that waits for its client only so long, and gives way to others meanwhile.
+
+    Args:
+        connections: all of the server's.
+        settings: uvicorn's own.
+    """
+
+    def __init__(self, connections: Connections, **settings: Any) -> None:  # noqa: ANN401 - uvicorn's own
+        super().__init__(**settings)
+        self._all = connections
+        self._timer: asyncio.TimerHandle | None = None
+        self._head, self._is_in_head = 0, False
+        self._unsent = 0
+        self._unanswered: deque[RequestResponseCycle] = deque()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Begin to wait for a request head."""
+        super().connection_made(transport)
+        self._wait()
+        self._all.add()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Leave the place to others; no answer under way is written any more."""
+        for cycle in self._unanswered:  # uvicorn itself sees to the latest alone
+            cycle.disconnected = True
+            cycle.scope["state"][HAS_LEFT] = True
+        self._stop_waiting()
+        self._all.remove(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, in pieces, as long as the head does not grow too long."""
+        for start in range(0, len(data), _PIECE):
+            if self.transport.is_closing():
+                return
+            piece = data[start : start + _PIECE]
+            super().data_received(piece)
+            self._head += len(piece) if self._is_in_head else 0
+            if self._head > HEAD_LIMIT:
+                self.drop("its request head is too long")
+
+    def on_message_begin(self) -> None:
+        """Begin to count the head."""
+        self._is_in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Stop waiting: what there is of a body has a time of its own."""
+        self._head, self._is_in_head = 0, False
+        self._stop_waiting()
+        super().on_headers_complete()
+        self._unanswered.append(self.cycle)
+
+    def on_message_complete(self) -> None:
+        """Keep the place until it is answered."""
+        self._all.mark_busy(self)
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request head, unless it is here."""
+        self._unanswered.popleft()
+        super().on_response_complete()
+        if not self._unanswered:
+            self._wait()
+
+    def pause_writing(self) -> None:
+        """Wait for a client that takes its answer more slowly than it is made."""
+        super().pause_writing()
+        self._wait()
+
+    def resume_writing(self) -> None:
+        """Go on with the answer."""
+        super().resume_writing()
+        if self._unanswered:
+            self._stop_waiting()
+            self._all.mark_busy(self)
+
+    def drop(self, why: str) -> None:
+        """Close it at once."""
+        _log.debug("a connection was closed: %s", why)
+        self._stop_waiting()
+        self._all.mark_busy(self)
+        self.transport.abort()
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._unsent = 0
+        self._timer = self.loop.call_later(PATIENCE, self._lose_patience)
+        self._all.mark_idle(self)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _lose_patience(self) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        if unsent in (0, self._unsent):
+            self.drop("its client took too long")
+            return
+        self._unsent = unsent
+        self._timer = self.loop.call_later(PATIENCE, self._lose_patience)

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import logging
+import resource
+import signal
+import socket
+import statistics
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from digest.clock import monotonic
+from digest.web import WebServer, connections
+from digest.web.connections import HEAD_LIMIT
+from tests.integration.web.conftest import Desk
+from tests.integration.web.world import World, live_in, wait_until
+
+_log = logging.getLogger("tests")
+
+CROWD = 1_100
+FLOOD = 200 * 1024 * 1024
+DESCRIPTORS = 1024
+AT_ONCE = 1.0
+"""Seconds in which good clients are answered."""
+
+GROWTH = 64 * 1024 * 1024
+"""Bytes by which a process may grow meanwhile: it sends its first digest in that time, too."""
+
+
+def address(url: str) -> tuple[str, int]:
+    return "127.0.0.1", int(url.rpartition(":")[2])
+
+
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    """Whoever attacks needs more of them than whoever is attacked."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4 * CROWD)), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def crowd(url: str, stop: threading.Event) -> Iterator[list[int]]:
+    """Clients that connect and say nothing, and come again when they are shown out; counts who came."""
+    came = [0]
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_connection(address(url))) for _ in range(CROWD)]
+        came[0] = len(sockets)
+
+        def come_again() -> None:
+            with ExitStack() as later:
+                while not stop.wait(0.2):
+                    for _ in range(100):
+                        with suppress(OSError):
+                            later.enter_context(socket.create_connection(address(url), timeout=5))
+                            came[0] += 1
+
+        thread = threading.Thread(target=come_again, daemon=True)
+        thread.start()
+        try:
+            yield came
+        finally:
+            stop.set()
+            thread.join(10)
+
+
+def start_pouring(url: str, stop: threading.Event, sent: list[int]) -> list[threading.Thread]:
+    pouring = [threading.Thread(target=pour, args=(url, stop, sent), daemon=True) for _ in range(2)]
+    for one in pouring:
+        one.start()
+    return pouring
+
+
+def pour(url: str, stop: threading.Event, sent: list[int]) -> None:
+    """Send request heads without an end until so much has gone."""
+    fields = b"X-Pad: " + b"x" * 65_500 + b"\r\n"
+    while sum(sent) < FLOOD and not stop.is_set():
+        with suppress(OSError), socket.create_connection(address(url), timeout=5) as one:
+            one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+            while sum(sent) < FLOOD:
+                sent.append(one.send(fields))
+
+
+def measure(process: int, what: str) -> int:
+    """Return what the kernel counts for a process, in bytes."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{what}:"))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with live_in(tmp_path) as world:
+        yield world
+
+
+@pytest.mark.usefixtures("many_descriptors")
+def test_mails_posts_and_answers_go_out_while_a_crowd_holds_connections_and_heads_have_no_end(
+    world: World,
+) -> None:
+    whole = (world.folder / "digest.toml").read_text()
+    (world.folder / "digest.toml").write_text(whole.partition("[[subscriptions]]")[0])
+    stop, sent = threading.Event(), [0]
+    with world.serve(descriptors=DESCRIPTORS) as process:
+        wait_until(lambda: httpx.get(f"{process.url}/readyz").status_code == 200)
+        number, took = process.process.pid, list[float]()
+        before = measure(number, "VmRSS")
+        with crowd(process.url, stop) as came, httpx.Client(headers={"Connection": "close"}) as client:
+            pouring = [
+                threading.Thread(target=pour, args=(process.url, stop, sent), daemon=True) for _ in range(2)
+            ]
+            for one in pouring:
+                one.start()
+            (world.folder / "digest.toml").write_text(whole)
+            process.process.send_signal(signal.SIGHUP)
+            began = monotonic()
+            while any(one.is_alive() for one in pouring) or len(world.mail.mails) + len(world.slack.messages) < 3:
+                assert monotonic() < began + 60
+                asked = monotonic()
+                assert client.get(f"{process.url}/livez").status_code == 200
+                took.append(monotonic() - asked)
+                assert len(list(Path(f"/proc/{number}/fd").iterdir())) < DESCRIPTORS * 3 / 4
+            all_sent = monotonic() - began
+            assert came[0] >= CROWD
+        grown = measure(number, "VmHWM") - before
+        code, _ = process.stop()
+    usual = statistics.quantiles(took, n=20)[-1]
+    _log.info("%d came and %d MB of heads; all was sent after %.1f s", came[0], sum(sent) >> 20, all_sent)
+    _log.info("%d answers, 95 %% within %.0f ms; grown by %d MB", len(took), usual * 1000, grown >> 20)
+    assert code == 0
+    assert len(world.mail.mails) == 2
+    assert sum(sent) >= FLOOD
+    assert usual < AT_ONCE  # one answer may be late where the machine is busy with something else
+    assert grown < GROWTH
+    assert "unable to open" not in "\n".join(process.log)
+
+
+ASK = b"GET /%s HTTP/1.1\r\nHost: x\r\n"
+LARGE = b"x" * 20_000_000
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.5)
+
+
+class Doors:
+    """A server of three pages: one answers, one once it is allowed to, and one with more than a socket holds."""
+
+    def __init__(self, room: int) -> None:
+        self.is_asked, self.may_answer = threading.Event(), threading.Event()
+        routes = [Route("/small", self.small), Route("/slow", self.slow), Route("/large", self.large)]
+        self.server = WebServer(Starlette(routes=routes), "127.0.0.1", 0, room=room)
+
+    def small(self, _request: Request) -> Response:
+        return PlainTextResponse("here")
+
+    def slow(self, _request: Request) -> Response:
+        self.is_asked.set()
+        assert self.may_answer.wait(20)
+        return PlainTextResponse("at last")
+
+    def large(self, _request: Request) -> Response:
+        return Response(LARGE)
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(address(self.server.url), timeout=10)
+
+
+@pytest.fixture
+def doors() -> Iterator[Doors]:
+    doors = Doors(room=3)
+    doors.server.start()
+    yield doors
+    doors.may_answer.set()
+    doors.server.stop()
+
+
+def is_closed(one: socket.socket) -> bool:
+    """Whether the other side closes a connection before it says anything."""
+    try:
+        return one.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.usefixtures("hurry")
+def test_a_connection_that_brings_no_whole_head_in_time_is_closed(doors: Doors) -> None:
+    with doors.connect() as silent, doors.connect() as trickling:
+        trickling.sendall(ASK % b"small")
+        began = monotonic()
+        with suppress(ConnectionError):
+            while monotonic() < began + 10:
+                trickling.sendall(b"X: y\r\n")
+                threading.Event().wait(0.05)
+        assert monotonic() - began < 5
+        assert is_closed(silent)
+
+
+@pytest.mark.usefixtures("hurry")
+def test_a_connection_kept_alive_has_the_same_time_for_its_next_head(doors: Doors) -> None:
+    with doors.connect() as one:
+        one.sendall(ASK % b"small" + b"\r\n")
+        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+        one.sendall(ASK % b"small")
+        assert is_closed(one)
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_head_that_is_too_long_is_not_read_to_its_end(doors: Doors, is_whole: bool) -> None:  # noqa: FBT001 - the case
+    with doors.connect() as one:
+        with suppress(ConnectionError):
+            one.sendall(ASK % b"small" + b"X: " + b"y" * 2 * HEAD_LIMIT + (b"\r\n\r\n" if is_whole else b""))
+        assert is_closed(one)
+
+
+def test_heads_that_are_as_long_as_may_be_are_answered_one_by_one(doors: Doors) -> None:
+    with doors.connect() as one:
+        for _ in range(3):
+            one.sendall(ASK % b"small" + b"X: " + b"y" * (HEAD_LIMIT - 100) + b"\r\n\r\n")
+            assert one.recv(1000).endswith(b"here")
+
+
+def test_where_there_are_too_many_the_one_idle_for_longest_gives_way(doors: Doors) -> None:
+    with doors.connect() as busy, doors.connect() as idle:
+        busy.sendall(ASK % b"slow" + b"\r\n")
+        assert doors.is_asked.wait(10)
+        with doors.connect() as later, doors.connect() as last:
+            for one in (later, last):
+                one.sendall(ASK % b"small" + b"\r\n")
+                assert one.recv(1000).endswith(b"here")
+            assert is_closed(idle)
+        doors.may_answer.set()
+        assert busy.recv(1000).endswith(b"at last")
+
+
+@pytest.mark.usefixtures("hurry")
+def test_an_answer_that_nobody_reads_is_given_up(doors: Doors) -> None:
+    with doors.connect() as one:
+        one.sendall(ASK % b"large" + b"\r\n")
+        threading.Event().wait(2)
+        read = 0
+        with suppress(ConnectionError):
+            while part := one.recv(1 << 20):
+                read += len(part)
+        assert read < len(LARGE)
+
+
+@pytest.mark.usefixtures("hurry")
+def test_an_answer_that_is_read_slowly_is_read_to_its_end(doors: Doors) -> None:
+    with doors.connect() as one:
+        one.sendall(ASK % b"large" + b"\r\n")
+        read = b""
+        while not read.endswith(LARGE[-1000:]) or len(read) < len(LARGE):
+            part = one.recv(1 << 20)
+            assert part
+            read += part
+            threading.Event().wait(0.03)
+
+
+def test_a_client_that_leaves_early_costs_a_line_for_who_looks_closely(
+    shared: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        for _ in range(5):
+            with socket.create_connection(address(str(shared.http.base_url))) as one:
+                one.sendall((ASK % b"" + b"\r\n") * 20)
+                threading.Event().wait(0.02)
+        wait_until(lambda: sum("left early" in record.getMessage() for record in caplog.records) >= 1)
+    assert not [record for record in caplog.records if record.exc_info or record.levelno > logging.INFO]
