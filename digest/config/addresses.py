@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
 
 from digest.clock import LOOPBACK_HOSTS
 from digest.config.values import read_line
@@ -165,6 +165,14 @@ def read_store_url(value: object) -> str:
     if parts is None or scheme != "postgresql" or not parts.path.strip("/"):
         raise ConfigurationError(f"{mask_password(url)!r} is no database", hint=_STORE_HINT)
     return url
+
+
+def find_remote_hosts(url: str) -> list[str]:
+    """Return the other machines on which a PostgreSQL is looked for."""
+    parts = urlsplit(url)
+    places = parts.netloc.rpartition("@")[2].split(",") + parse_qs(parts.query).get("host", [""])[-1].split(",")
+    hosts = [urlsplit(f"//{place}").hostname for place in places if not place.startswith(("/", "@", "%2F"))]
+    return [host for host in hosts if host and host not in LOOPBACK_HOSTS]
 
 
 def read_bind(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from digest.config.addresses import is_loopback
+from digest.config.addresses import find_remote_hosts, is_loopback
 from digest.config.problems import Place
 from digest.config.table import HOOKS, WEBHOOKS, variable_of
 from digest.subscriptions import FEED_SUFFIXES, DestinationKind
@@ -39,6 +39,7 @@ def check_together(
     if has_file:
         _check_reachable(reading)
     _check_witness(reading)
+    _check_store(reading)
     _check_mail(reading, destinations)
     _check_slack(reading, destinations, webhooks)
     _check_hooks(reading, destinations, lacking)
@@ -68,6 +69,15 @@ def _check_witness(reading: Reading) -> None:
     if reading.values["arxiv.witness"] and reading.values["arxiv.source"] != "harvest":
         reading.warnings.append(
             'arxiv.witness does nothing with source = "query": a listing names everything, such a store does not'
+        )
+
+
+def _check_store(reading: Reading) -> None:
+    url = reading.values["store.url"]
+    if url.startswith("postgresql:") and "sslmode=" not in url and (hosts := find_remote_hosts(url)):
+        reading.warnings.append(
+            f"store.url reaches {', '.join(hosts)} without sslmode, so others may read along or answer instead: "
+            "write ?sslmode=verify-full behind it"
         )
 
 

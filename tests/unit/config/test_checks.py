@@ -33,6 +33,25 @@ def test_an_arxiv_on_this_machine_needs_no_way_to_reach_anybody(load: Load) -> N
     assert load("", top="", **LOCAL).arxiv.contact == ""
 
 
+@pytest.mark.parametrize(
+    ("place", "hosts"),
+    [
+        ("db.example.org/d", "db.example.org"),
+        ("digest@db1:5432,[::1]:5432,db2/d", "db1, db2"),
+        ("/d?host=db3.example.org", "db3.example.org"),
+        ("localhost,127.0.0.1:5433/d", ""),
+        ("/d?host=/var/run/postgresql", ""),
+        ("db.example.org/d?sslmode=verify-full", ""),
+    ],
+)
+def test_a_database_elsewhere_that_may_be_talked_to_in_the_clear_is_remarked_on(
+    load: Load, place: str, hosts: str
+) -> None:
+    remarks = " ".join(load(DIGEST_STORE_URL=f"postgresql://{place}").warnings)
+    assert (f"store.url reaches {hosts} without sslmode" in remarks) is bool(hosts)
+    assert ("sslmode" in remarks) is bool(hosts)
+
+
 def test_mail_needs_a_sender_as_soon_as_somebody_gets_mail(load: Load, refuse: Refuse) -> None:
     assert "mail.from: is missing" in refuse(subscribe('"mailto:a@example.org"')).message
     assert load(subscribe('"mailto:a@example.org"'), DIGEST_MAIL_FROM="d@example.org").subscriptions
