@@ -32,6 +32,9 @@ _MARGIN = 1.5
 
 _LOOK = 1.0
 
+_MONITORS = 16
+"""Connections at once to what is counted."""
+
 
 @click.command()
 @click.option("--no-web", is_flag=True, help="Listen nowhere: no feeds over HTTP, no pages.")
@@ -61,8 +64,8 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         _listen(stop.set, reload.set)
         configure_logging("DEBUG" if ctx.obj["verbose"] else "INFO")
         schedule = Schedule(site)
-        web = None if no_web else _open_web(site, schedule)
-        if web is not None:
+        webs = [] if no_web else _open_webs(site, schedule)
+        for web in webs:
             stack.callback(web.stop)
         _patiently(partial(recover, site), stop)
         with site.store.read() as conn:
@@ -74,13 +77,14 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
             click.echo(doubt, err=True)
         for remark in roster.remarks:
             click.echo(f"{remark}.", err=True)
-        greeting = _describe(site, web)
+        greeting = _describe(site, webs)
         schedule.start()
-        if web is not None:
+        for web in webs:
             web.start()
         click.echo(greeting)
-        lost = _wait(web, stop, reload, hold, lambda: schedule.reload(lambda: open_config(ctx.obj["config_path"])))
-        if web is not None:
+        load = partial(open_config, ctx.obj["config_path"])
+        lost = _wait(webs, stop, reload, hold, partial(schedule.reload, load))
+        for web in webs:
             web.ask_to_stop()
         has_ended = schedule.stop(grace=grace, force=LIMIT - _MARGIN - grace)
     if lost is not None:
@@ -109,15 +113,21 @@ def _patiently(step: Callable[[], Done], stop: threading.Event) -> Done:
                 raise click.exceptions.Exit(0) from error
 
 
-def _open_web(site: Site, schedule: Schedule) -> WebServer:
-    from digest.web import WebServer, create_app  # noqa: PLC0415 - the same
+def _open_webs(site: Site, schedule: Schedule) -> list[WebServer]:
+    """Open what answers readers and, where that is asked for, what answers a monitor."""
+    from digest.config.settings import split_bind  # noqa: PLC0415 - the same
+    from digest.web import WebServer, create_app, create_metrics_app  # noqa: PLC0415 - the same
 
-    bind = site.config.web
-    return WebServer(create_app(site, schedule.pulse, schedule.metrics), bind.bind_host, bind.bind_port)
+    settings = site.config.web
+    webs = [WebServer(create_app(site, schedule.pulse), *split_bind(settings.bind))]
+    if settings.metrics_bind:
+        app = create_metrics_app(site, schedule.pulse, schedule.metrics)
+        webs.append(WebServer(app, *split_bind(settings.metrics_bind), room=_MONITORS))
+    return webs
 
 
 def _wait(
-    web: WebServer | None,
+    webs: list[WebServer],
     stop: threading.Event,
     reload: threading.Event,
     hold: Hold,
@@ -136,7 +146,7 @@ def _wait(
         if reload.is_set():
             reload.clear()
             take_over()
-        if web is not None and not web.is_alive:
+        if not all(web.is_alive for web in webs):
             break
     return None
 
@@ -163,7 +173,7 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
         signal.signal(signal.SIGHUP, lambda _number, _frame: reload())
 
 
-def _describe(site: Site, web: WebServer | None) -> str:
+def _describe(site: Site, webs: list[WebServer]) -> str:
     """Say where it listens and what comes next."""
     from digest.announcements import EASTERN  # noqa: PLC0415 - the same
     from digest.config.zones import choose_zone, write_with_zone  # noqa: PLC0415 - the same
@@ -180,5 +190,6 @@ def _describe(site: Site, web: WebServer | None) -> str:
     if turns:
         due_at, name = min(turns)
         next_digest = f"{name} {write_with_zone(due_at, choose_zone(site.config))}"
-    place = f"Serving at {web.url}" if web is not None else "Working, listening nowhere"
+    place = f"Serving at {webs[0].url}" if webs else "Working, listening nowhere"
+    place += "".join(f" · metrics at {web.url}/metrics" for web in webs[1:])
     return f"{place} · next look at arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"

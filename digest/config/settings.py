@@ -132,11 +132,13 @@ class WebSettings:
     Attributes:
         base_url: public address without a trailing slash, "" where there is none: then no link is made.
         bind: `host:port` that `digest serve` listens at.
+        metrics_bind: the same for what it counts, "" for nowhere.
         secret: what secret addresses are derived from; "" for the one the store made.
     """
 
     base_url: str
     bind: str
+    metrics_bind: str
     secret: str = field(repr=False)
 
     @property
@@ -144,15 +146,11 @@ class WebSettings:
         """The public host name, "" where there is no public address."""
         return urlsplit(self.base_url).hostname or ""
 
-    @property
-    def bind_host(self) -> str:
-        """The address listened at, without brackets."""
-        return self.bind.rpartition(":")[0].strip("[]")
 
-    @property
-    def bind_port(self) -> int:
-        """The TCP port listened at; 0 for any free one."""
-        return int(self.bind.rpartition(":")[2])
+def split_bind(bind: str) -> tuple[str, int]:
+    """Return the address listened at, without brackets, and the TCP port; 0 for any free one."""
+    host, _, port = bind.rpartition(":")
+    return host.strip("[]"), int(port)
 
 
 @dataclass(frozen=True, slots=True)

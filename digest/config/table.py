@@ -238,13 +238,7 @@ SETTINGS: tuple[Setting, ...] = (
         "smtp://localhost:25",
         "The mail server: smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465.",
     ),
-    Setting(
-        "mail.password",
-        values.read_line,
-        "",
-        "Password of the name in mail.smtp.",
-        secrecy=Secrecy.SECRET,
-    ),
+    Setting("mail.password", values.read_line, "", "Password of the name in mail.smtp.", secrecy=Secrecy.SECRET),
     Setting(
         "mail.ca_file",
         values.read_line,
@@ -288,13 +282,7 @@ SETTINGS: tuple[Setting, ...] = (
         "makes more mails come twice. Exchange Online allows 3 in all, your own server takes 8.",
         from_text=values.number_text,
     ),
-    Setting(
-        "slack.token",
-        values.read_line,
-        "",
-        "The Slack app's bot token (xoxb-…).",
-        secrecy=Secrecy.SECRET,
-    ),
+    Setting("slack.token", values.read_line, "", "The Slack app's bot token (xoxb-…).", secrecy=Secrecy.SECRET),
     Setting("slack.url", addresses.read_slack_url, "https://slack.com/api/", "Slack's Web API."),
     Setting(
         "slack.ambiguous_wait",
@@ -317,6 +305,13 @@ SETTINGS: tuple[Setting, ...] = (
         example="https://digest.example.org",
     ),
     Setting("web.bind", addresses.read_bind, "127.0.0.1:8000", "Where `digest serve` listens."),
+    Setting(
+        "web.metrics_bind",
+        values.may_be_empty(addresses.read_bind),
+        "",
+        "Where `digest serve` answers `/metrics` in Prometheus' format to anybody; nowhere where none is given.",
+        example="127.0.0.1:9464",
+    ),
     Setting(
         "web.secret",
         values.read_line,

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.announcements import EASTERN, has_mailing, latest_mailing, next_mailing
+from digest.clock import SystemClock
 from digest.pipeline.attention import Trouble, describe_late_mailing, find_troubles, polled_keys
 from digest.pipeline.covering import load_whole_coverage
 from digest.pipeline.watching import look_for_alarms, read_limits
@@ -15,8 +16,9 @@ from digest.store import alarms as alarm_store
 from digest.store import overview, provenance
 from digest.store import runs as run_store
 from digest.store.gate import load_breaker
-from digest.store.job_turns import find_trouble
+from digest.store.job_turns import find_trouble, list_turns
 from digest.store.presence import list_present
+from digest.telemetry.health import is_stuck
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 SPAN = timedelta(days=30)
 """How far back papers are counted."""
+
+_RESTART = "`digest status --jobs`; then start `digest serve` again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
                 tells_waiting=all(alarm.name is not AlarmName.OUTBOX for alarm in alarms),
             ),
             *_find_unplanned(conn, alarms),
+            *_find_job_troubles(conn, workers),
             *_list_alarms(conn, config, alarms, now),
         ]
         return Status(
@@ -153,6 +158,20 @@ def _find_unplanned(conn: Connection, alarms: Iterable[Alarm]) -> Iterator[Troub
     trouble = find_trouble(conn, "plan")
     if trouble and all(alarm.name is not AlarmName.DIGEST for alarm in alarms):
         yield Trouble(f"planning failed: {trouble}", "it is tried again; digest status --jobs")
+
+
+def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
+    """Yield what makes a process at work not ready, besides what is told of already: its jobs."""
+    living = {worker.owner for worker in workers if not worker.is_gone}
+    moment = SystemClock().now()  # jobs have their turns in real time, whatever the installation's clock says
+    for turn in list_turns(conn):
+        if turn.owner not in living:
+            continue
+        if turn.trouble and turn.job != "plan":
+            yield Trouble(f"the job {turn.job} failed last time: {turn.trouble}", "the log says why")
+        age = (moment - turn.began_at).total_seconds() if turn.began_at and turn.is_under_way else 0.0
+        if is_stuck(turn.job, age):
+            yield Trouble(f"the job {turn.job} has been at the same turn for {age / 60:.0f} min", _RESTART)
 
 
 def _list_alarms(conn: Connection, config: Config, alarms: Iterable[Alarm], now: datetime) -> list[Trouble]:

@@ -6,7 +6,7 @@ turns; those that wait for mail servers and Slack run beside them. On PostgreSQL
 those of other replicas do.
 """
 
-from digest.scheduling.board import LONGEST_TURNS, Board
+from digest.scheduling.board import Board
 from digest.scheduling.pulse import STORE_DOUBT, TICK, Pulse
 from digest.scheduling.schedule import EVERY, Job, Schedule
 from digest.scheduling.steps import LONGEST_DELIVERY, Steps
@@ -14,7 +14,6 @@ from digest.scheduling.steps import LONGEST_DELIVERY, Steps
 __all__ = [
     "EVERY",
     "LONGEST_DELIVERY",
-    "LONGEST_TURNS",
     "STORE_DOUBT",
     "TICK",
     "Board",

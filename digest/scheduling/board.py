@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from digest.clock import monotonic
 from digest.store.job_turns import JobTurn
+from digest.telemetry.health import is_stuck
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
-
-LONGEST_TURNS: Mapping[str, float] = MappingProxyType(
-    {
-        "poll": 4 * 3600.0,  # a very first look goes through weeks of papers, at arXiv's pace
-        "plan": 1800.0,
-        "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
-        "deliver-posts": 1200.0,
-        "heartbeat": 120.0,
-        "reload": 1800.0,
-    }
-)
-"""Seconds after which a turn counts as stuck, by job."""
-
-_LONGEST_OTHER = 3600.0
 
 
 class Board:
@@ -79,7 +65,7 @@ class Board:
         """The jobs whose turn takes longer than any should, and for how many seconds they have been at it."""
         with self._lock:
             ages = {job: monotonic() - begun for job, begun in self._begun.items()}
-        return {job: age for job, age in ages.items() if age > LONGEST_TURNS.get(job, _LONGEST_OTHER)}
+        return {job: age for job, age in ages.items() if is_stuck(job, age)}
 
     def _find(self, job: str) -> JobTurn:
         return self._turns.get(job) or JobTurn(job)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from digest.counting import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
 MISSED_TICKS = 2
@@ -20,6 +21,20 @@ LONGEST_WAIT = timedelta(minutes=15)
 
 STALE_POLL = timedelta(days=2)
 """Looks complete daily, also on days without a mailing: two days without one need an operator."""
+
+LONGEST_TURNS: Mapping[str, float] = MappingProxyType(
+    {
+        "poll": 4 * 3600.0,  # a very first look goes through weeks of papers, at arXiv's pace
+        "plan": 1800.0,
+        "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
+        "deliver-posts": 1200.0,
+        "heartbeat": 120.0,
+        "reload": 1800.0,
+    }
+)
+"""Seconds after which a turn counts as stuck, by job."""
+
+_LONGEST_OTHER = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,11 @@ class Health:
     def is_ready(self) -> bool:
         """Whether the process does its work."""
         return not self.failures
+
+
+def is_stuck(job: str, seconds: float) -> bool:
+    """Tell whether a job has been at the same turn for too long."""
+    return seconds > LONGEST_TURNS.get(job, _LONGEST_OTHER)
 
 
 def assess_health(facts: HealthFacts, now: datetime) -> Health:

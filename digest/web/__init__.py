@@ -5,11 +5,12 @@ server       the server inside this process; connections limits what clients tak
 feeds        feeds by secret address; feed_desk keeps them in memory, conditional decides on 304
 leaving      one-click and its page
 reading      the front page, a whole digest
-health       livez, readyz
+health       livez, readyz, and metrics at an address of its own
 guards       headers, body limit, access log
 """
 
 from digest.web.app import create_app
+from digest.web.health import create_metrics_app
 from digest.web.server import WebServer
 
-__all__ = ["WebServer", "create_app"]
+__all__ = ["WebServer", "create_app", "create_metrics_app"]

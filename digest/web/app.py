@@ -14,7 +14,7 @@ from digest.errors import DigestError
 from digest.web.feed_desk import FeedDesk
 from digest.web.feeds import FeedDoor, serve_feed
 from digest.web.guards import AccessLog, BodyLimit, SecurityHeaders, write_guards
-from digest.web.health import show_liveness, show_metrics, show_readiness
+from digest.web.health import show_liveness, show_readiness
 from digest.web.leaving import ask_to_leave, leave
 from digest.web.reading import show_digest, show_home
 from digest.web.referring import serve_reference
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
     from digest.pipeline import Site
     from digest.scheduling import Pulse
-    from digest.telemetry import Metrics
 
 THREADS = 8
 """Endpoints at work at once: fewer than the database has connections for us."""
 
 
-def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None = None) -> ASGIApp:
+def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     """Make the web shell of an installation.
 
     A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own but
@@ -42,7 +41,6 @@ def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None =
     Args:
         site: the installation.
         pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
-        metrics: what its jobs count, for `/metrics`; None for no such page.
     """
     pages, guards = Pages(site.renderer, site.config.web.base_url), write_guards(site.renderer.web_style_hash())
     desk = FeedDesk(site, guards)
@@ -56,7 +54,6 @@ def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None =
             Route("/refs/{name:path}", serve_reference),
             Route("/livez", show_liveness),
             Route("/readyz", show_readiness),
-            Route("/metrics", show_metrics),
         ],
         exception_handlers={
             HTTPException: answer_http_error,
@@ -67,7 +64,7 @@ def create_app(site: Site, pulse: Pulse | None = None, metrics: Metrics | None =
     )
     # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
     app.router.redirect_slashes = False
-    app.state.shell = Shell(site, desk, pulse, pages, metrics)
+    app.state.shell = Shell(site, desk, pulse, pages)
     # Around the whole of it, so that answers to errors are guarded too.
     return FeedDoor(AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), guards)), desk)
 

@@ -28,7 +28,7 @@ BODY_SECONDS = 10.0
 _PREFIXES = ("f", "u", "d", "refs")
 """Of the pages below the first three the rest of the path is a secret; of papers it tells what somebody reads."""
 
-_KNOWN = frozenset({"/", "/livez", "/readyz", "/metrics"})
+_KNOWN = frozenset({"/", "/livez", "/readyz"})
 
 
 def write_guards(style: str) -> dict[str, str]:

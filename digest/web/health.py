@@ -1,13 +1,14 @@
-"""`/livez`: this process answers. `/readyz`: it does its work, or why not. `/metrics`: what it counted."""
+"""`/livez`: this process answers. `/readyz`: it does its work, or does not. `/metrics`: what it counted."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from starlette.responses import JSONResponse, Response
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
-from digest.clock import LOOPBACK_HOSTS
 from digest.errors import StoreError
 from digest.messages import DeliveryState
 from digest.pipeline.watching import look_for_alarms
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.types import ASGIApp
 
     from digest.pipeline import Site
     from digest.scheduling import Pulse
+    from digest.telemetry import Metrics
 
 UNAVAILABLE = 503
 
@@ -47,28 +50,35 @@ def show_liveness(_request: Request) -> Response:
 
 
 def show_readiness(request: Request) -> Response:
-    """Say whether digests are made and sent: 200, or 503 with the reasons."""
+    """Say whether digests are made and sent: 200 or 503. Why is for the operator: `digest status`."""
     shell = shell_of(request)
-    health = judge_site(shell.site, shell.pulse)
-    answer = {"ready": health.is_ready, "reasons": health.failures, "warnings": health.warnings}
-    return JSONResponse(answer, 200 if health.is_ready else UNAVAILABLE)
+    is_ready = judge_site(shell.site, shell.pulse).is_ready
+    return JSONResponse({"ready": is_ready}, 200 if is_ready else UNAVAILABLE)
 
 
-def show_metrics(request: Request) -> Response:
-    """Say what was counted, in Prometheus' text format, to who asks from this machine."""
-    shell = shell_of(request)
-    if shell.metrics is None or request.client is None or request.client.host not in LOOPBACK_HOSTS:
-        return shell.pages.fail(404)
-    now = shell.site.clock.now()
-    with shell.site.store.read() as conn:
-        outbox = overview.load_open(conn, now)
-        last_look = _last_look(conn, shell.site)
-    waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
-    shell.metrics.set_outbox({str(state): outbox.counts.get(state, 0) for state in _WAITING}, waited)
-    shell.metrics.set_ready(is_ready=judge_site(shell.site, shell.pulse).is_ready)
-    if last_look is not None:
-        shell.metrics.set_last_poll(last_look)
-    return Response(shell.metrics.render(), headers={"Content-Type": shell.metrics.content_type})
+def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
+    """Make what answers `/metrics` in Prometheus' text format, and nothing else: at an address of its own.
+
+    Behind a proxy of the same machine everybody seems to ask from there, so no page of the public address can
+    tell who may know.
+    """
+
+    def show_metrics(_request: Request) -> Response:
+        now = site.clock.now()
+        try:
+            with site.store.read() as conn:
+                outbox = overview.load_open(conn, now)
+                last_look = _last_look(conn, site)
+        except StoreError:
+            return PlainTextResponse("The database does not answer.", UNAVAILABLE)
+        waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
+        metrics.set_outbox({str(state): outbox.counts.get(state, 0) for state in _WAITING}, waited)
+        metrics.set_ready(is_ready=judge_site(site, pulse).is_ready)
+        if last_look is not None:
+            metrics.set_last_poll(last_look)
+        return Response(metrics.render(), headers={"Content-Type": metrics.content_type})
+
+    return Starlette(routes=[Route("/metrics", show_metrics)])
 
 
 def judge_site(site: Site, pulse: Pulse | None) -> Health:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from digest.pipeline import Site
     from digest.render import Renderer
     from digest.scheduling import Pulse
-    from digest.telemetry import Metrics
     from digest.web.feed_desk import FeedDesk
 
 _log = logging.getLogger("digest.web")
@@ -51,14 +50,12 @@ class Shell:
         feeds: every feed there is, in memory.
         pulse: signs of life of the jobs; None where this process has none.
         pages: answers with pages.
-        metrics: what this process counts; None where it counts nothing.
     """
 
     site: Site
     feeds: FeedDesk
     pulse: Pulse | None
     pages: Pages
-    metrics: Metrics | None = None
 
 
 class Pages:

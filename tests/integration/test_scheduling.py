@@ -14,13 +14,14 @@ from digest.config import load_config
 from digest.pipeline import Site, poll, run_pass, sync_roster
 from digest.pipeline.status import load_status
 from digest.planning.alarms import AlarmName
-from digest.scheduling import EVERY, Job, Schedule, board
+from digest.scheduling import EVERY, Job, Schedule
 from digest.store import deliveries as outbox
 from digest.store import matches as match_store
 from digest.store import subscriptions as subscription_store
 from digest.store.alarms import list_alarms
 from digest.store.job_turns import JobTurn, list_turns
 from digest.store.workers import list_workers
+from digest.telemetry import health as telemetry_health
 from digest.web.health import judge_site
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in, wait_until
 
@@ -206,7 +207,7 @@ def test_a_job_that_outlasts_its_next_time_is_counted_and_one_that_hangs_makes_t
     wait_until(lambda: turns(site)["deliver-mail"].overruns > 1)
     assert turns(site)["deliver-mail"].is_under_way
     assert not schedule.pulse.board.stuck
-    monkeypatch.setattr(board, "LONGEST_TURNS", {"deliver-mail": 0.2})
+    monkeypatch.setattr(telemetry_health, "LONGEST_TURNS", {"deliver-mail": 0.2})
     wait_until(lambda: "deliver-mail" in schedule.pulse.board.stuck)
     assert "the job deliver-mail has been at the same turn for 0 min" in judge_site(site, schedule.pulse).failures
     assert schedule.stop(grace=0.1, force=5)

@@ -17,7 +17,7 @@ import pytest
 from digest.pipeline import LinkMaker
 from digest.store import open_store
 from tests.conftest import IS_NIGHTLY
-from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in, wait_until
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, Served, World, live_in, wait_until
 from tests.postgres_servers import PostgresServer
 
 STOPPED_WITHIN = 15.0
@@ -38,8 +38,8 @@ def states(world: World) -> dict[str, str]:
     return dict(rows)
 
 
-def get_metrics(url: str) -> str:
-    return httpx.get(f"{url}/metrics").text
+def get_metrics(served: Served) -> str:
+    return httpx.get(served.lines[0].partition(" · metrics at ")[2].split()[0]).text
 
 
 def accepts(url: str) -> bool:
@@ -108,10 +108,11 @@ def test_a_stop_is_heard_by_one_that_has_not_begun_yet(waiting: subprocess.Popen
 
 
 def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
+    world.environ["DIGEST_WEB_METRICS_BIND"] = "127.0.0.1:0"
     with world.serve() as served:
         assert re.fullmatch(
-            r"Serving at http://127\.0\.0\.1:\d+ · next look at arXiv at once"
-            r" · next digest: perf-team Sat 21 Nov 02:00 UTC · Ctrl-C stops",
+            r"Serving at http://127\.0\.0\.1:\d+ · metrics at http://127\.0\.0\.1:\d+/metrics"
+            r" · next look at arXiv at once · next digest: perf-team Sat 21 Nov 02:00 UTC · Ctrl-C stops",
             served.lines[0],
         )
         world.mail.wait_for(2)
@@ -123,9 +124,7 @@ def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
         assert httpx.get(feed.request.url, headers=tag).status_code == 304
         wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 200)
         wait_until(lambda: set(states(world).values()) == {"sent"})
-        wait_until(
-            lambda: 'digest_deliveries_total{state="sent",transport="mailto"} 2.0' in get_metrics(served.url)
-        )
+        wait_until(lambda: 'digest_deliveries_total{state="sent",transport="mailto"} 2.0' in get_metrics(served))
         code, seconds = served.stop()
     assert code == 0
     assert seconds < STOPPED_WITHIN / 3

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from digest.cli.status import mark_states
+from digest.clock import SystemClock
 from digest.messages import DeliveryState
 from digest.store import hold_worker, workers
 from digest.store.job_turns import JobTurn, save_turns
@@ -318,6 +319,26 @@ def test_a_worker_that_signed_is_shown_with_its_place_release_and_last_sign_and_
             ("watch", 0, False),
         ]
     assert digest("status", "--json").json["workers"] == [], "nobody holds the lock"
+    store.close()
+
+
+def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None:
+    store, now = world.open_store(), SystemClock().now()
+    began = now - timedelta(hours=5)
+    turns = [
+        JobTurn("poll", began_at=began),
+        JobTurn("watch", 7, 1, 0, began, now, None, "StoreError"),
+        JobTurn("plan", began_at=now),
+    ]
+    with hold_worker(store):
+        with store.begin() as conn:
+            workers.sign(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), began))
+            save_turns(conn, "lab1:x", turns)
+        said = [line.partition("  →")[0] for line in attention(digest) if "the job " in line]
+    assert said == [
+        "ATTENTION  the job poll has been at the same turn for 300 min",
+        "ATTENTION  the job watch failed last time: StoreError",
+    ]
     store.close()
 
 

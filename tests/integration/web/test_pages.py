@@ -15,8 +15,10 @@ from digest.store.schema import deliveries
 from digest.store.tokens import TokenPurpose, remember_token
 from digest.subscriptions import Destination
 from digest.telemetry import Metrics
+from digest.web import create_metrics_app
+from digest.web.health import judge_site
 from tests.integration.web.conftest import Desk
-from tests.integration.web.world import EVENING, PAPERS, READER, served, wait_until
+from tests.integration.web.world import EVENING, PAPERS, READER, served, serving, wait_until
 
 
 def paths(desk: Desk) -> list[str]:
@@ -150,15 +152,15 @@ def test_a_process_that_answers_is_alive(shared: Desk) -> None:
 
 
 def test_a_process_whose_scheduler_never_ticked_is_not_ready(shared: Desk) -> None:
-    answer = shared.http.get("/readyz")
-    assert answer.status_code == 503
-    assert answer.json()["reasons"] == ["the scheduler has not ticked yet"]
+    assert shared.http.get("/readyz").status_code == 503
+    assert judge_site(shared.site, None).failures == ("the scheduler has not ticked yet",)
 
 
 def readiness(desk: Desk, pulse: Pulse) -> tuple[int, str]:
     with served(desk.site, pulse=pulse) as url:
         answer = desk.http.get(f"{url}/readyz")
-    return answer.status_code, " ".join(answer.json()["reasons"])
+    assert answer.json() == {"ready": answer.status_code == 200}, "why is nobody's business but the operator's"
+    return answer.status_code, " ".join(judge_site(desk.site, pulse).failures)
 
 
 def test_readiness_turns_red_where_a_delivery_waits_too_long(desk: Desk) -> None:
@@ -196,8 +198,9 @@ def test_what_was_counted_is_told_in_prometheus_format(desk: Desk) -> None:
     metrics.count_deliveries("mailto", "sent", 2)
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("UPDATE deliveries SET state = 'ready' WHERE id = 1")
-    with served(desk.site, metrics=metrics) as url:
+    with serving(create_metrics_app(desk.site, Pulse(), metrics)) as url:
         answer = desk.http.get(f"{url}/metrics")
+        assert desk.http.get(f"{url}/").status_code == 404
     assert answer.headers["Content-Type"].startswith("text/plain; version=")
     lines = answer.text.splitlines()
     assert 'digest_deliveries_total{state="sent",transport="mailto"} 2.0' in lines
@@ -207,7 +210,7 @@ def test_what_was_counted_is_told_in_prometheus_format(desk: Desk) -> None:
     assert float(looked.split()[1]) == pytest.approx(EVENING.timestamp(), abs=1)
 
 
-def test_where_nothing_is_counted_there_is_no_such_page(shared: Desk) -> None:
+def test_what_was_counted_is_told_to_nobody_at_the_public_address(shared: Desk) -> None:
     assert shared.http.get("/metrics").status_code == 404
 
 
@@ -222,7 +225,6 @@ def test_readiness_names_what_is_amiss_now_though_somebody_was_told_of_something
         alarm_store.sync_alarms(conn, [told], desk.world.clock.now())
         (claimed,) = alarm_store.claim_alarms(conn, desk.world.clock.now())
         alarm_store.mark_told(conn, claimed, desk.world.clock.now())
-    with served(desk.site, pulse=pulse) as url:
-        warnings = " ".join(desk.http.get(f"{url}/readyz").json()["warnings"])
+    warnings = " ".join(judge_site(desk.site, pulse).warnings)
     assert "no such user" in warnings
     assert "gone@example.org" not in warnings

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Self
 
+from starlette.types import ASGIApp
+
 from digest.clock import Clock, ManualClock, monotonic
 from digest.config import load_config
 from digest.demo.archive import DemoPaper, plan_mailing
@@ -200,7 +202,14 @@ def live_in(folder: Path, now: datetime = EVENING) -> Iterator[World]:
 @contextmanager
 def served(site: Site, **settings: object) -> Iterator[str]:
     """Serve a site's web shell from this process; yield its address."""
-    web = WebServer(create_app(site, **settings), "127.0.0.1", 0)  # type: ignore[arg-type]  # create_app's own keywords
+    with serving(create_app(site, **settings)) as url:  # type: ignore[arg-type]  # create_app's own keywords
+        yield url
+
+
+@contextmanager
+def serving(app: ASGIApp) -> Iterator[str]:
+    """Serve an application from this process; yield its address."""
+    web = WebServer(app, "127.0.0.1", 0)
     web.start()
     try:
         yield web.url

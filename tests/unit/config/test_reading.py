@@ -108,7 +108,7 @@ def test_a_file_that_says_nothing_gets_arxivs_and_slacks_real_addresses(load: Lo
     assert config.arxiv.rss_url == "https://rss.arxiv.org/rss"
     assert config.slack.url == "https://slack.com/api/"
     assert config.mail.smtp == "smtp://localhost:25"
-    assert (config.web.bind, config.web.bind_host, config.web.bind_port) == ("127.0.0.1:8000", "127.0.0.1", 8000)
+    assert (config.web.bind, config.web.metrics_bind) == ("127.0.0.1:8000", "")
     assert config.templates is None
     assert config.mail.ca_file is None
 
@@ -304,7 +304,7 @@ def test_nothing_secret_is_in_the_printed_form_of_a_configuration(load: Load) ->
         DIGEST_MAIL_PASSWORD="hush-1",
         DIGEST_MAIL_SMTP="smtps://digest@mx.example.org",
         DIGEST_SLACK_TOKEN="hush-2",
-        DIGEST_WEB_SECRET="hush-3",
+        DIGEST_WEB_SECRET="hush-3" * 6,
         DIGEST_STORE_URL="postgresql://digest:hush-4@db.example.org/digest",
     )
     assert "hush" not in repr(config)
