@@ -314,9 +314,9 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "web.secret",
-        values.read_line,
+        values.may_be_empty(values.read_long_secret),
         "",
-        "What secret addresses are derived from; one made and kept by the store where none is given.",
+        "What secret addresses are derived from, in 32 characters or more; made by the store where none is given.",
         secrecy=Secrecy.SECRET,
     ),
     Setting(

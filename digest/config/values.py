@@ -28,6 +28,7 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (dict, "a table"),
     ((datetime, date, time), "a date or time"),
 )
+_LEAST_SECRET = 32
 _MOST_DAYS = 365
 _MOST_HOURS = 24 * 14
 _MOST_MINUTES = 60 * 24 * 7
@@ -59,6 +60,17 @@ def read_line(value: object) -> str:
     if not text.isprintable():
         raise ConfigurationError("must be one line without control characters")
     return text
+
+
+def read_long_secret(value: object) -> str:
+    """Read a secret from which others are derived that people see: they must not be able to guess it."""
+    secret = read_line(value)
+    if len(secret) < _LEAST_SECRET:
+        raise ConfigurationError(
+            f"has fewer than {_LEAST_SECRET} characters: readers could find it from their own links",
+            hint="Make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+        )
+    return secret
 
 
 def read_query_text(value: object) -> str:

@@ -98,14 +98,14 @@ def test_the_configuration_is_shown_with_origins_and_without_secrets(
     world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DIGEST_MAIL_FROM_NAME", "The digest")
-    monkeypatch.setenv("DIGEST_WEB_SECRET", "let nobody see this")
+    monkeypatch.setenv("DIGEST_WEB_SECRET", "let nobody see this, whoever asks for it")
     said = digest("config", "show")
     rows = {line.split()[0]: line for line in said.lines}
     assert rows["mail.from_name"].split("  ")[-1].strip() == "DIGEST_MAIL_FROM_NAME"
     assert rows["queries.perf"].endswith("digest.toml:22")
     assert "set (from DIGEST_WEB_SECRET)" in rows["web.secret"]
     text = digest("config", "show", "--json").out
-    for secret in ("let nobody see this", world.slack.token):
+    for secret in ("let nobody see this, whoever asks for it", world.slack.token):
         assert secret not in said.out + text
     assert json.loads(text)["path"] == "digest.toml"
 

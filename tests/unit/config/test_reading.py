@@ -178,6 +178,7 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
         ('[store]\nurl = "mysql://h/d"', 4, "store.url: 'mysql://h/d' is no database", "sqlite:///digest.db"),
         ('[store]\nurl = "sqlite:///:memory:"', 4, "names no file", "sqlite:///digest.db"),
         ('[web]\nbase_url = "http://digest.example.org"', 4, "must be https", "127.0.0.1"),
+        ('[web]\nsecret = "a"', 4, "web.secret: has fewer than 32 characters", "secrets.token_urlsafe(32)"),
         ('[web]\nbind = "8000"', 4, "web.bind: '8000' is no host and port", "127.0.0.1:8000"),
         ('[slack]\nurl = "http://slack.example.org/api/"', 4, "slack.url: 'http://slack", "Plain http"),
         ('[defaults]\nwhen = "at noon"', 4, "defaults.when: 'at noon' is not a time", "weekdays at 09:00"),
