@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from digest.cli.opening import opened
-from digest.errors import AnotherWorker, DigestError, StoreBusy
+from digest.errors import DigestError, StoreBusy, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from digest.pipeline import Site
     from digest.scheduling import Schedule
+    from digest.store import Store
     from digest.store.worker import Hold
     from digest.web import WebServer
 
@@ -83,7 +84,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
             web.start()
         click.echo(greeting)
         load = partial(open_config, ctx.obj["config_path"])
-        lost = _wait(webs, stop, reload, hold, partial(schedule.reload, load))
+        lost = _wait(webs, stop, reload, partial(_keep, site.store, hold), partial(schedule.reload, load))
         for web in webs:
             web.ask_to_stop()
         has_ended = schedule.stop(grace=grace, force=LIMIT - _MARGIN - grace)
@@ -130,18 +131,18 @@ def _wait(
     webs: list[WebServer],
     stop: threading.Event,
     reload: threading.Event,
-    hold: Hold,
+    keep: Callable[[], None],
     take_over: Callable[[], None],
-) -> AnotherWorker | None:
+) -> StoreError | None:
     """Return once a stop is asked for, or the web server has ended; meanwhile take the file over when asked.
 
     Returns:
-        Why this may not work on: the lock is another's now. None where it may.
+        Why this may not work on: the lock is another's now, or the database another one. None where it may.
     """
     while not stop.wait(_LOOK):
         try:
-            hold.keep()
-        except AnotherWorker as error:
+            keep()
+        except StoreError as error:
             return error
         if reload.is_set():
             reload.clear()
@@ -149,6 +150,11 @@ def _wait(
         if not all(web.is_alive for web in webs):
             break
     return None
+
+
+def _keep(store: Store, hold: Hold) -> None:
+    store.check_file()
+    hold.keep()
 
 
 def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:

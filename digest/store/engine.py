@@ -63,6 +63,7 @@ class Store:
         shown = engine.url.set(drivername=self.dialect).difference_update_query(_SECRETS)
         self.url_masked = postgresql.show_url(shown)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
+        self._file = None if self.path is None else _identify(self.path)
         self._writers = WriterQueue(_TURN) if self.path else None
         self._is_ahead_of_disk = False
 
@@ -79,6 +80,7 @@ class Store:
             StoreBusy: another process writes for too long.
             StoreError: the database is away, full, or can't be written.
         """
+        self.check_file()
         options = {} if awaits_disk or self.dialect != "sqlite" else _NOT_AWAITING_DISK
         with (
             self._taking_turns(is_answer=False),
@@ -88,6 +90,26 @@ class Store:
         ):
             self._is_ahead_of_disk = self._is_ahead_of_disk or bool(options)
             yield conn
+
+    def check_file(self) -> None:
+        """See that SQLite's file is still the one that was opened: what is written to another is lost.
+
+        Raises:
+            StoreError: it was deleted, or another took its place.
+        """
+        if self.path is None:
+            return
+        try:
+            is_same = _identify(self.path) == self._file
+        except FileNotFoundError:
+            is_same = False
+        except OSError:
+            return  # nobody can tell for now
+        if not is_same:
+            raise StoreError(
+                f"the database {self.path} was deleted or replaced while it was in use",
+                hint="Put back the one that belongs there, or `digest restore` a backup, and start again.",
+            )
 
     def settle_on_disk(self) -> None:
         """Wait until all that was committed is on SQLite's disk, too.
@@ -123,6 +145,7 @@ class Store:
         Raises:
             StoreError: as `begin`.
         """
+        self.check_file()
         with self._taking_turns(is_answer=True), explaining(self.url_masked, self.path):
             self._is_ahead_of_disk = self._is_ahead_of_disk or not awaits_disk
             return sqlite.run_alone(self.engine, statements, values, awaits_disk=awaits_disk)
@@ -134,6 +157,7 @@ class Store:
         Raises:
             StoreError: the database is away.
         """
+        self.check_file()
         options: dict[str, Any] = _READING if self.dialect == "sqlite" else _READING_SNAPSHOT
         with (
             explaining(self.url_masked, self.path),
@@ -256,6 +280,12 @@ def _connect_sqlite(url: URL, *, create: bool, is_reading: bool) -> Store:
         event.listen(engine, "connect", _set_sqlite_modes)
     event.listen(engine, "begin", _begin_sqlite)
     return Store(engine)
+
+
+def _identify(path: Path) -> tuple[int, int]:
+    """Return what tells a file from every other one."""
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def _create_file(path: Path, *, create: bool) -> None:

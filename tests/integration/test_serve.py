@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -145,6 +146,26 @@ def test_what_is_announced_while_nobody_serves_is_told_at_the_next_start_and_not
         served.stop()
     assert all(LATER.title in str(mail.message) for mail in mails[2:])
     assert not [mail for mail in mails[2:] for paper in PAPERS if paper.id in str(mail.message)]
+
+
+def test_serving_ends_with_a_word_where_its_database_is_replaced_and_sends_nothing_after_it(world: World) -> None:
+    with world.serve() as served:
+        world.mail.wait_for(2)
+        wait_until(lambda: set(states(world).values()) == {"sent"})
+        file = world.folder / "digest.db"
+        shutil.copy(file, world.folder / "copy.db")
+        file.unlink()
+        try:
+            assert httpx.get(f"{served.url}/readyz").status_code == 503
+        except httpx.TransportError:
+            assert served.process.poll() is None, "it takes no more requests while it stops"
+        (world.folder / "copy.db").rename(file)
+        assert served.process.wait(STOPPED_WITHIN) == 3
+        wait_until(
+            lambda: any("digest.db was deleted or replaced while it was in use" in line for line in served.log)
+        )
+    assert len(world.mail.mails) == 2
+    assert "Traceback" not in "\n".join(served.log)
 
 
 def test_run_beside_serve_says_so_and_does_nothing(world: World) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,11 +13,14 @@ from sqlalchemy import bindparam, update
 
 from digest.errors import StoreBusy, StoreError
 from digest.store import engine as engine_module
+from digest.store import open_store
 from digest.store import sqlite as sqlite_module
 from digest.store.schema import marks
 from digest.store.sqlite import set_modes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from digest.store import Store
 
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"])
@@ -40,6 +45,24 @@ def test_its_changes_are_one_transaction(store: Store) -> None:
         store.write_answer((MOVE, BREAK), {"which": "matched", "to": 50}, awaits_disk=False)
     assert value(store) == 41
     assert store.write_answer((MOVE,), {"which": "matched", "to": 60}, awaits_disk=True), "nothing is left locked"
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_was_deleted_or_replaced_takes_and_tells_nothing_more(
+    tmp_path: Path, *, is_replaced: bool
+) -> None:
+    file, copy = tmp_path / "digest.db", tmp_path / "copy.db"
+    with closing(open_store(f"sqlite:///{file}", create=True)) as opened:
+        shutil.copy(file, copy)
+        file.unlink()
+        if is_replaced:
+            copy.rename(file)
+        with pytest.raises(StoreError, match="was deleted or replaced while it was in use"):
+            opened.write_answer((MOVE, MOVE_ON), {"which": "matched", "to": 40}, awaits_disk=False)
+        with pytest.raises(StoreError, match="deleted or replaced"), opened.begin():
+            pytest.fail("would be lost")
+        with pytest.raises(StoreError, match="deleted or replaced"):
+            value(opened)
 
 
 @on_sqlite
