@@ -4,7 +4,7 @@ app          which address leads where; shell is what endpoints share
 server       the server inside this process; connections limits what clients take of it
 feeds        feeds by secret address; feed_desk keeps them in memory, conditional decides on 304
 leaving      one-click and its page
-reading      the front page, a whole digest
+reading      the front page, a whole digest; digest_pages keeps those in memory
 health       livez, readyz, and metrics at an address of its own
 guards       headers, body limit, access log
 """

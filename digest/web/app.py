@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -11,12 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from digest.errors import DigestError
+from digest.web.digest_pages import DigestPages
 from digest.web.feed_desk import FeedDesk
 from digest.web.feeds import FeedDoor, serve_feed
 from digest.web.guards import AccessLog, BodyLimit, SecurityHeaders, write_guards
 from digest.web.health import show_liveness, show_readiness
 from digest.web.leaving import ask_to_leave, leave
-from digest.web.reading import show_digest, show_home
+from digest.web.reading import render_digest, show_digest, show_home
 from digest.web.referring import serve_reference
 from digest.web.shell import Pages, Shell, answer_any_error, answer_digest_error, answer_http_error
 
@@ -36,7 +38,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     """Make the web shell of an installation.
 
     A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own but
-    that of feeds: one that is at hand is answered before anything else is looked at.
+    those of feeds and digests: what is at hand waits for nothing, and who waits for it to be made, on no thread.
 
     Args:
         site: the installation.
@@ -64,7 +66,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     )
     # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
     app.router.redirect_slashes = False
-    app.state.shell = Shell(site, desk, pulse, pages)
+    app.state.shell = Shell(site, desk, DigestPages(partial(render_digest, site)), pulse, pages)
     # Around the whole of it, so that answers to errors are guarded too.
     return FeedDoor(AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), guards)), desk)
 

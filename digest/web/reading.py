@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse
 
 from digest import signing
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from digest.messages import Coverage
+    from digest.pipeline import Site
 
 
 def show_home(request: Request) -> Response:
@@ -37,19 +39,30 @@ def show_home(request: Request) -> Response:
     return shell.pages.show("home.html", context)
 
 
-def show_digest(request: Request) -> Response:
+async def show_digest(request: Request) -> Response:
     """Show every paper of a digest. The address is shared by all who got it, so it says nothing of any of them."""
     shell = shell_of(request)
-    site = shell.site
-    now = site.clock.now()
+    digest_id = await run_in_threadpool(_find_digest, shell.site, request.path_params["token"])
+    if digest_id is None:
+        return await run_in_threadpool(shell.pages.fail, 404)
+    return HTMLResponse(await shell.digests.find(digest_id))
+
+
+def render_digest(site: Site, digest_id: int) -> bytes:
+    """Render the page of a digest."""
     with site.store.read() as conn:
-        token = token_store.find_token(conn, signing.token_hash(request.path_params["token"]))
-        has_ended = token is not None and token.expires_at is not None and token.expires_at <= now
-        if token is None or token.digest_id is None or has_ended:
-            return shell.pages.fail(404)
-        digest = digest_store.load_digest(conn, token.digest_id)
+        digest = digest_store.load_digest(conn, digest_id)
     links = Links(home=site.config.web.base_url, refs=make_refs_url(site.config))
-    return HTMLResponse(site.renderer.render_page(digest, links))
+    return site.renderer.render_page(digest, links).encode()
+
+
+def _find_digest(site: Site, token: str) -> int | None:
+    """Return the digest that an address shows; None where it shows none, or none any more."""
+    with site.store.read() as conn:
+        found = token_store.find_token(conn, signing.token_hash(token))
+    if found is None or (found.expires_at is not None and found.expires_at <= site.clock.now()):
+        return None
+    return found.digest_id
 
 
 def _describe(coverage: Coverage) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from digest.pipeline import Site
     from digest.render import Renderer
     from digest.scheduling import Pulse
+    from digest.web.digest_pages import DigestPages
     from digest.web.feed_desk import FeedDesk
 
 _log = logging.getLogger("digest.web")
@@ -48,12 +49,14 @@ class Shell:
     Attributes:
         site: the installation.
         feeds: every feed there is, in memory.
+        digests: pages of digests, in memory.
         pulse: signs of life of the jobs; None where this process has none.
         pages: answers with pages.
     """
 
     site: Site
     feeds: FeedDesk
+    digests: DigestPages
     pulse: Pulse | None
     pages: Pages
 

@@ -102,6 +102,13 @@ def test_a_digest_is_there_as_a_page_with_every_paper(shared: Desk) -> None:
     assert "example.org" not in page.text
 
 
+def test_a_page_of_a_digest_is_made_once(desk: Desk) -> None:
+    page = desk.http.get(f"/d/{desk.links.web_token('perf-team', 'run:2')}")
+    with desk.site.store.begin() as conn:
+        conn.exec_driver_sql("UPDATE digests SET content = 'spoilt'")
+    assert desk.http.get(page.request.url).content == page.content
+
+
 def test_a_page_whose_time_is_over_is_not_found(desk: Desk) -> None:
     with desk.site.store.begin() as conn:
         remember_token(
