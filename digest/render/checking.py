@@ -183,8 +183,7 @@ def _make_texts(sample: _Sample) -> Iterator[DataclassInstance]:
 
 def _make_mails(sample: _Sample) -> Iterator[DataclassInstance]:
     fragments = {paper.number: Markup("<p>…</p>") for paper in sample.shown}
-    titles = "; ".join(paper.title for paper in sample.shown)
-    yield contexts.MailContext(sample.digest, titles, sample.groups, fragments, sample.rest, sample.links)
+    yield contexts.MailContext(sample.digest, sample.groups, fragments, sample.rest, sample.links)
 
 
 def _make_mail_papers(sample: _Sample) -> Iterator[DataclassInstance]:

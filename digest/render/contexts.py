@@ -66,7 +66,6 @@ class MailContext:
 
     Attributes:
         digest: the digest as a whole.
-        preheader: the first titles, for the line mail lists show behind the subject; "" on a quiet day.
         groups: the papers shown, by kind.
         fragments: each shown paper's HTML, by its number.
         rest: the papers left out.
@@ -74,7 +73,6 @@ class MailContext:
     """
 
     digest: DigestView
-    preheader: str
     groups: tuple[GroupView, ...]
     fragments: Mapping[int, Markup]
     rest: RestView

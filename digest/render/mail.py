@@ -35,18 +35,16 @@ from digest.render.mime import join_mail
 from digest.render.weekly import as_fields, choose_template, choose_top, view_week
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
     from digest.messages import Delivery, Digest, Links
     from digest.render.digest_view import GroupView
     from digest.render.fragments import Fragment, Fragments
     from digest.render.mail_forms import EncodedMail
-    from digest.render.presentation import PaperView
 
 _SUBJECT_TITLE = 60
 _SUBJECT_NAME = 24
-_PREHEADER_TITLE = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +243,6 @@ class _Frame:
         papers = self.list_papers(fit)
         context = MailContext(
             digest=self._view,
-            preheader=_write_preheader(self._top),
             groups=self._group(fit.papers),
             fragments={number: hold_place(number) for number in papers}
             if self._are_held(name)
@@ -265,8 +262,3 @@ class _Frame:
         if papers not in self._groups:
             self._groups[papers] = group_papers(self._digest, self._papers[:papers])
         return self._groups[papers]
-
-
-def _write_preheader(papers: Sequence[PaperView]) -> str:
-    """Return the titles that follow the count in a list of mails."""
-    return "; ".join(shorten(paper.title, _PREHEADER_TITLE) for paper in papers[:3])

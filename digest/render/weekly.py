@@ -147,7 +147,7 @@ def _share_place(paper: PaperView, other: PaperView) -> bool:
 
 
 def choose_top(digest: Digest, papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
-    """Return papers as a subject and a preview of a mail name them, the best first."""
+    """Return papers as the subject of a mail names them, the best first."""
     best = choose_most_matched(papers) if digest.is_round_up else ()
     return best or tuple(papers)
 

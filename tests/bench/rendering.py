@@ -123,7 +123,6 @@ class UsualWay:
             "groups": group_papers(digest, papers),
             "rest": view_rest((), links.web_view),
             "links": links,
-            "preheader": "; ".join(paper.title for paper in papers[:3]),
             "abstract_limit": None,
         }
         message = EmailMessage(policy=email.policy.SMTP)

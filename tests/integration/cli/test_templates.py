@@ -132,7 +132,7 @@ def test_a_misspelt_block_is_pointed_out_with_the_nearest_and_all_there_are(dige
         in said.err
     )
     assert "Did you mean `masthead`?" in said.err
-    assert "Its blocks: preheader, masthead, " in said.err
+    assert "Its blocks: masthead, " in said.err
     write("email/digest.html", own.replace("mastheed", "masthead"))
     assert "1 of them your own" in digest("templates", "check", "templates").out
 
@@ -146,7 +146,7 @@ def test_a_part_of_the_round_up_that_ones_own_template_has_no_room_for_is_pointe
 
 def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     shown = digest("templates", "show", "email/weekly.html").out
-    assert "preheader  the first titles, for the line mail lists show" in shown
+    assert "fragments  each shown paper's HTML, by its number." in shown
     assert "\ndigest\n" in shown
     assert "headline       `9 papers`, or in few words why there is none." in shown
     assert "paper, as in group.papers, rest.papers, week.changed, match.paper\n" in shown

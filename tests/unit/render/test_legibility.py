@@ -171,10 +171,19 @@ def test_everything_with_a_colour_in_light_has_one_in_dark(renderer: Renderer) -
     sheet = re.sub(r"/\*.*?\*/", "", renderer.templates.read_source("email/style.css"), flags=re.DOTALL)
     for selector, declarations in re.findall(r"([^{}]+)\{([^{}]*)\}", sheet):
         name, styles = selector.strip(), read_declarations(declarations)
-        if name == ".preheader":
-            continue
         for property_name in {"color", "background"} & styles.keys():
             assert property_name in dark.get(name, {}), f"{name} has no {property_name} in dark mode"
+
+
+@pytest.mark.parametrize(
+    ("sheet", "titles"), [("web/style.css", {"h3 a", ".brief a"}), ("email/style.css", {".title-link"})]
+)
+def test_links_are_told_by_a_line_unless_they_are_titles_in_a_face_of_their_own(
+    renderer: Renderer, sheet: str, titles: set[str]
+) -> None:
+    rules = re.findall(r"([^{}\n]+)\{([^{}]*)\}", renderer.templates.read_source(sheet))
+    without = {selector.strip() for selector, styles in rules if "text-decoration: none" in styles}
+    assert without == titles
 
 
 def test_a_mark_is_seen_by_its_line_where_its_background_is_lost(renderer: Renderer) -> None:
