@@ -1,8 +1,7 @@
 """How much of a digest one mail shows: abstracts shorten in steps, then papers are left to a link.
 
 Gmail cuts a mail whose HTML is longer than about 102 KB, and with the end goes the way to
-unsubscribe. The sizes of all fragments are known before anything is put together, so the choice
-costs additions, not renderings.
+unsubscribe. Each fragment is rendered and encoded once, so the choice costs joins, not renderings.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 BUDGET = 100_000
-"""Bytes of UTF-8 an HTML part may take, styles inlined."""
+"""Bytes an HTML part may take as it is sent, styles inlined, quoted-printable."""
 
 STEPS: tuple[int | None, ...] = (None, 400, 200, 0)
 """Abstracts: whole, 400 characters, 200, none."""

@@ -20,7 +20,7 @@ from digest.render.cleaning import clean_markup
 from digest.render.completeness import check_part
 from digest.render.contexts import MailPaperContext, MailPaperTextContext
 from digest.render.flowing import flow_text
-from digest.render.mail_forms import KEPT_LINES
+from digest.render.mail_forms import KEPT_LINES, encode_part
 from digest.render.mime import quote_printable
 from digest.render.presentation import PaperView
 
@@ -52,7 +52,6 @@ class Fragment:
     Attributes:
         html: in the HTML part.
         text: in the text part, one line per paragraph, from its title on.
-        size: bytes of `html`, line ends counted as two.
         encoded_html: `html` as it is sent.
         encoded_rest: `text`, flowed, as it is sent, but for its first line, which has a number before it; None for
             a text of one line.
@@ -60,7 +59,6 @@ class Fragment:
 
     html: Markup
     text: str
-    size: int
     encoded_html: bytes
     encoded_rest: bytes | None
 
@@ -76,8 +74,8 @@ def find_places(rendered: str) -> frozenset[int]:
 
 
 def measure_whole(rendered: str, papers: Mapping[int, Fragment]) -> int:
-    """Return how many bytes an HTML part takes with the papers in their places, each line end counted as two."""
-    return measure_text(rendered) + sum(papers[int(n)].size - len(n) - 2 for n in _PLACE.findall(rendered))
+    """Return how many bytes an HTML part takes as it is sent, with the papers in their places."""
+    return len(encode_part(fill_html(rendered, papers)))
 
 
 def fill_html(rendered: str, papers: Mapping[int, Fragment]) -> Part:
@@ -125,11 +123,6 @@ def _flow_line(line: str) -> str:
 def clean_lines(text: str) -> str:
     """Take out of each line what must not be shown."""
     return "\n".join(map(clean_markup, text.split("\n")))
-
-
-def measure_text(text: str) -> int:
-    """Return bytes as a reader gets them: each line end counts two."""
-    return len(text.encode("utf-8")) + text.count("\n")
 
 
 class Fragments:
@@ -193,7 +186,6 @@ class Fragments:
         return Fragment(
             html=Markup(html),  # noqa: S704 - the output of an escaping template
             text=lines,
-            size=measure_text(html),
             encoded_html=quote_printable(html),
             encoded_rest=quote_printable(flow_text(rest)) if has_more else None,
         )

@@ -218,4 +218,4 @@ def test_a_size_is_told_before_the_papers_are_in_their_places(steps: int) -> Non
     rendered, fit = (frame := _Frame(fragments, digest, SAMPLE_LINKS)).fit()
     html, same = _Frame(fragments, digest, SAMPLE_LINKS, holds_places=False).fit()
     assert fit == same
-    assert measure_whole(rendered, frame.list_papers(fit)) == len(html.replace("\n", "\r\n").encode())
+    assert measure_whole(rendered, frame.list_papers(fit)) == len(quote_printable(html))
