@@ -356,6 +356,7 @@ class Feed:
         notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
         refs_url: as `Links.refs`, "" where no server answers.
         has_ended: nothing will ever be added.
+        papers: how many came in the days it goes back; `entries` are the newest of them.
     """
 
     id: str
@@ -367,6 +368,7 @@ class Feed:
     notice: str = ""
     refs_url: str = ""
     has_ended: bool = False
+    papers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +376,7 @@ class FeedEntry:
     """One paper of a feed.
 
     Attributes:
-        id: permanent URI (`signing.feed_uri`) of the paper without version.
+        id: permanent URI (`signing.feed_uri`) of the paper without version, in this feed.
         entry: the paper, its label and reasons.
         published: when it first came into this feed (UTC).
         updated: when it last changed in a way the subscription asked for (UTC).

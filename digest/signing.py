@@ -96,7 +96,7 @@ def feed_uri(scope: str, *parts: str) -> str:
 
     Args:
         scope: names the installation apart from every other one, and never changes.
-        parts: what is named, such as `arxiv` and a paper's id without version.
+        parts: what is named, such as `subscription`, its key, and a paper's id without version.
     """
     return uuid.uuid5(_FEEDS, json.dumps([scope, *parts], ensure_ascii=False)).urn
 

@@ -115,16 +115,15 @@ def _take_digest(conn: Connection, digest_id: int) -> _Chosen:
 
 def _take_last_digest(here: Installation, conn: Connection, name: str) -> _Chosen:
     from digest.pipeline.feeds import load_matched  # noqa: PLC0415 - the same
+    from digest.planning.feeds import FEED_ENTRIES, choose_papers  # noqa: PLC0415 - the same
     from digest.store import digests as digest_store  # noqa: PLC0415 - the same
 
     due = require_subscription(here, conn, name)
     last = digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _take_digest(conn, last[0].id)
-    told = load_matched(conn, due, here.now)  # who reads it as a feed gets no digests
-    by_change = sorted((one.change for one in told), key=lambda change: change.id)
-    latest = {change.paper_key: change.paper for change in by_change}
-    papers = sorted(latest.values(), key=lambda paper: paper.id, reverse=True)
+    told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES]  # who reads it as a feed gets no digests
+    papers = sorted((found[-1].change.paper for found in told), key=lambda paper: paper.id, reverse=True)
     return _Chosen(papers, f"the feed of {name}", f"{name} has had no digest yet, and nothing has matched it.")
 
 

@@ -10,6 +10,7 @@ from digest.excluding import read_exclusion
 from digest.messages import DeliveryState, Occasion
 from digest.pipeline.feeds import load_matched
 from digest.pipeline.matching_step import find_overtaken
+from digest.planning.feeds import FEED_ENTRIES, choose_papers
 from digest.planning.rewordings import find_failing
 from digest.planning.trails import (
     Asked,
@@ -198,19 +199,19 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
         digests=tuple(digests.values()),
         judged=judge_paper([one.judged for one in trails]),
         newest=newest[0] if newest else None,
-        feeds=tuple(_look_into_feeds(conn, due, trails, now)),
+        feeds=tuple(_look_into_feeds(conn, due, trails)),
         left=left,
     )
 
 
 def _look_into_feeds(
-    conn: Connection, due: DueSubscription, trails: Sequence[ChangeTrail], now: datetime
+    conn: Connection, due: DueSubscription, trails: Sequence[ChangeTrail]
 ) -> Iterator[tuple[Destination, str]]:
     pulled = [destination for destination in due.subscription.destinations if destination.is_pulled]
     if not pulled:
         return
     was_matched = any(one.matched_at is not None for one in trails)
-    told = load_matched(conn, due, now) if was_matched else []
+    told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
     keys = {one.change.paper_key for one in trails}
     open_ids = {place.key for place in load_feed_places(conn) if place.is_open}
     for destination in pulled:
@@ -218,7 +219,7 @@ def _look_into_feeds(
         why_not = judge_feed(
             is_open=due.state != SubscriptionState.ENDED if is_file else due.id in open_ids,
             was_matched=was_matched,
-            is_shown=any(one.change.paper_key in keys for one in told),
+            is_shown=any(found[0].change.paper_key in keys for found in told),
             is_excluded=read_exclusion(due.subscription).covers(trails[-1].change),
         )
         yield destination, why_not

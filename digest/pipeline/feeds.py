@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from digest.store.feeds import FeedPlace
     from digest.store.queries import StoredQuery
 
+_SPAN = timedelta(days=FEED_DAYS)
+
 _PAPERS_AT_ONCE = 4_000
 """Stored papers held against a saved query together."""
 
@@ -60,14 +62,12 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
     subscription = due.subscription
     owner = FeedOwner("subscription", due.id, subscription.title or subscription.name, due.created_at)
     wordings = _read_wordings(feed_store.load_wordings(conn, due.id))
-    return plan_feed(
-        owner, load_matched(conn, due, site.clock.now()), wordings, _make_setting(conn, site, self_url)
-    )
+    return plan_feed(owner, load_matched(conn, due), wordings, _make_setting(conn, site, self_url))
 
 
-def load_matched(conn: Connection, due: DueSubscription, now: datetime) -> list[Matched]:
-    """Return the changes a subscription's feed tells of."""
-    rows = match_store.feed_matches(conn, due.id, since=now - timedelta(days=FEED_DAYS), at_least=FEED_ENTRIES)
+def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
+    """Return the changes a subscription's feed is made of."""
+    rows = match_store.feed_matches(conn, due.id, span=_SPAN, at_least=FEED_ENTRIES)
     changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
     latest = {change.paper_key: change for _, change in sorted(changes.items())}
     exclusion = read_exclusion(due.subscription)
@@ -84,7 +84,7 @@ def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url:
     first, opened_at = query_feed_store.load_first_look(conn, place.key)
     changes = paper_store.load_changes(conn, first)
     told = spread_moments((changes[id_] for id_ in first if id_ in changes), opened_at, first)
-    told += _load_brought(conn, site.config, place.key, site.clock.now())
+    told += _load_brought(conn, site.config, place.key)
     owner = FeedOwner("query", place.key, place.name, opened_at)
     wordings = _read_wordings(query_feed_store.load_query_wordings(conn, place.key))
     return plan_feed(owner, told, wordings, _make_setting(conn, site, self_url))
@@ -98,10 +98,9 @@ def load_farewell(
     return plan_farewell(owner, _make_setting(conn, site, self_url), at, has_moved=has_moved)
 
 
-def _load_brought(conn: Connection, config: Config, query_id: int, now: datetime) -> list[Matched]:
+def _load_brought(conn: Connection, config: Config, query_id: int) -> list[Matched]:
     """Return the changes that match runs brought to a saved query's feed."""
-    since = now - timedelta(days=FEED_DAYS)
-    rows = query_feed_store.load_query_rows(conn, query_id, since=since, at_least=FEED_ENTRIES)
+    rows = query_feed_store.load_query_rows(conn, query_id, span=_SPAN, at_least=FEED_ENTRIES)
     ids = {id_ for row in rows for id_ in (*row.outcome.new, *row.outcome.changed, *row.outcome.gone)}
     changes = paper_store.load_changes(conn, ids)
     kind_of = {id_: change.kind for id_, change in changes.items()}
@@ -122,7 +121,7 @@ def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: d
     """
     if not query.canonical:
         return ()
-    had = {one.change.paper_key for one in _load_brought(conn, config, query.id, now)}
+    had = {one.change.paper_key for one in _load_brought(conn, config, query.id)}
     standing = StandingQueries()
     standing.keep({query.canonical: query.asked})
     latest = paper_store.latest_changes(conn)

@@ -1,4 +1,4 @@
-"""A feed: every match there ever was within the window, as committed, newest first."""
+"""A feed: the newest matches, as committed, newest first."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from digest.query import Query
 
 FEED_ENTRIES = 200
-"""How many papers a feed holds at least, however old: people go on holiday."""
+"""How many papers a feed holds at most: readers fetch all of it each time."""
 
 FEED_DAYS = 30
-"""How many days of papers a feed holds at least, however many."""
+"""How many days before its newest paper the oldest one came, at most."""
+
+FEED_BYTES = 1_000_000
+"""How long a feed is at most, as a document."""
 
 QUERY_FEED_KINDS = (Kind.NEW, Kind.CROSS_LIST)
 """What saved queries' feeds tell. No setting decides it: an edit would date entries anew that readers have."""
@@ -125,9 +128,9 @@ def plan_feed(
 ) -> Feed:
     """Make a feed from committed matches; the same rows always make the same feed.
 
-    An entry's id names the paper without version, so a replacement never shows up as another entry. Why a
-    paper is there follows from what the saved queries asked when it was matched, so that editing them
-    changes no entry that readers have.
+    An entry's id names the feed and the paper without version, so a replacement never shows up as another
+    entry; readers that know a paper from another feed show it here, too. Why a paper is there follows from what
+    the saved queries asked when it was matched, so that editing them changes no entry that readers have.
 
     Args:
         owner: what it is of.
@@ -136,14 +139,12 @@ def plan_feed(
             they are named.
         setting: where it is read.
     """
-    by_paper: dict[int, list[Matched]] = {}
-    for one in sorted(matched, key=lambda one: one.change.id):
-        by_paper.setdefault(one.change.paper_key, []).append(one)
-    entries = [_make_feed_entry(found, wordings, setting.scope) for found in by_paper.values()]
-    entries.sort(key=lambda entry: (entry.updated, entry.entry.paper.id), reverse=True)
+    papers = choose_papers(matched)
+    name = (setting.scope, owner.kind, str(owner.key))
+    entries = [_make_feed_entry(found, wordings, name) for found in papers[:FEED_ENTRIES]]
     waits = f"Nothing has matched {owner.title} yet; papers appear here once something does."
     return Feed(
-        id=feed_uri(setting.scope, owner.kind, str(owner.key)),
+        id=feed_uri(*name),
         title=owner.title,
         updated=max((entry.updated for entry in entries), default=owner.created_at),
         self_url=setting.self_url,
@@ -151,7 +152,23 @@ def plan_feed(
         entries=tuple(entries),
         refs_url=setting.refs_url,
         notice="" if entries else waits,
+        papers=len(papers),
     )
+
+
+def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
+    """Return the papers of the days a feed goes back, the newest first, each as the changes that tell of it.
+
+    A feed holds the first ones of them.
+    """
+    by_paper: dict[int, list[Matched]] = {}
+    for one in sorted(matched, key=lambda one: one.change.id):
+        by_paper.setdefault(one.change.paper_key, []).append(one)
+    papers = sorted(
+        by_paper.values(), key=lambda found: (_find_update(found), found[-1].change.paper.id), reverse=True
+    )
+    window = timedelta(days=FEED_DAYS)
+    return [found for found in papers if _find_update(found) >= _find_update(papers[0]) - window]
 
 
 def plan_farewell(owner: FeedOwner, setting: FeedSetting, at: datetime, *, has_moved: bool) -> Feed:
@@ -182,14 +199,21 @@ def plan_farewell(owner: FeedOwner, setting: FeedSetting, at: datetime, *, has_m
     )
 
 
-def _make_feed_entry(found: Sequence[Matched], wordings: Mapping[Wording, Query], scope: str) -> FeedEntry:
+def _find_update(found: Sequence[Matched]) -> datetime:
+    """Return when a paper last changed in a way that is told (UTC)."""
+    told = [one.told_at for one in found if one.change.kind is not Kind.KNOWN]
+    return max(told, default=found[0].told_at)
+
+
+def _make_feed_entry(
+    found: Sequence[Matched], wordings: Mapping[Wording, Query], name: tuple[str, ...]
+) -> FeedEntry:
     changes = [one.change for one in found]
-    told = [one.told_at for one in found if one.change.kind is not Kind.KNOWN] or [found[0].told_at]
     sequel = find_sequel(changes, (), Occasion.SCHEDULED, None)
     queries = _find_queries(wordings, found[-1].matched_at)
     entry = make_entry(Told(changes, Occasion.SCHEDULED, sequel=sequel), queries)
-    uri = feed_uri(scope, "arxiv", str(entry.paper.id))
-    return FeedEntry(id=uri, entry=entry, published=found[0].told_at, updated=max(told))
+    uri = feed_uri(*name, str(entry.paper.id))
+    return FeedEntry(id=uri, entry=entry, published=found[0].told_at, updated=_find_update(found))
 
 
 def _find_queries(wordings: Mapping[Wording, Query], at: datetime) -> dict[str, Query]:

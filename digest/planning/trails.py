@@ -193,7 +193,7 @@ def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded:
         return "nothing of the paper was kept for this subscription"
     if is_excluded:
         return "the subscription excludes the paper now"
-    return f"it goes back {FEED_DAYS} days, or {FEED_ENTRIES} papers where those are more"
+    return f"it holds the newest {FEED_ENTRIES} papers, of {FEED_DAYS} days at most"
 
 
 def judge_deliveries(states: Collection[DeliveryState], *, has_doubtful_hold: bool = False) -> Verdict:

@@ -19,6 +19,7 @@ from digest.render.feed_entries import (
     name_notice,
     view_entry,
     write_content,
+    write_extent,
     write_notice,
     write_summary,
 )
@@ -52,6 +53,8 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
     root.set(_XML_LANG, LANGUAGE)
     _add(root, "id", feed.id)
     _add(root, "title", clean_text(feed.title), type="text")
+    if extent := write_extent(feed):
+        _add(root, "subtitle", extent, type="text")
     _add(root, "updated", write_moment(feed.updated))
     _add_link(root, feed.self_url, rel="self", type="application/atom+xml")
     _add_link(root, feed.home_url, rel="alternate", type="text/html")

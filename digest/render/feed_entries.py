@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from digest.planning.feeds import FEED_BYTES, FEED_DAYS
 from digest.render.cleaning import clean_markup, clean_text, shorten
 from digest.render.contexts import FeedEntryContext
 from digest.render.presentation import PaperView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from digest.messages import Feed, FeedEntry
     from digest.render.environments import Templates
 
@@ -28,6 +32,16 @@ UNKNOWN = "unknown"
 """An author of whom nothing can be shown: both formats want a name."""
 
 _LONGEST_SUMMARY = 400
+
+
+def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:
+    """Write a feed, with as many of its newest entries as it has room for."""
+    body = write(feed)
+    while len(body) > FEED_BYTES and len(feed.entries) > 1:
+        room = len(feed.entries) * FEED_BYTES // len(body)
+        feed = replace(feed, entries=feed.entries[: max(room, 1)])
+        body = write(feed)
+    return body
 
 
 def view_entry(entry: FeedEntry) -> PaperView:
@@ -52,6 +66,13 @@ def write_content(templates: Templates, feed: Feed, paper: PaperView) -> str:
 def write_summary(paper: PaperView) -> str:
     """Return an entry's abstract in plain Unicode, at most 400 characters."""
     return shorten(paper.abstract, _LONGEST_SUMMARY)
+
+
+def write_extent(feed: Feed) -> str:
+    """Return how much of what came a feed holds, "" where that is all."""
+    if len(feed.entries) >= feed.papers:
+        return ""
+    return f"The newest {len(feed.entries):,} of {feed.papers:,} papers that came within {FEED_DAYS} days."
 
 
 def write_notice(feed: Feed) -> str:

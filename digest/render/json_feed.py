@@ -19,6 +19,7 @@ from digest.render.feed_entries import (
     name_notice,
     view_entry,
     write_content,
+    write_extent,
     write_notice,
     write_summary,
 )
@@ -40,7 +41,7 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
         "title": clean_text(feed.title),
         "home_page_url": feed.home_url,
         "feed_url": feed.self_url,
-        "description": f"{ACKNOWLEDGEMENT} {NOT_REVIEWED}",
+        "description": " ".join(filter(None, (write_extent(feed), ACKNOWLEDGEMENT, NOT_REVIEWED))),
         "language": LANGUAGE,
         "authors": [{"name": AUTHOR}],
         "expired": feed.has_ended,

@@ -17,6 +17,7 @@ from digest.render.completeness import check_told
 from digest.render.contexts import PageContext, WeeklyPageContext
 from digest.render.digest_view import group_papers, view_digest, view_papers
 from digest.render.environments import Templates
+from digest.render.feed_entries import fit_feed
 from digest.render.folders import find_shipped_templates
 from digest.render.fragments import Fragments
 from digest.render.json_feed import write_json_feed
@@ -167,11 +168,11 @@ class Renderer:
 
     def render_atom(self, feed: Feed) -> bytes:
         """Render a feed as Atom (RFC 4287)."""
-        return write_atom(self.templates, feed)
+        return fit_feed(partial(write_atom, self.templates), feed)
 
     def render_json_feed(self, feed: Feed) -> bytes:
         """Render a feed as JSON Feed 1.1."""
-        return write_json_feed(self.templates, feed)
+        return fit_feed(partial(write_json_feed, self.templates), feed)
 
     def render_web(self, name: str, context: DataclassInstance) -> str:
         """Render a page of the web shell, `leave.html` or `web/leave.html`, from its context dataclass.

@@ -31,7 +31,7 @@ from digest.subscriptions import Destination, SubscriptionState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from sqlalchemy import ColumnElement, Connection, Row
 
@@ -210,13 +210,13 @@ def undue_subscriptions(conn: Connection) -> list[int]:
     return list(conn.execute(found).scalars())
 
 
-def feed_matches(conn: Connection, subscription_id: int, *, since: datetime, at_least: int) -> list[MatchRow]:
+def feed_matches(conn: Connection, subscription_id: int, *, span: timedelta, at_least: int) -> list[MatchRow]:
     """Return the latest matches of a subscription, newest first, whether in a digest or not.
 
     Args:
         conn: any transaction.
         subscription_id: whose.
-        since: everything from this moment on (UTC) …
+        span: everything within it before the latest …
         at_least: … and as much from before as it takes for so many papers.
     """
     page = _rows_of(subscription_id).order_by(matches.c.match_run_id.desc()).limit(_FEED_ROWS)
@@ -225,7 +225,7 @@ def feed_matches(conn: Connection, subscription_id: int, *, since: datetime, at_
     papers = 0
     while rows:
         for row in rows:
-            if row.matched_at < since and papers >= at_least:
+            if kept and row.matched_at < kept[0].matched_at - span and papers >= at_least:
                 return kept
             kept.append(_read_row(row))
             papers += row.papers

@@ -15,7 +15,7 @@ from digest.store.schema import match_runs, query_feeds, query_matches, query_re
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from sqlalchemy import Connection, Row
 
@@ -97,13 +97,13 @@ def load_first_look(conn: Connection, query_id: int) -> tuple[tuple[int, ...], d
     return unpack(row.first_look), row.opened_at
 
 
-def load_query_rows(conn: Connection, query_id: int, *, since: datetime, at_least: int) -> list[QueryRow]:
+def load_query_rows(conn: Connection, query_id: int, *, span: timedelta, at_least: int) -> list[QueryRow]:
     """Return what the latest match runs meant to a saved query, newest first.
 
     Args:
         conn: any transaction.
         query_id: which.
-        since: everything from this moment on (UTC) …
+        span: everything within it before the latest …
         at_least: … and as much from before as it takes for so many papers.
     """
     page = (
@@ -119,7 +119,7 @@ def load_query_rows(conn: Connection, query_id: int, *, since: datetime, at_leas
     papers = 0
     while rows:
         for row in rows:
-            if row.matched_at < since and papers >= at_least:
+            if kept and row.matched_at < kept[0].matched_at - span and papers >= at_least:
                 return kept
             outcome = QueryOutcome(unpack(row.new), unpack(row.changed), unpack(row.gone))
             kept.append(QueryRow(row.match_run_id, row.matched_at, outcome))

@@ -22,7 +22,7 @@ CACHE_CONTROL = "private, max-age=900"
 """A mailing comes once a day; readers that ask four times an hour miss nothing."""
 
 KEPT = 900.0
-"""Seconds a body is kept at most, though no match run came: the days it goes back move on."""
+"""Seconds a body is kept at most, though no match run came: what saved queries are called may have changed."""
 
 DATES = 50_000
 """Feeds whose dates are kept; one that is forgotten is dated anew, and sent whole once more."""

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,10 @@ _EDIT_MARGIN = timedelta(days=7)
 _LONGEST_WAIT = timedelta(days=4)
 """From a Friday's change to Sunday's mailing, and another two days for trouble."""
 
+_FEED_SPAN, _FEED_ENTRIES = timedelta(days=29), 200
+"""What a feed holds: a matching of the day after may be the newest."""
+
+_NEVER = datetime(1991, 8, 14, tzinfo=UTC)
 _MOST_TIMES = 2
 """How often the same mail may come: once more where the mail server's last answer was lost."""
 
@@ -261,7 +265,7 @@ def _judge_mails(
 
 
 def _judge_feed(path: Path, steps: list[Expected], verdict: Verdict) -> None:
-    """Every paper of a feed's subscription is one entry of it, however often it changed."""
+    """Every paper of a feed's subscription is one entry of it while it is new, however often it changed."""
     written = path.read_text(encoding="utf-8")
     entries = Counter(re.findall(r'rel="alternate" type="text/html" href="[^"]*/abs/([^"]+?)v\d+"', written))
     names = re.findall(r"<id>([^<]+)</id>", written)
@@ -272,8 +276,10 @@ def _judge_feed(path: Path, steps: list[Expected], verdict: Verdict) -> None:
         if times > 1:
             verdict.accuse("twice in a feed", f"{path.name}: {paper_id}")
     subscribed = next(one for one in SUBSCRIBED if one.name == path.stem)
-    for step in steps:
-        if step.change is not None and _is_wanted(subscribed, step) and step.paper_id not in entries:
+    wanted = [(step, step.change.found_at) for step in steps if step.change and _is_wanted(subscribed, step)]
+    oldest = max((found_at for _, found_at in wanted), default=_NEVER) - _FEED_SPAN
+    for step, found_at in wanted:
+        if step.paper_id not in entries and found_at > oldest and len(entries) < _FEED_ENTRIES:
             verdict.accuse("not in the feed", f"{path.name}: {step.paper_id} ({step.kind})")
 
 

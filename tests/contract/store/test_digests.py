@@ -109,7 +109,7 @@ def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Sto
 def test_matches_another_process_has_planned_undo_the_whole_digest(store: Store) -> None:
     planned = store_digest(store, slot="2026-11-20")
     with store.read() as conn:
-        (row,) = matches.feed_matches(conn, planned.subscription_id, since=MORNING - 9 * DAY, at_least=1)
+        (row,) = matches.feed_matches(conn, planned.subscription_id, span=9 * DAY, at_least=1)
         digest = replace(digests.load_digest(conn, planned.digest_id), slot="2026-11-21")
     with pytest.raises(StoreBusy), store.begin() as conn:
         digests.save_digest(

@@ -82,7 +82,7 @@ def test_matches_wait_oldest_first_until_a_digest_takes_them(
     digest_id = digest_of(store, key, found[:1], first, "2026-11-20")
     with store.read() as conn:
         assert [row.match_run_id for row in matches.pending_matches(conn, key)] == [second]
-        feed = matches.feed_matches(conn, key, since=NOW, at_least=0)
+        feed = matches.feed_matches(conn, key, span=DAY, at_least=0)
     assert [(row.match_run_id, row.digest_id) for row in feed] == [(second, None), (first, digest_id)]
 
 
@@ -93,15 +93,15 @@ def test_a_feed_reaches_back_for_a_time_and_for_a_number_of_papers_whichever_is_
     key = subscribe(store, make_subscription(destinations=(FEED,)))["team"]
     runs = [store_match(store, {key: ids(found, 0)}, at=NOW + day * DAY) for day in range(5)]
 
-    def feed(since_day: int, at_least: int) -> list[int]:
+    def feed(days: int, at_least: int) -> list[int]:
         with store.read() as conn:
-            rows = matches.feed_matches(conn, key, since=NOW + since_day * DAY, at_least=at_least)
+            rows = matches.feed_matches(conn, key, span=days * DAY, at_least=at_least)
         return [row.match_run_id for row in rows]
 
-    assert feed(3, 0) == [runs[4], runs[3]]
-    assert feed(3, 4) == [runs[4], runs[3], runs[2], runs[1]]
-    assert feed(9, 1) == [runs[4]]
-    assert feed(0, 99) == runs[::-1]
+    assert feed(1, 0) == [runs[4], runs[3]]
+    assert feed(1, 4) == [runs[4], runs[3], runs[2], runs[1]]
+    assert feed(0, 1) == [runs[4]]
+    assert feed(4, 99) == runs[::-1]
 
 
 def test_subscriptions_without_matches_get_no_row(store: Store, found: tuple[StoredChange, ...]) -> None:
@@ -240,5 +240,5 @@ def test_what_is_let_go_waits_no_longer_and_what_was_told_stays(
         (kept,) = matches.pending_matches(conn, key)
         assert (kept.match_run_id, kept.changes, kept.papers) == (waiting[0], ids(found, 1), 1)
         assert kept.brought == ids(found, 0, 1, 3)
-        every = matches.feed_matches(conn, key, since=NOW - DAY, at_least=1)
+        every = matches.feed_matches(conn, key, span=9 * DAY, at_least=1)
         assert {row.match_run_id: row.changes for row in every}[told] == ids(found, 0)

@@ -101,7 +101,7 @@ def test_the_papers_of_feeds_stay_dated_as_an_earlier_release_dated_them(own_url
     store_match(store, {key: tuple(change.id for change in changes[3:])}, at=NOW + DAY)
     with store.read() as conn:
         (due,) = load_subscriptions(conn)
-        told = {one.change.id: one.told_at for one in load_matched(conn, due, NOW + DAY)}
+        told = {one.change.id: one.told_at for one in load_matched(conn, due)}
     assert [told[change.id] for change in changes[:3]] == [NOW] * 3
     assert [NOW + DAY - told[change.id] for change in changes[3:]] == [timedelta(seconds=n) for n in (2, 1, 0)]
     store.close()

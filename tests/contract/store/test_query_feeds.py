@@ -88,9 +88,9 @@ def test_what_a_query_brought_is_read_newest_first_over_all_its_wordings(store: 
         if day == 1:
             ask(store, NOW + day * DAY, gpu="ti:gpus")
     with store.read() as conn:
-        assert load_query_rows(conn, key, since=NOW, at_least=0) == runs[::-1]
-        assert load_query_rows(conn, key, since=NOW + 2 * DAY, at_least=0) == runs[:1:-1]
-        assert load_query_rows(conn, key, since=NOW + 3 * DAY, at_least=2) == runs[:0:-1]
+        assert load_query_rows(conn, key, span=2 * DAY, at_least=0) == runs[::-1]
+        assert load_query_rows(conn, key, span=0 * DAY, at_least=0) == runs[:1:-1]
+        assert load_query_rows(conn, key, span=0 * DAY, at_least=2) == runs[:0:-1]
         wordings = load_query_wordings(conn, key)
     assert [(one.text, one.since, one.until) for one in wordings] == [
         ("ti:gpu", NOW, NOW + DAY),

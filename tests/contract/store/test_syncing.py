@@ -276,7 +276,7 @@ def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: St
     assert (found.plan_after, found.next_due_at) == (run_id, NOW + 2 * DAY)
     with store.read() as conn:
         assert matches.pending_matches(conn, found.id, found.plan_after) == []
-        assert len(matches.feed_matches(conn, found.id, since=NOW, at_least=1)) == 1
+        assert len(matches.feed_matches(conn, found.id, span=DAY, at_least=1)) == 1
 
 
 def test_a_first_look_is_to_come_for_each_saved_query_once(store: Store) -> None:

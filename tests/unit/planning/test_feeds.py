@@ -78,11 +78,28 @@ def test_a_new_name_changes_the_title_alone() -> None:
     assert other.title == "renamed"
 
 
-def test_one_paper_has_one_id_in_the_feeds_of_a_subscription_and_of_a_query() -> None:
+def test_each_feed_gives_a_paper_an_id_of_its_own_so_that_readers_show_it_in_all() -> None:
     paper = told(make_change(1, make_paper()))
-    of_query = plan(paper, owner=FeedOwner("query", 7, "gpu", FOUND))
-    assert only(of_query).id == only(plan(paper)).id
-    assert of_query.id != plan(paper).id
+    owners = (OWNER, FeedOwner("query", 7, "gpu", FOUND), FeedOwner("subscription", 8, "other", FOUND))
+    feeds = [plan(paper, owner=owner) for owner in owners]
+    assert len({feed.id for feed in feeds} | {only(feed).id for feed in feeds}) == 6
+
+
+def test_a_feed_holds_the_newest_200_papers_and_says_of_how_many() -> None:
+    many = [told(make_change(n, make_paper(f"2611.{n:05d}")), FOUND + timedelta(hours=n)) for n in range(1, 251)]
+    feed = plan(*many)
+    assert [str(entry.entry.paper.id) for entry in feed.entries] == [f"2611.{n:05d}" for n in range(250, 50, -1)]
+    assert feed.papers == 250
+
+
+def test_a_feed_holds_nothing_from_more_than_30_days_before_its_newest_paper() -> None:
+    days = [0, 10, 29, 59, 60]
+    papers = [
+        told(make_change(n, make_paper(f"2611.{n:05d}")), FOUND + timedelta(days=day))
+        for n, day in enumerate(days, 1)
+    ]
+    assert [(entry.updated - FOUND).days for entry in plan(*papers).entries] == [60, 59]
+    assert [(entry.updated - FOUND).days for entry in plan(*papers[:-1]).entries] == [59, 29]
 
 
 def test_a_feed_without_papers_has_a_notice_and_one_with_papers_has_none() -> None:

@@ -141,7 +141,7 @@ def test_what_waits_says_for_what(stored: DueSubscription, is_copy: bool, words:
 
 def test_a_feed_that_is_too_short_for_a_paper_says_how_far_back_it_goes() -> None:
     why_not = judge_feed(is_open=True, was_matched=True, is_shown=False, is_excluded=False)
-    assert why_not == "it goes back 30 days, or 200 papers where those are more"
+    assert why_not == "it holds the newest 200 papers, of 30 days at most"
     assert judge_feed(is_open=True, was_matched=True, is_shown=True, is_excluded=True) == ""
 
 

@@ -41,7 +41,11 @@ def make_feed(entries: Sequence[DigestEntry], notice: str = "") -> Feed:
     )
 
 
+CUT = replace(make_feed(sample_digest().entries), papers=4_487)
+"""A feed of which more came than it holds."""
+
 FEEDS = {
+    "cut": CUT,
     "ordinary": make_feed(sample_digest().entries),
     "odd": make_feed(odd_entries()),
     "empty": make_feed((), notice="Nothing has matched yet. This feed fills from the next mailing on."),
@@ -74,6 +78,25 @@ def test_the_grammar_refuses_what_the_rfc_forbids(renderer: Renderer) -> None:
     ):
         assert before in sound
         assert not SCHEMA.validate(etree.fromstring(sound.replace(before, after, 1)))
+
+
+def test_a_feed_says_how_much_of_what_came_it_holds(renderer: Renderer) -> None:
+    said = "The newest 6 of 4,487 papers that came within 30 days."
+    assert feedparser.parse(renderer.render_atom(CUT)).feed.subtitle == said
+    assert json.loads(renderer.render_json_feed(CUT))["description"].startswith(f"{said} Thank you to arXiv")
+    assert "subtitle" not in feedparser.parse(renderer.render_atom(FEEDS["ordinary"])).feed
+
+
+def test_no_feed_is_longer_than_1_mb_and_the_oldest_go_first(renderer: Renderer) -> None:
+    long = [make_entry(n, abstract=f"{n} words of an abstract. " * 400) for n in range(1, 201)]
+    feed = replace(make_feed(long), papers=200)
+    for body in (renderer.render_atom(feed), renderer.render_json_feed(feed)):
+        assert 800_000 < len(body) <= 1_000_000
+    shown = [item["id"] for item in json.loads(renderer.render_json_feed(feed))["items"]]
+    assert shown == [entry.id for entry in feed.entries[: len(shown)]]
+    assert json.loads(renderer.render_json_feed(feed))["description"].startswith(
+        f"The newest {len(shown)} of 200 "
+    )
 
 
 @pytest.mark.parametrize("name", FEEDS)
