@@ -16,6 +16,7 @@ from digest.render.digest_view import view_digest
 from digest.render.marking import show_plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import date, datetime
 
     from digest.messages import Delivery, Digest, DigestEntry, Links, Sequel
@@ -27,11 +28,22 @@ VERSION = 1
 
 DIGEST_EVENT, ALARM_EVENT = "digest.planned", "alarm.raised"
 
+MOST_PAPERS = 100
+MOST_BYTES = 256_000
+"""What a post holds at most: many receivers refuse longer ones."""
+
+_MOST_NAMED = 400
+"""Papers beyond it that are named by id; further ones are counted only."""
+
 _TOLD_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois", "categories")
 
 
 def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> bytes:
-    """Write a digest with all its papers, those beyond the cap too; the same bytes for every attempt."""
+    """Write a digest with as many papers as a post may hold, those beyond the cap too, and count the others.
+
+    A paper of thousands of authors may be too long by itself; those behind it are told all the same. The bytes
+    are the same for every attempt.
+    """
     view = view_digest(digest)
     coverage = digest.coverage
     data = {
@@ -54,12 +66,29 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
         },
         "queries": [{"name": name, "text": text} for name, text in digest.queries],
         "links": {"web_view": links.web_view or None, "feed": links.feed or None},
-        "papers": [
-            {"number": number, "is_shown": number <= digest.shown, **_describe(entry)}
-            for number, entry in enumerate(digest.entries, 1)
-        ],
     }
-    return _write_event(DIGEST_EVENT, delivery.idempotency_key, digest.planned_at, data)
+    name = (DIGEST_EVENT, delivery.idempotency_key, digest.planned_at)
+    ids = [str(entry.paper.id) for entry in digest.entries]
+    longest = data | {"papers": [], "rest": _describe_rest(sorted(ids, key=len, reverse=True), links)}
+    told = _choose_papers(digest, MOST_BYTES - len(_write_event(*name, longest)))
+    left = [id_ for number, id_ in enumerate(ids, 1) if number not in told]
+    return _write_event(*name, data | {"papers": list(told.values()), "rest": _describe_rest(left, links)})
+
+
+def _choose_papers(digest: Digest, room: int) -> dict[int, dict[str, Any]]:
+    """Return those of the first papers that there is room for, by number."""
+    told: dict[int, dict[str, Any]] = {}
+    for number, entry in enumerate(digest.entries[:MOST_PAPERS], 1):
+        paper = {"number": number, "is_shown": number <= digest.shown, **_describe(entry)}
+        length = len(_encode(paper)) + 1
+        if length <= room:
+            told[number] = paper
+            room -= length
+    return told
+
+
+def _describe_rest(ids: Sequence[str], links: Links) -> dict[str, Any]:
+    return {"count": len(ids), "url": links.web_view or None, "ids": ids[:_MOST_NAMED]}
 
 
 def write_alarm_event(context: AlarmContext, key: str, moment: datetime) -> bytes:
@@ -75,8 +104,12 @@ def write_alarm_event(context: AlarmContext, key: str, moment: datetime) -> byte
 
 def _write_event(name: str, key: str, moment: datetime, data: dict[str, Any]) -> bytes:
     event = {"version": VERSION, "type": name, "id": key, "timestamp": write_moment(moment), "data": data}
+    return _encode(event) + b"\n"
+
+
+def _encode(value: dict[str, Any]) -> bytes:
     # Escaped to ASCII: a lone surrogate in a title is no UTF-8, and must not keep the others away.
-    return (json.dumps(event, ensure_ascii=True, separators=(",", ":")) + "\n").encode("ascii")
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
 def _describe(entry: DigestEntry) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from digest.announcements import Kind
 from digest.messages import Occasion
 from digest.papers import Field
 from digest.render.coverage import CoverageState
-from digest.render.webhook import ALARM_EVENT, DIGEST_EVENT, VERSION
+from digest.render.webhook import ALARM_EVENT, DIGEST_EVENT, MOST_BYTES, MOST_PAPERS, VERSION
 from digest.subscriptions import Grouping
 
 if TYPE_CHECKING:
@@ -143,7 +143,16 @@ _DIGEST = _table(
     ),
     queries=_list(_table(name=_TEXT, text=_TEXT)),
     links=_table(web_view={"type": ["string", "null"]}, feed={"type": ["string", "null"]}),
-    papers=_list(_PAPER),
+    papers={
+        **_list(_PAPER),
+        "maxItems": MOST_PAPERS,
+        "description": f"The first ones, as many as {MOST_BYTES:,} bytes hold.",
+    },
+    rest=_table(
+        count={**_COUNT, "description": "How many papers are not among `papers`."},
+        url={"type": ["string", "null"], "description": "The page that shows all."},
+        ids={**_TEXTS, "description": "The first of them."},
+    ),
 )
 
 _ALARM = _table(

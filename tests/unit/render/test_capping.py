@@ -129,7 +129,9 @@ def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     terminal = RENDERER.render_terminal(digest, width=96, color=False, limit=None)
     assert all(f"Paper no. {number:03d}." in terminal for number in range(1, len(digest.entries) + 1))
     event = json.loads(RENDERER.render(digest, deliver("webhook:lab"), links, IDENTITY).body)["data"]
-    assert [paper["is_shown"] for paper in event["papers"]] == [True] * digest.shown + [False] * hidden
+    assert all(paper["is_shown"] is (paper["number"] <= digest.shown) for paper in event["papers"])
+    assert len(event["papers"]) + event["rest"]["count"] == len(digest.entries)
+    assert len(event["papers"]) == min(len(digest.entries), 100)
 
 
 def test_a_listing_that_is_cut_in_the_terminal_counts_what_it_leaves_out() -> None:

@@ -292,8 +292,10 @@ def test_other_programs_get_every_text_as_it_is_and_nothing_of_it_becomes_struct
         event = json.loads(body)
         schema.validate(event)
         told = event["data"]["papers"]
-        assert [one["title_tex"] for one in told] == [entry.paper.title for entry in digest.entries]
-        assert [one["comment"] for one in told] == [entry.paper.comment for entry in digest.entries]
+        papers = [digest.entries[one["number"] - 1].paper for one in told]
+        assert len(papers) + event["data"]["rest"]["count"] == len(digest.entries)
+        assert [one["title_tex"] for one in told] == [paper.title for paper in papers]
+        assert [one["comment"] for one in told] == [paper.comment for paper in papers]
         assert [query["text"] for query in event["data"]["queries"]] == [text for _, text in digest.queries]
 
 

@@ -1,0 +1,52 @@
+"""What a post holds, and what it says of the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from digest.messages import Digest, Links
+from digest.papers import Author
+from digest.render import MailIdentity, Renderer
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
+from digest.render.webhook_schema import describe_events
+from tests.unit.render.conftest import MakeDelivery
+
+
+@pytest.fixture
+def post(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> Any:  # noqa: ANN401 - what JSON holds
+    def write(digest: Digest, links: Links = SAMPLE_LINKS) -> Any:  # noqa: ANN401 - the same
+        body = renderer.render(digest, deliver("webhook:lab"), links, identity).body
+        assert len(body) <= 256_000
+        event = json.loads(body)
+        jsonschema.validate(event, describe_events())
+        return event["data"]
+
+    return write
+
+
+def ids(first: int, last: int) -> list[str]:
+    return [f"2611.15{number:03d}" for number in range(first, last + 1)]
+
+
+def test_a_post_holds_100_papers_and_counts_links_and_names_the_rest(post: Any) -> None:  # noqa: ANN401 - a fixture
+    data = post(make_digest([make_entry(number) for number in range(1, 121)]))
+    assert [paper["id"] for paper in data["papers"]] == ids(1, 100)
+    assert data["rest"] == {"count": 20, "url": SAMPLE_LINKS.web_view, "ids": ids(101, 120)}
+    few = post(make_digest([make_entry(number) for number in range(1, 4)]), Links())
+    assert len(few["papers"]) == 3
+    assert few["rest"] == {"count": 0, "url": None, "ids": []}
+
+
+def test_a_post_is_no_longer_than_256_kb_and_a_paper_too_long_for_it_keeps_no_other_away(post: Any) -> None:  # noqa: ANN401 - a fixture
+    crowd = tuple(Author(f"Member {number} of a collaboration", ("A laboratory",)) for number in range(5_000))
+    entries = [make_entry(1, authors=crowd), *(make_entry(n, abstract="π" * 2_000) for n in range(2, 60))]
+    data = post(make_digest(entries))
+    told = [paper["number"] for paper in data["papers"]]
+    assert told == list(range(2, told[-1] + 1))
+    assert len(told) > 15
+    assert data["rest"]["count"] == 59 - len(told)
+    assert data["rest"]["ids"] == [*ids(1, 1), *ids(told[-1] + 1, 59)]
