@@ -88,15 +88,18 @@ class Connection(HttpToolsProtocol):
     def __init__(self, connections: Connections, **settings: Any) -> None:  # noqa: ANN401 - uvicorn's own
         super().__init__(**settings)
         self._all = connections
-        self._timer: asyncio.TimerHandle | None = None
+        self._since: float | None = None
+        """Since when it waits for its client, on the loop's clock; None while it does not."""
         self._head, self._is_in_head = 0, False
         self._unsent = 0
+        self._timer: asyncio.TimerHandle
         self._unanswered: deque[RequestResponseCycle] = deque()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Begin to wait for a request head."""
         super().connection_made(transport)
         self._wait()
+        self._look(PATIENCE)
         self._all.add()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -104,7 +107,7 @@ class Connection(HttpToolsProtocol):
         for cycle in self._unanswered:  # uvicorn itself sees to the latest alone
             cycle.disconnected = True
             cycle.scope["state"][HAS_LEFT] = True
-        self._stop_waiting()
+        self._timer.cancel()
         self._all.remove(self)
         super().connection_lost(exc)
 
@@ -126,8 +129,7 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Stop waiting: what there is of a body has a time of its own."""
-        self._head, self._is_in_head = 0, False
-        self._stop_waiting()
+        self._head, self._is_in_head, self._since = 0, False, None
         super().on_headers_complete()
         self._unanswered.append(self.cycle)
 
@@ -152,31 +154,31 @@ class Connection(HttpToolsProtocol):
         """Go on with the answer."""
         super().resume_writing()
         if self._unanswered:
-            self._stop_waiting()
+            self._since = None
             self._all.mark_busy(self)
 
     def drop(self, why: str) -> None:
         """Close it at once."""
         _log.debug("a connection was closed: %s", why)
-        self._stop_waiting()
+        self._timer.cancel()
         self._all.mark_busy(self)
         self.transport.abort()
 
     def _wait(self) -> None:
-        self._stop_waiting()
-        self._unsent = 0
-        self._timer = self.loop.call_later(PATIENCE, self._lose_patience)
+        self._since, self._unsent = self.loop.time(), 0
         self._all.mark_idle(self)
 
-    def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _look(self, seconds: float) -> None:
+        """Look again after so long. One timer, looked at now and then, costs less than one for each request."""
+        self._timer = self.loop.call_later(seconds, self._lose_patience)
 
     def _lose_patience(self) -> None:
+        left = PATIENCE if self._since is None else self._since + PATIENCE - self.loop.time()
         unsent = self.transport.get_write_buffer_size()
-        if unsent in (0, self._unsent):
+        if left > 0:
+            self._look(left)
+        elif unsent in (0, self._unsent):
             self.drop("its client took too long")
-            return
-        self._unsent = unsent
-        self._timer = self.loop.call_later(PATIENCE, self._lose_patience)
+        else:
+            self._unsent = unsent
+            self._look(PATIENCE)
