@@ -134,8 +134,9 @@ class Connection(HttpToolsProtocol):
         self._unanswered.append(self.cycle)
 
     def on_message_complete(self) -> None:
-        """Keep the place until it is answered."""
-        self._all.mark_busy(self)
+        """Keep the place until it is answered; a body that came after the answer earns none."""
+        if self._unanswered:
+            self._all.mark_busy(self)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

@@ -242,6 +242,31 @@ def test_where_there_are_too_many_the_one_idle_for_longest_gives_way(doors: Door
         assert busy.recv(1000).endswith(b"at last")
 
 
+def test_where_all_wait_for_their_answers_no_other_is_let_in(doors: Doors) -> None:
+    with doors.connect() as one, doors.connect() as two, doors.connect() as three:
+        for busy in (one, two, three):
+            doors.is_asked.clear()
+            busy.sendall(ASK % b"slow" + b"\r\n")
+            assert doors.is_asked.wait(10)
+        with doors.connect() as late:
+            assert is_closed(late)
+        doors.may_answer.set()
+        assert [busy.recv(1000)[-7:] for busy in (one, two, three)] == [b"at last"] * 3
+
+
+def test_a_body_that_comes_after_its_answer_gives_no_right_to_stay(doors: Doors) -> None:
+    with doors.connect() as cheat, doors.connect() as other:
+        cheat.sendall(ASK % b"small" + b"Content-Length: 1\r\n\r\n")
+        assert cheat.recv(1000).endswith(b"here")
+        cheat.sendall(b"x")
+        other.sendall(ASK % b"small" + b"\r\n")
+        assert other.recv(1000).endswith(b"here")
+        with doors.connect() as later, doors.connect() as last:
+            for one in (later, last, other):
+                one.sendall(ASK % b"small" + b"\r\n")
+                assert one.recv(1000).endswith(b"here")
+
+
 @pytest.mark.usefixtures("hurry")
 def test_an_answer_that_nobody_reads_is_given_up(doors: Doors) -> None:
     with doors.connect() as one:
