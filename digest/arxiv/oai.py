@@ -189,9 +189,16 @@ def _read_identifier(header: Element | None) -> str:
 
 
 def _check_identity(id_: ArxivId, identifier: str) -> None:
-    """Refuse an entry whose header names another paper: an id damaged upwards would pass for the newest."""
+    """Refuse an entry whose header names another paper: an id damaged upwards would pass for the newest.
+
+    Either may write an old id with its subject class, `math.GT/0309136`.
+    """
     named = identifier.removeprefix("oai:arXiv.org:")
-    if named and named != str(id_):
+    try:
+        is_same = not named or named == str(id_) or ArxivId.parse(named) == id_
+    except UsageError:
+        is_same = False
+    if not is_same:
         raise MalformedEntry(f"its header speaks of {named[:40]!r}, its text of {id_}")
 
 

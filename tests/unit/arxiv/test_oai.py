@@ -63,6 +63,14 @@ def test_a_paper_comes_with_the_day_arxiv_last_touched_it(datestamp: str) -> Non
     assert paper.datestamp == date(2026, 11, 20)
 
 
+@pytest.mark.parametrize("header", ["math.GT/0309136", "math/0309136"])
+@pytest.mark.parametrize("text", ["math.GT/0309136", "math/0309136"])
+def test_an_old_id_may_name_its_subject_class_in_header_and_text(header: str, text: str) -> None:
+    page = parse_oai(oai_page(oai_entry(raw_paper(text), id_=header)))
+    assert [str(paper.id) for paper in page.papers] == ["math/0309136"]
+    assert page.quarantined == ()
+
+
 @pytest.mark.parametrize("datestamp", ["", "20261120", "2026-13-01", "2026-W47-5", "2026-11-20T23:59:59+05:00"])
 def test_a_paper_without_such_a_day_is_put_aside(datestamp: str) -> None:
     page = parse_oai(oai_page(oai_entry(), oai_entry(datestamp=datestamp)))
@@ -182,6 +190,7 @@ def test_deleted_entries_are_counted_and_named() -> None:
     [
         (raw_paper("x/1"), "not an arXiv identifier"),
         (raw_paper("2911.00001"), "its header speaks of '2611.00001'"),
+        (raw_paper("math.GT/0309136"), "its header speaks of '2611.00001', its text of math/0309136"),
         (raw_paper(versions=""), "no version"),
         (raw_paper(versions=raw_version(0, "Sun, 1 Nov 2026 10:00:00 GMT")), "version called 'v0'"),
         (raw_paper(versions=raw_version(1, "some day")), "date of version 1"),
