@@ -1,4 +1,4 @@
-"""`digest query check`: how a query is read, what arXiv is asked, and where it may mean something else."""
+"""`digest query check`: how a query is read, what arXiv is asked, and what its author should know."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
 
-    from digest.query import ArxivReading, Note, Query
+    from digest.query import Note, Query
     from digest.query.pasting import Bibliography
 
 _LABEL = 16
 _WIDEST = 84
-_NARROWEST_COLUMN = 30
 _LONGEST_COMMAND = 400
 _MOST_KEYS = 5
 _LEAD = 24
@@ -35,43 +33,42 @@ _LEAD = 24
 def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bool) -> None:
     """Say how QUERY is read, what arXiv is asked, what to look out for.
 
-    QUERY is a saved query's name, a query, an address of an arXiv search, or a list of authors or of
-    papers. Where arXiv itself would read the same text otherwise, both readings stand side by side.
+    QUERY is a saved query's name, a query, an address of an arXiv search or a part of one, or a list of
+    authors or of papers.
 
     \b
     digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
     digest query check --file references.bib
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.query import lint_query, parse_query, read_as_arxiv  # noqa: PLC0415 - the stack is loaded by what needs it
+    from digest.query import lint_query, parse_query  # noqa: PLC0415 - the stack is loaded by what needs it
 
     written, library = read_written(text, path, "check")
-    saved, daily_papers, now = _look_around(ctx)
+    saved, daily_papers = _look_around(ctx)
     query = parse_query(saved.get(written, written))
-    notes = lint_query(query, now=now, daily_papers=daily_papers)
-    theirs = read_as_arxiv(query.expression)
+    notes = lint_query(query, daily_papers=daily_papers)
     if as_json:
-        print_json(_as_json(query, notes, theirs, library))
+        print_json(_as_json(query, notes, library))
         return
     if library:
         _print_library(library)
-    _print(query, notes, theirs, is_ours=library is not None)
+    _print(query, notes)
 
 
-def _look_around(ctx: click.Context) -> tuple[Mapping[str, str], Mapping[str, float], datetime | None]:
-    """Return the saved queries, how many papers a day each category has, and the time, as far as there are any."""
+def _look_around(ctx: click.Context) -> tuple[Mapping[str, str], Mapping[str, float]]:
+    """Return the saved queries, and how many papers a day each category has, as far as there are any."""
     from digest.pipeline.previewing import count_daily_papers  # noqa: PLC0415 - the same
 
     try:
         with opened_workbench(ctx, is_quiet=True) as bench:
             if bench.store is None:
-                return bench.saved, {}, bench.now
+                return bench.saved, {}
             with bench.store.read() as conn:
-                return bench.saved, count_daily_papers(conn, bench.now), bench.now
+                return bench.saved, count_daily_papers(conn, bench.now)
     except ConfigurationError as error:
         found = error.message.partition("\n")[0]
         more = " (digest config check)" if found != error.message else ""
         click.echo(f"note: {found}{more}; the query is checked without it", err=True)
-        return {}, {}, None
+        return {}, {}
 
 
 def _print_library(library: Bibliography) -> None:
@@ -89,9 +86,8 @@ def _print_library(library: Bibliography) -> None:
         _print_wrapped("note", f"{len(library.broken) - _MOST_KEYS:,} more can't be read", style="yellow")
 
 
-def _print(query: Query, notes: Sequence[Note], theirs: ArxivReading, *, is_ours: bool) -> None:
-    """Print how a query is read; of one that is ours arXiv was never asked in these words."""
-    from digest.query import NoteKind, to_arxiv  # noqa: PLC0415 - the same
+def _print(query: Query, notes: Sequence[Note]) -> None:
+    from digest.query import to_arxiv  # noqa: PLC0415 - the same
     from digest.query.printing import print_outline  # noqa: PLC0415 - the same
 
     _print_lines("read as", print_outline(query.tree))
@@ -101,15 +97,9 @@ def _print(query: Query, notes: Sequence[Note], theirs: ArxivReading, *, is_ours
     _print_wrapped("arXiv is asked", to_arxiv(query))
     for line in _explain_stems(query):
         _print_wrapped("", line)
-    has_two = _has_two_readings(query, theirs)
     for note in notes:
-        if not (has_two and note.kind is NoteKind.ARXIV_DIFFERS):
-            _print_wrapped("note", note.message, style="yellow")
-            _print_lines("", point_at(query.text, [note.position], _WIDEST))
-    if has_two:
-        _print_readings(query, theirs)
-    elif not (is_ours or query.pasted_as) and not any(note.kind is NoteKind.ARXIV_DIFFERS for note in notes):
-        _print_wrapped("at arXiv", "its own search would read this the same way")
+        _print_wrapped("note", note.message, style="yellow")
+        _print_lines("", point_at(query.text, note.position, _WIDEST))
     if len(query.expression) <= _LONGEST_COMMAND:
         click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.expression.split()))}")
 
@@ -133,41 +123,6 @@ def _explain_stems(query: Query) -> Iterator[str]:
             yield f"({word.text}* is held against stems there; {', '.join(added)} {verb} words with shorter ones)"
 
 
-def _has_two_readings(query: Query, theirs: ArxivReading) -> bool:
-    """Tell whether arXiv would take the same text for another query, which can be shown."""
-    from digest.query.printing import print_canonical  # noqa: PLC0415 - the same
-    from digest.query.tree import Prefix, walk_conditions  # noqa: PLC0415 - the same
-
-    if query.pasted_as or theirs.tree is None:
-        return False
-    is_known_there = all(one.prefix is not Prefix.PERSON for one in walk_conditions(query.tree))
-    return is_known_there and print_canonical(theirs.tree) != query.canonical
-
-
-def _print_readings(query: Query, theirs: ArxivReading) -> None:
-    """Print both readings side by side; one below the other where they are too wide."""
-    from digest.query.printing import print_outline  # noqa: PLC0415 - the same
-
-    _print_wrapped("two readings", "arXiv's own search would read the same text otherwise", style="yellow")
-    if theirs.tree is None:
-        return
-    ours, other = print_outline(query.tree), print_outline(theirs.tree)
-    column = max(_NARROWEST_COLUMN, *map(len, ours))
-    if column + max(map(len, other)) + 2 <= _WIDEST:
-        rows = max(len(ours), len(other))
-        left, right = ours + [""] * (rows - len(ours)), other + [""] * (rows - len(other))
-        heads = [click.style(f"{'here':<{column}}  at arXiv", bold=True)]
-        _print_lines(
-            "", heads + [f"{one:<{column}}  {two}".rstrip() for one, two in zip(left, right, strict=True)]
-        )
-    else:
-        _print_lines("", [click.style("here", bold=True), *ours, click.style("at arXiv", bold=True), *other])
-    for message in dict.fromkeys(quirk.message for quirk in theirs.quirks):
-        _print_wrapped("", f"there {message}")
-        places = [quirk.position for quirk in theirs.quirks if quirk.message == message]
-        _print_lines("", point_at(query.text, places, _WIDEST))
-
-
 def _print_wrapped(label: str, text: str, *, style: str | None = None) -> None:
     from digest.cli.wording import wrap  # noqa: PLC0415 - the same
 
@@ -180,20 +135,16 @@ def _print_lines(label: str, lines: Sequence[str], *, style: str | None = None) 
         click.echo(f"{click.style(name, fg=style) if style else name}{line}".rstrip())
 
 
-def point_at(text: str, positions: Sequence[int], width: int) -> list[str]:
-    """Return a text on one line with carets below some places; of a longer text the part around the first."""
+def point_at(text: str, position: int, width: int) -> list[str]:
+    """Return a text on one line with a caret below a place; of a longer text the part around it."""
     line = "".join(" " if letter.isspace() else letter for letter in text)
-    places = sorted({min(position, len(line)) for position in positions})
+    place = min(position, len(line))
     start, end = 0, len(line)
     if len(line) > width:
-        start = max(0, min(places[0] - _LEAD, len(line) - width))
+        start = max(0, min(place - _LEAD, len(line) - width))
         end = min(len(line), start + width)
     before, behind = "…" if start else "", "…" if end < len(line) else ""
-    carets = [" "] * (end - start + 1)
-    for place in places:
-        if start <= place <= end:
-            carets[place - start] = "^"
-    return [f"{before}{line[start:end]}{behind}", f"{' ' * len(before)}{''.join(carets)}".rstrip()]
+    return [f"{before}{line[start:end]}{behind}", f"{' ' * (len(before) + place - start)}^"]
 
 
 def _quote(text: str) -> str:
@@ -202,11 +153,9 @@ def _quote(text: str) -> str:
     return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
 
 
-def _as_json(
-    query: Query, notes: Sequence[Note], theirs: ArxivReading, library: Bibliography | None
-) -> dict[str, object]:
+def _as_json(query: Query, notes: Sequence[Note], library: Bibliography | None) -> dict[str, object]:
     from digest.query import to_arxiv  # noqa: PLC0415 - the same
-    from digest.query.printing import print_canonical, print_outline, print_tree  # noqa: PLC0415 - the same
+    from digest.query.printing import print_outline, print_tree  # noqa: PLC0415 - the same
 
     return {
         "text": query.text,
@@ -216,14 +165,6 @@ def _as_json(
         "canonical": query.canonical,
         "arxiv": to_arxiv(query),
         "notes": [{"kind": note.kind, "position": note.position, "message": note.message} for note in notes],
-        "at_arxiv": {
-            "status": theirs.status,
-            "problem": theirs.problem or None,
-            "repaired": theirs.repaired,
-            "read_as": print_tree(theirs.tree) if theirs.tree is not None else None,
-            "is_same": theirs.tree is not None and print_canonical(theirs.tree) == query.canonical,
-            "quirks": [{"position": quirk.position, "message": quirk.message} for quirk in theirs.quirks],
-        },
         "library": library
         and {
             "entries": library.entries,

@@ -140,7 +140,7 @@ def _describe_problem(place: str, error: QueryError) -> str:
 def _find_oddities(config: Config) -> Iterator[str]:
     """Yield what is allowed and still looks like a slip: remarks on queries, and queries nobody follows."""
     from digest.config.zones import remark_on_zones  # noqa: PLC0415 - the same
-    from digest.query import find_slips, parse_query  # noqa: PLC0415 - the same
+    from digest.query import parse_query  # noqa: PLC0415 - the same
 
     followed = {name for subscription in config.subscriptions for name in subscription.queries}
     for query in config.queries:
@@ -148,7 +148,7 @@ def _find_oddities(config: Config) -> Iterator[str]:
         if query.name not in followed:
             yield f"{key}: no subscription follows it"
         try:
-            yield from (f"{key}: {note.message}" for note in find_slips(parse_query(query.text)))
+            yield from (f"{key}: {note.message}" for note in parse_query(query.text).notes)
         except QueryError:
             continue  # an error, and told as one
     yield from list_remarks(config)

@@ -9,10 +9,9 @@ Fields are `ti abs au author co jr cat rn id doi all` and `submittedDate:[… TO
 """
 
 from digest.query.analysis import AnalysedPaper, analyse
-from digest.query.arxiv_reading import ArxivReading, read_as_arxiv
 from digest.query.arxiv_syntax import to_arxiv
 from digest.query.confining import confine_queries
-from digest.query.linting import find_slips, lint_query
+from digest.query.linting import lint_query
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import parse_query
 from digest.query.queries import Query, matches
@@ -23,7 +22,6 @@ from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 __all__ = [
     "AnalysedPaper",
     "And",
-    "ArxivReading",
     "Condition",
     "Node",
     "Not",
@@ -37,10 +35,8 @@ __all__ = [
     "analyse",
     "confine_queries",
     "find_reasons",
-    "find_slips",
     "lint_query",
     "matches",
     "parse_query",
-    "read_as_arxiv",
     "to_arxiv",
 ]

@@ -1,6 +1,7 @@
 """What the author of a query should know before it is saved: where it means less, more or else than it seems.
 
-Nothing here refuses a query. Each remark names one place and says in a sentence what was found there.
+Nothing here refuses a query. Each note names one place and says in a sentence what was found there. Of arXiv's
+own search only what is known is told: a missing operator is OR there, `all:` is wider, and accents count.
 """
 
 from __future__ import annotations
@@ -9,173 +10,127 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from digest import taxonomy
-from digest.query.arxiv_reading import READ, read_as_arxiv
 from digest.query.confining import list_members
-from digest.query.contradictions import find_dead_clauses, is_always_met
-from digest.query.dates import spell_minute, split_range
-from digest.query.name_lists import find_names, write_author
 from digest.query.notes import Note, NoteKind
-from digest.query.parsing import Term, open_source, read_terms
-from digest.query.people import Person
-from digest.query.printing import print_canonical, print_tree
-from digest.query.term_remarks import remark_on_term
-from digest.query.tree import And, Condition, Not, Or, Prefix, walk_conditions
+from digest.query.parsing import read_terms
+from digest.query.spreading import spread_keyword
+from digest.query.tree import And, Condition, Not, Or, Prefix, Shape, walk_conditions
+from digest.query.words import fold, is_stop_word, split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from datetime import datetime
+    from collections.abc import Iterator, Mapping
 
-    from digest.query.contradictions import DeadClause
+    from digest.query.parsing import Term
     from digest.query.queries import Query
     from digest.query.tree import Node
 
-_LONGEST_READING: Final = 300
-_MOST_REASONS: Final = 3
 _DAYS_OF_WEEK: Final = 7
-_MOST_NAMES: Final = 2
-_SEARCH_INTERFACE = re.compile(r"/api/query/?\?")
+
+_OPERATOR = re.compile(r"(?<!\S)(AND|OR|ANDNOT|NOT)(?!\S)")
+_SMALL_OPERATOR = re.compile(r"(?<=\w)\s(or|andnot|and not)\s(?=\w)(?!not\b|less\b)")
+"""Of those in small letters, the ones that are rare in phrases: nobody means `supply and demand` otherwise."""
+
+_QUOTED_PREFIX = re.compile(rf"(?:^|\s)({'|'.join(Prefix)}):\S", re.IGNORECASE)
+_SWALLOWED_PREFIX = re.compile(rf"(?<!\w)({'|'.join(Prefix)}):\S", re.IGNORECASE)
+_STARRED = re.compile(r"\w+\*(?=\s|\Z)")
+_SIGNED = re.compile(r"\w[+#*^~@&=<>|!%]+(?!\s|\Z)|\w[+#^~@&=<>|%]|(?<!\w)[+#^~@&=<>|%]\w")
+"""A sign at a word that may belong to it: of `C++`, `C#`, `C*-algebra`; stops, brackets and hyphens never do."""
+
+_TEX = re.compile(r"[\\$]")
+_WORDED = frozenset(
+    (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO, Prefix.ALL)
+)
 
 
-def lint_query(
-    query: Query, *, now: datetime | None = None, daily_papers: Mapping[str, float] | None = None
-) -> tuple[Note, ...]:
-    """Return all remarks on a query, those of its reading among them, in the order of their places.
+def lint_query(query: Query, *, daily_papers: Mapping[str, float] | None = None) -> tuple[Note, ...]:
+    """Return all notes on a query, those of its reading among them, in the order of their places.
 
     Args:
         query: as `parse_query` gave it.
-        now: the present (UTC), to tell ranges that are over from those to come; None to say nothing of it.
         daily_papers: category -> how many papers a day carry it, cross-lists among them, as the store counts.
     """
     terms = read_terms(query.text)
-    dead = find_dead_clauses(query.tree)
-    notes = [*query.notes, *_compare_readings(query, terms), *_tell_dead_clauses(dead, terms)]
-    if not any(clause.is_whole for clause in dead):
-        notes += [*_tell_ended_ranges(terms, now), *_tell_volume(query.tree, daily_papers or {})]
-    notes += [] if query.pasted_as else _ask_for_names(query.text)
-    notes += _tell_initials(terms)
+    notes = [*query.notes, *_tell_volume(query.tree, daily_papers or {}), *_tell_width(terms)]
     for term in terms:
-        notes += remark_on_term(term)
-    is_known_there = not _is_ours_alone(query)
-    kept = [note for note in notes if is_known_there or note.kind is not NoteKind.ARXIV_DIFFERS]
-    return tuple(sorted(dict.fromkeys(kept), key=lambda note: note.position))
-
-
-def find_slips(query: Query) -> tuple[Note, ...]:
-    """Return the remarks that matter wherever a query is used: of its reading, and of what no paper can meet."""
-    is_misspelt = any(note.kind is NoteKind.UNKNOWN_CATEGORY for note in query.notes)
-    dead = [
-        clause
-        for clause in find_dead_clauses(query.tree)
-        if not (is_misspelt and [one.prefix for one in clause.conditions] == [Prefix.CATEGORY])  # told already
-    ]
-    notes = (*query.notes, *_tell_dead_clauses(dead, read_terms(query.text)))
+        notes += (Note(kind, term.position, message) for kind, message in _remark_on_term(term))
     return tuple(sorted(dict.fromkeys(notes), key=lambda note: note.position))
 
 
-def _ask_for_names(text: str) -> Iterator[Note]:
-    """Yield how to write names of people where a text looks like some and was read as words."""
-    names = find_names(text)
-    if not names:
+def _tell_width(terms: list[Term]) -> Iterator[Note]:
+    """Yield, once, that `all:` is another thing at arXiv."""
+    wide = (term for term in terms if term.condition is not None and term.condition.prefix is Prefix.ALL)
+    for term in wide:
+        said = "" if term.token.prefix else "a word without a prefix is all:, and "
+        message = f"{said}all: is wider at arXiv: there it also holds names of categories and years"
+        yield Note(NoteKind.ALL, term.position, message)
         return
-    if len(names) == 1:
-        message = f"If this is a person's name, write {write_author(names[0])}"
-    else:
-        more = " OR …" if len(names) > _MOST_NAMES else ""
-        written = " OR ".join(map(write_author, names[:_MOST_NAMES]))
-        message = f"If these are names of people, write one a line, or {written}{more}"
-    yield Note(NoteKind.READ_AS, len(text) - len(text.lstrip()), message)
 
 
-def _tell_initials(terms: list[Term]) -> Iterator[Note]:
-    """Yield, once, that a person named by initials alone is anybody whom they fit."""
-    vague: dict[str, Term] = {}
-    for term in terms:
-        condition = term.condition
-        if condition is None or condition.prefix is not Prefix.PERSON:
-            continue
-        if Person.parse(condition.text).has_initials_alone:
-            vague.setdefault(condition.text, term)
-    if not vague:
+def _remark_on_term(term: Term) -> Iterator[tuple[NoteKind, str]]:
+    if term.token.is_quoted:
+        yield from _remark_on_quotes(term)
+    condition = term.condition
+    if condition is None or condition.prefix not in _WORDED or spread_keyword(condition.text):
         return
-    first, *others = vague.values()
-    more = f"; {len(others):,} more such here" if others else ""
-    message = (
-        f"{first.token.value} is everybody of that last name whose first name an initial fits{more}: write it out,"
-        " or add a co-author or a category; digest query author tells them apart"
-    )
-    yield Note(NoteKind.READ_AS, first.position, message)
-
-
-def _is_ours_alone(query: Query) -> bool:
-    """Tell whether arXiv was never asked in these words: they are ours, for a page or a list that was pasted."""
-    return bool(query.pasted_as) and not _SEARCH_INTERFACE.search(query.text)
-
-
-def _compare_readings(query: Query, terms: list[Term]) -> Iterator[Note]:
-    """Yield how arXiv would read the query, where that is something else."""
-    if _is_ours_alone(query):
+    swallowed = None if term.token.is_quoted else _SWALLOWED_PREFIX.search(term.token.value)
+    if swallowed:
+        yield NoteKind.READ_AS, f"{swallowed[1]}: is a word here; a prefix stands after a blank or a parenthesis"
         return
-    persons = [term for term in terms if term.token.prefix is Prefix.PERSON]
-    if persons:
-        message = "author: is known here alone; arXiv is asked for names like it"
-        yield Note(NoteKind.ARXIV_DIFFERS, persons[0].position, message)
+    yield from _remark_on_signs(term, condition)
+    yield from _remark_on_words(condition)
+
+
+def _remark_on_quotes(term: Term) -> Iterator[tuple[NoteKind, str]]:
+    value = term.token.value.strip()
+    operator, small, prefix = (found.search(value) for found in (_OPERATOR, _SMALL_OPERATOR, _QUOTED_PREFIX))
+    if operator and operator[0] != value:
+        yield (
+            NoteKind.QUOTED_OPERATOR,
+            f"{operator[1]} is a word to look for here: between quotes it joins nothing",
+        )
+    elif small and term.condition is not None:
+        field, joining = term.condition.prefix, "ANDNOT" if "not" in small[1] else "OR"
+        meant = "either word" if joining == "OR" else "one word without the other"
+        message = f"{small[1]} joins nothing between quotes; {meant} is {field}:(… {joining} …)"
+        yield NoteKind.QUOTED_OPERATOR, message
+    if prefix:
+        yield NoteKind.QUOTED_OPERATOR, f"{prefix[1]}: is a word to look for here: between quotes it is no prefix"
+
+
+def _remark_on_signs(term: Term, condition: Condition) -> Iterator[tuple[NoteKind, str]]:
+    """Yield what became of signs that may have been meant: a * between quotes, and those of `C++`."""
+    written = term.token.value
+    if _TEX.search(written):
         return
-    theirs = read_as_arxiv(query.expression)
-    place = min((quirk.position for quirk in theirs.quirks), default=0)
-    position = open_source(query.text).locate(place)
-    if theirs.status != READ:
-        message = f"arXiv itself would answer this with an error {theirs.status}: {theirs.problem}"
-        yield Note(NoteKind.ARXIV_DIFFERS, position, message)
-        return
-    reasons = list(dict.fromkeys(quirk.message for quirk in theirs.quirks))[:_MOST_REASONS]
-    why = f" ({'; '.join(reasons)})" if reasons else ""
-    if theirs.tree is None:
-        yield Note(NoteKind.ARXIV_DIFFERS, position, f"arXiv itself would read this otherwise{why}")
-    elif print_canonical(theirs.tree) != query.canonical:
-        ours, other = _shorten(print_tree(query.tree)), _shorten(print_tree(theirs.tree))
-        message = f"arXiv itself would read this as {other}{why}; here it is {ours}"
-        yield Note(NoteKind.ARXIV_DIFFERS, position, message)
+    stars = _STARRED.findall(written) if term.token.is_quoted else []
+    if stars:
+        beginning = f"{condition.prefix}:{stars[-1]}"
+        yield NoteKind.WILDCARD, f"between quotes a * is left out; without them {beginning} finds beginnings"
+    if _SIGNED.search(written):
+        shown = f'"{written}"' if term.token.is_quoted else written
+        words = " ".join(word.text for word in split_words(written))
+        yield NoteKind.LEFT_OUT, f"{shown} is looked for as {words}: signs are no part of words"
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST_READING else f"{text[: _LONGEST_READING - 1]}…"
-
-
-def _tell_dead_clauses(dead: list[DeadClause], terms: list[Term]) -> Iterator[Note]:
-    places = {term.condition: term.position for term in reversed(terms)}
-    for clause in dead:
-        position = min(places.get(condition, 0) for condition in clause.conditions)
-        begun = "No paper can match" if clause.is_whole else "A part of it can't match"
-        yield Note(NoteKind.NEVER_MATCHES, position, f"{begun}: {clause.why}")
-
-
-def _tell_ended_ranges(terms: list[Term], now: datetime | None) -> Iterator[Note]:
-    for term in terms:
-        condition = term.condition
-        if now is None or condition is None or condition.prefix is not Prefix.SUBMITTED:
-            continue
-        start, end = split_range(condition.text)
-        if end < spell_minute(now):
-            message = f"This range is over since {_write_day(end)}: only papers that arXiv announces late can come"
-            yield Note(NoteKind.NEVER_MATCHES, term.position, message)
-        elif start > spell_minute(now):
-            message = f"This range begins on {_write_day(start)}: nothing can match before"
-            yield Note(NoteKind.NEVER_MATCHES, term.position, message)
-
-
-def _write_day(minute: str) -> str:
-    return f"{minute[:4]}-{minute[4:6]}-{minute[6:8]}"
+def _remark_on_words(condition: Condition) -> Iterator[tuple[NoteKind, str]]:
+    words = [word.text for word in split_words(condition.text)]
+    kept = [word for word in words if not is_stop_word(word)]
+    if condition.shape is not Shape.PHRASE and len(kept) > 1:
+        together = " and ".join(kept) + ("*" if condition.shape is Shape.BEGINNING else "")
+        quoted = f'{condition.prefix}:"{" ".join(words)}"'
+        yield NoteKind.PHRASE, f"{together} may stand anywhere in the field; {quoted} finds them side by side"
+    if condition.prefix is Prefix.ALL:
+        return  # where arXiv folds accents, too
+    for word in kept:
+        folded = fold(word)
+        if folded != word and folded.isascii():
+            yield NoteKind.ACCENTS, f"{word} and {folded} are one word here, and two at arXiv"
 
 
 def _tell_volume(tree: Node, daily_papers: Mapping[str, float]) -> Iterator[Note]:
     """Yield how much comes of a query that looks at no words at all."""
-    if _holds(tree, lambda _: False):
-        everything = is_always_met(tree)
-        message = (
-            "Every paper of arXiv matches"
-            if everything
-            else "It only excludes: nearly all of arXiv matches, whatever it is about"
-        )
+    if _only_excludes(tree):
+        message = "It only excludes: nearly all of arXiv matches, whatever it is about"
         yield Note(NoteKind.VOLUME, 0, message)
         return
     conditions = list(walk_conditions(tree))
@@ -191,16 +146,17 @@ def _tell_volume(tree: Node, daily_papers: Mapping[str, float]) -> Iterator[Note
     yield Note(NoteKind.VOLUME, 0, message)
 
 
-def _holds(node: Node, is_met: Callable[[Condition], bool]) -> bool:
+def _only_excludes(node: Node) -> bool:
+    """Tell whether a paper that meets no condition at all matches."""
     match node:
         case Condition():
-            return is_met(node)
+            return False
         case Not(operand):
-            return not _holds(operand, is_met)
+            return not _only_excludes(operand)
         case And(operands):
-            return all(_holds(operand, is_met) for operand in operands)
+            return all(map(_only_excludes, operands))
         case Or(operands):
-            return any(_holds(operand, is_met) for operand in operands)
+            return any(map(_only_excludes, operands))
 
 
 def _count(node: Node, daily_papers: Mapping[str, float]) -> float | None:

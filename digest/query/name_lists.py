@@ -30,9 +30,6 @@ _SEPARATORS = (
 )
 """What stands between names on one line: first where each is `Keiko Lindquell`, then also `Lindquell, Keiko`."""
 
-_LISTED = re.compile(r"\S\s+\S.*,\s*\S+\s+\S")
-"""Several words on both sides of a comma: two names rather than one."""
-
 _QUERY = re.compile(
     rf'["{CURLY_QUOTES}()*\\$]|(?<!\S)(?:and|or|not|andnot)(?!\S)|(?<!\S)(?<!\.\s)-(?=\w)(?!\w\.)'
     rf"|(?<!\S)(?:[a-z_]+:(?=\S)|(?:{'|'.join(Prefix)}):)",
@@ -170,20 +167,6 @@ def _split_lines(text: str) -> list[_Line]:
 def _look_at(name: str) -> Look:
     """Tell how much a line of several looks like a name; by itself, `alpha_s` is hardly one."""
     return Look.LIKELY if _SPELLED_AT_ARXIV.fullmatch(name) else look_at(_UNPARTED.sub(r"\1 ", name))
-
-
-def find_names(text: str) -> list[str]:
-    """Return the names that a text on one line, taken for a query, may be meant for; [] where it looks like none.
-
-    One name alone, or several with commas, semicolons or `and` between. Each must be clear by itself: two words
-    with capitals are no name yet.
-    """
-    line = text.strip().rstrip(_ENDINGS)
-    if _LINE.fullmatch(line) is None:
-        return []
-    if is_clearly_name(line) and not _LISTED.search(line):
-        return [line]
-    return _part_names(line)
 
 
 def _part_names(line: str) -> list[str]:

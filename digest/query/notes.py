@@ -24,8 +24,8 @@ class NoteKind(StrEnum):
     words might suggest, or what was made of something pasted.
 
     The others come from `lint_query` alone. `QUOTED_OPERATOR`: AND, OR … between quotes is a word.
-    `ARXIV_DIFFERS`: arXiv would read the same text otherwise. `NEVER_MATCHES`: no paper can meet a clause.
-    `VOLUME`: how much it brings. `ACCENTS`, `WILDCARD`, `HYPHEN`: what a word with one of these finds.
+    `VOLUME`: how much it brings. `ALL`: what `all:` is at arXiv. `ACCENTS`, `WILDCARD`, `PHRASE`: what a word
+    with an accent or a `*`, and several words, find.
     """
 
     MISSING_OPERATOR = "missing operator"
@@ -34,12 +34,11 @@ class NoteKind(StrEnum):
     RETIRED_CATEGORY = "retired category"
     READ_AS = "read as"
     QUOTED_OPERATOR = "quoted operator"
-    ARXIV_DIFFERS = "arXiv differs"
-    NEVER_MATCHES = "never matches"
     VOLUME = "volume"
+    ALL = "all"
     ACCENTS = "accents"
     WILDCARD = "wildcard"
-    HYPHEN = "hyphen"
+    PHRASE = "phrase"
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,7 +191,7 @@ class _Parser:
             self._source.note(NoteKind.READ_AS, term.position, message)
         elif _NEARNESS.fullmatch(term.value):
             message = (
-                f"{term.value} is no operator, here or at arXiv, but one more word to look for; "
+                f"{term.value} is no operator but one more word to look for; "
                 'words side by side stand between quotes: ti:"graphene nanoribbon"'
             )
             self._source.note(NoteKind.READ_AS, term.position, message)

@@ -95,11 +95,6 @@ class Person:
         return cls(tuple(given), tuple(last))
 
     @property
-    def has_initials_alone(self) -> bool:
-        """Whether no given name is written out, so that everybody is meant whose names begin so."""
-        return all(_is_initial(fold(part)) for name in self.given for part in name.split("-"))
-
-    @property
     def text(self) -> str:
         """The one spelling: as printed where that is read back as the same person, else `last, given`."""
         parts = [*self.given, *self.last]

@@ -107,7 +107,7 @@ _OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 
 
-_CURLY_READ = f'{" ".join(CURLY_QUOTES)} are read as "; to arXiv itself they hold no phrase together'
+_CURLY_READ = f'{" ".join(CURLY_QUOTES)} are read as "'
 
 
 class Scanner:

@@ -13,7 +13,6 @@ from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 from tests.unit.made_up import make_paper
 
-SAME = "its own search would read this the same way"
 LIBRARY = """\
 @article{one, author = {Ingrith Solvane and Lindquell, Keiko}}
 @article{two, author = {Solvane, Ingrith}}
@@ -73,21 +72,6 @@ def test_of_a_long_library_the_first_troubles_are_named_and_the_others_counted(
     assert "note            1 more can't be read\n" in said
 
 
-def test_what_arxiv_was_never_asked_in_these_words_is_not_said_to_read_the_same(
-    digest: Shell, tmp_path: Path
-) -> None:
-    path = tmp_path / "groups.bib"
-    path.write_text("@misc{k, author = {{Turm Team}}}", encoding="utf-8")
-    for pasted in (
-        ("--file", str(path)),
-        ("2603.10026\n2603.10027",),
-        ("https://arxiv.org/abs/2603.10026",),
-        ("I. Solvane\nK. Lindquell",),
-    ):
-        assert SAME not in digest("query", "check", *pasted).out
-    assert SAME in digest("query", "check", 'au:"turm team"').out
-
-
 def test_words_that_arxiv_is_asked_for_besides_a_beginning_are_accounted_for(digest: Shell) -> None:
     said = digest("query", "check", "abs:transf*").lines
     assert said[2:4] == [
@@ -107,13 +91,6 @@ def test_a_long_title_is_explained_within_the_width_of_a_terminal(digest: Shell,
     head = digest("query", "explain", "ti:word0", "2611.20001").out.partition("matches")[0]
     assert " ".join(head.split()) == f"2611.20001v1 {title}"
     assert max(map(len, head.splitlines())) <= 100
-
-
-def test_no_word_is_said_twice_of_how_arxiv_reads(digest: Shell) -> None:
-    said = digest("query", "check", "a1 b1 and -c1 OR TI:d1").out
-    assert "there a missing operator is OR\n" in said
-    assert "there TI: is no prefix: prefixes are small letters\n" in said
-    assert all(line.count("there") < 2 for line in said.splitlines())
 
 
 def test_mistakes_of_the_configuration_take_one_line_beside_the_answer(digest: Shell, fresh: Path) -> None:

@@ -134,14 +134,6 @@ def test_a_sound_configuration_is_said_to_be_sound(digest: Shell) -> None:
     assert digest("config", "check").out == "digest.toml is sound: 1 saved query, 1 subscription.\n"
 
 
-@pytest.mark.usefixtures("fresh")
-def test_a_check_warns_of_a_saved_query_no_paper_can_meet(digest: Shell) -> None:
-    digest("init", "--contact", "ops@example.org", "--query", "cat:cs.LG ANDNOT cat:cs.LG")
-    said = digest("config", "check")
-    assert "digest.toml is sound, but for 1 warning" in said.out
-    assert "No paper can match" in said.err
-
-
 def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: Shell) -> None:
     said = digest("config", "check", expect=3)
     assert said.err.splitlines() == [

@@ -264,7 +264,7 @@ def test_what_can_be_read_otherwise_is_noted_at_its_place(
 @pytest.mark.parametrize(
     "text", ["a1 AND b1", "a1 NOT b1", "a1 -b1", "ti:(a1 OR b1) ANDNOT cat:cs.PF", "cat:astro-ph"]
 )
-def test_a_query_that_arxiv_reads_alike_has_no_notes(text: str) -> None:
+def test_a_query_with_nothing_to_say_of_it_has_no_notes(text: str) -> None:
     assert parse_query(text).notes == ()
 
 
