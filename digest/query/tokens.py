@@ -96,6 +96,7 @@ _END = rf"\s\x00-\x1f\x7f()\"{CURLY_QUOTES}"
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f\ufeff]*")
 """A file from Windows may begin with a byte order mark."""
 _BARE = re.compile(rf"[^{_END}]+")
+_WORD = re.compile(rf"[^{_END}]*")
 _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
 _PREFIX = re.compile(r"([A-Za-z_]+):")
@@ -195,10 +196,13 @@ class Scanner:
             return None
         name = written[1].casefold()
         known = _PREFIXES.get(name) or _OTHER_SPELLINGS.get(name)
-        has_value = re.match(r"[^\s)]", self._text[written.end() : written.end() + 1]) is not None
-        if known is None and has_value:
-            self._refuse_prefix(written[1], start, self._text[written.end() :])
-        if known is not None and not has_value:
+        if known is None:
+            if re.match(r"[^\s)]", self._text[written.end() : written.end() + 1]):
+                self._refuse_prefix(written[1], start, self._text[written.end() :])
+            return None
+        self._place = written.end()
+        has_blank = self._skip_blanks() > written.end()
+        if not self._next() or self._next() == ")" or (has_blank and self._begins_anew()):
             self._source.fail(
                 start, f"{written[0]} has nothing to look for", f"Write the word right behind it: {known}:word."
             )
@@ -207,9 +211,14 @@ class Scanner:
                 "arXiv has no range of update dates: lastUpdatedDate is read as submittedDate, here and there"
             )
             self._source.note(NoteKind.READ_AS, start, message)
-        if known is not None:
-            self._place = written.end()
         return known
+
+    def _begins_anew(self) -> bool:
+        """Tell whether an operator or another prefix stands here, which the prefix before can't mean."""
+        word = self._match(_WORD)[0]
+        prefix = _PREFIX.match(word)
+        is_prefix = prefix is not None and prefix[1].casefold() in {*_PREFIXES, *_OTHER_SPELLINGS}
+        return is_prefix or word.startswith("-") or word.upper() in Operator.__members__
 
     def _refuse_prefix(self, name: str, start: int, behind: str) -> NoReturn:
         folded = name.casefold()
