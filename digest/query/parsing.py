@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 from digest.query.conditions import read_condition
 from digest.query.notes import NoteKind, Source
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
 
 _NEARNESS = re.compile(r"(?:NEAR|ADJ|WITHIN)(?:/?\d+)?")
 """What other search engines have for words that stand near one another; in capitals, as operators are written."""
+
+_PHRASED = frozenset(
+    (None, Prefix.ALL, Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
+)
+"""What may stand before words that are meant side by side."""
+
+_PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")
+_LONGEST_PHRASE = 8
 
 MAX_NESTING = 64
 """Parentheses that may be open at one place, as written and as printed."""
@@ -174,12 +182,33 @@ class _Parser:
         )
 
     def _note_missing_operator(self, operator: OperatorToken | None) -> None:
+        if operator is not None or isinstance(self._token, OperatorToken):
+            return
         is_noted = any(note.kind is NoteKind.MISSING_OPERATOR for note in self._source.notes)
-        if operator is None and not isinstance(self._token, OperatorToken) and not is_noted:
-            message = "no operator: read as AND, where arXiv reads OR"
-            self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, message)
-        if operator is None and isinstance(self._token, TermToken):
+        said = ["no operator: read as AND, where arXiv reads OR"] * (not is_noted)
+        if phrase := self._find_phrase():
+            said.append(phrase)
+        if said:
+            self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, "; ".join(said))
+        if isinstance(self._token, TermToken):
             self._note_hardly_meant(self._token)
+
+    def _find_phrase(self) -> str:
+        """Return how to look for words in a row side by side, where the second of them stands; else ""."""
+        *earlier, first = self._tokens[max(0, self._index - 2) : self._index]
+        if not _is_plain_word(first) or (first.prefix is None and any(map(_is_plain_word, earlier))):
+            return ""
+        words = [first]
+        for token in self._tokens[self._index :]:
+            if not _is_plain_word(token) or token.prefix is not None:
+                break
+            words.append(token)
+        if not 1 < len(words) <= _LONGEST_PHRASE:
+            return ""
+        prefix = f"{first.prefix}:" if first.prefix else ""
+        alone = f"{prefix} goes with {first.value} alone, and " if prefix else ""
+        phrase = " ".join(word.value.strip("'") for word in words)
+        return f'{alone}{prefix}"{phrase}" finds the words side by side'
 
     def _note_hardly_meant(self, term: TermToken) -> None:
         """Remark on words that follow without an operator: a given name behind `au:Pieters,`, and NEAR."""
@@ -246,6 +275,13 @@ class _Parser:
             self._source.fail(token.position, message, f"Leave one of the two out; {word}")
         message = f"{token.operator} has nothing before it"
         self._source.fail(token.position, message, f"Write a word or a group before it, or leave it out; {word}")
+
+
+def _is_plain_word(token: Token | None) -> TypeGuard[TermToken]:
+    """Tell whether a token is a word that could be one of a phrase."""
+    if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED:
+        return False
+    return _PLAIN_WORD.fullmatch(token.value) is not None and not _NEARNESS.fullmatch(token.value)
 
 
 def _is_cut_name(term: TermToken) -> bool:

@@ -260,6 +260,8 @@ def test_a_query_as_deep_as_allowed_is_printed_and_read_again() -> None:
         ("a1 OR ti:“b1 c1” OR “d1”", NoteKind.READ_AS, 9, '” „ ‟ « » are read as "'),
         ("cat:stat-mech", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cond-mat.stat-mech?"),
         ("cat:cs.PX", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cs.PF or cs.PL?"),
+        ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, '; "a1 b1 c1" finds the words side by side'),
+        ("ti:a1 b1 c1", NoteKind.MISSING_OPERATOR, 6, 'ti: goes with a1 alone, and ti:"a1 b1 c1" finds the words'),
     ],
 )
 def test_what_can_be_read_otherwise_is_noted_at_its_place(
@@ -279,6 +281,20 @@ def test_a_query_with_nothing_to_say_of_it_has_no_notes(text: str) -> None:
 
 def test_a_left_out_word_takes_its_operator_with_it() -> None:
     assert read("the OR a1 ANDNOT (of the) AND ti:(in)") == "all:a1"
+
+
+def test_each_row_of_words_is_offered_as_a_phrase() -> None:
+    notes = parse_query("cat:cs.CL ti:a1 b1 AND abs:(c1 d1) OR au:e1 f1").notes
+    assert [(note.position, note.message.rpartition("; ")[2]) for note in notes] == [
+        (10, "no operator: read as AND, where arXiv reads OR"),
+        (16, 'ti: goes with a1 alone, and ti:"a1 b1" finds the words side by side'),
+        (31, '"c1 d1" finds the words side by side'),
+    ]
+
+
+@pytest.mark.parametrize("text", ["a1 b*", 'a1 "b1"', "a1 cat:cs.PF", "au:a1 b1", " ".join("abcdefghij")])
+def test_what_is_no_row_of_a_few_words_is_offered_as_none(text: str) -> None:
+    assert not any("side by side" in note.message for note in parse_query(text).notes)
 
 
 def test_equal_conditions_are_one_object() -> None:
