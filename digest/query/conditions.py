@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from digest import taxonomy, tex
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from digest.query.tokens import TermToken
     from digest.query.words import Word
 
+_WILDCARD = re.compile(r"[*?]")
+_WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
+_WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
-_MOST_GUESSED = 4
+_MOST_GUESSED, _MOST_MEANT = 4, 12
 _NOT_IN_QUOTES = re.compile(r'["$\\]')
 _NOT_IN_WORDS = re.compile(r'[\s"$\\()*?]')
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
@@ -58,16 +62,29 @@ def _read_star(source: Source, term: TermToken) -> _Reading:
     if term.is_quoted:
         return _Reading(term.value, has_star=False)
     value = term.value.rstrip("*")
-    for sign in "*?":
-        if sign in value:
-            source.fail(
-                term.value_position + value.index(sign),
-                f"{sign} can't stand here: {WILDCARDS}",
-                f'Write the beginning of the word and *, or put {sign} between quotes: "{sign}".',
-            )
+    _refuse_wildcard(source, term, _WILDCARD.search(value))
     if not value:
         source.fail(term.value_position, "* needs the beginning of a word before it", "Write it like transf*.")
     return _Reading(value, has_star=value != term.value)
+
+
+def _refuse_wildcard(source: Source, term: TermToken, found: re.Match[str] | None) -> None:
+    """Refuse a `*` or `?` that stands for letters elsewhere than at the end of a word, with what comes nearest."""
+    if found is None:
+        return
+    nearest = _WILD_WORD.sub(_find_nearest, term.value)
+    written = f"{term.prefix}:" * bool(term.prefix) + (f'"{nearest}"' if " " in nearest else nearest)
+    hint = f"The nearest that works is {written}." if any(map(str.isalnum, nearest)) else "Write it like transf*."
+    meant = None if term.prefix else _name_meant(term.value)
+    sign = f"{found[0]} can't stand here: {WILDCARDS}"
+    source.fail(term.value_position + found.start(), sign, meant or hint)
+
+
+def _find_nearest(word: re.Match[str]) -> str:
+    beginning, behind = word.groups()
+    if beginning and (behind or word[0].endswith("*")):
+        return f"{beginning}*"
+    return _WILDCARD.sub("", word[0])
 
 
 def _read_words(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
@@ -119,6 +136,7 @@ def _leave_out_sign(source: Source, term: TermToken) -> None:
 
 
 def _read_author(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
+    _refuse_wildcard(source, term, _WILDCARD_IN_NAME.search(term.value))
     name = spell_name(term.value)
     if not name:
         _leave_out_sign(source, term)
@@ -143,15 +161,20 @@ def _read_category(source: Source, term: TermToken, prefix: Prefix) -> Condition
     value = term.value.strip()
     base = value.rstrip("*")
     if not _CATEGORY.fullmatch(base):
-        source.fail(
-            term.value_position,
-            f"{value!r} can't be the name of a category",
-            "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive.",
-        )
+        hint = _name_meant(value) or "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive."
+        source.fail(term.value_position, f"{value!r} can't be the name of a category", hint)
     name = base.rstrip(".")
     if base == value or (base != name and taxonomy.is_archive(name)):
         return _name_category(source, term, prefix, name)
     return intern_condition(prefix, Shape.BEGINNING, _spell_beginning(base))
+
+
+def _name_meant(value: str) -> str:
+    """Return the categories to write for `cs.?V`, "" where there are none, or too many."""
+    meant = [id_ for id_ in taxonomy.CATEGORIES if fnmatchcase(id_.casefold(), value.casefold())]
+    if not 0 < len(meant) <= _MOST_MEANT:
+        return ""
+    return f"Write cat:({' OR '.join(meant)})." if len(meant) > 1 else f"Write cat:{meant[0]}."
 
 
 def _name_category(source: Source, term: TermToken, prefix: Prefix, name: str) -> Condition:
