@@ -35,12 +35,12 @@ _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 _BLANKS = re.compile(r"\s+")
 
 
-def decode_value(text: str, start: int, end: int) -> list[Letter]:
+def decode_value(text: str, start: int, end: int, plus: str = " ") -> list[Letter]:
     """Return the characters a part of an address stands for: `%22` is a quotation mark, `+` a blank."""
-    return list(_decode(text, start, end))
+    return list(_decode(text, start, end, plus))
 
 
-def _decode(text: str, start: int, end: int) -> Iterator[Letter]:
+def _decode(text: str, start: int, end: int, plus: str) -> Iterator[Letter]:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     place, begun = start, start
     while place < end:
@@ -52,7 +52,7 @@ def _decode(text: str, start: int, end: int) -> Iterator[Letter]:
         else:
             yield from (Letter(char, begun) for char in decoder.decode(b"", final=True))
             decoder.reset()
-            yield Letter(" " if text[place] == "+" else text[place], place)
+            yield Letter(plus if text[place] == "+" else text[place], place)
             place += 1
     yield from (Letter(char, begun) for char in decoder.decode(b"", final=True))
 

@@ -11,6 +11,7 @@ from digest import taxonomy, tex
 from digest.errors import UsageError
 from digest.papers import ArxivId
 from digest.query.dates import UnreadableRange, spell_range
+from digest.query.fragments import read_fragment
 from digest.query.names import spell_name
 from digest.query.notes import WILDCARDS, NoteKind
 from digest.query.people import Person, UnclearPerson
@@ -33,6 +34,9 @@ _MOST_GUESSED, _MOST_MEANT = 4, 12
 _NOT_IN_QUOTES = re.compile(r'["$\\]')
 _NOT_IN_WORDS = re.compile(r'[\s"$\\()*?]')
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
+
+_NOT_FROM_TEX = str.maketrans("%+", "  ")
+"""So would these where TeX wrote them: as signs of an address. They part words as blanks do."""
 
 
 def read_condition(source: Source, term: TermToken, inherited: Prefix | None) -> Condition | None:
@@ -89,7 +93,7 @@ def _find_nearest(word: re.Match[str]) -> str:
 
 def _read_words(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
     value, has_star = _read_star(source, term)
-    plain = tex.to_plain(value) if "\\" in value or "$" in value else value
+    plain = tex.to_plain(value).translate(_NOT_FROM_TEX) if "\\" in value or "$" in value else value
     words = list(split_words(plain))
     if not words:
         _leave_out_sign(source, term)
@@ -121,8 +125,9 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
         return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(keyword))
     whole = " ".join(plain[kept[0].start : kept[-1].end].split())
     text = unicodedata.normalize("NFC", whole.lower())
-    is_printable = not (_NOT_IN_QUOTES if shape is Shape.PHRASE else _NOT_IN_WORDS).search(text)
-    if len(kept) == 1 or not is_printable:
+    is_phrase = shape is Shape.PHRASE
+    is_printable = not (_NOT_IN_QUOTES if is_phrase else _NOT_IN_WORDS).search(text)
+    if len(kept) == 1 or not is_printable or read_fragment(f'all:"{text}"' if is_phrase else f"all:{text}"):
         text = _join_words(words, kept, shape)
     return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(text))
 

@@ -1,4 +1,4 @@
-"""What people paste where a query is asked for: an arXiv address, a list of authors or papers, a `.bib` file."""
+"""What people paste for a query: an arXiv address or a part of one, a list of authors or papers, a `.bib` file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from digest.errors import QueryError
 from digest.query.addresses import read_address
 from digest.query.bibtex import BrokenEntry, read_bibtex_entries
 from digest.query.composing import Pasted
+from digest.query.fragments import read_fragment
 from digest.query.id_lists import read_id_list
 from digest.query.name_lists import read_name_list, refuse_length, spell_author, write_author
 from digest.query.names import spell_name
@@ -50,7 +51,7 @@ def read_pasted(text: str) -> Pasted | None:
             text=text,
             hint="Save it, and let `digest query check --file library.bib` write the query of its authors.",
         )
-    return read_address(text) or read_name_list(text) or read_id_list(text)
+    return read_address(text) or read_name_list(text) or read_id_list(text) or read_fragment(text)
 
 
 def read_bibtex_authors(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from digest.query.fragments import has_joining_plus
 from digest.query.tokens import CURLY_QUOTES
 from digest.query.tree import And, Condition, Node, Not, Or, Shape
 
@@ -22,7 +23,7 @@ def print_condition(condition: Condition) -> str:
             return f"{condition.prefix}:[{text}]"
         case Shape.BEGINNING:
             return f"{condition.prefix}:{text}*"
-        case Shape.WORD if _NEEDS_NO_QUOTES.fullmatch(text):
+        case Shape.WORD if _NEEDS_NO_QUOTES.fullmatch(text) and not has_joining_plus(text):
             return f"{condition.prefix}:{text}"
         case _:
             return f'{condition.prefix}:"{text}"'

@@ -72,6 +72,9 @@ ADDRESSES: Final = (
     "<https://arxiv.org/abs/2603.10026v2>",
     "https://arxiv.org/pdf/hep-th/9901001.pdf",
     "https://arxiv.org/help",
+    "search_query=cat:cs.PF+AND+abs:%22tail%20latency%22&id_list=&start=0&max_results=10",
+    "(au:Lindquell+OR+au:%22Percy%2520Smith%22)+ANDNOT+cat:cs.PF",
+    "cs.PF+cs.DC, math.NA AND ti: C%2B%2B",
 )
 LISTS: Final = (
     "Keiko Lindquell\nSmith, J.\nK. M. van Foo",

@@ -260,6 +260,8 @@ def test_a_query_as_deep_as_allowed_is_printed_and_read_again() -> None:
     ("text", "kind", "position", "words"),
     [
         ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, "AND, where arXiv reads OR"),
+        ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, '; "a1 b1 c1" finds the words side by side'),
+        ("ti:a1 b1 c1", NoteKind.MISSING_OPERATOR, 6, 'ti: goes with a1 alone, and ti:"a1 b1 c1" finds the words'),
         ("a1 AND the", NoteKind.LEFT_OUT, 7, "'the' is too common"),
         ("a1 AND & AND b1", NoteKind.LEFT_OUT, 7, "'&' holds no word"),
         ("a1 AND cat:cs.PFF", NoteKind.UNKNOWN_CATEGORY, 11, "did you mean cs.PF?"),
@@ -269,8 +271,6 @@ def test_a_query_as_deep_as_allowed_is_printed_and_read_again() -> None:
         ("a1 OR ti:“b1 c1” OR “d1”", NoteKind.READ_AS, 9, '” „ ‟ « » are read as "'),
         ("cat:stat-mech", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cond-mat.stat-mech?"),
         ("cat:cs.PX", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cs.PF or cs.PL?"),
-        ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, '; "a1 b1 c1" finds the words side by side'),
-        ("ti:a1 b1 c1", NoteKind.MISSING_OPERATOR, 6, 'ti: goes with a1 alone, and ti:"a1 b1 c1" finds the words'),
     ],
 )
 def test_what_can_be_read_otherwise_is_noted_at_its_place(
@@ -279,17 +279,6 @@ def test_what_can_be_read_otherwise_is_noted_at_its_place(
     (note,) = parse_query(text).notes
     assert (note.kind, note.position) == (kind, position)
     assert words in note.message
-
-
-@pytest.mark.parametrize(
-    "text", ["a1 AND b1", "a1 NOT b1", "a1 -b1", "ti:(a1 OR b1) ANDNOT cat:cs.PF", "cat:astro-ph"]
-)
-def test_a_query_with_nothing_to_say_of_it_has_no_notes(text: str) -> None:
-    assert parse_query(text).notes == ()
-
-
-def test_a_left_out_word_takes_its_operator_with_it() -> None:
-    assert read("the OR a1 ANDNOT (of the) AND ti:(in)") == "all:a1"
 
 
 def test_each_row_of_words_is_offered_as_a_phrase() -> None:
@@ -304,6 +293,17 @@ def test_each_row_of_words_is_offered_as_a_phrase() -> None:
 @pytest.mark.parametrize("text", ["a1 b*", 'a1 "b1"', "a1 cat:cs.PF", "au:a1 b1", " ".join("abcdefghij")])
 def test_what_is_no_row_of_a_few_words_is_offered_as_none(text: str) -> None:
     assert not any("side by side" in note.message for note in parse_query(text).notes)
+
+
+@pytest.mark.parametrize(
+    "text", ["a1 AND b1", "a1 NOT b1", "a1 -b1", "ti:(a1 OR b1) ANDNOT cat:cs.PF", "cat:astro-ph"]
+)
+def test_a_query_with_nothing_to_say_of_it_has_no_notes(text: str) -> None:
+    assert parse_query(text).notes == ()
+
+
+def test_a_left_out_word_takes_its_operator_with_it() -> None:
+    assert read("the OR a1 ANDNOT (of the) AND ti:(in)") == "all:a1"
 
 
 def test_equal_conditions_are_one_object() -> None:
@@ -339,7 +339,23 @@ QUERY_PARTS = st.sampled_from(
     ]
     + [f"{prefix}:" for prefix in ("ti", "AU", "cat", "id", "doi", "all", "foo")]
     + ["submittedDate:[2024 TO ", "AND ", "or ", "ANDNOT ", "NOT ", "the", "gpu", "cs.PF", "hep-th", "smith_j"]
-    + ["10.1000/x(1)", "2603.10026v2", "Newton's", "É", "$\\mu$", "\\'e", "机", "\u0301", "İ", "ß", "\ufb01"]
+    + ["%22", "%20", "%252", "%2B", "+", "+OR+", "+ti:", "cs.AI+cs.CV", "cat: ", "search_query=", "&start=0"]
+    + [
+        "10.1000/x(1)",
+        "10.1000/a+or+b",
+        "2603.10026v2",
+        "Newton's",
+        "É",
+        "$\\mu$",
+        "\\'e",
+        "{+}or+",
+        "\\%20",
+        "机",
+        "\u0301",
+        "İ",
+        "ß",
+        "\ufb01",
+    ]
 )
 
 

@@ -362,6 +362,7 @@ PIECES = st.sampled_from(
             "#",
             "*",
         ),
+        *("+AND+", "%2522", "cs.PF+cs.DC"),
         *("Keiko Lindquell\n", "Smith, J.\n", "\n", "and"),
     )
 )

@@ -1,0 +1,195 @@
+"""Queries the way people write and paste them: what each is read as, and what its author is told."""
+
+import pytest
+
+from digest.errors import QueryError
+from digest.query import NoteKind, lint_query, parse_query
+from digest.query.pasting import read_pasted
+
+FORMS = [
+    ("quantum walks", "all:quantum AND all:walks", '"quantum walks" finds'),
+    ('"topological insulator"', 'all:"topological insulator"', ""),
+    ("'spin glass'", "all:glass AND all:spin", '"spin glass" finds'),
+    ("Spin Glass AND Replica", "all:glass AND all:replica AND all:spin", '"Spin Glass" finds'),
+    ("spin glass or replica", "(all:glass AND all:spin) OR all:replica", '"spin glass" finds'),
+    (
+        "spin glass, replica",
+        "all:glass AND all:replica AND all:spin",
+        "no operator: read as AND, where arXiv reads OR",
+    ),
+    (
+        "ti:spin glass replica",
+        "all:glass AND all:replica AND ti:spin",
+        'ti: goes with spin alone, and ti:"spin glass replica" finds',
+    ),
+    (
+        'ti:"spin glass" abs:replica',
+        'abs:replica AND ti:"spin glass"',
+        "no operator: read as AND, where arXiv reads OR",
+    ),
+    ("ti: percolation", "ti:percolation", ""),
+    ('abs: (percolation OR "random graph")', 'abs:"random graph" OR abs:percolation', ""),
+    ('abs:\n "random graph"', 'abs:"random graph"', ""),
+    ("TITLE: percolation", "ti:percolation", ""),
+    ("abs:percolation and not abs:bootstrap", "abs:percolation ANDNOT abs:bootstrap", ""),
+    ("abs:percolation -abs:bootstrap", "abs:percolation ANDNOT abs:bootstrap", ""),
+    (
+        "abs:percolation !bootstrap",
+        "abs:percolation AND all:bootstrap",
+        "no operator: read as AND, where arXiv reads OR",
+    ),
+    (
+        "abs:percolation && abs:threshold",
+        "abs:percolation AND abs:threshold",
+        "'&&' holds no word and was left out",
+    ),
+    (
+        "self-organised criticality",
+        "all:criticality AND all:self-organised",
+        'self and organised may stand anywhere in the field; all:"self organised" finds them side by side',
+    ),
+    (
+        "abs:self-organised",
+        "abs:self-organised",
+        'self and organised may stand anywhere in the field; abs:"self organised" finds them side by side',
+    ),
+    ("ti:dequantiz*", "ti:dequantiz*", ""),
+    (
+        'ti:"dequantiz*"',
+        "ti:dequantiz",
+        "between quotes a * is left out; without them ti:dequantiz* finds beginnings",
+    ),
+    ("C++", "all:c", "C++ is looked for as c: signs are no part of words"),
+    ("abs:C++ OR abs:C#", "abs:c", "C++ is looked for as c: signs are no part of words"),
+    ('abs:"a+b"', "abs:b", '"a+b" is looked for as a b: signs are no part of words'),
+    ("abs:Gröbner", "abs:gröbner", "gröbner and grobner are one word here, and two at arXiv"),
+    ("abs:“Gröbner basis”", 'abs:"gröbner basis"', '“ ” „ ‟ « » are read as "'),
+    ("10.1103/PhysRevD.99.052004", "all:10.1103/PhysRevD.99.052004", ""),
+    ("doi:10.1002/%28SICI%291097-0118", 'doi:"10.1002/(SICI)1097-0118"', "read as doi:10.1002/(SICI)1097-0118"),
+    ("2603.10026", "all:2603.10026", ""),
+    ("arXiv: 2603.10026v2", "id:2603.10026v2", ""),
+    ("math.GT/0309136", "all:math.GT/0309136", ""),
+    ("https://arxiv.org/abs/2603.10026", "id:2603.10026", 'read as id:"2603.10026"'),
+    ("cat: math.PR", "cat:math.PR", ""),
+    ("cat:math.PR,math.CO", "cat:math.CO OR cat:math.PR", "read as cat:(math.PR OR math.CO)"),
+    ("math.PR+math.CO", "cat:math.CO OR cat:math.PR", "read as cat:(math.PR OR math.CO)"),
+    ("cs.CL, cs.LG, stat.ML", "cat:cs.CL OR cat:cs.LG OR cat:stat.ML", "read as cat:(cs.CL OR cs.LG OR stat.ML)"),
+    (
+        "cat:cs.CL+cs.LG AND abs:translation",
+        "abs:translation AND (cat:cs.CL OR cat:cs.LG)",
+        "read as cat:(cs.CL OR cs.LG) AND abs:translation",
+    ),
+    ("hep-th", "all:hep-th", ""),
+    ("cat:hep-th OR gr-qc", "all:gr-qc OR cat:hep-th", ""),
+    ("cat:math.*", "cat:math", ""),
+    ("cat:cs.NA", "cat:math.NA", ""),
+    ("cat:alg-geom", "cat:math.AG", "alg-geom is no longer in use and read as math.AG"),
+    ("cat:cs.ZZ", "cat:cs.ZZ", "'cs.ZZ' is no category of arXiv"),
+    ("au:Erdos_P", 'au:"erdos, p"', ""),
+    ('au:"Erdős, P."', 'au:"erdős, p"', ""),
+    ("au: Erdos", "au:erdos", ""),
+    ('author:"Paul Erdős"', 'author:"paul erdős"', ""),
+    (
+        "au:Pólya, George",
+        "all:george AND au:pólya",
+        'George is looked for anywhere; did you mean au:"Pólya, George"?',
+    ),
+    (
+        "percolation+OR+%22random+graph%22",
+        'all:"random graph" OR all:percolation',
+        'read as percolation OR "random graph"',
+    ),
+    ("%22random%20graph%22", 'all:"random graph"', 'read as "random graph"'),
+    ("au:%22Svante%20Janson%22", 'au:"svante janson"', 'read as au:"Svante Janson"'),
+    (
+        "(au:Janson+OR+au:Luczak)+AND+cat:math.CO",
+        "(au:janson OR au:luczak) AND cat:math.CO",
+        "read as (au:Janson OR au:Luczak) AND cat:math.CO",
+    ),
+    (
+        "cat:math.CO+AND+(au:Janson+OR+au:Luczak)",
+        "(au:janson OR au:luczak) AND cat:math.CO",
+        "read as cat:math.CO AND (au:Janson OR au:Luczak)",
+    ),
+    ("Random+AND+Graphs", "all:graphs AND all:random", "read as Random AND Graphs"),
+    ("random+and+graphs", "all:graphs AND all:random", "read as random and graphs"),
+    (
+        "cat:math.PR+AND+abs:percolation&sortBy=submittedDate&sortOrder=descending",
+        "abs:percolation AND cat:math.PR",
+        "read as cat:math.PR AND abs:percolation",
+    ),
+    ("search_query=all:percolation&start=0&max_results=50", "all:percolation", "read as all:percolation"),
+    (
+        "?search_query=ti:percolation+ANDNOT+abs:bootstrap",
+        "ti:percolation ANDNOT abs:bootstrap",
+        "read as ti:percolation ANDNOT abs:bootstrap",
+    ),
+    (
+        "all:random+graphs",
+        "all:random+graphs",
+        "random+graphs is looked for as random graphs: signs are no part of words",
+    ),
+    ("+ti:percolation +abs:threshold", "abs:threshold AND ti:percolation", "read as ti:percolation abs:threshold"),
+    ("ti:percolation%2BAND%2Babs:x", "abs:x AND ti:percolation", "read as ti:percolation AND abs:x"),
+    ("%2522random%2520graph%2522", 'all:"random graph"', 'read as "random graph"'),
+    ("abs:Schr%C3%B6dinger", "abs:schrödinger", "read as abs:Schrödinger"),
+    (
+        "submittedDate: [20240101 TO 20241231] AND cat:math.PR",
+        "cat:math.PR AND submittedDate:[202401010000 TO 202412312359]",
+        "",
+    ),
+    (
+        "submittedDate:%5B2024+TO+2025%5D+AND+cat:math.PR",
+        "cat:math.PR AND submittedDate:[202401010000 TO 202512312359]",
+        "read as submittedDate:[2024 TO 2025] AND cat:math.PR",
+    ),
+    (
+        "ti:random NEAR/2 graph",
+        "all:graph AND all:near/2 AND ti:random",
+        'near and 2 may stand anywhere in the field; all:"near 2" finds them side by side',
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "canonical", "note"), FORMS)
+def test_a_form_is_read_as_what_it_stands_for(text: str, canonical: str, note: str) -> None:
+    query = parse_query(text)
+    assert query.canonical == canonical
+    assert parse_query(canonical).canonical == canonical
+    notes = [one.message for one in lint_query(query) if one.kind not in (NoteKind.ALL, NoteKind.VOLUME)]
+    assert any(note in message for message in notes) if note else notes == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abs:C++",
+        "C++ AND rust",
+        'abs:"a+b" AND cat:cs.PL',
+        '"x+OR+y"',
+        'doi:"10.1000/a+or+b"',
+        "k+means",
+        "math+physics",
+        "95% OR 20%",
+        "ti:large, cs.AI",
+    ],
+)
+def test_signs_that_are_meant_are_no_part_of_an_address(text: str) -> None:
+    assert read_pasted(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "there", "message"),
+    [
+        ("cat:cs.PF+AND+tit:gpu", "tit:gpu", "tit: is no known prefix"),
+        ("ti:%C3%B6+AND+%22open", "%22open", "never closed"),
+        ("search_query=ti:a1+AND&start=0", "AND", "AND has nothing behind it"),
+        ("cs.AI+cs.CV AND tit:gpu", "tit:gpu", "tit: is no known prefix"),
+        ("ti:a1 AND %2525252522b1", "ti:a1", "encoded over and over"),
+    ],
+)
+def test_a_fragment_that_cannot_be_read_is_refused_at_its_place(text: str, there: str, message: str) -> None:
+    with pytest.raises(QueryError, match=message) as caught:
+        parse_query(text)
+    assert caught.value.text == text
+    assert text[caught.value.position :].startswith(there)
