@@ -12,7 +12,7 @@ from digest.counting import count
 from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from digest.query import Note, Query
     from digest.query.pasting import Bibliography
@@ -40,12 +40,8 @@ def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bo
     digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
     digest query check --file references.bib
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.query import lint_query, parse_query  # noqa: PLC0415 - the stack is loaded by what needs it
-
     written, library = read_written(text, path, "check")
-    saved, daily_papers = _look_around(ctx)
-    query = parse_query(saved.get(written, written))
-    notes = lint_query(query, daily_papers=daily_papers)
+    query, notes = _read(ctx, written)
     if as_json:
         print_json(_as_json(query, notes, library))
         return
@@ -54,21 +50,25 @@ def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bo
     _print(query, notes)
 
 
-def _look_around(ctx: click.Context) -> tuple[Mapping[str, str], Mapping[str, float]]:
-    """Return the saved queries, and how many papers a day each category has, as far as there are any."""
-    from digest.pipeline.previewing import count_daily_papers  # noqa: PLC0415 - the same
+def _read(ctx: click.Context, written: str) -> tuple[Query, Sequence[Note]]:
+    """Return the saved query of that name, else the text as a query, and what there is to say of it."""
+    from digest.pipeline.previewing import count_daily_papers, find_beginnings  # noqa: PLC0415 - the stack is loaded by what needs it
+    from digest.query import lint_query, parse_query  # noqa: PLC0415 - the same
 
     try:
         with opened_workbench(ctx, is_quiet=True) as bench:
+            query = parse_query(bench.saved.get(written, written))
             if bench.store is None:
-                return bench.saved, {}
+                return query, lint_query(query)
             with bench.store.read() as conn:
-                return bench.saved, count_daily_papers(conn, bench.now)
+                notes = lint_query(query, daily_papers=count_daily_papers(conn, bench.now))
+                return query, (*notes, *find_beginnings(conn, query))
     except ConfigurationError as error:
         found = error.message.partition("\n")[0]
         more = " (digest config check)" if found != error.message else ""
         click.echo(f"note: {found}{more}; the query is checked without it", err=True)
-        return {}, {}
+        query = parse_query(written)
+        return query, lint_query(query)
 
 
 def _print_library(library: Bibliography) -> None:

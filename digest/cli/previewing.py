@@ -80,6 +80,7 @@ def preview(
 
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(read_query(text, path, "preview"))
+        bench.tell_beginnings(asked.query)
         (stored, instead), progress = find_days(bench, days, source), Lines(quiet=as_json)
         if stored is not None and bench.store is not None:
             with bench.store.read() as conn:

@@ -39,6 +39,7 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
     for note in query.notes:
         click.echo(f"note: {note.message}", err=True)
     with opened_workbench(ctx) as bench, bench.asking() as client:
+        bench.tell_beginnings(query)
         click.echo(f"asking arXiv for {query.text} …", err=True)
         digest = look_up(client, bench.clock, query, days=days)
     if as_json:

@@ -125,6 +125,16 @@ class Workbench:
         saved = find_saved(text, self.saved)
         return NamedQuery("", parse_query(text)) if saved is None else NamedQuery(text, parse_query(saved))
 
+    def tell_beginnings(self, query: Query) -> None:
+        """Say on standard error which words of a query stored papers only go on from."""
+        from digest.pipeline.previewing import find_beginnings  # noqa: PLC0415 - the same
+
+        if self.store is None:
+            return
+        with self.store.read() as conn:
+            for note in find_beginnings(conn, query):
+                click.echo(f"note: {note.message}", err=True)
+
     @contextmanager
     def asking(self, instead: str = "") -> Iterator[ArxivClient]:
         """Open the way to arXiv, behind the gate of the installation, or of this account where there is none.

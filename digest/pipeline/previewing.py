@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from digest.announcements import mailing_moment, mailings_between
@@ -24,7 +25,7 @@ from digest.planning.previews import (
     survey_everything,
     survey_found,
 )
-from digest.query import And, Or, matches, to_arxiv
+from digest.query import And, Or, matches, offer_beginnings, to_arxiv
 from digest.query.printing import print_tree
 from digest.store import archive
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from digest.papers import Paper
     from digest.pipeline.site import Progress
     from digest.planning.previews import Survey
-    from digest.query import Node, Query
+    from digest.query import Node, Note, Query
 
 PAGE: Final = 500
 """Papers asked for at once."""
@@ -149,6 +150,11 @@ def count_daily_papers(conn: Connection, now: datetime) -> dict[str, float]:
     days = (mailings[-1] - mailings[0]).days + 1
     counts = archive.count_by_category(conn, mailings[0])
     return {category: number / days for category, number in counts.items()}
+
+
+def find_beginnings(conn: Connection, query: Query) -> tuple[Note, ...]:
+    """Return a note for each word of a query that no stored paper has, and many go on from."""
+    return offer_beginnings(query, partial(archive.load_texts, conn))
 
 
 def survey_arxiv(client: ArxivClient, query: Query, *, days: int, now: datetime, progress: Progress) -> Survey:

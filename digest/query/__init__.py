@@ -11,7 +11,7 @@ Fields are `ti abs au author co jr cat rn id doi all` and `submittedDate:[… TO
 from digest.query.analysis import AnalysedPaper, analyse
 from digest.query.arxiv_syntax import to_arxiv
 from digest.query.confining import confine_queries
-from digest.query.linting import lint_query
+from digest.query.linting import lint_query, offer_beginnings
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import parse_query
 from digest.query.queries import Query, matches
@@ -37,6 +37,7 @@ __all__ = [
     "find_reasons",
     "lint_query",
     "matches",
+    "offer_beginnings",
     "parse_query",
     "to_arxiv",
 ]

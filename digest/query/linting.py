@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from digest import taxonomy
 from digest.query.confining import list_members
+from digest.query.evaluation import TEXTS
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import read_terms
 from digest.query.spreading import spread_keyword
@@ -18,13 +19,15 @@ from digest.query.tree import And, Condition, Not, Or, Prefix, Shape, walk_condi
 from digest.query.words import fold, is_stop_word, split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from digest.query.parsing import Term
     from digest.query.queries import Query
     from digest.query.tree import Node
 
 _DAYS_OF_WEEK: Final = 7
+_MANY_PAPERS: Final = 3
+_MOST_LOOKED_UP: Final = 20
 
 _OPERATOR = re.compile(r"(?<!\S)(AND|OR|ANDNOT|NOT)(?!\S)")
 _SMALL_OPERATOR = re.compile(r"(?<=\w)\s(or|andnot|and not)\s(?=\w)(?!not\b|less\b)")
@@ -36,10 +39,9 @@ _STARRED = re.compile(r"\w+\*(?=\s|\Z)")
 _SIGNED = re.compile(r"\w[+#*^~@&=<>|!%]+(?!\s|\Z)|\w[+#^~@&=<>|%]|(?<!\w)[+#^~@&=<>|%]\w")
 """A sign at a word that may belong to it: of `C++`, `C#`, `C*-algebra`; stops, brackets and hyphens never do."""
 
+_LETTERS = re.compile(r"[a-z]{4,}")
 _TEX = re.compile(r"[\\$]")
-_WORDED = frozenset(
-    (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO, Prefix.ALL)
-)
+_WORDED = frozenset((*TEXTS, Prefix.ALL))
 
 
 def lint_query(query: Query, *, daily_papers: Mapping[str, float] | None = None) -> tuple[Note, ...]:
@@ -54,6 +56,44 @@ def lint_query(query: Query, *, daily_papers: Mapping[str, float] | None = None)
     for term in terms:
         notes += (Note(kind, term.position, message) for kind, message in _remark_on_term(term))
     return tuple(sorted(dict.fromkeys(notes), key=lambda note: note.position))
+
+
+def offer_beginnings(query: Query, find_texts: Callable[[Sequence[str], str], Iterable[str]]) -> tuple[Note, ...]:
+    """Return a note for each word that no stored paper has and many continue: `dequantiz`, which needs a `*`.
+
+    Args:
+        query: as `parse_query` gave it.
+        find_texts: given fields of papers and some letters, returns the texts there that hold these letters.
+    """
+    return tuple(
+        Note(NoteKind.WILDCARD, term.position, message)
+        for term in read_terms(query.text)[:_MOST_LOOKED_UP]
+        if (message := _offer_beginning(term, find_texts))
+    )
+
+
+def _offer_beginning(term: Term, find_texts: Callable[[Sequence[str], str], Iterable[str]]) -> str:
+    condition = term.condition
+    if condition is None or condition.prefix not in _WORDED or condition.shape is not Shape.WORD:
+        return ""
+    word = condition.text
+    if not _LETTERS.fullmatch(word):
+        return ""
+    fields = (
+        (TEXTS[Prefix.TITLE], TEXTS[Prefix.ABSTRACT])
+        if condition.prefix is Prefix.ALL
+        else (TEXTS[condition.prefix],)
+    )
+    continued, papers = re.compile(rf"\b{word}(\w*)", re.IGNORECASE), 0
+    for text in find_texts(fields, word):
+        endings = continued.findall(text)
+        if "" in endings:
+            return ""
+        papers += bool(endings)
+    if papers < _MANY_PAPERS:
+        return ""
+    written = f"{term.token.prefix}:{word}*" if term.token.prefix else f"{word}*"
+    return f"no stored paper has the word {word}, and {papers:,} have words that begin so: {written} finds them"
 
 
 def _tell_width(terms: list[Term]) -> Iterator[Note]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import func, or_, select, tuple_
 
 from digest.announcements import earliest_mailing, latest_mailing, next_mailing
 from digest.planning.polls import Source
@@ -16,7 +17,7 @@ from digest.store.runs import RunOutcome
 from digest.store.schema import cursors, papers, poll_runs, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import date, datetime
 
     from sqlalchemy import Connection, Select
@@ -98,6 +99,19 @@ def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterato
     within = _select_papers().where(versions.c.published >= first, versions.c.published <= last)
     for row in conn.execute(within.execution_options(yield_per=_BATCH)):
         yield read_paper(row)
+
+
+def load_texts(conn: Connection, fields: Sequence[str], letters: str) -> Iterator[str]:
+    """Yield what stored papers have in some fields, where these hold some letters in any letter case."""
+    columns = [versions.c[field] for field in fields]
+    holding = (
+        select(*columns)
+        .join(papers, papers.c.latest_version_id == versions.c.id)
+        .where(or_(*(column.icontains(letters, autoescape=True) for column in columns)))
+    )
+    with closing(conn.execute(holding.execution_options(yield_per=_BATCH))) as rows:
+        for row in rows:
+            yield "\n".join(row)
 
 
 def count_by_category(conn: Connection, first: date) -> Counter[str]:

@@ -109,3 +109,18 @@ def test_papers_are_read_in_batches_to_the_last(store: Store, monkeypatch: pytes
     with store.read() as conn:
         found = archive.load_submitted(conn, NOW - 9 * DAY, NOW)
         assert [paper.id.number for paper in found] == list(range(1, 11))
+
+
+def test_texts_that_hold_some_letters_are_found_in_the_fields_asked_for_as_they_read_now(store: Store) -> None:
+    first = [make_paper(1, title="Dequantizing"), make_paper(2, abstract="All of dequantization.")]
+    store_papers(store, [*first, make_paper(3, title="A_B"), make_paper(4, title="Dequantize it")])
+    store_papers(store, [make_paper(4, version=2, title="Again")], kind=Kind.REPLACEMENT)
+    with store.read() as conn:
+        assert list(archive.load_texts(conn, ("title",), "dequantiz")) == ["Dequantizing"]
+        both = sorted(archive.load_texts(conn, ("title", "abstract"), "quantiz"))
+        assert both == [
+            f"Dequantizing\n{make_paper(1).abstract}",
+            f"{make_paper(2).title}\nAll of dequantization.",
+        ]
+        assert list(archive.load_texts(conn, ("title",), "a_b")) == ["A_B"]
+        assert list(archive.load_texts(conn, ("title",), "q_antiz")) == []

@@ -1,4 +1,4 @@
-"""What `digest query check` says of what is pasted or read from a file."""
+"""What `digest query check` says of what is pasted or read from a file, and of words that nothing stored has."""
 
 from __future__ import annotations
 
@@ -79,6 +79,23 @@ def test_words_that_arxiv_is_asked_for_besides_a_beginning_are_accounted_for(dig
         "                (transf* is held against stems there; transful brings words with shorter ones)",
     ]
     assert "held against stems" not in digest("query", "check", "co:transf* OR abs:superv*").out
+
+
+@pytest.mark.parametrize("command", ["query check", "query preview --days 11", "try"])
+def test_a_word_that_stored_papers_only_go_on_from_is_offered_with_a_star(
+    world: World, digest: Shell, command: str
+) -> None:
+    store = world.open_store()
+    titles = ("Dequantization", "Dequantizing it", "The dequantized")
+    with store.begin() as conn:
+        changes = [Change(Kind.NEW, make_paper(f"2611.2000{n}", title=title)) for n, title in enumerate(titles)]
+        paper_store.save_changes(conn, changes, run_id=1, at=NOW)
+    store.close()
+    said = digest(*command.split(), "ti:dequantiz")
+    told = " ".join(line.removeprefix("note").strip() for line in (said.out + said.err).splitlines())
+    assert (
+        "no stored paper has the word dequantiz, and 3 have words that begin so: ti:dequantiz* finds them" in told
+    )
 
 
 def test_a_long_title_is_explained_within_the_width_of_a_terminal(digest: Shell, world: World) -> None:

@@ -1,11 +1,13 @@
 """Remarks on queries: what each says, where it stands, and what leaves a query without any."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.errors import QueryError
-from digest.query import NoteKind, Query, lint_query, parse_query
+from digest.query import NoteKind, Query, lint_query, offer_beginnings, parse_query
 
 DAILY = {"cs.PF": 14.2, "cs.DC": 30.4, "cs.NA": 19.0, "math.NA": 20.0, "hep-lat": 0.4, "econ.TH": 0.01}
 
@@ -118,6 +120,50 @@ def test_without_figures_a_query_for_categories_is_told_to_take_every_paper() ->
 
 def test_that_all_is_wider_at_arxiv_is_told_once() -> None:
     assert len(remark("gpu AND all:cpu", NoteKind.ALL)) == 1
+
+
+def offer(text: str, *texts: str) -> list[tuple[int, str]]:
+    def find_texts(fields: Sequence[str], letters: str) -> list[str]:
+        return [f"{' '.join(fields)}: {found}" for found in texts if letters in found.lower()]
+
+    return [(note.position, note.message) for note in offer_beginnings(parse_query(text), find_texts)]
+
+
+STEMS = ("On Dequantization", "dequantized, dequantizing", "How to dequantize")
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "written"),
+    [
+        ("cat:cs.PF AND abs:dequantiz", 14, "abs:dequantiz* finds them"),
+        ("Dequantiz", 0, ": dequantiz* finds them"),
+        ("ti:(dequantiz OR gpu)", 4, ": dequantiz* finds them"),
+    ],
+)
+def test_a_word_that_no_stored_paper_has_and_many_continue_is_offered_a_star(
+    text: str, position: int, written: str
+) -> None:
+    ((place, message),) = offer(text, *STEMS)
+    assert (place, message.endswith(written)) == (position, True)
+    assert message.startswith("no stored paper has the word dequantiz, and 3 have words that begin so")
+
+
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        ("abs:dequantiz", (*STEMS, "We DEQUANTIZ it")),
+        ("abs:dequantiz", STEMS[:2]),
+        ("abs:quantiz", STEMS),
+        ("abs:dequantiz*", STEMS),
+        ('abs:"dequantiz circuits"', STEMS),
+        ("au:dequantiz", STEMS),
+        ("abs:deq", STEMS),
+    ],
+)
+def test_no_star_is_offered_where_the_word_is_there_or_few_go_on_or_no_word_is_looked_for(
+    text: str, texts: tuple[str, ...]
+) -> None:
+    assert offer(text, *texts) == []
 
 
 def test_the_remarks_of_reading_are_among_them() -> None:
