@@ -126,7 +126,7 @@ class Workbench:
         return NamedQuery("", parse_query(text)) if saved is None else NamedQuery(text, parse_query(saved))
 
     def tell_beginnings(self, query: Query) -> None:
-        """Say on standard error which words of a query stored papers only go on from."""
+        """Say on standard error which words of a query no stored paper has, but many begin with."""
         from digest.pipeline.previewing import find_beginnings  # noqa: PLC0415 - the same
 
         if self.store is None:

@@ -153,7 +153,7 @@ def count_daily_papers(conn: Connection, now: datetime) -> dict[str, float]:
 
 
 def find_beginnings(conn: Connection, query: Query) -> tuple[Note, ...]:
-    """Return a note for each word of a query that no stored paper has, and many go on from."""
+    """Return a note for each word of a query that no stored paper has, but many begin with."""
     return offer_beginnings(query, partial(archive.load_texts, conn))
 
 

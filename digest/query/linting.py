@@ -59,7 +59,7 @@ def lint_query(query: Query, *, daily_papers: Mapping[str, float] | None = None)
 
 
 def offer_beginnings(query: Query, find_texts: Callable[[Sequence[str], str], Iterable[str]]) -> tuple[Note, ...]:
-    """Return a note for each word that no stored paper has and many continue: `dequantiz`, which needs a `*`.
+    """Return a note for each word that no stored paper has, but many begin with: `dequantiz`, which needs a `*`.
 
     Args:
         query: as `parse_query` gave it.

@@ -82,7 +82,7 @@ def test_words_that_arxiv_is_asked_for_besides_a_beginning_are_accounted_for(dig
 
 
 @pytest.mark.parametrize("command", ["query check", "query preview --days 11", "try"])
-def test_a_word_that_stored_papers_only_go_on_from_is_offered_with_a_star(
+def test_a_word_that_stored_papers_only_begin_with_is_offered_with_a_star(
     world: World, digest: Shell, command: str
 ) -> None:
     store = world.open_store()
