@@ -161,7 +161,8 @@ class PersonPattern:
     def __init__(self, person: Person) -> None:
         self.given = given = tuple(map(fold, person.given))
         self.initial = given[0][:1]
-        self.last_names = frozenset(_tie(tuple(_split_hyphens(map(fold, person.last)))))
+        last = tuple(map(fold, person.last))
+        self.last_names = frozenset((last, *_tie(tuple(_split_hyphens(last)))))
         written_out = tuple(part for part in given if not _is_initial(part))
         words = tuple(_split_hyphens(written_out))
         forms = (written_out, words, ("-".join(words),), ("".join(words),))

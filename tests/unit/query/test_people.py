@@ -167,6 +167,7 @@ def test_a_persons_spelling_reads_as_the_same_person(written: str) -> None:
 
 
 @given(WRITTEN)
+@example("keiko keiko jean-pierre jean-pierre , keiko")
 def test_whoever_is_asked_for_is_met_under_the_name_asked_for(written: str) -> None:
     person = read_or_none(written)
     assert person is None or is_meant(written, " ".join((*person.given, *person.last)))
