@@ -64,7 +64,7 @@ EXPLANATIONS: Final = {
     DifferenceClass.TEX: "TeX is read as it shows here; in arXiv's index its commands and signs are words",
     DifferenceClass.COLONS: "a colon between letters parts words here; in arXiv's index it joins them, as in I:C",
     DifferenceClass.STEMS: "a beginning with * is held against words here, at arXiv against their stems alone",
-    DifferenceClass.NAMES: "arXiv cuts names at blanks alone, and takes a first name for a beginning",
+    DifferenceClass.NAMES: "arXiv cuts names at blanks alone, reads Moore as More, a first name as a beginning",
     DifferenceClass.SUBMITTER: "arXiv counts who submitted a paper among its authors",
     DifferenceClass.OWNERS: "arXiv counts registered owners among the authors, and doesn't tell who they are",
     DifferenceClass.JOINED: "arXiv's all: joins all fields into one; here one field must have all the words",

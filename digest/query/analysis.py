@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from digest import taxonomy, tex
 from digest.query.dates import spell_minute
-from digest.query.names import list_parts, split_name
+from digest.query.names import fold_umlauts, list_parts, split_name
 from digest.query.words import fold_words, place_words, stem
 
 if TYPE_CHECKING:
@@ -169,10 +169,10 @@ class AnalysedPaper:
 
     @cached_property
     def name_parts(self) -> dict[str, list[int]]:
-        """Folded name part -> the indexes of the authors who have it."""
+        """Name part, spelled by `fold_umlauts` -> the indexes of the authors who have it."""
         found: dict[str, list[int]] = {}
         for index, name in enumerate(self.names):
-            for part in set(name.parts):
+            for part in set(map(fold_umlauts, name.parts)):
                 found.setdefault(part, []).append(index)
         return found
 

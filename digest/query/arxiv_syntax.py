@@ -7,8 +7,8 @@ word or between quotes.
 
 What comes back is held against the query again here. Where arXiv can't be asked exactly, it is asked
 for more: that costs a few papers over the line, never a lost one. Exactly the same papers come for words and
-phrases in plain letters, names by whole parts, categories, identifiers, DOIs and dates, however joined; more
-for beginnings of words, `Last, F`, `author:`, accents as written, and `all:`. Three things are lost at arXiv: an
+phrases in plain letters, categories, identifiers, DOIs and dates, however joined; more for names, beginnings of
+words, accents as written, and `all:`. Nobody is excluded by name there. Three things are lost at arXiv: an
 accent that a title has and the query hasn't (it does not fold them: `Schrodinger` won't bring it to
 `Schrödinger`), a DOI that a paper writes in other letters, big or small, and a name with a sign at the edge of a
 part (`Jose' Carlos`, `H. -W. Braun`), which it takes for a part of its own.
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from digest import taxonomy
 from digest.query.dates import split_range
-from digest.query.names import NamePattern
+from digest.query.names import NamePattern, fold_as_arxiv
 from digest.query.people import PersonPattern
 from digest.query.printing import canonicalise
 from digest.query.queries import Query
@@ -167,7 +167,7 @@ def _endings() -> tuple[tuple[str, str], ...]:
 def _write_all(condition: Condition, *, is_wanted: bool) -> str:
     """Ask arXiv's wider `all:` for what is wanted; exclude only by the fields that we exclude by."""
     if not is_wanted:
-        parts = spread_condition(condition)
+        parts = [part for part in spread_condition(condition) if part.prefix is not Prefix.AUTHOR]
         return _pair_any(_write_condition(part, is_wanted=False) for part in parts)
     clauses = [_write_words(condition, is_wanted=True)]
     for part in spread_keyword(condition.text):
@@ -179,13 +179,15 @@ def _write_all(condition: Condition, *, is_wanted: bool) -> str:
 
 
 def _write_author(condition: Condition, *, is_wanted: bool) -> str:
+    if not is_wanted:
+        return _NOTHING  # arXiv takes more names for one than we do, and who handed a paper in for an author
     if condition.shape is Shape.BEGINNING:
-        return f"au:{condition.text}*"
+        return f"au:{fold_as_arxiv(fold(condition.text))}*"
     name = NamePattern.parse(condition.text)
+    if "*" in condition.text and not name.given:  # then its index is asked for each part as it is written
+        return _write_term(Prefix.AUTHOR, fold_as_arxiv(fold(condition.text)))
     if not name.given:
         return _write_term(Prefix.AUTHOR, condition.text)
-    if not is_wanted:
-        return _NOTHING  # "wang w" would be anybody of whose names one is Wang and any other, or the same, W…
     if len(name.last) == 1 and _PLAIN.fullmatch(name.last[0]) and _PLAIN.fullmatch(name.given[0]):
         return f"au:{name.last[0]},{name.given[0]}"  # the one form of arXiv's that knows initials
     return _write_term(Prefix.AUTHOR, condition.text.partition(",")[0])

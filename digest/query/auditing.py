@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from digest import taxonomy, tex
 from digest.query.analysis import AnalysedPaper, NameText, WordText
 from digest.query.evaluation import compile_condition
-from digest.query.names import NamePattern
+from digest.query.names import NamePattern, fold_as_arxiv
 from digest.query.spreading import spread_condition
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, walk_conditions
 from digest.query.words import fold, is_stop_word, split_words
@@ -37,7 +37,8 @@ class Rule(StrEnum):
     `ACCENTS`: titles, abstracts and comments keep their accents, so that o is not ö.
     `COLONS`: letters on both sides of a colon are one word, as in I:C (Unicode Standard Annex 29 until 2023).
     `STEMS`: a word's beginning is looked for among stems alone, not among words.
-    `NAMES`: names are cut at blanks alone, and a first name asked for is how the whole name begins.
+    `NAMES`: names are cut at blanks alone, Xue is Xu and Moore is More, and a first name asked for is how the
+        whole name begins.
     `SUBMITTER`: who submitted a paper counts among its authors.
     `DOI`: capitals count in a DOI.
     `JOINED`: `all:` looks for its words in all fields joined, submitter, affiliations, category names among them.
@@ -213,13 +214,16 @@ def _spell(text: str, rules: Rules) -> str:
 
 
 def _has_name(pattern: NamePattern, name: str) -> bool:
-    folded = fold(name).translate(_NAME_SIGNS)
+    folded = fold_as_arxiv(fold(name).translate(_NAME_SIGNS))
     parts = folded.split()
-    if pattern.last:
-        return parts[-len(pattern.last) :] == list(pattern.last) and folded.startswith(" ".join(pattern.given))
+    anywhere, last, given = (
+        list(map(fold_as_arxiv, part)) for part in (pattern.anywhere, pattern.last, pattern.given)
+    )
+    if last:
+        return parts[-len(last) :] == last and folded.startswith(" ".join(given))
     return all(
         any(part.startswith(wanted[:-1]) for part in parts) if wanted.endswith("*") else wanted in parts
-        for wanted in pattern.anywhere
+        for wanted in anywhere
     )
 
 

@@ -9,7 +9,7 @@ from digest.query.graph import ALWAYS, Graph, Kind
 from digest.query.lexicon import NOWHERE, WORD_COLUMNS, Column, Lexicon
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from digest.query.lexicon import Links, NameLeaf
@@ -94,13 +94,15 @@ def _spell(chains: Sequence[Links], step: int, spelled: Sequence[str]) -> tuple[
 
 
 def _list_names(lexicon: Lexicon) -> Iterator[_Found]:
-    parts: dict[NameLeaf, list[str]] = {}
-    for part, entries in lexicon.names.items():
+    parts, beginnings = _list_by_leaf(lexicon.names), _list_by_leaf(lexicon.begun_names)
+    for entry in (*parts, *beginnings):
+        known, begun = parts.get(entry, []), beginnings.get(entry, [])
+        yield entry.leaf, partial(Lexicon.find_name, condition=entry.condition, parts=known, beginnings=begun)
+
+
+def _list_by_leaf(table: Mapping[str, Sequence[NameLeaf]]) -> dict[NameLeaf, list[str]]:
+    keys: dict[NameLeaf, list[str]] = {}
+    for key, entries in table.items():
         for entry in entries:
-            parts.setdefault(entry, []).append(part)
-    for entry, known in parts.items():
-        yield entry.leaf, partial(Lexicon.find_name, condition=entry.condition, parts=known)
-    for beginning, entries in lexicon.begun_names.items():
-        for entry in entries:
-            find = partial(Lexicon.find_name, condition=entry.condition, parts=(), beginning=beginning)
-            yield entry.leaf, find
+            keys.setdefault(entry, []).append(key)
+    return keys

@@ -11,10 +11,10 @@ import numpy as np
 from digest.query.arrays import Beginnings, PairTable, Spreader, fill_up, mark, sort_distinct
 from digest.query.evaluation import read_name
 from digest.query.lexicon import NOWHERE, Column
-from digest.query.names import GENERATIONS
+from digest.query.names import GENERATIONS, fold_umlauts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -69,15 +69,16 @@ class NameTables:
     def _find_leaves(self, batch: Batch) -> Iterator[Pairs]:
         names = np.repeat(np.arange(len(batch.names.distinct)), np.diff(batch.part_bounds))
         known = self._lexicon.terms
-        terms = np.fromiter(map(known.get, batch.parts, repeat(self._unknown)), np.int32, len(batch.parts))
+        keys = list(map(fold_umlauts, batch.parts))
+        terms = np.fromiter(map(known.get, keys, repeat(self._unknown)), np.int32, len(keys))
         leaves = self._leaves[terms].take(batch.name_parts)
         found = np.flatnonzero(leaves != NOWHERE)
         yield leaves[found], names[found]
         yield from self._find_parts(terms[batch.name_parts], names)
         yield from self._find_signatures(batch, terms)
-        begun = self._beginnings.look_in(batch.parts, np.arange(len(batch.parts)))
+        begun = self._find_beginnings(batch.parts, keys)
         yield self._find_begun(batch, begun, names)
-        yield self._look_closer(batch, begun, names)
+        yield self._look_closer(batch, begun, names, keys)
 
     def _find_parts(self, terms: NDArray[np.int32], names: NDArray[np.intp]) -> Iterator[Pairs]:
         """Yield names that have several parts, in whatever order."""
@@ -108,13 +109,20 @@ class NameTables:
             found, signatures = self._signatures.find(last_terms, given[batch.name_parts[starts[named]]])
             yield self._signature_leaves[signatures], is_name[named[found]]
 
+    def _find_beginnings(self, parts: Sequence[str], keys: Sequence[str]) -> Begun:
+        """Look for beginnings in parts under both of their spellings."""
+        twice = [number for number, (part, key) in enumerate(zip(parts, keys, strict=True)) if part != key]
+        spellings = [*parts, *(keys[number] for number in twice)]
+        begun = self._beginnings.look_in(spellings, np.arange(len(spellings)))
+        return begun._replace(words=np.array([*range(len(parts)), *twice], np.int64).take(begun.words))
+
     def _find_begun(self, batch: Batch, begun: Begun, names: NDArray[np.intp]) -> Pairs:
         parts, leaves = begun.find(_OF_LEAVES)
         return Spreader(parts, leaves, len(batch.parts)).spread(batch.name_parts, names)
 
-    def _look_closer(self, batch: Batch, begun: Begun, names: NDArray[np.intp]) -> Pairs:
+    def _look_closer(self, batch: Batch, begun: Begun, names: NDArray[np.intp], keys: Sequence[str]) -> Pairs:
         """Show names to the patterns of conditions that ask for a part they have."""
-        asked = enumerate(map(self._lexicon.names.get, batch.parts))
+        asked = enumerate(map(self._lexicon.names.get, keys))
         entries = {part: list(some) for part, some in asked if some}
         for part, number in zip(*(found.tolist() for found in begun.find(_TO_LOOK_AT)), strict=True):
             entries.setdefault(part, []).extend(self._closer[number])

@@ -9,7 +9,7 @@ from digest.query.dates import split_range
 from digest.query.evaluation import STEMMED, read_name
 from digest.query.graph import Kind, negate
 from digest.query.lexicon import PLAIN_COLUMNS, STEMMED_COLUMNS, Column, Lexicon
-from digest.query.names import NamePattern
+from digest.query.names import NamePattern, fold_umlauts, list_spellings
 from digest.query.patterns import WordPattern
 from digest.query.spreading import spread_beyond_words
 from digest.query.tree import And, Condition, Node, Not, Prefix, Shape
@@ -88,10 +88,14 @@ def _find_pattern(lexicon: Lexicon, columns: Sequence[Column], pattern: WordPatt
 
 def _find_author(lexicon: Lexicon, condition: Condition) -> int:
     if condition.shape is not Shape.BEGINNING and _is_whole_parts(condition.text):
-        return lexicon.find_parts(map(fold, condition.text.split())) << 1
+        return lexicon.find_parts(map(fold_umlauts, map(fold, condition.text.split()))) << 1
     pattern = read_name(condition)
     if not isinstance(pattern, NamePattern):
         return _find_test(lexicon, condition)
+    if len(pattern.anywhere) == 1 and not _is_whole(pattern.anywhere[0]):
+        begun = list_spellings(pattern.anywhere[0][:-1])
+        leaves = [lexicon.find_beginning(Column.NAME_PART, spelling) << 1 for spelling in begun]
+        return lexicon.graph.join(_OR, leaves)
     return _find_name(lexicon, condition, pattern) << 1
 
 
@@ -104,13 +108,11 @@ def _find_name(lexicon: Lexicon, condition: Condition, pattern: NamePattern) -> 
     match pattern:
         case NamePattern(anywhere=parts) if parts and all(map(_is_whole, parts)):
             return lexicon.find_parts(parts)
-        case NamePattern(anywhere=(part,)):
-            return lexicon.find_beginning(Column.NAME_PART, part[:-1])
         case NamePattern(last=(last,), given=(first,)) if _is_whole(last) and _is_whole(first):
             return lexicon.find_signature(last, first)
     parts = pattern.anywhere or pattern.last
     rarest = sorted(filter(_is_whole, parts), key=lambda part: (lexicon.count_names(part), -len(part)))
-    return lexicon.find_name(condition, rarest[:1], max(parts, key=len)[:-1])
+    return lexicon.find_name(condition, rarest[:1], list_spellings(max(parts, key=len)[:-1]))
 
 
 def _is_whole(part: str) -> bool:

@@ -98,7 +98,7 @@ class Lexicon:
         phrases: the steps of phrases, by depth; their columns are those of words.
         parts: the steps from part to part of one name, their terms in growing order, by depth.
         signatures: last name and first name or initial of one name (their terms, packed by `pack`) -> leaf.
-        names: part of a name -> what needs a closer look at names that have it.
+        names: part of a name (`fold_umlauts`) -> what needs a closer look at names that have it.
         begun_names: beginning of such a part -> the same.
         ranges: first and last minute -> leaf.
         tests: conditions that no table knows -> what tells whether a paper meets them, and the leaf.
@@ -156,19 +156,19 @@ class Lexicon:
         """Return the leaf of papers by someone with this last name, and this first name or initial."""
         return self._find(self.signatures, pack(self.number(last), self.number(first)))
 
-    def find_name(self, condition: Condition, parts: Iterable[str], beginning: str = "") -> int:
+    def find_name(self, condition: Condition, parts: Iterable[str], beginnings: Iterable[str] = ()) -> int:
         """Return the leaf of papers by someone whom a condition's pattern means.
 
         Args:
             condition: on authors.
             parts: one of them is in every name that is meant; () where none is known.
-            beginning: then, how a part of every such name begins.
+            beginnings: then, how a part of every such name begins: in one of these ways.
         """
         leaf = self._named.get(condition)
         if leaf is None:
             leaf = self._named[condition] = self.graph.add_leaf()
             tables = [self.names.setdefault(part, []) for part in parts]
-            for table in tables or [self.begun_names.setdefault(beginning, [])]:
+            for table in tables or [self.begun_names.setdefault(beginning, []) for beginning in beginnings]:
                 table.append(NameLeaf(condition, leaf))
         return leaf
 

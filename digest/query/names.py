@@ -3,6 +3,8 @@
 A name's parts are its words in lower case without accents; hyphens and apostrophes hold together, dots
 and commas part (`J.-P. Serre` → `j-p`, `serre`). Several words must all be parts of one name, in any
 order; `Last, F` compares the last name and how the first ones begin.
+
+An e that only spells an umlaut doesn't count: Mueller, Müller and Muller are one. See `fold_umlauts`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from digest.query.words import fold, list_marks
@@ -33,6 +35,11 @@ def _part_pattern(ending: str = "") -> re.Pattern[str]:
 
 _ASCII_PART = re.compile(r"\w+(?:(?:\.?-|')\w+)*", re.ASCII)
 """The same for names in ASCII, which most are."""
+
+_UMLAUTS = re.compile(r"(?<![aeiouqxy])([aou])e(?!l\b)(?=[bcdfghjklmnpqrstuvwxz])")
+
+_EVERY_UMLAUT = re.compile(r"([ao]|(?<![aeiouqy])u)e")
+_DOUBLED = re.compile(r"(a)[ao]|(o)o")
 
 GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
 """What may stand behind a last name without being one."""
@@ -66,6 +73,26 @@ def list_parts(name: str) -> list[str]:
     return [fold(part.replace(".", "")) for part in found]
 
 
+@lru_cache(maxsize=2**17)
+def fold_umlauts(part: str) -> str:
+    """Return a folded part of a name with ae, oe and ue as a, o and u: the one spelling of ä, ö and ü.
+
+    arXiv's index does so wherever they stand, and makes Xue one with Xu, Michael one with Michal. Here a
+    consonant or u must follow (not `Xue`), no vowel, q, x or y stand before (not `Bauer`), and a last -el stays.
+    """
+    return _UMLAUTS.sub(r"\1", part)
+
+
+def fold_as_arxiv(part: str) -> str:
+    """Return a folded part as arXiv's index spells it: Germans' ae, oe and ue, Scandinavians' aa, ao and oo."""
+    return _DOUBLED.sub(r"\1\2", _EVERY_UMLAUT.sub(r"\1", part))
+
+
+def list_spellings(part: str) -> tuple[str, ...]:
+    """Return a folded part, and beside it how `fold_umlauts` spells it: a beginning is looked for in both."""
+    return tuple(dict.fromkeys((part, fold_umlauts(part))))
+
+
 def spell_name(text: str) -> str:
     """Return a name as written in a query in its one spelling, `""` where no part is left.
 
@@ -90,7 +117,8 @@ class NamePattern:
     """What a query says of one author, from the spelling `spell_name` gives.
 
     Attributes:
-        anywhere: parts the name must have, in any order; a trailing `*` stands for any ending.
+        anywhere: parts the name must have, in any order; a trailing `*` stands for any ending. Whole parts are
+            spelled by `fold_umlauts`, here as in the rest.
         last: parts the last name must end with.
         given: how the first names must begin, one after the other: an initial, or a whole name.
     """
@@ -103,8 +131,8 @@ class NamePattern:
     def parse(cls, spelling: str) -> NamePattern:
         """Read a name as `spell_name` writes it."""
         last, comma, given = spelling.partition(",")
-        parts = tuple(map(fold, last.split()))
-        return cls(last=parts, given=tuple(map(fold, given.split()))) if comma else cls(anywhere=parts)
+        parts = tuple(map(_read_part, last.split()))
+        return cls(last=parts, given=tuple(map(_read_part, given.split()))) if comma else cls(anywhere=parts)
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
         """Return which parts of a folded name are meant, () where the name is another one."""
@@ -131,8 +159,16 @@ class NamePattern:
         return (*range(len(self.given)), *range(start, end))
 
 
+def _read_part(text: str) -> str:
+    part = fold(text)
+    return part if part.endswith("*") else fold_umlauts(part)
+
+
 def _meets(part: str, wanted: str) -> bool:
-    return part.startswith(wanted[:-1]) if wanted.endswith("*") else part == wanted
+    if wanted.endswith("*"):
+        begun = list_spellings(wanted[:-1])
+        return any(spelling.startswith(begun) for spelling in list_spellings(part))
+    return fold_umlauts(part) == wanted
 
 
 def _begins(part: str, wanted: str) -> bool:

@@ -18,6 +18,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from digest.query.analysis import analyse
+from digest.query.names import fold_umlauts
 from digest.query.people import Likeness, compare_given
 from digest.query.words import fold
 
@@ -141,7 +142,7 @@ def _pair(names: Collection[str]) -> Iterator[str]:
 def _split_co_authors(bearing: _Bearing) -> Iterator[Sequence[str]]:
     for index, name in enumerate(bearing.paper.names):
         if index != bearing.index and len(name.parts) > 1 and name.parts[-1] not in GROUPS:
-            yield name.parts
+            yield tuple(map(fold_umlauts, name.parts))
 
 
 def _list_affiliations(bearing: _Bearing) -> Iterator[str]:

@@ -20,7 +20,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from digest.query.names import GENERATIONS, spell_parts
+from digest.query.names import GENERATIONS, fold_umlauts, spell_parts
 from digest.query.words import fold
 
 if TYPE_CHECKING:
@@ -152,8 +152,10 @@ class PersonPattern:
     Attributes:
         given: given names and initials, folded.
         initial: how the first given name begins, folded.
-        last_names: the folded last name under each form it may have: parts with blanks and hyphens between.
-        swapped_names: folded given names that may follow the last name; none where only initials are known.
+        last_names: the last name under each form it may have: parts with blanks and hyphens between, spelled
+            by `fold_umlauts`.
+        swapped_names: given names, spelled so too, that may follow the last name; none where only initials are
+            known.
     """
 
     __slots__ = ("given", "initial", "last_names", "swapped_names")
@@ -162,11 +164,11 @@ class PersonPattern:
         self.given = given = tuple(map(fold, person.given))
         self.initial = given[0][:1]
         last = tuple(map(fold, person.last))
-        self.last_names = frozenset((last, *_tie(tuple(_split_hyphens(last)))))
+        self.last_names = frozenset(map(_spell, (last, *_tie(tuple(_split_hyphens(last))))))
         written_out = tuple(part for part in given if not _is_initial(part))
         words = tuple(_split_hyphens(written_out))
         forms = (written_out, words, ("-".join(words),), ("".join(words),))
-        self.swapped_names = frozenset(() if _is_initial(given[0]) else forms)
+        self.swapped_names = frozenset(() if _is_initial(given[0]) else map(_spell, forms))
 
     @classmethod
     def parse(cls, spelling: str) -> Self:
@@ -184,15 +186,20 @@ class PersonPattern:
 
     def find_given(self, name: Sequence[str]) -> tuple[str, ...]:
         """Return the given names of a folded name that is the person's, () where it is somebody else's."""
-        whole = tuple(_drop_generation(name))
+        parts = tuple(_drop_generation(name))
+        whole = _spell(parts)
         for last in self.last_names:
-            given = whole[: -len(last)]
+            given = parts[: -len(last)]
             if given and whole[len(given) :] == last and not (len(given) > 1 and given[-1] in PARTICLES):
                 return given if are_compatible(self.given, given) else ()
         for last in self.last_names:
             if whole[: len(last)] == last and whole[len(last) :] in self.swapped_names:
-                return whole[len(last) :]
+                return parts[len(last) :]
         return ()
+
+
+def _spell(parts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(fold_umlauts, parts))
 
 
 def _tie(parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -217,7 +224,7 @@ class _Given(NamedTuple):
     """One given name of a reading.
 
     Attributes:
-        text: folded.
+        text: folded, umlauts too.
         begins: whether the other side may end before it: not within a hyphenated name.
         is_joined: whether it is a hyphenated one taken as one.
         are_initials: whether it is one of which only initials are known, such as `x-m`.
@@ -236,18 +243,24 @@ _Reading = tuple[_Given, ...]
 def _read_given(parts: tuple[str, ...]) -> frozenset[_Reading]:
     """Return every way to count given names: hyphenated ones as one or several, `jp` as `j`, `p`."""
     as_one = list(map(_take_as_one, parts))
-    parted = [_Given(word, begins=index == 0) for part in parts for index, word in enumerate(part.split("-"))]
+    parted = [
+        _Given(fold_umlauts(word), begins=index == 0)
+        for part in parts
+        for index, word in enumerate(part.split("-"))
+    ]
     spread = [one for name in as_one for one in _spread_initials(name)]
     readings: set[_Reading] = {tuple(as_one), tuple(parted), tuple(spread)}
     if not any(_is_initial(name.text) for name in as_one):
-        readings.add((_Given("".join(name.text for name in as_one), is_joined=True),))
+        readings.add((_Given(fold_umlauts("".join(parts).replace("-", "")), is_joined=True),))
     return frozenset(readings)
 
 
 def _take_as_one(part: str) -> _Given:
     words = part.split("-")
     is_joined = len(words) > 1
-    return _Given("".join(words), is_joined=is_joined, are_initials=is_joined and all(map(_is_initial, words)))
+    return _Given(
+        fold_umlauts("".join(words)), is_joined=is_joined, are_initials=is_joined and all(map(_is_initial, words))
+    )
 
 
 def _spread_initials(name: _Given) -> _Reading:

@@ -74,7 +74,7 @@ def test_every_class_says_what_it_means_in_a_line() -> None:
         ('au:"Wexcombe, Wei"', {}, True, DifferenceClass.NAMES),
         ("au:corvane", {"submitter": "Sven Corvane"}, True, DifferenceClass.SUBMITTER),
         ("au:nobody", {}, True, DifferenceClass.OWNERS),
-        ("abs:GPU ANDNOT au:nobody", {}, False, DifferenceClass.OWNERS),
+        ("abs:GPU ANDNOT rn:desy", {}, False, DifferenceClass.REPORT_NO),
         ('all:"GPU Wexcombe"', {}, True, DifferenceClass.JOINED),
         ("all:nobody", {}, True, DifferenceClass.UNSEEN),
         ("rn:desy", {}, True, DifferenceClass.REPORT_NO),

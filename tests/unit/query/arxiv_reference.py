@@ -104,12 +104,32 @@ def _index(text: str, *, is_stemmed: bool) -> set[tuple[int, str]]:
 
 
 def _is_called(name: str, value: str, *, is_quoted: bool) -> bool:
-    parts = _fold(name).replace(".", "").split()
+    parts = _fold_name(name.replace(".", "")).split()
     if "," in value and not is_quoted:
         last, _, given = value.partition(",")
-        return parts[-1] == _fold(last) and parts[0].startswith(_fold(given))
-    sought = _fold(value).replace(".", "").replace(",", " ").split()
+        return parts[-1] == _fold_name(last) and parts[0].startswith(_fold_name(given))
+    asked = value.replace(".", "").replace(",", " ")
+    sought = (asked.lower() if "*" in asked else _fold_name(asked)).split()  # what has a * is not folded there
     return all(any(fnmatchcase(part, word) for part in parts) for word in sought)
+
+
+def _fold_name(text: str) -> str:
+    """Return a name as Lucene's filters for German and then for Scandinavian languages leave it."""
+    letters, state = "", "N"
+    for letter in _fold(text).replace("ø", "o").replace("æ", "ae"):
+        if letter != "e" or state != "U":
+            letters += letter
+        if letter in "ao":
+            state = "U"
+        elif letter == "u":
+            state = "U" if state == "N" else "V"
+        else:
+            state = "V" if letter in "eiqy" else "N"
+    shorter = ""
+    while letters:
+        shorter += letters[0]
+        letters = letters[2:] if letters[:2] in ("aa", "ao", "ae", "oe", "oo") else letters[1:]
+    return shorter
 
 
 def _fold(text: str) -> str:

@@ -55,10 +55,32 @@ def test_a_name_is_cut_into_folded_parts(name: str, expected: tuple[str, ...]) -
         ("smit*", "John Smithers"),
         ("liu b*", "Bin Liu"),
         ("Smit*, J", "Jane Smith"),
+        ("Böhm, J", "Joerg Boehm"),
+        ("Boehm, Jörg", "Jorg Bohm"),
+        ("Mull*", "D. Mueller"),
+        ("Mue*", "D. Mueller"),
+        ("Muell*", "D. Müller"),
+        ("Xue*", "Xuefeng Li"),
     ],
 )
 def test_a_name_is_meant(query: str, name: str) -> None:
     assert is_meant(query, name)
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        ("Mueller", "Müller", "Muller"),
+        ("Soeren", "Sören", "Søren", "Soren"),
+        ("Jaeger", "Jäger", "Jager"),
+        ("Kjaer", "Kjær", "Kjar"),
+        ("Haeusler", "Häusler", "Hausler"),
+        ("Oezdemir", "Özdemir", "Ozdemir"),
+        ("Strauss", "Strauß"),
+    ],
+)
+def test_a_name_is_met_however_its_umlaut_is_spelled(spellings: tuple[str, ...]) -> None:
+    assert all(is_meant(query, f"D. {name}") for query in spellings for name in spellings)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +97,12 @@ def test_a_name_is_meant(query: str, name: str) -> None:
         ("Smith, John", "Johnathan Smith"),
         ("smith_k", "John Smith"),
         ("de la Cruz, M", "Maria Cruz"),
+        ("Mull", "D. Muller"),
+        ("Mue*", "D. Munoz"),
+        ("Michal", "Michael Li"),
+        ("Xu", "Wei Xue"),
+        ("Bur", "Tim Bauer"),
+        ("Xufeng", "Xuefeng Li"),
     ],
 )
 def test_another_name_is_not(query: str, name: str) -> None:

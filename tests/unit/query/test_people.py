@@ -44,6 +44,9 @@ def is_meant(person: str, name: str) -> bool:
         ("Xiaoming Wang", "X.-M. Wang"),
         ("Xiao-Ming Wang", "Wang Xiaoming"),
         ("Thomas Müller", "Th. Muller"),
+        ("Thomas Mueller", "Thomas Müller"),
+        ("Jörg-Uwe Muller", "Joerg-Uwe Mueller"),
+        ("Jorg Müller", "Mueller Joerg"),
         ("Beethoven, Ludwig van", "L. van Beethoven"),
         ("van Beethoven, Ludwig", "Ludwig van Beethoven"),
         ("García Márquez, Gabriel", "Gabriel Garcia-Marquez"),
@@ -82,6 +85,7 @@ def test_a_name_is_the_persons(person: str, name: str) -> None:
         ("Bo Smith", "B. O. Smith and Sons"),
         ("E, Weinan", "E. Weinan Smith"),
         ("Keiko Lindquell", ""),
+        ("Michael Nguyen", "Michal Nguyen"),
     ],
 )
 def test_a_name_is_somebody_elses(person: str, name: str) -> None:

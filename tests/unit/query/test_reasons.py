@@ -52,6 +52,8 @@ def paper(make_paper: MakePaper) -> Paper:
         ("abs:laten*", [("abs:laten*", ["latency", "LATENCIES"])]),
         ("au:tozun", [("au:tozun", ["Tözün"])]),
         ('au:"pinar tozun"', [('au:"pinar tozun"', ["Pınar Tözün"])]),
+        ("au:Toezuen", [("au:toezuen", ["Tözün"])]),
+        ('author:"P. Toezuen"', [('author:"p toezuen"', ["Pınar Tözün"])]),
         ("au:frederic", [("au:frederic", [r"Fr\'ed\'eric"])]),
         ('au:"Smith, J"', [('au:"smith, j"', ["John", "Smith"])]),
         ("cat:cs.NA", [("cat:math.NA", ["math.NA"])]),

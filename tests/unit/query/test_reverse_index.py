@@ -90,7 +90,7 @@ NAMES = st.sampled_from(
             "John Smith III",
         ),
         *("Ludwig van Beethoven", "L. v. Beethoven", "J.-P. Serre", "Jean-Pierre Serre", "JP Serre", "李 明", "X"),
-        *(r"Fr\'ed\'eric Mot\"as", "Pınar Tözün", "The ATLAS Collaboration", "O'Neill, A.", "Smith", ""),
+        *(r"Fr\'ed\'eric Mot\"as", "Pınar Tözün", "The ATLAS Collaboration", "O'Neill, A.", "P. Toezuen", ""),
     ]
 )
 CATEGORIES = st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th", "cmp-lg", "cs.CL", "I.2.6", "astro-ph"])
@@ -137,6 +137,7 @@ CLAUSES = st.one_of(
                     "smith, john k.",
                     "k smith",
                     "jr",
+                    "toezun",
                 ),
                 *(
                     "smith jr",
@@ -152,7 +153,7 @@ CLAUSES = st.one_of(
             ]
         ),
     ),
-    st.builds("au:{}*".format, st.sampled_from(["s", "smi", "li", "be", "josé", "atl"])),
+    st.builds("au:{}*".format, st.sampled_from(["s", "smi", "li", "be", "josé", "atl", "toez", "töz", "to"])),
     st.builds(
         'author:"{}"'.format,
         st.sampled_from(
@@ -163,6 +164,7 @@ CLAUSES = st.one_of(
                 "Ludwig van Beethoven",
                 "Jean-Pierre Serre",
                 "Yibin Liu",
+                "Pinar Toezün",
             ]
         ),
     ),
