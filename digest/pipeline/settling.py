@@ -14,9 +14,6 @@ from digest.planning.retries import Step, decide_unknown
 from digest.store import deliveries as outbox
 from digest.subscriptions import DestinationKind
 
-CLOCK_MARGIN = timedelta(minutes=15)
-"""How far the other side's clock may be behind that of the host that sent; a wider look only reads more."""
-
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -85,7 +82,7 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
     is_missing = is_harmless = may_repeat = False
     try:
         receipt = site.transport(delivery.destination.kind).find(
-            unknown.message, delivery.destination, unknown.sending_at - CLOCK_MARGIN
+            unknown.message, delivery.destination, unknown.sending_at
         )
         is_missing = is_harmless = receipt is None
         reason = "it never arrived"

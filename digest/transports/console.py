@@ -59,7 +59,7 @@ class ConsoleTransport:
             ) from error
         return Receipt("", "printed")
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: a stream does not remember what it showed.
 
         Raises:

@@ -64,7 +64,7 @@ class FolderTransport:
             write_if_changed(path, message.body)
             return Receipt(str(path), "written")
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
         """Tell whether the message's file is there.
 
         Raises:

@@ -53,13 +53,13 @@ class Transport(Protocol):
         """
         ...
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:
         """Look whether the message was taken after all; None where it was not.
 
         Args:
             message: what.
             destination: where to.
-            since: the earliest moment it may have been taken at.
+            begun_at: when sending it began, by the clock of the host that sent.
 
         Raises:
             DeliveryError: it cannot be told (`permanent`: never by this transport as configured).

@@ -41,9 +41,9 @@ _HISTORY_PAGE = 100
 _MOST_PAGES = 100
 """Pages read before a list counts as endless."""
 
-_LATEST = timedelta(days=1)
-"""So long after the earliest moment asked about, a post of ours came at the latest, however long a process was
-paused and however far clocks are apart. What a channel heard since may be without end."""
+_AROUND = timedelta(days=1)
+"""So long before or after a post was begun it is looked for: a host's clock may be hours off, and a process may
+have been paused. Its metadata tells it from others; what a channel heard before and since may be without end."""
 
 _LISTED_FOR = 900.0
 """Seconds a list of channels is relied upon."""
@@ -134,8 +134,8 @@ class SlackTransport:
         detail = ", ".join(["was there already" if is_repeat else "posted", *warnings])
         return Receipt(answer.text("ts"), detail)
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Look through a day of the channel, or of the thread, for a post with this message's metadata.
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+        """Look through a channel or a thread, a day around, for a post with this message's metadata.
 
         Raises:
             DeliveryError: the history can't be read (a scope may be missing), has no end, or Slack did not answer.
@@ -149,8 +149,8 @@ class SlackTransport:
             )
         form = {
             "channel": str(call.get("channel", "")),
-            "oldest": f"{since.timestamp():.6f}",
-            "latest": f"{(since + _LATEST).timestamp():.6f}",
+            "oldest": f"{(begun_at - _AROUND).timestamp():.6f}",
+            "latest": f"{(begun_at + _AROUND).timestamp():.6f}",
             "inclusive": "true",
             "include_all_metadata": "true",
             "limit": str(_HISTORY_PAGE),

@@ -89,7 +89,7 @@ class WebhookTransport:
             return Receipt("", text)
         raise _judge(answer, text)
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: a webhook only takes.
 
         Raises:

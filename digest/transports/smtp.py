@@ -89,7 +89,7 @@ class SmtpTransport:
             except StaleConnection:
                 return self._hand_over(connection, recipient, data, is_ours)  # over a new one
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: SMTP cannot be asked what it took.
 
         Raises:

@@ -91,7 +91,7 @@ class SignedWebhookTransport:
             return Receipt("", f"HTTP {answer.status}")
         raise _judge(f"webhook {destination.address}", answer)
 
-    def find(self, message: Message, destination: Destination, since: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: a webhook only takes.
 
         Raises:

@@ -26,6 +26,7 @@ from digest.pipeline.links import make_links
 from digest.planning.feeds import FEED_DAYS
 from digest.store import open_store
 from tests.battery.kill_book import Book
+from tests.battery.kill_clocks import HostClock
 from tests.battery.kill_life import Life, Tally, World
 from tests.battery.kill_plan import KillPlan, write_config
 from tests.battery.kill_replicas import Replica, count_complaints
@@ -61,14 +62,21 @@ def run_battery(
         file = folder / "digest.toml"
         places = {"arxiv": arxiv.url, "mail": mail.url, "slack": slack.url, "database": database}
         file.write_text(write_config(readers, **places, ambiguous_wait=_AMBIGUOUS_WAIT), encoding="utf-8")
-        environment = {"DIGEST_SLACK_TOKEN": TOKEN, "DIGEST_TEST_CLOCK": arxiv.clock_url}
+        environment = {"DIGEST_SLACK_TOKEN": TOKEN} | ({} if plan.skew else {"DIGEST_TEST_CLOCK": arxiv.clock_url})
         store = open_store(database, create=True)
         stack.callback(store.close)
         with store.read() as conn:
             links = make_links(conn, load_config(file, environment))
         book = Book(store, links, [reader.name for reader in readers])
         replicas = [
-            Replica(number, folder, environment, _command(plan, fault, marker)) for number in range(plan.replicas)
+            Replica(
+                number,
+                folder,
+                environment,
+                _command(plan, fault, marker),
+                _make_clock(plan, clock, folder, number),
+            )
+            for number in range(plan.replicas)
         ]
         for replica in replicas:
             stack.callback(replica.kill)
@@ -94,6 +102,12 @@ def run_battery(
         }
         lines = _write_table(plan, tally, verdict, replicas)
     return Outcome(tally, verdict, tuple(lines))
+
+
+def _make_clock(plan: KillPlan, clock: PacedClock, folder: Path, number: int) -> HostClock | None:
+    if not plan.skew:
+        return None
+    return HostClock(clock, folder / f"host-{number}.clock", plan.skew, f"{plan.seed} {number}")
 
 
 def _command(plan: KillPlan, fault: str, marker: Path) -> list[str]:
@@ -135,6 +149,15 @@ def _write_table(plan: KillPlan, tally: Tally, verdict: Verdict, replicas: list[
     "--lease", type=float, default=_LEASE, show_default=True, help="Seconds; shorter ones only for a try."
 )
 @click.option(
+    "--lossy", type=float, default=0.03, show_default=True, help="The part of Slack's answers that is lost."
+)
+@click.option(
+    "--skew",
+    type=float,
+    default=0.0,
+    help="Seconds by which hosts' clocks are ahead or behind at random, under libfaketime.",
+)
+@click.option(
     "--folder", type=click.Path(path_type=Path), help="Where the installation lives and stays afterwards."
 )
 @click.option("--planted", is_flag=True, help="Build faults in, one after the other, and see each found.")
@@ -148,6 +171,8 @@ def main(
     long_pauses: int,
     restarts: int,
     lease: float,
+    lossy: float,
+    skew: float,
     folder: Path | None,
     planted: bool,
 ) -> None:
@@ -167,6 +192,8 @@ def main(
         long_pauses=min(long_pauses, pauses),
         restarts=restarts,
         lease=lease,
+        lossy=lossy,
+        skew=skew,
     )
     with tempfile.TemporaryDirectory(prefix="kill-") as scratch:
         home = folder or Path(scratch)

@@ -302,7 +302,7 @@ class Life:
     def _step(self) -> None:
         world = self._world
         before = world.book.planned
-        world.clock.move_to(next_poll_time(world.clock.now()) + timedelta(seconds=20))
+        world.clock.move_to(next_poll_time(world.clock.now()) + timedelta(seconds=20 + self._plan.skew))
         papers = world.press.publish(world.clock.now() - timedelta(seconds=15))
         world.arxiv.add(*papers)
         self._fresh = [paper.id for paper in papers]

@@ -61,6 +61,8 @@ class KillPlan:
         long_pauses: how many of the pauses last longer than a lease.
         lease: seconds a claim lasts; the product's own for anything that counts.
         lossy: the part of Slack's answers that is lost behind a message that was stored.
+        skew: seconds by which hosts' clocks are ahead or behind, each process under libfaketime; 0 for the test
+            clock, by which all live alike. Then nobody is told once a day, since hosts have different days.
         daily: whether one reader in ten is told once a day only.
         at_marks: kill where a planted fault says that it is weakest, and nowhere else.
     """
@@ -74,6 +76,7 @@ class KillPlan:
     long_pauses: int = 5
     lease: float = 60.0
     lossy: float = 0.03
+    skew: float = 0.0
     daily: bool = True
     at_marks: bool = False
 
@@ -86,7 +89,9 @@ class KillPlan:
         """Return the subscriptions: as many as bring all deliveries within so many steps."""
         mails, channels = (5, 4) if self.deliveries >= _LARGE else (2, 2)
         count = max(5, round(self.deliveries / _STEPS / (mails + channels)))
-        return tuple(_make_reader(number, mails, channels, is_daily=self.daily) for number in range(count))
+        return tuple(
+            _make_reader(number, mails, channels, is_daily=self.daily and not self.skew) for number in range(count)
+        )
 
 
 def _make_reader(number: int, mails: int, channels: int, *, is_daily: bool) -> Reader:

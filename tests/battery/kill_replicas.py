@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.battery.kill_clocks import HostClock
+
 ROOT = Path(__file__).parents[2]
 _STOPS_WITHIN = 20.0
 _LOOK = 0.02
@@ -26,10 +28,18 @@ class Replica:
         started_at: when the present process was started (`time.monotonic()`).
         starts: how many processes there were.
         strange_exits: how processes ended that nobody had ended.
+        clock: its host's own, where it does not live by the test clock.
     """
 
-    def __init__(self, number: int, folder: Path, environment: dict[str, str], command: list[str]) -> None:
-        self.number, self._folder = number, folder
+    def __init__(
+        self,
+        number: int,
+        folder: Path,
+        environment: dict[str, str],
+        command: list[str],
+        clock: HostClock | None = None,
+    ) -> None:
+        self.number, self._folder, self._clock = number, folder, clock
         self._environment = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
         self._command = [sys.executable, "-m", *command]
         self._process: subprocess.Popen[bytes] | None = None
@@ -53,9 +63,10 @@ class Replica:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
+        environment = self._environment | (self._clock.start() if self._clock else {})
         with self._out.open("wb") as out, self.log.open("ab") as err:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
-                self._command, cwd=self._folder, env=self._environment, stdout=out, stderr=err
+                self._command, cwd=self._folder, env=environment, stdout=out, stderr=err
             )
         self.started_at = time.monotonic()
         self.starts += 1

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -39,6 +39,9 @@ class PacedClock:
 
     A sleep ends early after a while: whoever still has reason to wait asks again, and a process that is
     asked to stop is not kept.
+
+    Attributes:
+        followers: called whenever it was moved on.
     """
 
     is_simulated = True
@@ -46,6 +49,7 @@ class PacedClock:
     def __init__(self, begin: datetime) -> None:
         self._begin, self._since = begin, time.monotonic()
         self._moved = timedelta(0)
+        self.followers: list[Callable[[], None]] = []
 
     def now(self) -> datetime:
         return self._begin + timedelta(seconds=time.monotonic() - self._since) + self._moved
@@ -55,6 +59,8 @@ class PacedClock:
 
     def move_to(self, moment: datetime) -> None:
         self._moved += max(moment - self.now(), timedelta(0))
+        for follow in self.followers:
+            follow()
 
 
 @dataclass(frozen=True, slots=True)
