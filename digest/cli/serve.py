@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from digest.cli.opening import opened
+from digest.cli.opening import load, opened
 from digest.errors import DigestError, StoreBusy, StoreError
 
 if TYPE_CHECKING:
@@ -57,20 +57,21 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     from digest.pipeline import recover, sync_roster  # noqa: PLC0415 - the same
     from digest.scheduling import Schedule  # noqa: PLC0415 - the same
     from digest.store import hold_worker  # noqa: PLC0415 - the same
-    from digest.store.postgresql import find_weakness  # noqa: PLC0415 - the same
     from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
 
     stop, reload = threading.Event(), threading.Event()
-    with opened(ctx, warns=True) as site, hold_worker(site.store) as hold, ExitStack() as stack:
-        _listen(stop.set, reload.set)
+    _listen(stop.set, reload.set)
+    load(ctx, warns=True)
+    with ExitStack() as stack:
+        site = _patiently(lambda: stack.enter_context(opened(ctx)), stop)
+        hold = stack.enter_context(hold_worker(site.store))
         configure_logging("DEBUG" if ctx.obj["verbose"] else "INFO")
         schedule = Schedule(site)
         webs = [] if no_web else _open_webs(site, schedule)
         for web in webs:
             stack.callback(web.stop)
         _patiently(partial(recover, site), stop)
-        with site.store.read() as conn:
-            weakness = find_weakness(conn)
+        weakness = _patiently(partial(_find_weakness, site), stop)
         if weakness:
             click.echo(f"warning: {weakness}", err=True)
         roster = _patiently(partial(sync_roster, site), stop)
@@ -78,13 +79,13 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
             click.echo(doubt, err=True)
         for remark in roster.remarks:
             click.echo(f"{remark}.", err=True)
-        greeting = _describe(site, webs)
+        greeting = _patiently(partial(_describe, site, webs), stop)
         schedule.start()
         for web in webs:
             web.start()
         click.echo(greeting)
-        load = partial(open_config, ctx.obj["config_path"])
-        lost = _wait(webs, stop, reload, partial(_keep, site.store, hold), partial(schedule.reload, load))
+        reread = partial(open_config, ctx.obj["config_path"])
+        lost = _wait(webs, stop, reload, partial(_keep, site.store, hold), partial(schedule.reload, reread))
         for web in webs:
             web.ask_to_stop()
         has_ended = schedule.stop(grace=grace, force=LIMIT - _MARGIN - grace)
@@ -112,6 +113,13 @@ def _patiently(step: Callable[[], Done], stop: threading.Event) -> Done:
             if stop.wait(_LOOK):
                 click.echo("stopped")
                 raise click.exceptions.Exit(0) from error
+
+
+def _find_weakness(site: Site) -> str:
+    from digest.store.postgresql import find_weakness  # noqa: PLC0415 - the same
+
+    with site.store.read() as conn:
+        return find_weakness(conn)
 
 
 def _open_webs(site: Site, schedule: Schedule) -> list[WebServer]:

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 _OURS = (IntegrityError, ProgrammingError)
 """A broken constraint or statement is a mistake of the code, never of the database: it is not explained away."""
 
-_BUSY = ("database is locked", "deadlock detected", "could not serialize", "lock timeout", "not obtain lock")
+_BUSY = (
+    "database is locked",
+    "deadlock detected",
+    "could not serialize",
+    "lock timeout",
+    "not obtain lock",
+    "statement timeout",  # who wants a row may wait for several others, one after the other
+)
 
 _ROOM = 65_536
 """Bytes without which SQLite can't so much as open a database: what its connections share takes half of it."""
@@ -52,7 +59,6 @@ _HINTS = {
     "not a database": "The file holds something else; change url under [store] in digest.toml.",
     "malformed": "Restore the latest backup: the file is damaged.",
     "disk i/o": "Check the disk; if it is well, the file may be damaged: restore the latest backup.",
-    "statement timeout": "The database is slow or overloaded; the same is tried again later.",
     "password": "Check the name and the password in url under [store].",
     "does not exist": "Create the database, or change url under [store].",
     "connection": "Check that the server is up and can be reached from here.",
@@ -105,8 +111,8 @@ def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | Non
     lowered = said.lower()
     if is_busy(error):
         return StoreBusy(
-            f"the database {where} is held by another process: {said}",
-            hint="Try again; if it lasts, see which process holds it.",
+            f"the database {where} is busy, or held by another process: {said}",
+            hint="Try again; if it lasts, see which process holds it, or what slows it down.",
         )
     if path is not None and any(sign in lowered for sign in _DISK_SIGNS):
         state, hint = look_at_disk(path)

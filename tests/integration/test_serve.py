@@ -57,8 +57,8 @@ def links(world: World) -> LinkMaker:
         site.close()
 
 
-@pytest.fixture
-def held(world: World) -> Iterator[psycopg.Connection]:
+@pytest.fixture(params=[("lock_timeout", "subscriptions"), ("statement_timeout", "installation")])
+def held(world: World, request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
     """Another process that holds what a start needs, on a PostgreSQL that waits for nobody for long."""
     with tempfile.TemporaryDirectory(prefix="digest-held-") as name:
         Path(name).chmod(0o711)
@@ -67,9 +67,10 @@ def held(world: World) -> Iterator[psycopg.Connection]:
         server.do("CREATE DATABASE held")
         url = server.url("held")
         open_store(url, create=True).close()
-        world.write_config(extra=f'\n[store]\nurl = "{url}?options=-c%20lock_timeout%3D200ms"\n')
+        limit, table = request.param
+        world.write_config(extra=f'\n[store]\nurl = "{url}?options=-c%20{limit}%3D200ms"\n')
         with psycopg.connect(url) as other:
-            other.execute("LOCK TABLE subscriptions IN ACCESS EXCLUSIVE MODE")
+            other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
             yield other
         server.crash()
 
