@@ -134,8 +134,10 @@ _CAP = Setting(
     "defaults.cap",
     values.read_cap,
     40,
-    'How many papers a mail or a Slack message shows in full; "none" for all. The rest are counted and linked: by'
-    " the page that holds them or, without `web.base_url`, by their ids, up to 400 in a mail and 20 in Slack.",
+    'How many papers a mail or a Slack message shows in full; "none" for all there is room for. A mail has room'
+    " for 100 KB: abstracts are shortened, then left out, until about 130 papers fill it. The rest are counted and"
+    " linked: by the page that holds them or, without `web.base_url`, by their ids, up to 400 in a mail and 20 in"
+    " Slack.",
     from_text=values.number_text,
 )
 _FIRST_LOOK = Setting(
