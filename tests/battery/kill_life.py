@@ -192,7 +192,6 @@ class Life:
 
     def _finish(self) -> None:
         await_ready(self._replicas)
-        time.sleep(_FEED_LAG)
 
     def _strike(self) -> None:
         """Kill, pause and wake whose time has come; start what was killed at once."""
@@ -386,7 +385,7 @@ class Life:
         Raises:
             HTTPError: it does not answer, or not well.
         """
-        answer = httpx.get(f"{replica.url}/f/{self._world.book.feed_tokens[name]}.atom", timeout=5.0)
+        answer = httpx.get(f"{replica.url}/f/{self._world.book.feed_tokens[name]}.atom", timeout=30.0)
         answer.raise_for_status()
         return [entry[1] for entry in _ENTRY.finditer(answer.text) if _NOTICE not in entry[0]]
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from tests.battery.kill_clocks import HostClock
 
 ROOT = Path(__file__).parents[2]
-_STOPS_WITHIN = 20.0
+_STOPS_WITHIN = 60.0
+"""Seconds after which it hangs, however busy the machine is; how soon it should stop is for others to judge."""
+
 _LOOK = 0.02
 
 LONGEST_AIM = 0.2

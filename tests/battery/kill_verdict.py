@@ -33,6 +33,12 @@ class Verdict:
     def accuse(self, check: str, detail: str) -> None:
         self.findings[check].append(detail)
 
+    def add(self, other: Verdict) -> None:
+        """Take over what another one says."""
+        for check, details in other.findings.items():
+            self.findings[check] += details
+        self.figures |= other.figures
+
     def list_lines(self) -> list[str]:
         """Return what is wrong, some examples of each."""
         return [
