@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from digest import taxonomy
 from digest.query import And, Condition, Node, Not, Or, Prefix, Shape
 from digest.query.analysis import PlainText
-from digest.query.names import split_name
+from digest.query.names import fold_umlauts, list_spellings, split_name
 from digest.query.spreading import spread_condition
 from digest.query.words import fold, is_stop_word, split_words, stem
 
@@ -78,7 +78,7 @@ def _describe(paper: Paper) -> tuple[str, ...]:
             _write_words(text, is_stemmed=False)
             for text in (paper.title, paper.abstract, paper.comment, paper.journal_ref, paper.report_no)
         ),
-        _write_all(part.text for name in names for part in split_name(name)),
+        _write_all(text for name in names for part in split_name(name) for text in list_spellings(part.text)),
         _write_all(name.casefold() for name in categories),
         _write_all(map(taxonomy.archive_of, categories)),
         _write_all((id_, f"{id_}v{paper.version}")),
@@ -136,7 +136,9 @@ def _translate_condition(condition: Condition) -> str:
 def _translate_author(condition: Condition) -> str:
     if condition.shape is Shape.PHRASE or set(condition.text) & set(" ,*"):
         raise NotSharedError(condition.text)
-    return f"name : {_write(fold(condition.text))}" + " *" * (condition.shape is Shape.BEGINNING)
+    if condition.shape is Shape.BEGINNING:
+        return _join("OR", (f"name : {_write(text)} *" for text in list_spellings(fold(condition.text))))
+    return f"name : {_write(fold_umlauts(fold(condition.text)))}"
 
 
 def _translate_category(condition: Condition) -> str:

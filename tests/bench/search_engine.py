@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from digest import taxonomy
 from digest.query import AnalysedPaper, And, Condition, Node, Not, Or, Prefix, Shape, analyse
 from digest.query.evaluation import STEMMED, TEXTS, read_name
-from digest.query.names import NamePattern
+from digest.query.names import NamePattern, fold_umlauts
 from digest.query.patterns import WordPattern
 from digest.query.spreading import spread_condition
+from digest.query.words import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -122,7 +123,7 @@ class SearchEngine:
     def _translate_author(self, condition: Condition) -> tantivy.Query:
         pattern = read_name(condition)
         if condition.shape is Shape.BEGINNING:
-            return self._beginning("name", condition.text)
+            return self._beginning("name", fold_umlauts(fold(condition.text)))
         assert isinstance(pattern, NamePattern)
         if pattern.given:
             return self._term("signature", f"{pattern.last[-1]}_{pattern.given[0][:1]}")
@@ -131,7 +132,7 @@ class SearchEngine:
 
 def _describe(paper: AnalysedPaper) -> dict[str, str]:
     fields = {str(prefix): _spell(getattr(paper, name)) for prefix, name in TEXTS.items()}
-    names = [name.parts for name in paper.names if name.parts]
+    names = [tuple(map(fold_umlauts, name.parts)) for name in paper.names if name.parts]
     categories = {name for category in paper.paper.categories for name in taxonomy.names_of(category)}
     archives = set(map(taxonomy.archive_of, categories))
     return fields | {
