@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import sys
 
 _THRESHOLD = 20_000
 """New objects between two looks for garbage, of which Python's 700 would take a tenth of a command's start."""
@@ -13,6 +15,9 @@ def main() -> None:
     from digest.cli import run_cli  # noqa: PLC0415 - keeps `import digest.__main__` free of click
 
     gc.set_threshold(_THRESHOLD)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # None where a program has neither
+            stream.reconfigure(errors="replace")  # a `?` for what an old terminal's encoding lacks
     raise SystemExit(run_cli())
 
 

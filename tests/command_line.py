@@ -23,7 +23,7 @@ def run_digest(
 
     Args:
         folder: where it is run.
-        environ: what it finds in its environment besides ours.
+        environ: what it finds in its environment besides ours; what it says is read by its `PYTHONIOENCODING`.
         arguments: the command, such as `run`, `--json`.
         timeout: seconds after which it counts as hanging.
     """
@@ -33,6 +33,7 @@ def run_digest(
         env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
         capture_output=True,
         text=True,
+        encoding=environ.get("PYTHONIOENCODING"),
         timeout=timeout,
         check=False,
     )

@@ -184,7 +184,7 @@ def _write(chosen: _Chosen, kind: str, output: Path | None, *, with_abstracts: b
     text = write(chosen.papers, with_abstracts=with_abstracts)
     source = f" from {chosen.source}" if chosen.source else ""
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(text.encode("utf-8"), nl=False)  # a file of references, whatever the terminal's encoding
     else:
         try:
             output.write_text(text, encoding="utf-8", newline="")

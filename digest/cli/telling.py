@@ -18,8 +18,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON: indented, dates in ISO 8601, enumerations as their text."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=_to_json))
+    """Print a value as JSON: indented, in ASCII, dates in ISO 8601, enumerations as their text."""
+    click.echo(json.dumps(value, indent=2, default=_to_json))
 
 
 def _to_json(value: object) -> Any:  # noqa: ANN401 - whatever json can go on with

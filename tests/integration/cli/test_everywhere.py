@@ -113,3 +113,34 @@ def test_commands_are_real_processes_too(world: World) -> None:
     assert done.returncode == 0
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (["status"], 0),
+        (["explain", "2611.15012", "perf-team"], 0),
+        (["config", "show"], 0),
+        (["coverage"], 0),
+        (["alarm", "list"], 0),
+        (["delivery", "list"], 0),
+        (["query", "preview", "perf", "--days", "7"], 0),
+        (["query", "history", "perf"], 0),
+        (["query", "check", "ti:λ OR"], 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_sign_the_terminals_encoding_lacks_is_shown_as_a_question_mark(
+    world: World, command: list[str], code: int
+) -> None:
+    environ = {"PYTHONIOENCODING": "cp437", "DIGEST_MAIL_FROM_NAME": "Δίγεστ"}
+    said = run_digest(world.folder, environ, *command)
+    assert (said.returncode, "Traceback" in said.stderr, "\\u" in said.stderr) == (code, False, False)
+    assert "?" in (said.stderr if code else said.stdout)
+
+
+@pytest.mark.parametrize("shape", ["--abstracts", "--json"])
+def test_what_programs_read_is_the_same_in_any_encoding_of_the_terminal(world: World, shape: str) -> None:
+    command = ["export-refs", "--query", "cat:cs.PF", shape]
+    said = run_digest(world.folder, {"PYTHONIOENCODING": "cp437"}, *command)
+    assert said.stdout.encode("cp437") == run_digest(world.folder, {}, *command).stdout.encode()
