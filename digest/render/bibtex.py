@@ -2,7 +2,8 @@ r"""Papers as BibTeX, one `@misc` each, in UTF-8.
 
 The fields are those arXiv itself writes (`eprint`, `archivePrefix`, `primaryClass`,
 https://info.arxiv.org/help/hypertex/bibstyles/index.html), from which JabRef, Zotero and biblatex know a
-preprint. Formulas stay TeX; all else is plain Unicode with what TeX would act upon escaped. BibTeX counts
+preprint. Formulas stay TeX; all else is plain Unicode with what TeX would act upon escaped. Greek letters and
+signs of formulas become TeX, since pdflatex drops them, in the form ADS writes. BibTeX counts
 braces whatever stands before them, so that none is ever written alone. A title's capitals are braced, since
 styles would lower them.
 """
@@ -16,6 +17,7 @@ from digest.render.cleaning import clean_markup, clean_text
 from digest.render.references import drop_repeated, find_doi, make_key, write_names
 from digest.tex import to_plain
 from digest.tex.dollars import find_formulas
+from digest.tex.symbols import BIG_OPERATORS, GREEK, OPERATORS, RELATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,7 +42,19 @@ _ESCAPES = str.maketrans(
         "~": r"\textasciitilde{}",
     }
 )
-_ESCAPES_WITHIN_GROUPS = {sign: text for sign, text in _ESCAPES.items() if sign not in map(ord, "{}")}
+_SIGNS = f"{GREEK} {RELATIONS} {OPERATORS} {BIG_OPERATORS} infty ∞ partial ∂ nabla ∇ surd √".split()
+_LIKE_LATIN = {
+    *("Alpha", "Beta", "Epsilon", "Zeta", "Eta", "Iota", "Kappa"),
+    *("Mu", "Nu", "Omicron", "Rho", "Tau", "Chi", "omicron"),
+}
+"""Greek letters that look like Latin ones; TeX has no commands for them."""
+
+_ESCAPES_IN_WORDS = {
+    ord(sign): rf"{{\ensuremath{{\{name}}}}}"
+    for name, sign in zip(_SIGNS[-2::-2], _SIGNS[::-2], strict=True)  # of several names the first is kept
+    if sign > "ÿ" and name not in _LIKE_LATIN
+} | _ESCAPES
+_ESCAPES_WITHIN_GROUPS = {sign: text for sign, text in _ESCAPES_IN_WORDS.items() if sign not in map(ord, "{}")}
 _WORD = re.compile(r"\S+")
 _AND = re.compile(r"(?:\A|\s)and(?:\s|\Z)", re.IGNORECASE)
 _OUTSIDE_TEX = re.compile(r"[%#&@\"]|[^\x20-\x7e]")
@@ -141,7 +155,7 @@ def _write_words(raw: str, *, is_first: bool, protects_capitals: bool) -> str:
     plain = clean_markup(to_plain(raw)).strip()
     plain = f"{' ' * raw[:1].isspace()}{plain}{' ' * raw[-1:].isspace()}" if plain else " " * bool(raw)
     # Braces around words are TeX's own, and most likely there for BibTeX; those of a command nobody knows are not.
-    escapes = _ESCAPES_WITHIN_GROUPS if "\\" not in plain and _is_balanced(plain) else _ESCAPES
+    escapes = _ESCAPES_WITHIN_GROUPS if "\\" not in plain and _is_balanced(plain) else _ESCAPES_IN_WORDS
     if not protects_capitals:
         return plain.translate(escapes)
     first = plain.split()[:1] if is_first else []

@@ -205,6 +205,10 @@ def test_a_name_with_and_in_it_stays_one_name(name: str, written: list[str]) -> 
         ("A {B c", r"A {\textbraceleft{}B} c"),
         ("It costs $5 and $6", r"It costs \$5 and \$6"),
         (r"An $\input{/x}$ in $a$", r"An \textbackslash{}input\textbraceleft{}/x\textbraceright{} in {$a$}"),
+        (
+            r"The {\gamma}-rays, λ \to ∞",
+            r"The {\ensuremath{\gamma}}-rays, {\ensuremath{\lambda}} {\ensuremath{\to}} {\ensuremath{\infty}}",
+        ),
         (r"Half a $x^{2$ formula", r"Half a x\textasciicircum{}\textbraceleft{}2 formula"),
         ("100% @home #1 ~x", r"100\% @home \#1 \textasciitilde{}x"),
         (r"Erd\H{o}s and Schr\"odinger", "Erdős and {Schrödinger}"),
