@@ -59,6 +59,13 @@ def test_the_service_it_shows_calls_a_command_there_is() -> None:
     assert {"[Unit]", "[Service]", "[Install]"} <= set(unit.splitlines())
 
 
+def test_the_service_it_shows_can_write_where_it_works_and_nowhere_else() -> None:
+    (unit,) = (text for kind, text in FENCES if kind == "ini")
+    settings = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line)
+    assert settings["ProtectSystem"] == "strict"
+    assert settings["ReadWritePaths"] == settings["WorkingDirectory"]
+
+
 def test_each_verb_beside_a_command_belongs_to_it() -> None:
     rows = re.findall(r"^\| `digest (\w+) [^|]*` \| (.*) \|$", README, re.MULTILINE)
     verbs = [(group, verb) for group, text in rows for verb in re.findall(r"`(\w+)`", text)]
