@@ -312,14 +312,18 @@ def _create_file(path: Path, *, create: bool) -> None:
 def _set_sqlite_modes(connection: SqliteConnection, _: object = None) -> None:
     """Take transactions into our own hands, and make sure of the modes that durability rests on."""
     connection.isolation_level = None
-    for name, wanted in _SQLITE_MODES.items():
-        _set_mode(connection, f"PRAGMA {name}={wanted}")
-        (found,) = connection.execute(f"PRAGMA {name}").fetchone()
-        if found != wanted:
-            raise StoreError(
-                f"SQLite keeps {name} at {found!r} where {wanted!r} is needed",
-                hint="Keep the database on a local disk: network file systems can't share its journal.",
-            )
+    try:
+        for name, wanted in _SQLITE_MODES.items():
+            _set_mode(connection, f"PRAGMA {name}={wanted}")
+            (found,) = connection.execute(f"PRAGMA {name}").fetchone()
+            if found != wanted:
+                raise StoreError(  # noqa: TRY301 - whatever ends it, the connection is closed below
+                    f"SQLite keeps {name} at {found!r} where {wanted!r} is needed",
+                    hint="Keep the database on a local disk: network file systems can't share its journal.",
+                )
+    except BaseException:
+        connection.close()  # SQLAlchemy 2.0 leaves it open until garbage is collected
+        raise
 
 
 def _set_mode(connection: SqliteConnection, statement: str) -> None:
