@@ -48,6 +48,7 @@ class Cursor:
         self.tokens = split_tokens(text, MOST_TOKENS)
         self.partners = find_partners(text, self.tokens)
         self.formulas = find_formulas(text) if "$" in text else {}
+        self.noted_formulas: list[tuple[int, int]] = []
         self.at = 0
         self.end = len(self.tokens)
         self.depth = 0

@@ -22,6 +22,7 @@ from digest.tex.formulas import (
 )
 from digest.tex.ligatures import read_ligature, read_tie
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
+from digest.tex.parting import mark_edges
 from digest.tex.pieces import Kind, Piece, Role, join_text
 from digest.tex.symbols import BLANK_SWALLOWING, CHARACTER_ROLES, SYMBOLS, SYMBOLS_IN_TEXT
 from digest.tex.tokens import Token, TokenKind, is_one_run
@@ -132,6 +133,7 @@ class Reader(Cursor):
         elif command := FORMULA_COMMANDS.get(name):
             pieces = command(self, token, setting if setting.is_formula else setting._replace(is_formula=True))
             if not setting.is_formula:
+                self._note_formula(token.start, self.offset)
                 pieces = arrange(pieces, followed_by=self.text[self.offset : self.offset + 1])
         else:
             return self._read_symbol(token, name, setting)
@@ -216,7 +218,14 @@ class Reader(Cursor):
         pieces = self.read(closing, Setting(is_formula=True, tags=setting.tags))
         if setting.is_formula:
             return pieces
+        self._note_formula(start, end)
         return set_formula(pieces, self.text[max(0, start - 1) : start], self.text[end : end + 1])
+
+    def _note_formula(self, start: int, end: int) -> None:
+        """Note where a formula was read; those that words within it have are a part of it."""
+        while self.noted_formulas and self.noted_formulas[-1][0] >= start:
+            self.noted_formulas.pop()
+        self.noted_formulas.append((start, end))
 
     def _read_script(self, token: Token, setting: Setting) -> list[Piece]:
         if setting.is_formula:
@@ -309,6 +318,18 @@ def parse_tex(text: str) -> tuple[Piece, ...]:
     """
     if is_one_run(text):
         return (Piece(0, len(text), Kind.TEXT, text),)
+    return tuple(join_text(_read_all(Reader(text))))
+
+
+def parse_words(text: str) -> Sequence[Piece]:
+    """Read TeX-flavoured text as `parse_tex` does, for its words: edges of formulas are marked (`parting`)."""
+    if is_one_run(text):
+        return (Piece(0, len(text), Kind.TEXT, text),)
     reader = Reader(text)
-    pieces = reader.read(len(reader.tokens), Setting())
-    return tuple(join_text([*pieces, *reader.as_typed(reader.at, len(reader.tokens)), *reader.rest_as_typed()]))
+    return join_text(mark_edges(text, _read_all(reader), reader.noted_formulas))
+
+
+def _read_all(reader: Reader) -> list[Piece]:
+    count = len(reader.tokens)
+    pieces = reader.read(count, Setting())
+    return [*pieces, *reader.as_typed(reader.at, count), *reader.rest_as_typed()]
