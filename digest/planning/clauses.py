@@ -168,14 +168,9 @@ def _prepare_part(part: Condition) -> _Find:
     pattern = WordPattern.compile(part, is_stemmed=part.prefix in STEMMED)
     field = Field(TEXTS[part.prefix])
     find_text: Callable[[AnalysedPaper], WordText] = attrgetter(field)
-    if len(pattern.terms) == 1 and not pattern.beginning:  # one word, the usual case
-        return _find_word(pattern.terms[0], field, find_text)
-
-    def find(paper: AnalysedPaper) -> Iterable[Span]:
-        text = find_text(paper)
-        return [Span(field, *text.find_words(first, last)) for first, last in pattern.find(text)]
-
-    return find
+    if pattern.word:  # the usual case
+        return _find_word(pattern.word, field, find_text)
+    return lambda paper: [Span(field, start, end) for start, end in pattern.find(find_text(paper))]
 
 
 def _find_word(term: str, field: Field, find_text: Callable[[AnalysedPaper], WordText]) -> _Find:

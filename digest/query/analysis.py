@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from digest import taxonomy, tex
 from digest.query.dates import spell_minute
 from digest.query.names import fold_umlauts, list_parts, split_name
-from digest.query.words import fold_words, place_words, stem
+from digest.query.words import cut_words, place_words, read_parted, read_word, split_parts, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from digest.papers import Paper
     from digest.query.names import NamePart
+
+_BETWEEN_READINGS: Final = 2**16
+"""How far the numbers of a text's second reading are from the first: farther than any phrase goes."""
 
 
 class PlainText:
@@ -27,8 +30,11 @@ class PlainText:
 
     def __init__(self, raw: str) -> None:
         self._raw = raw
-        self._pieces = [piece for piece in tex.parse_tex(raw) if piece.text]
+        self._pieces = [piece for piece in self._parse(raw) if piece.text]
         self.plain = "".join([piece.text for piece in self._pieces])
+
+    def _parse(self, raw: str) -> Iterable[tex.Piece]:
+        return tex.parse_tex(raw)
 
     @cached_property
     def _shift(self) -> int | None:
@@ -61,9 +67,10 @@ class PlainText:
 
 
 class WordText(PlainText):
-    """A text searched by words.
+    """A text searched by words; its plain text has the edges of formulas marked.
 
-    Words are numbered from 0; stop words take a number too, so that phrases keep their gaps.
+    Words are numbered from 0 as they are read whole; stop words take a number too, so that phrases keep their
+    gaps. Where any word has parts, the text is numbered a second time from far behind, each part by itself.
 
     Attributes:
         numbers: term -> the numbers of its words; terms are stems where the field is stemmed.
@@ -73,14 +80,33 @@ class WordText(PlainText):
     def __init__(self, raw: str, *, is_stemmed: bool) -> None:
         super().__init__(raw)
         self.surfaces: dict[str, list[int]] = {}
-        for number, word in enumerate(fold_words(self.plain)):
-            if word is not None:
-                self.surfaces.setdefault(word, []).append(number)
+        self._read(cut_words(self.plain))
         self.numbers = self._stem_surfaces() if is_stemmed else self.surfaces
+
+    def _parse(self, raw: str) -> Iterable[tex.Piece]:
+        return tex.parse_words(raw)
+
+    def _read(self, words: Sequence[str]) -> None:
+        self._number(map(read_word, words), 0)
+        self._number(read_parted(words), len(words) + _BETWEEN_READINGS)
+
+    def _number(self, words: Iterable[str | None], first: int) -> None:
+        surfaces = self.surfaces
+        for number, word in enumerate(words, first):
+            if word is not None:
+                surfaces.setdefault(word, []).append(number)
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
         return place_words(self.plain)
+
+    @cached_property
+    def _parted_places(self) -> list[tuple[int, int]]:
+        places: list[tuple[int, int]] = []
+        for start, end in self._places:
+            parts = split_parts(self.plain[start:end])
+            places += [(start + part.start, start + part.end) for part in parts] or [(start, end)]
+        return places
 
     def _stem_surfaces(self) -> dict[str, list[int]]:
         numbers: dict[str, list[int]] = {}
@@ -105,7 +131,10 @@ class WordText(PlainText):
 
     def find_words(self, first: int, last: int) -> tuple[int, int]:
         """Return the raw code points from the first numbered word to the end of the last."""
-        return self.find_raw(self._places[first][0], self._places[last][1])
+        before = len(self._places) + _BETWEEN_READINGS
+        if first < before:
+            return self.find_raw(self._places[first][0], self._places[last][1])
+        return self.find_raw(self._parted_places[first - before][0], self._parted_places[last - before][1])
 
 
 class NameText(PlainText):

@@ -19,10 +19,11 @@ from digest.query.evaluation import compile_condition
 from digest.query.names import NamePattern, fold_as_arxiv
 from digest.query.spreading import spread_condition
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, walk_conditions
-from digest.query.words import fold, is_stop_word, split_words
+from digest.query.words import fold, read_word, spell_word, split_words
+from digest.tex.parting import EDGE, LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from digest.papers import Paper
 
@@ -102,15 +103,22 @@ class _IndexedText(WordText):
     """A text of words as arXiv's index holds it, as far as some rules say."""
 
     def __init__(self, raw: str, rules: Rules, *, is_stemmed: bool) -> None:
-        super().__init__("", is_stemmed=is_stemmed)
+        self._rules = rules
         self._is_by_stems = is_stemmed and Rule.STEMS in rules
-        text = raw if Rule.TEX in rules else tex.to_plain(raw)
-        words = (word.text for word in split_words(text))
-        for number, word in enumerate(_join_at_colons(text) if Rule.COLONS in rules else words):
-            if not is_stop_word(word):
-                self.surfaces.setdefault(_spell(word, rules), []).append(number)
-        if is_stemmed:
-            self.numbers = self._stem_surfaces()
+        super().__init__(raw, is_stemmed=is_stemmed)
+
+    def _parse(self, raw: str) -> Iterable[tex.Piece]:
+        if Rule.TEX not in self._rules:
+            return super()._parse(raw)
+        return (tex.Piece(0, len(raw), tex.Kind.TEXT, raw.replace(EDGE, " ")),)
+
+    def _read(self, words: Sequence[str]) -> None:
+        cut = _join_at_colons(self.plain) if Rule.COLONS in self._rules else map(spell_word, words)
+        spelled = [_spell(word, self._rules) for word in cut]
+        if Rule.TEX in self._rules:
+            self._number(map(read_word, spelled), 0)
+        else:
+            super()._read(spelled)
 
     def find_beginnings(self, beginning: str) -> Iterator[int]:
         """Yield the numbers of the words that begin so, or whose stems do; where rules say so, of stems alone."""
@@ -207,10 +215,14 @@ class _Reader:
 
 
 def _spell(text: str, rules: Rules) -> str:
-    """Return a text folded; where accents count, with what folding would change spelled so that it stays apart."""
+    """Return a text; where accents count, with what folding would change spelled so that it stays apart."""
     if Rule.ACCENTS not in rules:
-        return fold(text)
-    return "".join(letter if fold(letter) == letter else f"q{ord(letter):x}q" for letter in text.lower())
+        return text
+    return "".join(letter if _is_kept(letter) else f"q{ord(letter):x}q" for letter in text.lower())
+
+
+def _is_kept(letter: str) -> bool:
+    return fold(letter) == letter or bool(LEVELS[letter])
 
 
 def _has_name(pattern: NamePattern, name: str) -> bool:

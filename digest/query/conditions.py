@@ -93,7 +93,7 @@ def _find_nearest(word: re.Match[str]) -> str:
 
 def _read_words(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
     value, has_star = _read_star(source, term)
-    plain = tex.to_plain(value).translate(_NOT_FROM_TEX) if "\\" in value or "$" in value else value
+    plain = _resolve_tex(value).translate(_NOT_FROM_TEX) if "\\" in value or "$" in value else value
     words = list(split_words(plain))
     if not words:
         _leave_out_sign(source, term)
@@ -108,6 +108,12 @@ def _read_words(source: Source, term: TermToken, prefix: Prefix) -> Condition | 
     if prefix is Prefix.ALL:
         return _name_everywhere(plain, words, kept, shape)
     return intern_condition(prefix, shape, _join_words(words, kept, shape))
+
+
+def _resolve_tex(value: str) -> str:
+    """Return a value with its TeX as it shows, edges of formulas marked as they are in texts."""
+    marked = "".join(piece.text for piece in tex.parse_words(value))
+    return unicodedata.normalize("NFC", " ".join(marked.split()))
 
 
 def _join_words(words: list[Word], kept: list[Word], shape: Shape) -> str:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from digest.query.formula_words import spell_formula
 from digest.query.word_runs import FENCE, SEPARATOR
-from digest.tex import parse_tex
+from digest.tex import parse_words
 from digest.tex.cursor import Setting
 from digest.tex.dollars import find_formulas
 from digest.tex.formulas import allows_blank_before, allows_blank_behind
+from digest.tex.parting import EDGE, is_edge, mark_edges
 from digest.tex.reading import Reader
 from digest.tex.tokens import DROPPED, split_tokens
 
@@ -43,7 +44,7 @@ _NEEDS_READING = re.compile(rf"[\\${DROPPED}]")
 _DROPPED = re.compile(rf"[{DROPPED}]")
 
 _MOST_TOKENS: Final = 650
-"""`parse_tex` leaves what follows more tokens as typed; texts that come near are left to it. Where the most they
+"""`parse_words` leaves what follows more tokens as typed; texts that come near are left to it. Where the most they
 can have is not too many, they need not be counted."""
 
 _WITHIN_RUNS: Final = bytes(code for code in range(32, 127) if chr(code) not in "\\{}^$_&~`'-")
@@ -172,25 +173,39 @@ class _Fillings(dict[str, str]):
             if formula is None:
                 return None
             is_unsure = is_unsure or formula.is_amount
+            resolved[place] = formula.plain
             if formula.is_set_off:
-                resolved[place] = put(_drop_blanks(parts[place - 1][-1:], formula.plain, parts[place + 1][:1]))
-            else:
-                resolved[place] = put(formula.plain)
+                resolved[place] = _drop_blanks(parts[place - 1][-1:], formula.plain, parts[place + 1][:1])
         if is_unsure and not _are_formulas(text):
             return None
         for place in range(0, last + 1, 2):
             part = parts[place]
             if "\\" in part or "{" in part or "}" in part:
                 plain = _resolve_part("$" if place else "", part, "$" if place < last else "", put)
-                if plain is None:
-                    return None
+                if plain is None or (place and plain[:1] == FENCE) or (place < last and plain[-1:] == FENCE):
+                    return None  # what stands beside the formula is not seen
                 resolved[place] = plain
-        joined = "".join(resolved)
+        joined = _join_parts(resolved, put)
         return joined if put is not str else self._spell_plain(joined)
 
 
+def _join_parts(parts: Sequence[str], put: Callable[[str], str]) -> str:
+    """Join what stands outside of formulas and, put so, what stands within, in turn; edges are marked."""
+    joined: list[str] = []
+    last = " "
+    was_within = is_within = True
+    for part in parts:
+        is_within = not is_within
+        if part:
+            if last != " " and (is_within or was_within) and is_edge(last, part[0]):
+                joined.append(EDGE)
+            joined.append(put(part) if is_within else part)
+            last, was_within = part[-1], is_within
+    return "".join(joined)
+
+
 def _resolve(text: str) -> str:
-    return "".join([piece.text for piece in parse_tex(text)])
+    return "".join([piece.text for piece in parse_words(text)])
 
 
 def _has_many_tokens(text: str) -> bool:
@@ -292,7 +307,8 @@ def _read_island(before: str, island: str, behind: str) -> str:
     reader = Reader(f"{before}{island}{behind}")
     end = len(before) + len(island)
     pieces = reader.read(len(reader.tokens), Setting())
-    return "".join([piece.text for piece in pieces if len(before) <= piece.start < end])
+    within = [piece for piece in pieces if len(before) <= piece.start < end]
+    return "".join([piece.text for piece in mark_edges(reader.text, within, reader.noted_formulas)])
 
 
 def _is_balanced(formula: str) -> bool:

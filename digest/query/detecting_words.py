@@ -136,7 +136,7 @@ def _find_phrases(tables: WordTables, words: NumberedWords) -> Iterator[Pairs]:
 
 def _number_words(tables: WordTables, batch: Batch) -> NumberedWords:
     size = len(batch.papers)
-    bounds = np.searchsorted(batch.texts, np.arange(len(WORD_COLUMNS) + 1) * size).tolist()
+    bounds = np.searchsorted(batch.texts, np.arange(len(WORD_COLUMNS) + 1) * 2 * size).tolist()  # read twice
     columns = {column: slice(bounds[column], bounds[column + 1]) for column in WORD_COLUMNS}
     by_surface, by_stem = (_number(tables, words) for words in (batch.surfaces, batch.stems))
     terms = np.empty(len(batch.words), np.int32)

@@ -13,10 +13,12 @@ from digest.query.names import NamePattern, fold_umlauts, list_spellings
 from digest.query.patterns import WordPattern
 from digest.query.spreading import spread_beyond_words
 from digest.query.tree import And, Condition, Node, Not, Prefix, Shape
-from digest.query.words import fold, stem
+from digest.query.words import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from digest.query.patterns import Run
 
 _AND, _OR, _SPREAD = Kind.AND, Kind.OR, Kind.SPREAD  # as in the graph
 _MOST_KNOWN = 2**14
@@ -60,10 +62,9 @@ class Indexer:
 
 def _find_all(lexicon: Lexicon, condition: Condition) -> int:
     plain = WordPattern.compile(condition, is_stemmed=False)
-    stemmed = WordPattern(tuple(map(stem, plain.terms)), plain.places, plain.beginning)
     parts = spread_beyond_words(condition.shape, condition.text)
     references = [_READERS[part.prefix](lexicon, part) for part in parts]
-    references += _find_pattern(lexicon, STEMMED_COLUMNS, stemmed)
+    references += _find_pattern(lexicon, STEMMED_COLUMNS, plain.stem())
     references += _find_pattern(lexicon, PLAIN_COLUMNS, plain)
     return lexicon.graph.join(_SPREAD, references)
 
@@ -75,15 +76,26 @@ def _find_words(lexicon: Lexicon, condition: Condition) -> int:
 
 def _find_pattern(lexicon: Lexicon, columns: Sequence[Column], pattern: WordPattern) -> list[int]:
     """Return the references to what meets a pattern in each of some columns."""
-    if pattern.places:
-        return [leaf << 1 for leaf in lexicon.find_phrase(columns, pattern.terms, pattern.places)]
-    found = [lexicon.find_terms(columns, term) for term in pattern.terms]
-    if len(found) == 1 and not pattern.beginning:
-        return [leaf << 1 for leaf in found[0]]
+    found = [_find_clause(lexicon, columns, runs) for runs in pattern.clauses]
     if pattern.beginning:
-        found.append([lexicon.find_beginning(column, pattern.beginning) for column in columns])
+        found.append([lexicon.find_beginning(column, pattern.beginning) << 1 for column in columns])
+    if len(found) == 1:
+        return found[0]
     join = lexicon.graph.join
-    return [join(_AND, [leaves[place] << 1 for leaves in found]) for place in range(len(columns))]
+    return [join(_AND, [references[place] for references in found]) for place in range(len(columns))]
+
+
+def _find_clause(lexicon: Lexicon, columns: Sequence[Column], runs: Sequence[Run]) -> list[int]:
+    """Return the references to what meets any of some runs in each of some columns."""
+    found = [_find_run(lexicon, columns, run) for run in runs]
+    join = lexicon.graph.join
+    return [join(_OR, [leaves[place] << 1 for leaves in found]) for place in range(len(columns))]
+
+
+def _find_run(lexicon: Lexicon, columns: Sequence[Column], run: Run) -> list[int]:
+    if len(run.terms) == 1:
+        return lexicon.find_terms(columns, run.terms[0])
+    return lexicon.find_phrase(columns, run.terms, run.places)
 
 
 def _find_author(lexicon: Lexicon, condition: Condition) -> int:

@@ -1,18 +1,53 @@
-"""Words and phrases as they are looked for in a text: folded, stemmed where the field is, with gaps."""
+"""Words and phrases as they are looked for in a text: folded, stemmed where the field is, with gaps.
+
+A query is read twice, as texts are: whole, and its words parted. Either reading may be met by either one of
+a text.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from digest.query.tree import Shape
-from digest.query.words import STOP_WORDS, cut_words, fold, spell_word, stem
+from digest.query.words import STOP_WORDS, cut_words, fold_word, read_parted, read_word, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from digest.query.analysis import WordText
     from digest.query.tree import Condition
+
+
+class Run(NamedTuple):
+    """Words looked for at fixed distances.
+
+    Attributes:
+        terms: folded words, or their stems.
+        places: how far behind the first of them each stands.
+    """
+
+    terms: tuple[str, ...]
+    places: tuple[int, ...]
+
+    def stem(self) -> Run:
+        """Return the same with the stems of its words."""
+        return Run(tuple(map(stem, self.terms)), self.places)
+
+    def is_in(self, numbers: Mapping[str, list[int]]) -> bool:
+        """Tell whether a text has them, whose words have these numbers."""
+        terms = self.terms
+        return terms[0] in numbers if len(terms) == 1 else next(self.find(numbers), None) is not None
+
+    def find(self, numbers: Mapping[str, list[int]]) -> Iterator[int]:
+        """Yield the number of the first of them wherever a text has them all."""
+        for term in self.terms:
+            if term not in numbers:
+                return
+        others = [(numbers[term], place) for term, place in zip(self.terms[1:], self.places[1:], strict=True)]
+        for first in numbers[self.terms[0]]:
+            if all(first + place in found for found, place in others):
+                yield first
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,57 +55,70 @@ class WordPattern:
     """What a condition looks for in a text of words.
 
     Attributes:
-        terms: folded words, or their stems; all must occur.
-        places: of a phrase, how far behind its first word each term stands; () where any place will do.
+        clauses: each must be met, by any of its runs: by a word or phrase read whole, or parted.
         beginning: how one more word begins, "" for none; of a stemmed text, its stem may do so too.
     """
 
-    terms: tuple[str, ...]
-    places: tuple[int, ...] = ()
+    clauses: tuple[tuple[Run, ...], ...]
     beginning: str = ""
 
     @classmethod
     def compile(cls, condition: Condition, *, is_stemmed: bool) -> WordPattern:
         """Prepare a condition for texts that are stemmed, or are not."""
-        text = condition.text
-        is_word = text.isalnum() and text.isascii()
-        words = [text.lower()] if is_word else list(map(spell_word, cut_words(text)))
-        if is_word and condition.shape is Shape.WORD and words[0] not in STOP_WORDS:  # as most are
-            return cls((stem(words[0]),) if is_stemmed else (words[0],))
-        beginning = fold(words.pop()) if condition.shape is Shape.BEGINNING else ""
-        kept = [number for number, word in enumerate(words) if word not in STOP_WORDS]
-        folded = [fold(words[number]) for number in kept]
-        is_phrase = condition.shape is Shape.PHRASE and len(kept) > 1
-        return cls(
-            terms=tuple(map(stem, folded)) if is_stemmed else tuple(folded),
-            places=tuple([number - kept[0] for number in kept]) if is_phrase else (),
-            beginning=beginning,
-        )
+        text, shape = condition.text, condition.shape
+        if shape is Shape.WORD and text.isalnum() and text.isascii() and text.lower() not in STOP_WORDS:  # as most
+            run = Run((text.lower(),), (0,))
+            return cls(((run.stem() if is_stemmed else run,),))
+        words = cut_words(text)
+        beginning = fold_word(words.pop()) if shape is Shape.BEGINNING else ""
+        phrases = [words] if shape is Shape.PHRASE else [[word] for word in words]
+        pattern = cls(tuple(filter(None, map(_read_phrase, phrases))), beginning)
+        return pattern.stem() if is_stemmed else pattern
+
+    def stem(self) -> WordPattern:
+        """Return the same for texts that are stemmed."""
+        return WordPattern(tuple(tuple([run.stem() for run in runs]) for runs in self.clauses), self.beginning)
+
+    @property
+    def word(self) -> str:
+        """The one term that is all it looks for, as it is for most; "" where it looks for more."""
+        if len(self.clauses) != 1 or self.beginning:
+            return ""
+        terms = [term for run in self.clauses[0] for term in run.terms]
+        return terms[0] if len(terms) == 1 else ""
 
     def is_met(self, text: WordText) -> bool:
         """Tell whether a text has what is looked for."""
         numbers = text.numbers
-        for term in self.terms:
-            if term not in numbers:
+        for runs in self.clauses:
+            if not any(run.is_in(numbers) for run in runs):
                 return False
-        if self.places:
-            return next(self._find_phrases(text), None) is not None
         return not self.beginning or next(text.find_beginnings(self.beginning), None) is not None
 
     def find(self, text: WordText) -> list[tuple[int, int]]:
-        """Return the numbers of the first and last word of every place that meets it, in order."""
+        """Return every place that meets it, as raw code points, in order; none that lies within another."""
         if not self.is_met(text):
             return []
-        if self.places:
-            length = self.places[-1]
-            return [(first, first + length) for first in self._find_phrases(text)]
-        found = {number for term in self.terms for number in text.numbers[term]}
+        numbers = text.numbers
+        found = {
+            (first, first + run.places[-1]) for runs in self.clauses for run in runs for first in run.find(numbers)
+        }
         if self.beginning:
-            found.update(text.find_beginnings(self.beginning))
-        return [(number, number) for number in sorted(found)]
+            found.update((number, number) for number in text.find_beginnings(self.beginning))
+        places: list[tuple[int, int]] = []
+        for start, end in sorted({text.find_words(*place) for place in found}, key=lambda one: (one[0], -one[1])):
+            if not places or end > places[-1][1]:
+                places.append((start, end))
+        return places
 
-    def _find_phrases(self, text: WordText) -> Iterator[int]:
-        others = [(text.numbers[term], place) for term, place in zip(self.terms[1:], self.places[1:], strict=True)]
-        for first in text.numbers[self.terms[0]]:
-            if all(first + place in numbers for numbers, place in others):
-                yield first
+
+def _read_phrase(words: Sequence[str]) -> tuple[Run, ...]:
+    """Return what stands for words side by side: as they are read whole and, where any has parts, parted."""
+    return tuple(filter(None, (_read_run(map(read_word, words)), _read_run(read_parted(words)))))
+
+
+def _read_run(words: Iterable[str | None]) -> Run | None:
+    placed = [(word, place) for place, word in enumerate(words) if word is not None]
+    if not placed:
+        return None
+    return Run(tuple([word for word, _ in placed]), tuple([place - placed[0][1] for _, place in placed]))

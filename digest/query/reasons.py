@@ -93,8 +93,8 @@ def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]
 def _find_words(condition: Condition, prefix: Prefix, paper: AnalysedPaper) -> Iterator[Span]:
     pattern = _read_words(condition, prefix)
     text = getattr(paper, TEXTS[prefix])
-    for first, last in pattern.find(text):
-        yield Span(Field(TEXTS[prefix]), *text.find_words(first, last))
+    for start, end in pattern.find(text):
+        yield Span(Field(TEXTS[prefix]), start, end)
 
 
 def _find_authors(condition: Condition, paper: AnalysedPaper) -> Iterator[Span]:

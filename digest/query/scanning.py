@@ -1,7 +1,7 @@
 """A batch of papers read once: texts as numbered words, authors and categories as distinct values.
 
 The words are those of `AnalysedPaper`, found by the batch: TeX is resolved only where there is some, all texts
-are cut at once, and each distinct word is read once.
+are cut at once, and each distinct word is read once. Texts with words that have parts are there twice.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from digest.query.arrays import take_runs
+from digest.query.arrays import mark, take_runs
 from digest.query.cutting import join_texts
 from digest.query.names import list_parts
 from digest.query.word_runs import SEPARATOR, find_runs
-from digest.query.words import STOP_WORDS, cut_words, fold, spell_word, stem_all
+from digest.query.words import STOP_WORDS, cut_words, part_word, read_word, stem_all
 from digest.tex import parse_tex
 from digest.tex.tokens import DROPPED
 
@@ -65,8 +65,10 @@ class Batch(NamedTuple):
         papers: themselves.
         surfaces: the distinct folded words of all texts; the first stands for all stop words.
         stems: of each of them, its stem.
-        words: the words of all texts in order, column by column, as indexes in `surfaces`.
-        texts: of each word, which text it is of: the column times the number of papers plus the paper's index.
+        words: the words of all texts in order, column by column, as indexes in `surfaces`: first read whole, and
+            then, of texts that have words with parts, once more and parted.
+        texts: of each word, which text it is of: twice the column, and one more where it is read parted, times
+            the number of papers, plus the paper's index.
         names: the authors' names, raw.
         parts: the distinct folded parts of names.
         name_parts: the parts of all distinct names in order, as indexes in `parts`.
@@ -114,19 +116,44 @@ def _read_texts(papers: Sequence[Paper]) -> tuple[list[str], NDArray[np.int32], 
     """Return the distinct words of papers, and all words in order with their texts."""
     joined = join_texts([text for name in _TEXTS for text in map(attrgetter(name), papers)])
     runs = find_runs(joined.text)
-    surfaces, words, starts, counts = _read_runs(runs.distinct, joined.fill)
+    surfaces, words, whole, parted = _read_runs(runs.distinct, joined.fill)
     separator = runs.distinct.index(SEPARATOR)
+    owners = np.cumsum(runs.numbers == separator, dtype=np.int32) - np.int32(1)
+    has_parts = mark(owners[(parted.starts != whole.starts).take(runs.numbers)], len(papers) * len(_TEXTS))
+    again = np.flatnonzero(has_parts.take(owners))
+    readings = (
+        _spread(words, whole, runs.numbers, owners),
+        _spread(words, parted, runs.numbers.take(again), owners.take(again)),
+    )
+    return surfaces, *_order_by_column(readings, len(papers))
+
+
+def _spread(
+    words: NDArray[np.int32], reading: _Reading, runs: NDArray[np.int64], owners: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the words that runs are read as, and of each word what its run belongs to."""
+    found: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
+    texts: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
+    for first in range(0, len(runs), _BLOCK):
+        numbers = runs[first : first + _BLOCK]
+        lengths = reading.counts.take(numbers)
+        found.append(take_runs(words, reading.starts.take(numbers), lengths))
+        texts.append(np.repeat(owners[first : first + _BLOCK], lengths))
+    return np.concatenate(found), np.concatenate(texts)
+
+
+def _order_by_column(
+    readings: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], papers: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the words and texts of both readings column by column, each text numbered by how it is read, too."""
     found: list[NDArray[np.int32]] = []
     texts: list[NDArray[np.int32]] = []
-    last = np.int32(-1)
-    for first in range(0, len(runs.numbers), _BLOCK):
-        numbers = runs.numbers[first : first + _BLOCK]
-        owners = np.cumsum(numbers == separator, dtype=np.int32) + last
-        last = owners[-1]
-        lengths = counts.take(numbers)
-        found.append(take_runs(words, starts.take(numbers), lengths))
-        texts.append(np.repeat(owners, lengths))
-    return surfaces, np.concatenate(found), np.concatenate(texts)
+    for column in range(len(_TEXTS)):
+        for reading, (words, owners) in enumerate(readings):
+            part = slice(*np.searchsorted(owners, (column * papers, (column + 1) * papers)))
+            found.append(words[part])
+            texts.append(owners[part] + np.int32((column + reading) * papers))
+    return np.concatenate(found), np.concatenate(texts)
 
 
 def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -136,10 +163,22 @@ def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
     return list(numbering), numbers
 
 
+class _Reading(NamedTuple):
+    """How runs are read.
+
+    Attributes:
+        starts: of each run, where its words begin among those of all runs.
+        counts: how many it has.
+    """
+
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
 def _read_runs(
     runs: Sequence[str], fill: Callable[[str], str]
-) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct words of runs, their words run by run, where those of each begin and how many it has.
+) -> tuple[list[str], NDArray[np.int32], _Reading, _Reading]:
+    """Return the distinct words of runs, their words run by run, and how they are read: whole, and parted.
 
     Most runs are plain words, which need no closer look. Those come first among the words returned.
     """
@@ -149,18 +188,23 @@ def _read_runs(
     surfaces = dict(zip(compress(plain, ~is_stop), count(STOP_WORD + 1)))
     plain_words = np.where(is_stop, np.int32(STOP_WORD), np.cumsum(~is_stop, dtype=np.int32) + np.int32(STOP_WORD))
     words: list[int] = []
-    counts = np.ones(len(runs), np.int64)
-    counts[~is_plain] = _read_others(compress(runs, ~is_plain), fill, surfaces, words)
-    starts = np.empty(len(runs), np.int64)
-    starts[is_plain] = np.arange(len(plain))
-    starts[~is_plain] = len(plain) + np.cumsum(counts[~is_plain]) - counts[~is_plain]
-    return ["", *surfaces], np.concatenate((plain_words, np.array(words, np.int32))), starts, counts
+    places = _read_others(compress(runs, ~is_plain), fill, surfaces, words)
+    whole, parted = (_place(is_plain, places[first : first + 2]) for first in (0, 2))
+    return ["", *surfaces], np.concatenate((plain_words, np.array(words, np.int32))), whole, parted
+
+
+def _place(is_plain: NDArray[np.bool_], places: NDArray[np.int64]) -> _Reading:
+    """Return how all runs are read, the plain ones as one word each, and the others as given."""
+    reading = _Reading(np.cumsum(is_plain) - 1, np.ones(len(is_plain), np.int64))
+    reading.starts[~is_plain] = places[0] + np.count_nonzero(is_plain)
+    reading.counts[~is_plain] = places[1]
+    return reading
 
 
 def _read_others(
     runs: Iterable[str], fill: Callable[[str], str], surfaces: dict[str, int], words: list[int]
-) -> list[int]:
-    """Return how many words each of some runs has that may have several or none.
+) -> NDArray[np.int64]:
+    """Return where the words of some runs that may have several or none begin, and how many: whole, and parted.
 
     Args:
         runs: them.
@@ -169,12 +213,17 @@ def _read_others(
         words: takes the numbers of the words.
     """
     numbers = _Numbers(surfaces)
-    counts: list[int] = []
+    places: list[tuple[int, int, int, int]] = []
     for run in runs:
         found = cut_words(fill(run))
+        start = parted = len(words)
         words += map(numbers.__getitem__, found)
-        counts.append(len(found))
-    return counts
+        end = len(words)
+        if any(map(numbers.parts.__contains__, found)):
+            parted = end
+            words += chain.from_iterable(numbers.parts.get(word) or (numbers[word],) for word in found)
+        places.append((start, end - start, parted, len(words) - parted))
+    return np.array(places, np.int64).reshape(-1, 4).T
 
 
 class _Numbers(dict[str, int]):
@@ -182,18 +231,25 @@ class _Numbers(dict[str, int]):
 
     Args:
         surfaces: folded words -> their numbers; takes those that it lacks.
+
+    Attributes:
+        parts: those of the words met that have parts -> the numbers of these.
     """
 
     def __init__(self, surfaces: dict[str, int]) -> None:
         super().__init__()
+        self.parts: dict[str, list[int]] = {}
         self._surfaces = surfaces
 
     def __missing__(self, written: str) -> int:
-        word = spell_word(written)
-        next_number = STOP_WORD + 1 + len(self._surfaces)
-        number = STOP_WORD if word in STOP_WORDS else self._surfaces.setdefault(fold(word), next_number)
-        self[written] = number
+        word = read_word(written)
+        self[written] = number = STOP_WORD if word is None else self._find(word)
+        if parts := part_word(written):
+            self.parts[written] = list(map(self._find, parts))
         return number
+
+    def _find(self, word: str) -> int:
+        return self._surfaces.setdefault(word, STOP_WORD + 1 + len(self._surfaces))
 
 
 def _collect(values: Sequence[Sequence[str]]) -> Values:

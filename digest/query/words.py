@@ -3,7 +3,11 @@
 The steps follow the `english` and `standard` analysers arXiv searches with (arXiv/arxiv-search,
 `DocumentMapping.json`): words are cut as in Unicode Standard Annex 29, a possessive 's goes, 33 words
 are too common to count but keep their place in a phrase, and titles and abstracts are stemmed after
-Porter. One step is ours: accents are folded, so that `Schrodinger` finds `Schrödinger`.
+Porter. Two steps are ours: accents are folded, so that `Schrodinger` finds `Schrödinger`, and Greek letters are
+spelled by their names.
+
+A text is read twice, since words stand beside formulas: whole, and with its words parted at each `_`, at raised
+and lowered signs and around Greek letters. So `ΛCDM` is `lambdacdm`, and `lambda` before `cdm`.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer ships no types
+
+from digest.tex.parting import ALONE, EDGE, GREEK, LEVELS, STAND_INS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,7 +76,15 @@ _ASCII_WORD = re.compile(
     re.ASCII,
 )
 
+_JOINING = ".,;'’·"
+"""The signs that may stand within a word."""
+
+_PARTING = f"{EDGE}·"
+"""Those that part it where it is not read whole; units are written with the second: `V·s`."""
+
 _POSSESSIVE = re.compile(r"(?:['’]s)+\Z")
+_WRITTEN_POSSESSIVE = re.compile(rf"(?:['’][sS][{_FORMATS}]*)+\Z")
+_NAMES_OF_LETTERS = str.maketrans(GREEK | {letter: GREEK[meant] for letter, meant in STAND_INS.items()})
 _WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)
 _LETTERS_WITHOUT_PARTS = str.maketrans(
     {
@@ -97,7 +111,10 @@ _porter.maxCacheSize = 0  # `stem` keeps the cache, bounded and shared
 
 
 class Word(NamedTuple):
-    """One word of a text: lower-cased, accents kept, at code points `start` to `end` (exclusive)."""
+    """One word of a text, or part of a word, at code points `start` to `end` (exclusive).
+
+    Words are lower-cased, accents kept; parts are folded.
+    """
 
     text: str
     start: int
@@ -108,11 +125,6 @@ def split_words(text: str) -> Iterator[Word]:
     """Cut a plain text into its words, in order; stop words are among them, because they hold a place."""
     for match in _find_pattern(text).finditer(text):
         yield Word(spell_word(match[0]), match.start(), match.end())
-
-
-def fold_words(text: str) -> list[str | None]:
-    """Return the words of a plain text folded, in order; None for one that only holds a place."""
-    return list(map(_fold_word, cut_words(text)))
 
 
 def place_words(text: str) -> list[tuple[int, int]]:
@@ -140,14 +152,78 @@ def spell_word(raw: str) -> str:
 
 
 @lru_cache(maxsize=2**17)
-def _fold_word(raw: str) -> str | None:
-    word = spell_word(raw)
-    return None if word in STOP_WORDS else fold(word)
+def read_word(written: str) -> str | None:
+    """Return a word as it is compared where it is read whole, not yet stemmed; None for a stop word.
+
+    No stem leaves a part out: `beta_s` is no plural, so it ends in a sign that Porter leaves alone.
+    """
+    word = spell_word(written)
+    if is_stop_word(word):
+        return None
+    if word.isascii() and EDGE not in word:  # as most are
+        return word
+    whole = fold_word(written)
+    parts = part_word(written)
+    is_left_out = parts and len(stem(whole)) <= len(whole.removesuffix(parts[-1]))
+    return whole + EDGE if is_left_out else whole
+
+
+@lru_cache(maxsize=2**17)
+def part_word(written: str) -> tuple[str, ...]:
+    """Return a word's parts as they are compared, not yet stemmed; () where it is not parted."""
+    if written.isascii() and EDGE not in written:
+        return ()
+    return tuple([part.text for part in split_parts(written)])
+
+
+def read_parted(words: Sequence[str]) -> list[str | None]:
+    """Return words as they are compared where they are parted, None for stop words; [] where none has parts."""
+    if not any(map(part_word, words)):
+        return []
+    return [part for word in words for part in part_word(word) or (read_word(word),)]
+
+
+def split_parts(written: str) -> Sequence[Word]:
+    """Cut a word into its parts, each folded and where it stands in the word; () where it is not parted.
+
+    None of them is a stop word: the `a` of `x_a` counts.
+    """
+    parts = [
+        Word(text, start, end) for start, end in _place_parts(written) if (text := fold_word(written[start:end]))
+    ]
+    return parts if len(parts) > 1 else ()
+
+
+def _place_parts(written: str) -> Iterator[tuple[int, int]]:
+    """Yield where the parts of a word begin and end, signs that only joined them left out."""
+    possessive = _WRITTEN_POSSESSIVE.search(written)
+    last = possessive.start() if possessive else len(written)
+    start, level = 0, EDGE
+    for place, character in enumerate(f"{written[:last]}{EDGE}"):
+        here = EDGE if character in _PARTING else LEVELS[character]
+        if (here == level and here != ALONE) or _goes_on(character):
+            continue
+        if level != EDGE:
+            part = written[start:place]
+            end = start + len(part.rstrip(_JOINING))
+            yield end - len(part.strip(_JOINING)), end
+        start, level = place, here
+
+
+def _goes_on(character: str) -> bool:
+    """Tell whether a character goes on with the one before it, as an accent does."""
+    return character > "\x7f" and (character in _FORMATS or unicodedata.category(character).startswith("M"))
+
+
+def fold_word(written: str) -> str:
+    """Return a word folded, Greek letters spelled by their names, without what only parts it."""
+    word = fold(spell_word(written)).replace(EDGE, "")
+    return word if word.isascii() else word.translate(_NAMES_OF_LETTERS)
 
 
 def is_stop_word(word: str) -> bool:
     """Tell whether a lower-case word is among the 33 that only hold a place."""
-    return word in STOP_WORDS
+    return word.strip(EDGE) in STOP_WORDS
 
 
 def fold(text: str) -> str:

@@ -77,8 +77,8 @@ _SCRIPTS = {"_": Kind.SUBSCRIPT, "^": Kind.SUPERSCRIPT}
 _SETTING = Setting(is_formula=True)
 
 
-def write_formula(before: str, formula: str, behind: str) -> str | None:
-    """Return what stands between a formula's delimiters as plain text; None where that takes the reader.
+def set_parts(before: str, formula: str, behind: str) -> list[Piece] | None:
+    """Return what stands between a formula's delimiters as pieces in a row; None where that takes the reader.
 
     Args:
         before: the character before the opening delimiter, "" for none.
@@ -87,7 +87,7 @@ def write_formula(before: str, formula: str, behind: str) -> str | None:
     """
     parts = split_formula(formula)
     pieces = None if parts is None else _read_all(parts, 1)
-    return None if pieces is None else "".join([piece.text for piece in set_formula(pieces, before, behind)])
+    return None if pieces is None else set_formula(pieces, before, behind)
 
 
 def split_formula(formula: str) -> list[str] | None:

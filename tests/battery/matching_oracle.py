@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from digest import taxonomy
 from digest.query import And, Condition, Node, Not, Or, Prefix, Shape
-from digest.query.analysis import PlainText
+from digest.query.analysis import PlainText, WordText
 from digest.query.names import fold_umlauts, list_spellings, split_name
 from digest.query.spreading import spread_condition
-from digest.query.words import fold, is_stop_word, split_words, stem
+from digest.query.words import cut_words, fold, fold_word, read_parted, read_word, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -88,11 +88,9 @@ def _describe(paper: Paper) -> tuple[str, ...]:
 
 
 def _write_words(raw: str, *, is_stemmed: bool) -> str:
-    tokens = []
-    for word in split_words(PlainText(raw).plain):
-        folded = fold(word.text)
-        tokens.append(_STOP if is_stop_word(word.text) else _write(stem(folded) if is_stemmed else folded))
-    return " ".join(tokens)
+    words = cut_words(WordText(raw, is_stemmed=is_stemmed).plain)
+    both = (*map(read_word, words), None, *read_parted(words))
+    return " ".join(_STOP if word is None else _write(stem(word) if is_stemmed else word) for word in both)
 
 
 def translate(node: Node) -> str:
@@ -153,18 +151,21 @@ def _translate_category(condition: Condition) -> str:
 def _translate_words(condition: Condition) -> str:
     prefix = condition.prefix
     column, is_stemmed = _STEMMED.get(prefix, _PLAIN[prefix]), prefix in _STEMMED
-    words = [word.text for word in split_words(condition.text)]
-    beginning = fold(words.pop()) if condition.shape is Shape.BEGINNING else ""
-    if condition.shape is not Shape.PHRASE:
-        words = [word for word in words if not is_stop_word(word)]
-    elif any(map(is_stop_word, words)):
-        raise NotSharedError(condition.text)  # any word may stand in the gap, and FTS5 wants to know which
-    folded = [fold(word) for word in words]
-    terms = list(map(stem, folded)) if is_stemmed else folded
-    if condition.shape is Shape.PHRASE:
-        return f"{column} : {' + '.join(map(_write, terms))}"
-    parts = [f"{column} : {_write(term)}" for term in terms]
+    words = cut_words(condition.text)
+    beginning = fold_word(words.pop()) if condition.shape is Shape.BEGINNING else ""
+    phrases = [words] if condition.shape is Shape.PHRASE else [[word] for word in words if read_word(word)]
+    parts = [_translate_phrase(column, phrase, is_stemmed=is_stemmed) for phrase in phrases]
     if beginning:
         columns = dict.fromkeys((column, _PLAIN[prefix]))
         parts.append(_join("OR", (f"{one} : {_write(beginning)} *" for one in columns)))
     return _join("AND", parts)
+
+
+def _translate_phrase(column: str, words: Sequence[str], *, is_stemmed: bool) -> str:
+    readings = []
+    for reading in filter(None, ([*map(read_word, words)], read_parted(words))):
+        kept = [word for word in reading if word is not None]
+        if len(kept) < len(reading):
+            raise NotSharedError(words)  # any word may stand in the gap, and FTS5 wants to know which
+        readings.append(f"{column} : {' + '.join(_write(stem(word) if is_stemmed else word) for word in kept)}")
+    return _join("OR", readings)

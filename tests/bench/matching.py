@@ -109,6 +109,8 @@ def forget() -> None:
     """Forget all words and formulas ever read."""
     for remembered in (
         words.spell_word,
+        words.read_word,
+        words.part_word,
         words._fold_accents,
         words.stem,
         cutting._read_formula,

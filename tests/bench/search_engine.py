@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 
     from digest.papers import Paper
     from digest.query.analysis import WordText
+    from digest.query.patterns import Run
 
 _STOP = "\u2022"
 """Holds the place of a stop word."""
+
+_WIDEST_GAP = 50
+"""More places than any phrase leaves out."""
 
 
 class SearchEngine:
@@ -112,13 +116,16 @@ class SearchEngine:
     def _translate_words(self, condition: Condition) -> tantivy.Query:
         field = str(condition.prefix)
         pattern = WordPattern.compile(condition, is_stemmed=condition.prefix in STEMMED)
-        if pattern.places:
-            words: list[str | tuple[int, str]] = list(zip(pattern.places, pattern.terms, strict=True))
-            return self._engine.Query.phrase_query(self._schema, field, words)
-        parts = [self._term(field, term) for term in pattern.terms]
+        parts = [self._any([self._translate_run(field, run) for run in runs]) for runs in pattern.clauses]
         if pattern.beginning:
             parts.append(self._beginning(field, pattern.beginning))
         return self._all(parts)
+
+    def _translate_run(self, field: str, run: Run) -> tantivy.Query:
+        if len(run.terms) == 1:
+            return self._term(field, run.terms[0])
+        words: list[str | tuple[int, str]] = list(zip(run.places, run.terms, strict=True))
+        return self._engine.Query.phrase_query(self._schema, field, words)
 
     def _translate_author(self, condition: Condition) -> tantivy.Query:
         pattern = read_name(condition)
@@ -143,6 +150,12 @@ def _describe(paper: AnalysedPaper) -> dict[str, str]:
 
 
 def _spell(text: WordText) -> str:
-    """Return the terms of a text in order, stop words as a sign that nobody looks for."""
+    """Return the terms of a text in order, what is between them as signs that nobody looks for."""
     found = {number: term for term, numbers in text.numbers.items() for number in numbers}
-    return " ".join(found.get(number, _STOP) for number in range(max(found, default=-1) + 1))
+    spelled: list[str] = []
+    last = -1
+    for number, term in sorted(found.items()):
+        spelled += [_STOP] * min(number - last - 1, _WIDEST_GAP)
+        spelled.append(term)
+        last = number
+    return " ".join(spelled)

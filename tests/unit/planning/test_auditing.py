@@ -69,7 +69,7 @@ def test_every_class_says_what_it_means_in_a_line() -> None:
     [
         ("abs:schrodinger", {"abstract": "After Schrödinger."}, False, DifferenceClass.ACCENTS),
         ("abs:schrodinger", {"abstract": r"After Schr\"odinger."}, False, DifferenceClass.TEX),
-        ("ti:alpha", {"title": r"The $\alpha$ decay"}, True, DifferenceClass.TEX),
+        ("ti:sim", {"title": r"The $\sim$ decay"}, True, DifferenceClass.TEX),
         ("abs:c", {"abstract": "We use poly(I:C)."}, False, DifferenceClass.COLONS),
         ('au:"Wexcombe, Wei"', {}, True, DifferenceClass.NAMES),
         ("au:corvane", {"submitter": "Sven Corvane"}, True, DifferenceClass.SUBMITTER),
@@ -115,9 +115,9 @@ def test_a_query_that_is_asked_for_less_than_it_means_is_no_known_difference(
 
 
 def test_causes_that_only_act_together_are_both_named() -> None:
-    paper = replace(GPU, title=r"$\alpha$ decay", abstract="After Schrödinger.")
+    paper = replace(GPU, title=r"$\sim$ decay", abstract="After Schrödinger.")
     dispute = Dispute(paper.id, paper, paper, is_found=True)
-    found = classify_difference(ask("ti:alpha ANDNOT abs:schrodinger"), dispute)
+    found = classify_difference(ask("ti:sim ANDNOT abs:schrodinger"), dispute)
     assert found == Difference(
         paper.id,
         paper.title,
@@ -174,5 +174,5 @@ def test_where_nothing_is_stored_nothing_can_be_missing_from_it() -> None:
 
 
 def test_a_paper_that_is_not_stored_and_does_not_match_is_judged_by_its_meaning() -> None:
-    question = ask("ti:alpha", covered=Covered((202611, 9), (202611, 10)))
-    assert judge(question, None, replace(GPU, title=r"$\alpha$"), is_found=True) is DifferenceClass.TEX
+    question = ask("ti:sim", covered=Covered((202611, 9), (202611, 10)))
+    assert judge(question, None, replace(GPU, title=r"$\sim$"), is_found=True) is DifferenceClass.TEX

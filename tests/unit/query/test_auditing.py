@@ -12,8 +12,8 @@ from digest.query.auditing import Rule, is_met_by_rules, list_rules
 from tests.unit.made_up import make_paper
 
 PAPER = make_paper(
-    title=r"The Schrödinger equation on $\alpha$-lattices",
-    abstract=r"We use generative models of Schr\"odinger's cats, with poly(I:C) and $10^{-3}$.",
+    title=r"The Schrödinger equation on $\sim\alpha$-lattices of ΛCDM",
+    abstract=r"We use generative models of Schr\"odinger's cats, with poly(I:C) and $10^{-3}$ of $H_0$.",
     authors=(
         Author("J.P. Dunwhistle", ("University of Vell",)),
         Author("Weimar Wexcombe"),
@@ -38,8 +38,10 @@ def is_met(text: str, *rules: Rule, paper: Paper = PAPER) -> bool:
         ("ti:schrod*", Rule.ACCENTS, True, False),
         ("abs:schrödinger", Rule.TEX, True, False),
         ("abs:odinger", Rule.TEX, False, True),
-        ("ti:alpha", Rule.TEX, False, True),
-        ("ti:α", Rule.TEX, True, False),
+        ("ti:alpha", Rule.TEX, True, True),
+        ("ti:sim", Rule.TEX, False, True),
+        ("ti:cdm", Rule.TEX, True, False),
+        ("abs:h_0", Rule.TEX, True, True),
         ('abs:"10 3"', Rule.TEX, True, True),
         ("abs:poly", Rule.COLONS, True, True),
         ("abs:c", Rule.COLONS, True, False),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from digest.query.formula_words import spell_formula
 from digest.query.words import cut_words
-from digest.tex.quick_formulas import write_formula
+from digest.tex.parting import join_parts
+from digest.tex.quick_formulas import set_parts
 
 parts = st.sampled_from(
     [
@@ -61,9 +62,10 @@ edges = st.sampled_from(["", "a", "1"])
 
 @given(before=edges, formula=formulas, behind=edges)
 def test_its_words_are_those_of_the_formula_as_it_is_set(before: str, formula: str, behind: str) -> None:
-    written, spelled = write_formula(before, formula, behind), spell_formula(before, formula, behind)
-    assert (written is None) == (spelled is None)
-    if written is not None:
+    pieces, spelled = set_parts(before, formula, behind), spell_formula(before, formula, behind)
+    assert (pieces is None) == (spelled is None)
+    if pieces is not None:
+        written = join_parts(pieces)
         assert cut_words(f"{before}{spelled}{behind}") == cut_words(f"{before}{written}{behind}")
 
 

@@ -73,7 +73,7 @@ ATOMS = st.sampled_from(
             "·",
         ),
         *("\x7f", "\u2028", "smith", "O", "Igor", "J", "van", "Jr", "王", "10.1/x", "2603.10026", "cs.LG"),
-        *("(b)", "$x$", "{", "\\'", "and", "1"),
+        *("(b)", "$x$", "{", "\\'", "and", "1", "$H_0$", "$k_BT$", "\\Lambda ", "ΛCDM", "₀", "ᵅ"),
     )
 )
 
@@ -120,6 +120,8 @@ def _shuffle(node: Node, random: object) -> Node:
         ("cat:cs.NA OR cat:math.NA", "cat:math.NA"),
         ("cat:cs.* AND cat:CS", "cat:cs"),
         ("cat:cs.PF abs:GPU", "abs:gpu AND cat:cs.PF"),
+        (r"abs:$\Lambda$CDM", "abs:λcdm"),
+        (r'abs:"$N$body of $H_0$"', 'abs:"n_body of h₀"'),
     ],
 )
 def test_the_canonical_text_of(text: str, canonical: str) -> None:

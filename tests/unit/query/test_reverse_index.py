@@ -65,16 +65,8 @@ def ask(text: str, *papers: Paper) -> list[int]:
 
 WORDS = ["gpu", "GPUs", "the", "of", "latency", "latencies", "tail", "k-means", "self-supervised", "don't", "3.14"]
 ODD_WORDS = [
-    "Schrödinger",
-    "schrodinger",
-    "机器",
-    "ω",
-    "$k$-means",
-    r"$10^{-3}$",
-    r"Poincar\'e",
-    "e\u0301t",
-    "½",
-    "$",
+    *("Schrödinger", "schrodinger", "机器", "ω", "$k$-means", r"$10^{-3}$", r"Poincar\'e", "e\u0301t", "½", "$"),
+    *(r"$\Lambda$CDM", "λ", "cdm", "$N$body", "H₀", "h", "0", "n_gram", r"$f\sigma_8$"),
 ]
 TEXTS = st.lists(st.sampled_from(WORDS + ODD_WORDS), max_size=7).map(" ".join)
 NAMES = st.sampled_from(
@@ -121,7 +113,13 @@ CLAUSES = st.one_of(
     st.builds(
         "{}:{}*".format,
         st.sampled_from(FIELDS_OF_WORDS),
-        st.sampled_from(["g", "gp", "the", "t", "laten", "latenc", "self-super", "k-m", "schr", "3"]),
+        st.sampled_from(["g", "gp", "the", "t", "laten", "latenc", "self-super", "k-m", "schr", "3"])
+        | st.sampled_from(["h", "h_0", "lambdac", "bo"]),
+    ),
+    st.builds(
+        "{}:{}".format,
+        st.sampled_from(FIELDS_OF_WORDS),
+        st.sampled_from(["ΛCDM", "h_0", "h₀-gpu", "n_body-λcdm", "nbody", "σ_8", "lambdacdm", "n_gram"]),
     ),
     st.builds(
         'au:"{}"'.format,

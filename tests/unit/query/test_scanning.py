@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from digest.papers import Paper
 from digest.query import analyse
+from digest.query.analysis import _BETWEEN_READINGS
 from digest.query.scanning import STOP_WORD, Batch, scan
+from digest.query.words import cut_words, part_word
 
 MakePaper = Callable[..., Paper]
 FIELDS = ("title", "abstract", "comment", "journal_ref", "report_no")
@@ -80,6 +82,29 @@ PIECES = st.sampled_from(
             "}",
         ),
         *(
+            r"$\Lambda$CDM",
+            "ΛCDM",
+            r"\Lambda CDM",
+            "$N$body",
+            "$H_{0}$",
+            "H$_0$",
+            r"$N_{\rm eff}$s",
+            "$k_BT$",
+            r"$13{\rm TeV}$",
+            r"$f\sigma_8$",
+            r"x$\bar{p}$p",
+            r"$\rm 5GeV$",
+            r"\mathcal{N}x",
+            r"$\text{a b}$c",
+            "x_a",
+            "xᵅ₁²",
+            r"Erd\H{o}$s$",
+            r"{\S}$x$",
+            "V·s",
+            "$a$$b$",
+            "$机$x",
+        ),
+        *(
             "\\",
             r"{\it old}",
             "~",
@@ -103,7 +128,8 @@ TEXTS = st.lists(st.tuples(PIECES, st.sampled_from(["", " ", " ", "\n", "-", ","
 ANY_TEXTS = st.one_of(TEXTS, st.text(max_size=30))
 
 
-def words_of(batch: Batch, text: int) -> list[str | None]:
+def words_of(batch: Batch, column: int, paper: int = 0, *, is_parted: bool = False) -> list[str | None]:
+    text = (2 * column + is_parted) * len(batch.papers) + paper
     numbers = batch.words[batch.texts == text].tolist()
     return [None if number == STOP_WORD else batch.surfaces[number] for number in numbers]
 
@@ -116,13 +142,12 @@ def test_words_and_their_places_are_those_of_the_single_paper(
     batch = scan(papers)
     for column, name in enumerate(FIELDS):
         for index, paper in enumerate(papers):
-            found = words_of(batch, column * len(papers) + index)
-            numbers = {
-                word: [place for place, other in enumerate(found) if other == word]
-                for word in found
-                if word is not None
-            }
-            assert numbers == getattr(analyse(paper), name).surfaces
+            text = getattr(analyse(paper), name)
+            whole, parted = (words_of(batch, column, index, is_parted=is_parted) for is_parted in (False, True))
+            placed = [*enumerate(whole), *enumerate(parted, len(whole) + _BETWEEN_READINGS)]
+            numbers = {word: [place for place, other in placed if other == word] for _, word in placed if word}
+            assert numbers == text.surfaces
+            assert bool(parted) is any(map(part_word, cut_words(text.plain)))
 
 
 @given(texts=st.lists(ANY_TEXTS, min_size=1, max_size=5))
@@ -130,7 +155,8 @@ def test_stems_are_those_of_the_single_paper(texts: list[str], make_paper: MakeP
     papers = [make_paper(abstract=text, title="") for text in texts]
     batch = scan(papers)
     for index, paper in enumerate(papers):
-        found = {batch.stems[number] for number in batch.words[batch.texts == len(papers) + index] if number}
+        theirs = batch.texts % len(papers) == index
+        found = {batch.stems[number] for number in batch.words[theirs] if number}
         assert found == set(analyse(paper).abstract.numbers)
 
 

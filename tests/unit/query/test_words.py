@@ -2,7 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.query.words import STOP_WORDS, cut_words, fold, split_words, stem
+from digest.query.words import (
+    STOP_WORDS,
+    cut_words,
+    fold,
+    part_word,
+    read_word,
+    spell_word,
+    split_parts,
+    split_words,
+    stem,
+)
 
 
 def cut(text: str) -> list[str]:
@@ -104,3 +114,60 @@ def test_stems_are_porters(word: str, expected: str) -> None:
 def test_underscores_alone_are_no_word_however_many_they_are() -> None:
     assert cut_words("_" * 100_000) == []
     assert cut_words(f"{'_' * 100_000} é _a _é __a_ é_") == ["é", "_a", "_é", "__a_", "é_"]
+
+
+@pytest.mark.parametrize(
+    ("word", "whole", "parts"),
+    [
+        ("ΛCDM", "lambdacdm", ("lambda", "cdm")),
+        ("𝛬CDM", "lambdacdm", ("lambda", "cdm")),
+        ("Lyα", "lyalpha", ("ly", "alpha")),
+        ("αβ", "alphabeta", ("alpha", "beta")),
+        ("µm", "mum", ("mu", "m")),
+        ("H₀", "h0", ("h", "0")),
+        ("H_0", "h0", ("h", "0")),
+        ("N_body", "nbody", ("n", "body")),
+        ("10⁹GeV", "109gev", ("10", "9", "gev")),
+        ("x²₁", "x21", ("x", "2", "1")),
+        ("xᵅᵋ", "xalphaepsilon", ("x", "alpha", "epsilon")),
+        ("xᵢⱼk", "xijk", ("x", "ij", "k")),
+        ("V·s", "v·s_", ("v", "s")),
+        ("α.x_1.5", "alpha.x1.5", ("alpha", "x", "1.5")),
+        ("x_a", "xa", ("x", "a")),
+        ("Σ's", "sigma", ()),
+        ("_x_", "x", ()),
+        ("_the_", None, ()),
+        ("λόγος", "lambdaomicrongammaomicronsigma", ("lambda", "omicron", "gamma", "omicron", "sigma")),
+        ("größe", "grosse", ()),
+        ("Hawaiʻi", "hawaiʻi", ()),
+        ("GPT4", "gpt4", ()),
+    ],
+)
+def test_a_word_is_read_whole_and_parted(word: str, whole: str | None, parts: tuple[str, ...]) -> None:
+    assert (read_word(word), part_word(word)) == (whole, parts)
+
+
+@pytest.mark.parametrize(
+    ("word", "term"), [("α_s", "alphas_"), ("betadecays", "betadecai"), ("βdecays", "betadecai")]
+)
+def test_a_stem_never_leaves_a_part_out(word: str, term: str) -> None:
+    assert stem(read_word(word) or "") == term
+
+
+PARTED = st.text(st.sampled_from("aS1.,'’·_Λςά₀²ᵅᵢ̄\u0301\u00adéµ机ßİ"), max_size=9)
+
+
+@given(PARTED)
+def test_the_parts_of_a_word_are_all_of_it_in_order_and_none_has_parts_itself(text: str) -> None:
+    for written in cut_words(text):
+        parts = split_parts(written)
+        assert part_word(spell_word(written)) == part_word(written) == tuple(part.text for part in parts)
+        end = 0
+        for part in parts:
+            assert end <= part.start < part.end
+            assert part_word(written[part.start : part.end]) == ()
+            end = part.end
+        signs = str.maketrans("", "", "_.,'’·")
+        assert not parts or "".join(part_word(written)).translate(signs) == (read_word(written) or "").translate(
+            signs
+        )

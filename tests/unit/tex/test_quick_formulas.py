@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from digest.tex.alphabets import MATH_ACCENTS
 from digest.tex.cursor import Setting
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
-from digest.tex.quick_formulas import write_formula
+from digest.tex.quick_formulas import set_parts
 from digest.tex.reading import Reader
 from digest.tex.symbols import SYMBOLS
 from digest.tex.words import DECLARATIONS, TEXT_COMMANDS
@@ -42,6 +42,11 @@ def read_formula(before: str, formula: str, behind: str) -> str:
     end = len(before) + len(formula) + 4
     pieces = reader.read(len(reader.tokens), Setting())
     return "".join(piece.text for piece in pieces if len(before) <= piece.start < end)
+
+
+def write_formula(before: str, formula: str, behind: str) -> str | None:
+    pieces = set_parts(before, formula, behind)
+    return None if pieces is None else "".join(piece.text for piece in pieces)
 
 
 def is_balanced(formula: str) -> bool:
