@@ -8,10 +8,12 @@ word or between quotes.
 What comes back is held against the query again here. Where arXiv can't be asked exactly, it is asked
 for more: that costs a few papers over the line, never a lost one. Exactly the same papers come for words and
 phrases in plain letters, categories, identifiers, DOIs and dates, however joined; more for names, beginnings of
-words, accents as written, and `all:`. Nobody is excluded by name there. Three things are lost at arXiv: an
-accent that a title has and the query hasn't (it does not fold them: `Schrodinger` won't bring it to
-`Schrödinger`), a DOI that a paper writes in other letters, big or small, and a name with a sign at the edge of a
-part (`Jose' Carlos`, `H. -W. Braun`), which it takes for a part of its own.
+words, accents as written, words with Greek letters or figures, and `all:`. Nobody is excluded by name there.
+Five things are lost at arXiv: an accent that a title has and the query hasn't (it does not fold them:
+`Schrodinger` won't bring it to `Schrödinger`), a word that formulas part elsewhere than around Greek letters and
+figures (`nbody` won't bring it to `$N$body`), the part of a word that no sign parts (`cdm` won't bring it to
+`ΛCDM`), a DOI that a paper writes in other letters, big or small, and a name with a sign at the edge of a part
+(`Jose' Carlos`, `H. -W. Braun`), which it takes for a part of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from digest.query.queries import Query
 from digest.query.spreading import spread_condition, spread_keyword
 from digest.query.tokens import Operator
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
-from digest.query.words import fold, is_stop_word, split_words, stem
+from digest.query.words import fold, fold_word, is_stop_word, part_word, read_word, split_words, stem
+from digest.tex.parting import EDGE, GREEK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,6 +46,14 @@ _NOTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_FIRST_MINUTE}]"
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _PLAIN_NAME = re.compile(r"[a-z]+")
+_LETTERS = {name: letter for letter, name in GREEK.items()}
+_LONG, _SHORT = ("|".join(name for name in _LETTERS if (len(name) > 3) is is_long) for is_long in (True, False))  # noqa: PLR2004 - `eta` is found in many words
+_NAMES_FIRST = re.compile(rf"({_LONG})(.+)|({_SHORT})([^aeiouy]+)")
+_NAMES_LAST = re.compile(rf"(.+)({_LONG})|([^aeiouy]+)({_SHORT})")
+"""A word that begins or ends with a Greek letter's name; with a short one only where no vowel is left: `musr` is
+parted, `music` is not."""
+
+_FIGURES = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
 _UNSAFE = re.compile(r"[\"\\\[\]\r\n]+")
 
 
@@ -109,27 +120,66 @@ def _write_term(prefix: Prefix, text: str) -> str:
 def _write_words(condition: Condition, *, is_wanted: bool) -> str:
     prefix = condition.prefix
     if condition.shape is Shape.PHRASE:
-        return _write_accents(prefix, condition.text, is_wanted=is_wanted)
+        return _write_spellings(prefix, condition.text, is_wanted=is_wanted)
     words = [word.text for word in split_words(condition.text)]
     last = []
     if condition.shape is Shape.BEGINNING:
         last = [_write_beginning(prefix, words.pop(), is_wanted=is_wanted)]
     kept = [word for word in words if not is_stop_word(word)]
-    return _pair("AND", [*(_write_accents(prefix, word, is_wanted=is_wanted) for word in kept), *last])
+    return _pair("AND", [*(_write_spellings(prefix, word, is_wanted=is_wanted) for word in kept), *last])
 
 
-def _write_accents(prefix: Prefix, text: str, *, is_wanted: bool) -> str:
-    """Return a text as written, and without its accents beside it: here the two are one, at arXiv not."""
-    spellings = {text: None, fold(text).strip() or text: None} if is_wanted else {text: None}
-    return _pair_any(_write_term(prefix, spelling) for spelling in spellings)
+def _write_spellings(prefix: Prefix, text: str, *, is_wanted: bool) -> str:
+    """Return a word or a phrase as written and, wanted, as arXiv may hold it besides."""
+    return _pair_any(_write_term(prefix, spelling) for spelling in (_spell(text) if is_wanted else (text,)))
+
+
+@lru_cache(maxsize=2**10)
+def _spell(text: str) -> Sequence[str]:
+    """Return a text as written, without its accents and, where formulas may be meant, as they may be written.
+
+    Here these are one, at arXiv not: it folds no accents, and parts words where formulas and their indices begin.
+    """
+    words = [word.text for word in split_words(text)]
+    parted = list(map(_part, words))
+    lettered = [[_LETTERS.get(part, part) for part in parts] for parts in parted]
+    spellings = [text, fold(text).strip() or text]
+    if lettered != [[fold(word)] for word in words]:
+        joined = [read_word(word) or word for word in words]
+        if not any(word.endswith(EDGE) for word in joined):
+            spellings.append(" ".join(joined))
+        spellings.append(" ".join(" ".join(part_word(word) or (fold_word(word),)) for word in words))
+        spellings += (" ".join(map(" ".join, parted)), " ".join(map(" ".join, lettered)))
+        spellings.append(" ".join(map("".join, lettered)))
+    return tuple(dict.fromkeys(spellings))
+
+
+def _part(word: str) -> list[str]:
+    """Return the parts of a word: those it has, and those it may have where a formula is written out: `h0`."""
+    found = part_word(word) or (fold_word(word),)
+    return [name for part in found for run in _FIGURES.split(part) if run for name in _part_names(run)]
+
+
+def _part_names(word: str) -> list[str]:
+    """Return a word parted from the names of Greek letters that it begins or ends with."""
+    found = None if word in _LETTERS else _NAMES_FIRST.fullmatch(word) or _NAMES_LAST.fullmatch(word)
+    return [word] if found is None else [part for run in found.groups() if run for part in _part_names(run)]
 
 
 def _write_beginning(prefix: Prefix, word: str, *, is_wanted: bool) -> str:
-    """Return `word*`, and beside it words of each shorter stem that `*` alone would miss."""
-    starred = f"{prefix}:{word}*"
-    if not is_wanted or prefix not in (Prefix.TITLE, Prefix.ABSTRACT, Prefix.ALL):
-        return starred
-    return _pair_any([starred, *(_write_term(prefix, longer) for longer in find_shorter_stems(word))])
+    """Return `word*`, beside it other spellings, and words of each shorter stem that `*` alone would miss."""
+    if not is_wanted:
+        return f"{prefix}:{word}*"
+    folded, parts = fold_word(word), _part(word)
+    lettered = "".join(_LETTERS.get(part, part) for part in parts)
+    begun = (letter for name, letter in _LETTERS.items() if name.startswith(folded))
+    clauses = [f"{prefix}:{beginning}*" for beginning in (word, folded, lettered, *begun)]
+    if len(parts) > 1:
+        before = _write_spellings(prefix, " ".join(parts[:-1]), is_wanted=True)
+        clauses.append(f"({before} AND {prefix}:{parts[-1]}*)")
+    if prefix in (Prefix.TITLE, Prefix.ABSTRACT, Prefix.ALL):
+        clauses += [_write_term(prefix, longer) for longer in find_shorter_stems(word)]
+    return _pair_any(clauses)
 
 
 @lru_cache(maxsize=2**10)

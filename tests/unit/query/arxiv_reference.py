@@ -98,7 +98,7 @@ def _holds(text: str, value: str, *, is_quoted: bool, is_stemmed: bool) -> bool:
 
 
 def _index(text: str, *, is_stemmed: bool) -> set[tuple[int, str]]:
-    words = [word.lower() for word in re.findall(r"\w+", text)]
+    words = [word.lower() for word in re.findall(r"[^\W_]+", text)]
     kept = ((place, word) for place, word in enumerate(words) if word not in _STOP_WORDS)
     return {(place, str(_porter.stemWord(word)) if is_stemmed and len(word) > 2 else word) for place, word in kept}
 

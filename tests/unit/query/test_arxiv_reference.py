@@ -2,8 +2,9 @@
 
 Exactly the same: words, phrases and parted words in plain letters; categories, archives and beginnings of them;
 identifiers, DOIs in their own case; dates; any AND, OR and NOT of these.
-More, never less: beginnings of words; names; words with accents; `all:`. Less, as `to_arxiv` says,
-only where a paper writes an accent that the query leaves out, and where it writes a DOI in other letters.
+More, never less: beginnings of words; names; words with accents, Greek letters or figures; `all:`. Less, as
+`to_arxiv` says, only where a paper writes an accent that the query leaves out, has another part of a formula in
+a word, and where it writes a DOI in other letters.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,6 +46,8 @@ WIDER = (
     ),
     *(f'author:"{name}"' for name in ("John Smith", "J. Smith", "Bin Liu", "Müller, Karl", "Karl Mueller")),
     *("ti:größe", 'ti:"größe gpu"', "abs:größe"),
+    *("ti:ΛCDM", "ti:LambdaCDM", 'ti:"ΛCDM gpu"', 'ti:"lambdacdm gpu"', "ti:lam*"),
+    *("ti:H_0", "ti:H0", "ti:σ_8", 'ti:"sigma_8 gpu"', "ti:co2", "ti:co_2-gpu", "ti:lambdac*", "all:ΛCDM"),
     *(f"all:{value}" for value in (*WORDS, *PHRASES, "liu", "hep-th", "2603.10026")),
 )
 
@@ -153,6 +156,11 @@ SHELF: tuple[Mapping[str, object], ...] = (
     ),
     *({"dois": names} for names in (("10.1000/AbC",), ("10.1000/xyz", "10.1000/AbC"))),
     *({"title": text, "abstract": text} for text in ("größe", "grosse gpu", "größe gpu")),
+    *(
+        {"title": text}
+        for text in (r"$\Lambda$CDM gpu", "ΛCDM, gpu", "Λ CDM", "$Λ$CDM gpu", "LambdaCDM GPU", "$λ$")
+    ),
+    *({"title": text} for text in ("$H_0$", "H_0", "H0", "H 0", r"f$\sigma_8$ gpu", "CO$_2$ gpu", "CO2", "α CDM")),
     {"id": "hep-th/9901001"},
     {"published": datetime(2025, 12, 31, 23, 59, tzinfo=UTC)},
 )
@@ -186,7 +194,14 @@ def test_what_is_sent_brings_exactly_the_papers_that_are_meant(
     assert brings(to_arxiv(tree), paper) is matches(Query("", tree), paper)
 
 
-@given(tree=build_trees(WIDER), fields=st.one_of(PAPERS, ACCENTED))
+FORMULAS = PAPERS.flatmap(
+    lambda fields: st.sampled_from([r"$\Lambda$CDM gpu", "Λ gpu", "ΛCDM", "$H_0$", r"f$\sigma_8$", "CO$_2$"]).map(
+        lambda word: fields | {"title": f"{fields['title']} {word}", "abstract": word}
+    )
+)
+
+
+@given(tree=build_trees(WIDER), fields=st.one_of(PAPERS, ACCENTED, FORMULAS))
 def test_where_arxiv_cannot_be_asked_exactly_it_is_asked_for_more(
     tree: Node, fields: dict[str, object], make_paper: MakePaper
 ) -> None:
@@ -199,10 +214,12 @@ def test_where_arxiv_cannot_be_asked_exactly_it_is_asked_for_more(
     ("text", "fields"),
     [
         ("ti:grosse", {"title": "größe"}),
+        ("ti:nbody", {"title": "$N$body"}),
+        ("ti:cdm", {"title": "ΛCDM"}),
         ("doi:10.1000/ABC", {"dois": ("10.1000/abc",)}),
     ],
 )
-def test_what_is_lost_at_arxiv_is_an_accent_or_the_case_of_a_doi(
+def test_what_is_lost_at_arxiv_is_an_accent_a_formulas_edge_or_the_case_of_a_doi(
     text: str, fields: dict[str, object], make_paper: MakePaper
 ) -> None:
     paper = make_paper(**fields)
