@@ -1,0 +1,104 @@
+"""Words and phrases beside formulas, chosen from real papers, against a plain split of the raw texts.
+
+The split knows nothing of TeX: it parts a text at blanks and at each dollar, brace, underscore, circumflex and
+backslash. Whatever it finds has to be found, by the evaluator and by the index. `pytest -s` prints what was
+chosen.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from digest.query import analyse, matches, parse_query
+from digest.query.reverse_index import ReverseIndex
+from digest.query.words import STOP_WORDS
+from digest.tex.parting import GREEK
+from tests.integration.query.test_real_papers import read_papers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Words = tuple[str, ...]
+
+CHOSEN, FEWEST_PAPERS = 20, 3
+"""How many words, and how many phrases; and in how many papers each stands beside a formula, at least."""
+
+NO_TEXT = re.compile(r"\\(?:begin|end|label|eqref|ref|cite[a-z]*|hspace|vspace)\*?\{[^}]*\}|\S*\\[\"'`^~=.]\S*")
+"""What a reader never sees, and words with accents, which the split would part, too."""
+
+TOKEN = re.compile(r"[^\s${}_^\\]+")
+EDGE = re.compile(r"[$_]")
+PLAIN = re.compile(r"[a-z]+|[0-9]+")
+
+
+def split(text: str) -> list[tuple[str, str]]:
+    """Return the tokens of a text in small letters, without stops at their ends, and the signs before each."""
+    found, end = [], 0
+    for token in TOKEN.finditer(text):
+        found.append((token[0].strip(".,;:!?()[]\"'`").lower(), text[end : token.start()]))
+        end = token.end()
+    return found
+
+
+def list_beside_formulas(text: str) -> Iterator[Words]:
+    """Yield the words of a text that touch a dollar or an index, and the pairs of tokens around one."""
+    for (token, before), (following, between) in pairwise([*split(text), ("", "")]):
+        is_behind = EDGE.search(before) and not re.search(r"\s", before)
+        is_before = EDGE.search(between) and not between[0].isspace()
+        if len(token) > 2 and token.isalpha() and (is_behind or is_before):
+            yield (token,)
+        if EDGE.search(between) and PLAIN.fullmatch(token) and PLAIN.fullmatch(following):
+            yield token, following
+
+
+def choose(texts: list[str]) -> list[Words]:
+    """Return words and pairs of tokens that stand beside formulas; none is a command, or only holds a place."""
+    papers: defaultdict[Words, int] = defaultdict(int)
+    for text in texts:
+        for words in set(list_beside_formulas(text)):
+            papers[words] += 1
+    commands = {name.lower() for text in texts for name in re.findall(r"\\([A-Za-z]+)", text)}
+    unusable = STOP_WORDS | (commands - set(GREEK.values()))
+    usable = sorted(
+        words for words, count in papers.items() if count >= FEWEST_PAPERS and unusable.isdisjoint(words)
+    )
+    draw = random.Random(40)  # noqa: S311 - the same ones every time
+    return [
+        *chain.from_iterable(draw.sample([one for one in usable if len(one) == size], CHOSEN) for size in (1, 2))
+    ]
+
+
+def find_by_split(chosen: list[Words], texts: list[str]) -> dict[Words, set[int]]:
+    """Return where each word, or pair of tokens side by side, stands by the plain split."""
+    found: dict[Words, set[int]] = {words: set() for words in chosen}
+    for place, text in enumerate(texts):
+        tokens = [token for token, _ in split(text)]
+        for words in {*zip(tokens, strict=True), *pairwise(tokens)} & found.keys():
+            found[words].add(place)
+    return found
+
+
+@pytest.mark.timeout(900)
+def test_whatever_a_plain_split_finds_beside_formulas_is_found() -> None:
+    papers = read_papers("data", "papers_2016-08_09.jsonl.gz")
+    texts = [NO_TEXT.sub(" ", paper.abstract) for paper in papers]
+    expected = find_by_split(choose(texts), texts)
+    queries = {words: parse_query(f'abs:"{" ".join(words)}"') for words in expected}
+    index: ReverseIndex[Words] = ReverseIndex()
+    for words, query in queries.items():
+        index.add(words, query)
+    by_index = {words: set(found.tolist()) for words, found in index.match(papers).items()}
+    found = set().union(*expected.values(), *by_index.values())
+    ready = {place: analyse(papers[place]) for place in found}
+    for words, query in queries.items():
+        met = {place for place, paper in ready.items() if matches(query, paper)}
+        print(f"{query.text:36}{len(expected[words]):6,} papers by a plain split,{len(met):6,} found")  # noqa: T201 - it is asked for
+        assert [str(papers[place].id) for place in sorted(expected[words] - met)] == [], query.text
+        assert by_index.get(words, set()) == met
+    assert len(queries) == 2 * CHOSEN
