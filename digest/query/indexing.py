@@ -87,6 +87,8 @@ def _find_pattern(lexicon: Lexicon, columns: Sequence[Column], pattern: WordPatt
 
 def _find_clause(lexicon: Lexicon, columns: Sequence[Column], runs: Sequence[Run]) -> list[int]:
     """Return the references to what meets any of some runs in each of some columns."""
+    if len(runs) == 1:
+        return [leaf << 1 for leaf in _find_run(lexicon, columns, runs[0])]
     found = [_find_run(lexicon, columns, run) for run in runs]
     join = lexicon.graph.join
     return [join(_OR, [leaves[place] << 1 for leaves in found]) for place in range(len(columns))]

@@ -13,7 +13,7 @@ from digest.query.tree import Shape
 from digest.query.words import STOP_WORDS, cut_words, fold_word, read_parted, read_word, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from digest.query.analysis import WordText
     from digest.query.tree import Condition
@@ -114,11 +114,10 @@ class WordPattern:
 
 def _read_phrase(words: Sequence[str]) -> tuple[Run, ...]:
     """Return what stands for words side by side: as they are read whole and, where any has parts, parted."""
-    return tuple(filter(None, (_read_run(map(read_word, words)), _read_run(read_parted(words)))))
+    readings = (_read_run([read_word(word) for word in words]), _read_run(read_parted(words)))
+    return tuple([run for run in readings if run.terms])
 
 
-def _read_run(words: Iterable[str | None]) -> Run | None:
-    placed = [(word, place) for place, word in enumerate(words) if word is not None]
-    if not placed:
-        return None
-    return Run(tuple([word for word, _ in placed]), tuple([place - placed[0][1] for _, place in placed]))
+def _read_run(words: Sequence[str | None]) -> Run:
+    kept = [place for place, word in enumerate(words) if word is not None]
+    return Run(tuple([word for word in words if word is not None]), tuple([place - kept[0] for place in kept]))

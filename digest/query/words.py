@@ -162,25 +162,30 @@ def read_word(written: str) -> str | None:
         return None
     if word.isascii() and EDGE not in word:  # as most are
         return word
-    whole = fold_word(written)
     parts = part_word(written)
-    is_left_out = parts and len(stem(whole)) <= len(whole.removesuffix(parts[-1]))
+    if not parts:
+        return fold_word(written)
+    whole = "".join(parts) if set(word).isdisjoint(_JOINING) else fold_word(written)
+    is_left_out = parts[-1].isalpha() and len(stem(whole)) <= len(whole.removesuffix(parts[-1]))
     return whole + EDGE if is_left_out else whole
 
 
-@lru_cache(maxsize=2**17)
 def part_word(written: str) -> tuple[str, ...]:
     """Return a word's parts as they are compared, not yet stemmed; () where it is not parted."""
-    if written.isascii() and EDGE not in written:
-        return ()
+    return () if written.isascii() and EDGE not in written else _part_word(written)
+
+
+@lru_cache(maxsize=2**14)
+def _part_word(written: str) -> tuple[str, ...]:
     return tuple([part.text for part in split_parts(written)])
 
 
 def read_parted(words: Sequence[str]) -> list[str | None]:
     """Return words as they are compared where they are parted, None for stop words; [] where none has parts."""
-    if not any(map(part_word, words)):
+    parted = list(map(part_word, words))
+    if not any(parted):
         return []
-    return [part for word in words for part in part_word(word) or (read_word(word),)]
+    return [part for word, parts in zip(words, parted, strict=True) for part in parts or (read_word(word),)]
 
 
 def split_parts(written: str) -> Sequence[Word]:

@@ -110,7 +110,7 @@ def forget() -> None:
     for remembered in (
         words.spell_word,
         words.read_word,
-        words.part_word,
+        words._part_word,
         words._fold_accents,
         words.stem,
         cutting._read_formula,
