@@ -176,7 +176,8 @@ class _Fillings(dict[str, str]):
             resolved[place] = formula.plain
             if formula.is_set_off:
                 resolved[place] = _drop_blanks(parts[place - 1][-1:], formula.plain, parts[place + 1][:1])
-        if is_unsure and not _are_formulas(text):
+        hides_edges = not all(resolved[1:last:2])  # what shows beside an empty one may be of another
+        if hides_edges or (is_unsure and not _are_formulas(text)):
             return None
         for place in range(0, last + 1, 2):
             part = parts[place]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from digest.papers import Paper
@@ -150,6 +150,7 @@ def test_words_and_their_places_are_those_of_the_single_paper(
             assert bool(parted) is any(map(part_word, cut_words(text.plain)))
 
 
+@example(texts=[r"\frac{\it old} $\,$a"])
 @given(texts=st.lists(ANY_TEXTS, min_size=1, max_size=5))
 def test_stems_are_those_of_the_single_paper(texts: list[str], make_paper: MakePaper) -> None:
     papers = [make_paper(abstract=text, title="") for text in texts]
