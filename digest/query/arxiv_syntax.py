@@ -74,9 +74,9 @@ def _write(node: Node, *, is_wanted: bool) -> str:
             return _pair("OR", [_write(operand, is_wanted=is_wanted) for operand in operands])
         case And(operands):
             wanted = [_write(part, is_wanted=is_wanted) for part in operands if not isinstance(part, Not)]
-            excluded = [
-                _write(part.operand, is_wanted=not is_wanted) for part in operands if isinstance(part, Not)
-            ]
+            negated = [part.operand for part in operands if isinstance(part, Not)]
+            excluded = [_write(operand, is_wanted=not is_wanted) for operand in negated]
+            excluded = [clause for clause in excluded if clause != _NOTHING]
             base = _pair("AND", wanted or [_EVERYTHING])
             return f"({base} ANDNOT {_pair('OR', excluded)})" if excluded else base
 
