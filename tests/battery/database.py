@@ -20,7 +20,6 @@ from pathlib import Path
 
 from digest.store import open_store
 from digest.store.invariants import find_violations
-from tests.battery.database_upgrade import upgrade_under_load
 from tests.battery.database_world import DATABASE, REPLICAS, Arrived, DatabaseWorld, open_world
 
 CUTS = 3
@@ -155,13 +154,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3, help="how often each fault happens")
-    parser.add_argument("--no-upgrade", action="store_true", help="leave out the upgrade from the release before")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="digest-database-") as name:
         folder = Path(name)
         folder.chmod(0o711)
         well = live(asked.seed, asked.rounds, folder / "faults")
-        well = (asked.no_upgrade or upgrade_under_load(folder / "upgrade")) and well
     print("database: well" if well else "database: BROKEN")  # noqa: T201
     return 0 if well else 1
 

@@ -49,11 +49,11 @@ rss_url = "{arxiv.rss_url}"
 [mail]
 from = "digest@example.org"
 smtp = "{mail.url}"
-{mail_wait}
+ambiguous_wait = 20
 
 [slack]
 url = "{slack.url}"
-{slack_wait}
+ambiguous_wait = 5
 
 [defaults]
 when = "at once"
@@ -96,18 +96,18 @@ class Replica:
         folder: of the installation.
         number: its own.
         links: by server.
-        environ: what it runs in besides.
+        slack_token: what it posts with.
     """
 
-    def __init__(self, folder: Path, number: int, links: list[Link], environ: dict[str, str]) -> None:
+    def __init__(self, folder: Path, number: int, links: list[Link], slack_token: str) -> None:
         self.links = links
         self.port = find_port()
         self._folder, self._number = folder, number
         hosts = ",".join(f"127.0.0.1:{link.port}" for link in links)
         self._environ = {
             **os.environ,
-            **environ,
-            "PYTHONPATH": environ.get("PYTHONPATH", str(ROOT)),
+            "PYTHONPATH": str(ROOT),
+            "DIGEST_SLACK_TOKEN": slack_token,
             "DIGEST_STORE_URL": f"postgresql://postgres@{hosts}/{DATABASE}",
             "DIGEST_WEB_BIND": f"127.0.0.1:{self.port}",
         }
@@ -128,10 +128,9 @@ class Replica:
                 stderr=log,
             )
 
-    def restart(self, environ: dict[str, str] | None = None) -> int:
+    def restart(self) -> int:
         """End it in an orderly way and start it anew, until it serves again; return its exit code."""
         served, code = self._greetings, self.stop()
-        self._environ |= environ or {}
         self.process = self._start()
         self.await_serving(served + 1)
         return code
@@ -212,11 +211,10 @@ class DatabaseWorld:
         folder = self.folder / f"server{place}.{self.waves}"
         self.servers[place] = self.primary.make_standby(folder, self.servers[place].port)
 
-    def add_replica(self, environ: dict[str, str] | None = None) -> Replica:
+    def add_replica(self) -> Replica:
         """Start one more replica; wait until it serves."""
         links = [self.stack.enter_context(Link(("127.0.0.1", server.port))) for server in self.servers]
-        environ = {"DIGEST_SLACK_TOKEN": self.slack.token, **(environ or {})}
-        replica = Replica(self.folder, len(self.replicas), links, environ)
+        replica = Replica(self.folder, len(self.replicas), links, self.slack.token)
         self.stack.callback(replica.kill)
         self.replicas.append(replica)
         replica.await_serving()
@@ -276,16 +274,13 @@ class DatabaseWorld:
 
 
 @contextmanager
-def open_world(
-    folder: Path, waves: int, *, standby: bool = True, of_before: bool = False
-) -> Iterator[DatabaseWorld]:
+def open_world(folder: Path, waves: int, *, standby: bool = True) -> Iterator[DatabaseWorld]:
     """Open a world without replicas as yet.
 
     Args:
         folder: where everything is kept.
         waves: how many there will be at most.
         standby: whether the server has one.
-        of_before: the file is to be read by the release before, too.
     """
     names = [f"w{wave}n{number}" for wave in range(1, waves + 1) for number in range(POSTS)]
     with ExitStack() as stack:
@@ -299,10 +294,7 @@ def open_world(
         mail = stack.enter_context(MailSink())
         mail.script.delay("END", SLOW_DOT, times=10**9)
         slack = stack.enter_context(SlackReceiver(SystemClock(), channels=names))
-        waits = {"mail_wait": "ambiguous_wait = 20", "slack_wait": "ambiguous_wait = 5"}
-        if of_before:
-            waits = dict.fromkeys(waits, "")
-        head = _HEAD.format(arxiv=arxiv, mail=mail, slack=slack, **waits)
+        head = _HEAD.format(arxiv=arxiv, mail=mail, slack=slack)
         (folder / "digest.toml").write_text(head, encoding="utf-8")
         yield DatabaseWorld(folder, stack, mail, slack, arxiv, servers)
 

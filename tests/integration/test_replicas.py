@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,10 +19,12 @@ from digest.pipeline import Site, match, open_site, plan, poll, publish_feeds, r
 from digest.pipeline.working import at_work, polling_alone
 from digest.store import migrate, migrating, open_store, runs
 from digest.store.packing import unpack
-from digest.store.schema import deliveries, digests, match_runs, matches, papers, poll_runs, subscription_queries
+from digest.store.schema import deliveries, digests, match_runs, matches, papers, subscription_queries
 from tests.battery.database_world import open_world
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in
+from tests.later_release import LATER as LATER_REVISION
+from tests.later_release import later_release, write_later_release
 from tests.postgres_servers import PostgresServer
 
 REPLICAS = 3
@@ -226,25 +227,6 @@ def test_files_are_written_whole_by_several_at_once(world: World) -> None:
         assert [path.name for path in (world.folder / "feeds").iterdir()] == ["perf.atom"]
 
 
-LATER_REVISION = '''
-"""A later release's: one more column, and one more table."""
-
-import time
-
-from alembic import op
-
-from digest.store.schema import columns as col
-
-revision, down_revision, branch_labels, depends_on = "9001", "{head}", None, None
-
-
-def upgrade():
-    op.add_column("digests", col.text("mood", server_default="calm"))
-    op.add_column("deliveries", col.number("weight", server_default="0"))
-    op.create_table("moods", col.name_key("mood"))
-    print("half", flush=True)
-    time.sleep({seconds})
-'''
 MIGRATE = (
     "import sys, pathlib\n"
     "from digest.store import migrate, migrating\n"
@@ -253,19 +235,9 @@ MIGRATE = (
 )
 
 
-def write_later_release(folder: Path, seconds: float = 0) -> Path:
-    """Write down the migrations of a made-up later release, which stops in the middle for so long."""
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(migrating.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    later = LATER_REVISION.format(head=migrating.head_revision(), seconds=seconds)
-    (folder / "versions" / "9001_later.py").write_text(later)
-    return folder
-
-
 def migrate_to_later(url: str, folder: Path) -> str:
-    """Bring a database to that release's tables; return their revision."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(migrating, "MIGRATIONS", write_later_release(folder))
+    """Bring a database to a later release's tables; return their revision."""
+    with later_release(folder):
         return migrate(url).after
 
 
@@ -299,14 +271,14 @@ def test_a_migration_that_is_killed_leaves_the_tables_as_they_were_and_the_next_
     killed.kill()
     killed.communicate()
     assert find_revision(own_url) == migrating.head_revision()
-    assert migrate_to_later(own_url, tmp_path / "later") == "9001"
-    assert find_revision(own_url) == "9001"
+    assert migrate_to_later(own_url, tmp_path / "later") == LATER_REVISION
+    assert find_revision(own_url) == LATER_REVISION
 
 
 def test_a_release_polls_plans_and_sends_on_tables_that_a_later_one_expanded(own_url: str, tmp_path: Path) -> None:
-    assert migrate_to_later(own_url, tmp_path / "later") == "9001"
+    assert migrate_to_later(own_url, tmp_path / "later") == LATER_REVISION
     store = open_store(own_url)
-    assert migrating.upgrade(store) == migrating.MigrationReport("9001", "9001")
+    assert migrating.upgrade(store) == migrating.MigrationReport(LATER_REVISION, LATER_REVISION)
     store.close()
     with live_in(tmp_path) as world:
         world.write_config(to=("mailto:reader@example.org",), extra=f'\n[store]\nurl = "{own_url}"\n')
@@ -314,55 +286,6 @@ def test_a_release_polls_plans_and_sends_on_tables_that_a_later_one_expanded(own
         assert not run_pass(site).is_troubled
         site.close()
         assert len(world.mail.mails) == 1
-
-
-def test_what_was_sent_before_an_upgrade_is_not_sent_again_and_what_waited_is_sent_once(world: World) -> None:
-    world.mail.script.reply("RCPT", "451 4.3.0 try later", times=2)
-    with side_by_side(world) as sites:
-        run_pass(sites[0])
-        sent = Counter(mail.recipients[0] for mail in world.mail.mails)
-        with sites[0].store.read() as conn:
-            states = Counter(conn.execute(select(deliveries.c.state)).scalars())
-        assert states == {"sent": SUBSCRIPTIONS - 1, "ready": 2}
-        migrating.downgrade(sites[0].store, "0004")
-    url = load_config(world.folder / "digest.toml", world.environ).store.url
-    writing = threading.Event()
-    counts: list[int] = []
-
-    def write_on() -> None:
-        """Go on as the release before does, on what the upgrade leaves alone, while it goes on."""
-        store = open_store(url, upgrade=True)
-        while not writing.is_set():
-            with store.begin() as conn:
-                counts.append(conn.execute(deliveries.update().values(priority=deliveries.c.priority)).rowcount)
-        store.close()
-
-    other = threading.Thread(target=write_on)
-    other.start()
-    assert open_and_close(url) == migrating.head_revision()
-    world.clock.sleep(3600)
-    with side_by_side(world) as sites:
-        do_together(sites, run_pass)
-        writing.set()
-        other.join()
-        run_pass(sites[0])
-        with sites[0].store.read() as conn:
-            assert set(conn.execute(select(deliveries.c.state)).scalars()) == {"sent"}
-            assert conn.execute(
-                select(func.count()).select_from(poll_runs).where(poll_runs.c.owner == "")
-            ).scalar()
-    again = Counter(mail.recipients[0] for mail in world.mail.mails)
-    assert set(again.values()) == {1}
-    assert len(again - sent) == 2
-    assert counts
-
-
-def open_and_close(url: str) -> str:
-    store = open_store(url, upgrade=True)
-    with store.read() as conn:
-        revision = migrating.current_revision(conn)
-    store.close()
-    return revision
 
 
 @for_the_night

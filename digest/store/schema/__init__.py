@@ -1,4 +1,4 @@
-"""The tables, once for SQLite and PostgreSQL. `migrations/` builds exactly these; a test compares them.
+"""The tables, once for SQLite and PostgreSQL. New databases are made from them.
 
 Keys that grow come first in primary keys, so that inserts stay at the right edge of the index.
 """

@@ -133,7 +133,7 @@ def json(name: str) -> Column[Any]:
 
 
 def partial_index(name: str, *columns: str, where: TextClause) -> Index:
-    """Return an index of the rows that meet a condition, which stands in its `info`; a migration makes it.
+    """Return an index of the rows that meet a condition, which stands in its `info`.
 
     SQLAlchemy's own `postgresql_where` would have every start on SQLite load all of that dialect.
     """

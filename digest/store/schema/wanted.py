@@ -158,7 +158,7 @@ installation = Table(
     col.moment("created_at"),
     col.text("generation"),
     col.text("zone_data", server_default=""),
-    col.text("works_from", server_default="0005"),
+    col.text("works_from", server_default="0001"),
     col.moment("quarantined_at", nullable=True),
     col.moment("restored_at", nullable=True),
 )

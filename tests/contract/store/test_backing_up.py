@@ -15,13 +15,14 @@ import pytest
 from sqlalchemy import select, update
 
 from digest.errors import AnotherWorker, StoreError
-from digest.store import Store, hold_worker, migrating, open_store, provenance, workers
+from digest.store import Store, hold_worker, open_store, provenance, workers
 from digest.store.backing_up import back_up, default_backup, prove_backup, prune_backups
 from digest.store.restoring import restore_backup
 from digest.store.schema import marks, papers
 from digest.store.stamps import Stamp, write_stamp
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
+from tests.later_release import later_release
 
 LATER = MORNING + timedelta(days=3)
 
@@ -302,13 +303,13 @@ def test_a_file_that_is_no_whole_backup_is_refused_by_its_own_name(
 
 def test_a_backup_of_an_older_release_is_brought_up_to_this_one(here: Path) -> None:
     backup = here.with_name("old.db")
-    store = open_store(f"sqlite:///{backup}", create=True)
-    migrating.downgrade(store, "0003")
-    store.close()
-    restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    open_store(f"sqlite:///{backup}", create=True).close()
+    with later_release(here.parent / "later"):
+        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
     assert known(here).is_unmet
-    with closing(sqlite3.connect(backup)) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0003",)
+    for path, revision in ((here, "0002"), (backup, "0001")):
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (revision,)
 
 
 def test_nothing_is_restored_while_a_process_works_nor_from_the_database_itself(here: Path, backup: Path) -> None:

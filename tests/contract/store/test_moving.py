@@ -8,7 +8,7 @@ from sqlalchemy import insert, text, update
 
 from digest.errors import AnotherWorker, SchemaMismatch, StoreError
 from digest.pipeline.resuming import take_back
-from digest.store import Store, hold_worker, migrating, open_store, provenance
+from digest.store import Store, hold_worker, open_store, provenance
 from digest.store.backing_up import back_up
 from digest.store.engine import connect
 from digest.store.invariants import find_violations
@@ -18,6 +18,7 @@ from digest.store.schema import deliveries, marks, workers
 from digest.store.stamps import Stamp, load_stamp, write_stamp
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, NOW, make_paper, store_papers
+from tests.later_release import later_release
 
 OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
 
@@ -247,8 +248,7 @@ def test_what_a_newer_release_wrote_is_left_to_that_release(own_url: str, tmp_pa
 
 def test_a_database_of_another_release_is_no_target(emptied_sqlite: Callable[[], Store], tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'older.db'}"
-    made = open_store(url, create=True)
-    migrating.downgrade(made, migrating.known_revisions()[0])
-    made.close()
-    with pytest.raises(StoreError, match="this release needs"):
-        move_store(emptied_sqlite(), url, quiet)
+    open_store(url, create=True).close()
+    source = emptied_sqlite()
+    with later_release(tmp_path / "later"), pytest.raises(StoreError, match="this release needs"):
+        move_store(source, url, quiet)

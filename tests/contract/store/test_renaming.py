@@ -3,22 +3,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import select, update
 
 from digest.errors import ConfigurationError
-from digest.store import migrating, open_store, subscribers
-from digest.store.feeds import load_feed_places
+from digest.store import subscribers
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.renaming import NotRenamed, foresee_renaming
 from digest.store.schema import subscriptions, suppressions
 from digest.store.subscriptions import load_subscriptions
 from digest.store.syncing import sync_subscriptions
 from digest.subscriptions import Origin
-from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, AlwaysDue, make_subscription
+from tests.contract.store.made import DAY, MAIL, NOW, SLACK, AlwaysDue, make_subscription
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from digest.store import Store
     from digest.subscriptions import Subscription
 
@@ -42,19 +39,6 @@ def departures(store: Store) -> set[str]:
         return set(conn.execute(select(suppressions.c.subscription)).scalars())
 
 
-@pytest.fixture
-def of_before(own_url: str) -> Iterator[Store]:
-    """A database with one subscription that the release before stored as `team` and renamed to `crew`."""
-    store = open_store(own_url)
-    sync(store, make_subscription(destinations=(MAIL, FEED)))
-    migrating.downgrade(store, "0007")
-    with store.begin() as conn:
-        conn.execute(text("UPDATE subscriptions SET name = 'crew'"))
-    migrating.upgrade(store)
-    yield store
-    store.close()
-
-
 def test_addresses_stay_with_a_renamed_subscription_and_who_takes_its_name_gets_others(store: Store) -> None:
     sync(store, make_subscription())
     sync(store, make_subscription("crew", was="team"))
@@ -73,28 +57,6 @@ def test_a_subscription_that_is_called_as_before_again_has_its_addresses(store: 
     sync(store, make_subscription("crew", was="team"))
     sync(store, make_subscription(was="crew"))
     assert [link_name for _, link_name in link_names(store).values()] == ["team"]
-
-
-def test_subscriptions_of_the_release_before_keep_their_addresses_and_new_ones_get_no_name_alone(
-    of_before: Store,
-) -> None:
-    sync(of_before, make_subscription("crew"), make_subscription())
-    found = link_names(of_before)
-    assert found["crew"][1] == "crew"
-    assert found["team"][1] == f"team#{found['team'][0]}", "the other one was called so, which nobody wrote down"
-
-
-def test_feeds_that_the_release_before_renamed_keep_both_addresses_once_the_file_says_was_no_more(
-    of_before: Store,
-) -> None:
-    crew = make_subscription("crew", destinations=(MAIL, FEED))
-    sync(of_before, make_subscription("crew", was="team", destinations=(MAIL, FEED)))
-    sync(of_before, crew)
-    sync(of_before, crew, make_subscription(destinations=(FEED,)))
-    with of_before.read() as conn:
-        places = {place.name: place.link_names for place in load_feed_places(conn)}
-    assert places["crew"] == ("crew", "team")
-    assert places["team"] == (f"team#{link_names(of_before)['team'][0]}",)
 
 
 def test_the_name_of_a_subscription_that_has_ended_is_free_for_one_that_is_renamed(store: Store) -> None:

@@ -12,6 +12,7 @@ from digest.config import load_config, settings_table_markdown
 from tests.command_line import run_digest
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
+from tests.later_release import LATER, later_release
 
 
 def test_a_query_and_an_address_make_a_configuration_that_runs_without_an_edit(
@@ -221,18 +222,13 @@ def test_migrating_makes_a_database_only_its_owner_can_read_and_says_what_it_did
 
 
 def test_an_older_database_is_refused_until_it_is_migrated(world: World, digest: Shell) -> None:
-    from digest.store.engine import connect  # noqa: PLC0415 - this test alone
-    from digest.store.migrating import downgrade, head_revision  # noqa: PLC0415 - the same
-
-    store = connect(f"sqlite:///{world.folder / 'digest.db'}")
-    downgrade(store, "0001")
-    store.close()
-    for command in (["status"], ["query", "list"], ["run"]):
-        said = digest(*command, expect=3)
-        assert "is at revision 0001, this release needs" in said.err
-        assert "digest migrate" in said.err
-    assert digest("migrate").out.endswith(f": revision 0001 → {head_revision()}.\n")
-    digest("status")
+    with later_release(world.folder / "later"):
+        for command in (["status"], ["query", "list"], ["run"]):
+            said = digest(*command, expect=3)
+            assert "is at revision 0001, this release needs" in said.err
+            assert "digest migrate" in said.err
+        assert digest("migrate").out.endswith(f": revision 0001 → {LATER}.\n")
+        digest("status")
 
 
 def test_a_newer_database_is_refused_by_every_command(world: World, digest: Shell) -> None:

@@ -1,0 +1,52 @@
+"""A made-up later release: one revision more than there is, which makes a database of today the older one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from digest.store import migrating
+
+LATER = "0002"
+
+_REVISION = '''
+"""A later release's: two more columns, and one more table."""
+
+import time
+
+from alembic import op
+
+from digest.store.schema import columns as col
+
+revision, down_revision, branch_labels, depends_on = "{later}", "{head}", None, None
+
+
+def upgrade():
+    op.add_column("digests", col.text("mood", server_default="calm"))
+    op.add_column("deliveries", col.number("weight", server_default="0"))
+    op.create_table("moods", col.name_key("mood"))
+    print("half", flush=True)
+    time.sleep({seconds})
+'''
+
+
+def write_later_release(folder: Path, seconds: float = 0) -> Path:
+    """Write down the migrations of the later release, which stops in the middle for so long."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(migrating.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    later = _REVISION.format(later=LATER, head=migrating.head_revision(), seconds=seconds)
+    (folder / "versions" / f"{LATER}_later.py").write_text(later)
+    return folder
+
+
+@contextmanager
+def later_release(folder: Path) -> Iterator[None]:
+    """Be the later release for a while."""
+    migrations = write_later_release(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrating, "MIGRATIONS", migrations)
+        yield
