@@ -22,7 +22,6 @@ _FOR_THE_NIGHT = (
     "integration/*_real_papers.py",
     "integration/test_faults_*.py",
     "integration/test_politeness.py",
-    "integration/test_replaying.py",
     "integration/test_standing_in.py",
 )
 collect_ignore_glob = [] if IS_NIGHTLY else list(_FOR_THE_NIGHT)

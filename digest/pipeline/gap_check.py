@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from digest.arxiv.client import IDS_LIMIT
 from digest.arxiv.oai import UnknownPaper
 from digest.arxiv.search import fetch_papers
-from digest.pipeline.horizons import horizon_of, write_judge
+from digest.pipeline.horizons import horizon_of, make_judge
 from digest.pipeline.recording import RecordedRun
 from digest.planning.gaps import (
     SPARSE,
@@ -66,7 +66,7 @@ def check_gaps(site: Site, report: PollReport) -> None:
     asked = due if one_by_one else due[: spare * IDS_LIMIT]
     if asked:
         site.progress.begin("poll", f"{_count(asked)} missing between stored ones")
-    run = RecordedRun(site, report, Source.GAPS, judge=write_judge(horizon_of(cursor)))
+    run = RecordedRun(site, report, Source.GAPS, judge=make_judge(horizon_of(cursor)))
     with run.recording(window_from=min((gap.missed_at for gap in due), default=now).date()):
         if one_by_one:
             _ask_one_by_one(site, run, asked)

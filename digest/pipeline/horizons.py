@@ -7,15 +7,11 @@ news, whichever look brings them.
 
 from __future__ import annotations
 
-import json
-import zlib
-from base64 import b85decode, b85encode
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import chain
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from digest.comparing import Horizon, is_first_news
 from digest.planning.polls import EDIT_MARGIN, SEARCH_LOOKBACKS, Source
@@ -40,10 +36,8 @@ _FIRST_REACH: Final = timedelta(days=max(days for days, _ in SEARCH_LOOKBACKS))
 _FIRST_JOINT_REACH: Final = timedelta(days=JOINT_LOOKBACK)
 """How far it reached at least for a query with a mark: one that a look for many or a harvest met first."""
 
-_LONG: Final = 10_000
-"""A judge of more characters than that is kept compressed."""
-
-_COMPRESSED: Final = "zlib:"
+Judge: TypeAlias = "Callable[[Paper], Horizon]"
+"""What a look judges news by: the horizon of each paper."""
 
 
 def horizon_of(cursor: Cursor) -> Horizon:
@@ -93,25 +87,25 @@ class Horizons:
         """Whether a canonical query is searched for the first time since it is wanted."""
         return self.own[text].is_bootstrap
 
-    def write_harvest_judge(self) -> str:
-        """Write down what the harvest judges news by, which in its first look asks those who were searched for."""
+    def judge_harvest(self) -> Judge:
+        """Return what the harvest judges news by, which in its first look asks those who were searched for."""
         watched = [(text, Watched(horizon, horizon.since)) for text, horizon in self.watched.items()]
-        return write_judge(self.harvest, watched if self.harvest.is_bootstrap else ())
+        return make_judge(self.harvest, watched if self.harvest.is_bootstrap else ())
 
-    def write_search_judge(self, text: str) -> str:
-        """Write down what the search for a canonical query judges news by.
+    def judge_search(self, text: str) -> Judge:
+        """Return what the search for a canonical query judges news by.
 
         The last page of a look holds older papers than are wanted, and at times more of them than its first.
         """
         own = self.own[text]
         watched = (self.watched if own.is_bootstrap else self.watched | {text: own}).items()
-        return write_judge(
+        return make_judge(
             replace(own, floor=_find_floor(own)),
             chain.from_iterable(_watch(other, horizon) for other, horizon in watched),
         )
 
-    def write_joint_judge(self, texts: Collection[str], rest: Horizon) -> str:
-        """Write down what one search for several queries judges news by.
+    def judge_joint(self, texts: Collection[str], rest: Horizon) -> Judge:
+        """Return what one search for several queries judges news by.
 
         Args:
             texts: the canonical queries.
@@ -120,7 +114,7 @@ class Horizons:
         """
         known = {text: self.own[text] for text in texts if not self.is_newcomer(text)}
         watched = (self.watched | known).items()
-        return write_judge(rest, chain.from_iterable(_watch(text, horizon) for text, horizon in watched))
+        return make_judge(rest, chain.from_iterable(_watch(text, horizon) for text, horizon in watched))
 
 
 def _find_floor(horizon: Horizon) -> datetime | None:
@@ -177,44 +171,26 @@ def _last_look(cursor: Cursor | None, watch: Watch) -> datetime | None:
     return last if last is not None and last >= watch.since else None
 
 
-def write_judge(own: Horizon, watched: Iterable[tuple[str, Watched]] = ()) -> str:
-    """Write down what a look judges news by, so that its pages can be judged alike another day.
+def make_judge(own: Horizon, watched: Iterable[tuple[str, Watched]] = ()) -> Judge:
+    """Return the horizon of each paper for one look.
 
     Args:
         own: what is news to the look itself.
         watched: canonical queries, and what else is news if it matches them.
     """
     groups: dict[Watched, list[str]] = {}
-    for text, watch in sorted(watched, key=itemgetter(0)):
+    for text, watch in watched:
         groups.setdefault(watch, []).append(text)
-    kept = [
-        [_freeze(watch.horizon), watch.floor.isoformat() if watch.floor else None, texts]
-        for watch, texts in sorted(groups.items(), key=lambda group: (group[0].horizon.mark, group[1]))
-    ]
-    written = json.dumps({"own": _freeze(own), "watched": kept})
-    if len(written) < _LONG:
-        return written
-    return _COMPRESSED + b85encode(zlib.compress(written.encode())).decode()
-
-
-def read_judge(text: str) -> Callable[[Paper], Horizon]:
-    """Return what `write_judge` wrote down, as the horizon of each paper."""
-    if text.startswith(_COMPRESSED):
-        text = zlib.decompress(b85decode(text.removeprefix(_COMPRESSED))).decode()
-    kept = json.loads(text)
-    own = _thaw(kept["own"])
 
     @cache
     def read_watched() -> list[tuple[Watched, list[Query]]]:  # most papers are news or stored, and need nobody
-        return [
-            (Watched(_thaw(horizon), datetime.fromisoformat(floor) if floor else None), [*map(parse_query, texts)])
-            for horizon, floor, texts in kept["watched"]
-        ]
+        ordered = sorted(groups.items(), key=lambda group: (group[0].horizon.mark, min(group[1])))
+        return [(watch, [*map(parse_query, sorted(texts))]) for watch, texts in ordered]
 
-    return lambda paper: own if _is_news(own, paper) else judge_paper(own, read_watched(), paper)
+    return lambda paper: own if _is_news(own, paper) else _judge_paper(own, read_watched(), paper)
 
 
-def judge_paper(own: Horizon, watched: Iterable[tuple[Watched, Collection[Query]]], paper: Paper) -> Horizon:
+def _judge_paper(own: Horizon, watched: Iterable[tuple[Watched, Collection[Query]]], paper: Paper) -> Horizon:
     """Return the horizon that counts for what is no news to a look: its own, or of whoever waited for the paper.
 
     Who waits with the lowest mark comes first: what is news to one is news.
@@ -234,25 +210,3 @@ def _is_news(horizon: Horizon, paper: Paper) -> bool:
     if paper.version == 1:
         return is_first_news(paper, horizon)
     return horizon.since is not None and paper.updated >= horizon.since
-
-
-def _freeze(horizon: Horizon) -> list[Any]:
-    since, began_on, floor = horizon.since, horizon.began_on, horizon.floor
-    return [
-        horizon.is_bootstrap,
-        *horizon.mark,
-        since.isoformat() if since else None,
-        began_on.isoformat() if began_on else None,
-        *([floor.isoformat()] if floor else []),
-    ]
-
-
-def _thaw(kept: list[Any]) -> Horizon:
-    is_bootstrap, month, number, since, began_on, *floor = kept
-    return Horizon(
-        is_bootstrap,
-        (month, number),
-        datetime.fromisoformat(since) if since else None,
-        date.fromisoformat(began_on) if began_on else None,
-        datetime.fromisoformat(floor[0]) if floor else None,
-    )

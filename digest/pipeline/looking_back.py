@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from digest.arxiv.search import walk_search
-from digest.pipeline.horizons import horizon_of, load_horizons, write_judge
+from digest.pipeline.horizons import horizon_of, load_horizons, make_judge
 from digest.pipeline.recording import RecordedRun
 from digest.pipeline.searching import find_rest
 from digest.planning.firstlook import FIRST_LOOK_PAPERS
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from digest.pipeline.horizons import Judge
     from digest.pipeline.poll_report import PollReport
     from digest.pipeline.site import Site
     from digest.store.matches import FirstLook
@@ -59,9 +60,9 @@ def look_back(site: Site, report: PollReport) -> None:
         if report.failures:
             return
         if site.config.arxiv.source == "harvest":
-            judge = write_judge(horizon_of(cursor_store.load_cursor(conn, Source.HARVEST)))
+            judge = make_judge(horizon_of(cursor_store.load_cursor(conn, Source.HARVEST)))
         else:
-            judge = load_horizons(conn).write_joint_judge(texts, find_rest(conn, now))
+            judge = load_horizons(conn).judge_joint(texts, find_rest(conn, now))
         thin = _find_thin(conn, pending)
         made = 0 if report.is_bootstrap else report.requests
         made_today = overview.count_requests(conn, now - timedelta(hours=24)) - (report.requests - made)
@@ -89,7 +90,7 @@ def _count_up_to(enough: int, found: Iterable[object]) -> int:
     return sum(1 for _ in islice(found, enough))
 
 
-def _fetch_newest(site: Site, report: PollReport, look: FirstLook, judge: str) -> bool:
+def _fetch_newest(site: Site, report: PollReport, look: FirstLook, judge: Judge) -> bool:
     """Ask for the newest papers of a query; return False where asking for anything else is pointless."""
     text, name = look.revision.canonical, look.revision.name
     site.progress.begin("poll", f"{name}: its newest papers, for a first look")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from digest.store.runs import PollRun
 
 
-RESUMED_WITHIN = timedelta(hours=6)
+_RESUMED_WITHIN = timedelta(hours=6)
 """A harvest that was broken off longer ago is begun anew."""
 
 WIDER = timedelta(days=WIDER_BOOTSTRAP_DAYS - BOOTSTRAP_DAYS)
@@ -86,7 +86,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         site,
         report,
         Source.HARVEST,
-        judge=horizons.write_harvest_judge(),
+        judge=horizons.judge_harvest(),
         is_bootstrap=is_bootstrap,
         lookback=overlap,
     )
@@ -134,4 +134,4 @@ def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
     if not runs or not runs[0].has_failed or not runs[0].next_token:
         return None  # one that runs now belongs to another replica
     same_day = runs[0].started_at.astimezone(UTC).date() == now.astimezone(UTC).date()
-    return runs[0] if same_day and now - runs[0].started_at < RESUMED_WITHIN else None
+    return runs[0] if same_day and now - runs[0].started_at < _RESUMED_WITHIN else None

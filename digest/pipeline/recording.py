@@ -15,7 +15,6 @@ from digest.comparing import Horizon, compare_papers, keep_latest
 from digest.counting import count
 from digest.errors import ArxivDoubtful, ArxivError, ArxivFaulted, ArxivRejected
 from digest.papers import ArxivId
-from digest.pipeline.horizons import read_judge
 from digest.planning.coverage import VISIBLE_AFTER
 from digest.planning.doubts import Walked, doubt_harvest, doubt_search
 from digest.planning.polls import Source
@@ -27,7 +26,7 @@ from digest.store import papers as paper_store
 from digest.store import runs as run_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from digest.arxiv.client import Fetched
     from digest.comparing import Change, KnownPaper
     from digest.papers import Paper
+    from digest.pipeline.horizons import Judge
     from digest.pipeline.poll_report import PollReport
     from digest.pipeline.site import Site
     from digest.store.cursors import Cursor, Together
@@ -49,7 +49,7 @@ class RecordedRun:
         report: is added to.
         source: where the papers come from.
         query_key: the canonical query; "" for a harvest.
-        judge: what it judges news by, as `write_judge` wrote it.
+        judge: what it judges news by, the horizon of each paper.
         is_bootstrap: whether this is the source's very first look.
         lookback: days it reaches back.
         together: the queries that a search for several stands for: when it is complete, they have been
@@ -63,7 +63,7 @@ class RecordedRun:
         source: Source,
         query_key: str = "",
         *,
-        judge: str,
+        judge: Judge,
         is_bootstrap: bool = False,
         lookback: int = 0,
         together: Together | None = None,
@@ -71,7 +71,7 @@ class RecordedRun:
         self._site, self._report, self._source, self._query_key = site, report, source, query_key
         self._is_bootstrap, self._lookback, self._together = is_bootstrap, lookback, together
         self._is_single = source is Source.QUERY and query_key != ""
-        self._judge_text, self._judge = judge, read_judge(judge)
+        self._judge = judge
         self._id = 0
         self._pages = self._papers = self._new = self._changed = self._quarantined = 0
         self._highest: ArxivId | None = None
@@ -128,7 +128,6 @@ class RecordedRun:
                 is_bootstrap=self._is_bootstrap,
                 mailing=latest_mailing(started),
                 lookback=self._lookback,
-                horizon=self._judge_text,
                 next_token=resumed.next_token if resumed else "",
                 highest_id=str(self._highest or ""),
                 owner=site.owner,
@@ -288,7 +287,7 @@ class RecordedRun:
 def store_changes(
     conn: Connection,
     papers: tuple[Paper, ...],
-    judge: Callable[[Paper], Horizon],
+    judge: Judge,
     *,
     run_id: int,
     at: datetime,
@@ -296,12 +295,10 @@ def store_changes(
 ) -> tuple[Change, ...]:
     """Hold the papers of one page against what is stored, and store what differs.
 
-    Looks and replays both come through here, so that the same page makes the same changes.
-
     Args:
         conn: the transaction that stores the page.
         papers: as they were read from it.
-        judge: each paper's horizon, as `read_judge` gives it.
+        judge: each paper's horizon.
         run_id: the run the page belongs to.
         at: when it was fetched (UTC).
         as_of: arXiv's own time of it (UTC).
@@ -333,7 +330,7 @@ def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Coun
 def _compare_by_horizon(
     papers: tuple[Paper, ...],
     known: Mapping[ArxivId, KnownPaper],
-    judge: Callable[[Paper], Horizon],
+    judge: Judge,
     as_of: datetime | None,
 ) -> tuple[Change, ...]:
     """Compare papers judged by the same horizon together, so that a paper met twice still counts once.

@@ -140,7 +140,7 @@ def _search_one_by_one(
             report,
             Source.QUERY,
             text,
-            judge=horizons.write_search_judge(text),
+            judge=horizons.judge_search(text),
             is_bootstrap=horizons.is_newcomer(text),
             lookback=days,
         )
@@ -186,7 +186,7 @@ def _search_together(
         report,
         Source.QUERY,
         JOINT,
-        judge=horizons.write_joint_judge(pasts, rest),
+        judge=horizons.judge_joint(pasts, rest),
         is_bootstrap=not known,
         lookback=days,
         together=cursor_store.Together(known, newcomers, rest.mark),
@@ -244,7 +244,7 @@ def stand_in_for_harvest(
         return
     until = last.complete - timedelta(days=FALLBACK_DAYS)
     site.progress.begin("poll", f"the search in place of the harvest, back to {until:%a} {until.day} {until:%b}")
-    run = RecordedRun(site, report, Source.FALLBACK, judge=horizons.write_harvest_judge(), lookback=FALLBACK_DAYS)
+    run = RecordedRun(site, report, Source.FALLBACK, judge=horizons.judge_harvest(), lookback=FALLBACK_DAYS)
     with run.recording(window_from=until.date()):
         for page in walk_search(site.client, _confine(texts), until=until, size=JOINT_PAGE, asks_twice=not before):
             run.store_page(page)

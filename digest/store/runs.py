@@ -114,15 +114,14 @@ def start_run(
     is_bootstrap: bool = False,
     mailing: date | None = None,
     lookback: int = 0,
-    horizon: str = "",
     next_token: str = "",
     highest_id: str = "",
     owner: str = "",
 ) -> int:
     """Begin a run; return its id.
 
-    `horizon` is what it judges news by, to be read back by `load_horizon`; `next_token` and `highest_id`
-    are those of the run it goes on with; `owner` is the worker whose signs of life keep it.
+    `next_token` and `highest_id` are those of the run it goes on with; `owner` is the worker whose signs
+    of life keep it.
     """
     begin = insert(poll_runs).values(
         source=source,
@@ -142,7 +141,6 @@ def start_run(
         requests=0,
         lookback=lookback,
         next_token=next_token,
-        horizon=horizon,
         owner=owner,
     )
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
@@ -330,11 +328,6 @@ def last_total(conn: Connection, source: str, query_key: str) -> int | None:
     return conn.execute(latest).scalar()
 
 
-def load_horizon(conn: Connection, run_id: int) -> str:
-    """Return what `start_run` was given as `horizon`."""
-    return str(conn.execute(select(poll_runs.c.horizon).where(poll_runs.c.id == run_id)).scalar_one())
-
-
 def last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
     """Return when a source was last looked at and with what; runs whose process died say nothing.
 
@@ -388,5 +381,5 @@ def abandon_running(conn: Connection, at: datetime) -> int:
 
 def _read_run(row: Row[Any]) -> PollRun:
     values = row._asdict()
-    del values["gate_token"], values["horizon"], values["owner"]
+    del values["gate_token"], values["owner"]
     return PollRun(**{**values, "outcome": RunOutcome(row.outcome)})

@@ -29,7 +29,6 @@ poll_runs = Table(
     col.number("requests"),
     col.number("lookback"),
     col.text("next_token"),
-    col.text("horizon"),
     col.text("owner", server_default=""),
     Index(None, "source", "query_key", "id"),
     Index(None, "outcome"),

@@ -16,7 +16,6 @@ LOOKING = [
     ["status"],
     ["coverage"],
     ["coverage", "--looks"],
-    ["replay"],
     ["query", "list"],
     ["query", "history", "perf"],
     ["query", "author", "Ingrith Solvane"],

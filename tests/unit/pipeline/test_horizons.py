@@ -1,15 +1,13 @@
-"""What a look judges news by: written down and read back, it means the same, however many queries it names."""
+"""What a look judges news by."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from digest.comparing import Horizon
-from digest.pipeline.horizons import Horizons, Watched, read_judge, write_judge
+from digest.pipeline.horizons import Horizons, Watched, make_judge
 from tests.unit.made_up import SUBMITTED, make_paper
 
 LONG_AGO = datetime(2025, 1, 1, tzinfo=UTC)
@@ -19,19 +17,19 @@ MARKLESS = Horizon(since=SUBMITTED - timedelta(days=7))
 
 
 def test_what_is_no_news_to_a_look_is_news_to_whoever_waited_for_it() -> None:
-    judge = read_judge(write_judge(BEGINNER, [("cat:cs.PF", Watched(EARLY))]))
+    judge = make_judge(BEGINNER, [("cat:cs.PF", Watched(EARLY))])
     assert judge(make_paper()) == EARLY
     assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
 
 
 def test_of_several_who_waited_the_one_with_the_lowest_mark_decides() -> None:
-    judge = read_judge(write_judge(BEGINNER, [("cat:cs.PF", Watched(LATE)), ("ti:gpus", Watched(EARLY))]))
+    judge = make_judge(BEGINNER, [("cat:cs.PF", Watched(LATE)), ("ti:gpus", Watched(EARLY))])
     assert judge(make_paper()) == EARLY
     assert judge(make_paper(title="Other")) == LATE
 
 
 def test_papers_older_than_a_query_ever_looked_back_are_no_news_to_it() -> None:
-    judge = read_judge(write_judge(BEGINNER, [("cat:cs.PF", Watched(MARKLESS, floor=SUBMITTED))]))
+    judge = make_judge(BEGINNER, [("cat:cs.PF", Watched(MARKLESS, floor=SUBMITTED))])
     assert judge(make_paper()) == MARKLESS
     assert judge(make_paper(updated=SUBMITTED - timedelta(minutes=1))) == BEGINNER
 
@@ -39,13 +37,13 @@ def test_papers_older_than_a_query_ever_looked_back_are_no_news_to_it() -> None:
 @pytest.mark.parametrize(("number", "version", "is_news"), [(15_012, 1, True), (15_012, 2, True), (12, 1, False)])
 def test_what_is_news_anyway_needs_nobody_who_waited(number: int, version: int, *, is_news: bool) -> None:
     rest = Horizon(mark=(202611, 15_000), since=SUBMITTED)
-    judge = read_judge(write_judge(rest, [("cat:cs.PF", Watched(MARKLESS))]))
+    judge = make_judge(rest, [("cat:cs.PF", Watched(MARKLESS))])
     assert judge(make_paper(f"2611.{number:05d}", version=version)) == (rest if is_news else MARKLESS)
 
 
 def test_a_joint_look_asks_those_known_and_nobody_who_is_new() -> None:
     horizons = Horizons(BEGINNER, {"cat:cs.PF": MARKLESS, "cat:cs.DC": BEGINNER}, {"cat:cs.PF": MARKLESS})
-    judge = read_judge(horizons.write_joint_judge(["cat:cs.PF", "cat:cs.DC"], BEGINNER))
+    judge = horizons.judge_joint(["cat:cs.PF", "cat:cs.DC"], BEGINNER)
     assert judge(make_paper(updated=SUBMITTED - timedelta(days=99))) == MARKLESS
     assert judge(make_paper(updated=SUBMITTED - timedelta(days=101))) == BEGINNER
     assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
@@ -58,21 +56,7 @@ def test_to_a_query_with_a_mark_older_ids_are_news_where_its_first_look_would_ha
     begun = SUBMITTED + timedelta(days=2)
     own = Horizon(mark=(202611, 20_000), since=begun - timedelta(days=7))
     horizons = Horizons(BEGINNER, {"cat:cs.PF": own}, {"cat:cs.PF": own})
-    written = (
-        horizons.write_joint_judge(["cat:cs.PF"], BEGINNER)
-        if is_joint
-        else horizons.write_search_judge("cat:cs.PF")
-    )
-    judge = read_judge(written)
+    judge = horizons.judge_joint(["cat:cs.PF"], BEGINNER) if is_joint else horizons.judge_search("cat:cs.PF")
     assert judge(make_paper()).mark == (0, 0)
     assert judge(make_paper(updated=begun - timedelta(days=5))) == own
     assert judge(make_paper(categories=("cs.DC",))) == (BEGINNER if is_joint else own)
-
-
-@given(st.integers(0, 400), st.sampled_from(["cs.PF", "cs.DC", "math.NA"]))
-def test_a_long_judge_is_kept_short_and_means_the_same(count: int, category: str) -> None:
-    watched = [(f"cat:cs.PF AND abs:latency{number}", Watched(EARLY)) for number in range(count)]
-    written = write_judge(BEGINNER, [*watched, ("cat:cs.DC", Watched(LATE, SUBMITTED))])
-    assert len(written) < 11_000
-    expected = LATE if category == "cs.DC" else BEGINNER
-    assert read_judge(written)(make_paper(categories=(category,))) == expected
