@@ -1,4 +1,4 @@
-"""Asks arXiv: the query API, OAI-PMH and the daily listings, at one pace and over one connection.
+"""Asks arXiv: the query API and OAI-PMH, at one pace and over one connection.
 
 The terms (https://info.arxiv.org/help/api/tou.html) count all three interfaces together. Before each
 request, each retry among them, the gate is asked; afterwards it is told, whatever happened.
@@ -17,7 +17,6 @@ from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.exchange import Asked, Line, TooLate
 from digest.arxiv.oai import OaiPage, parse_oai
-from digest.arxiv.rss import Listing, parse_rss
 from digest.arxiv.trials import RequestLog, Trial
 from digest.arxiv.verdicts import gate_outcome, judge_status
 from digest.clock import monotonic
@@ -65,15 +64,14 @@ PageT = TypeVar("PageT")
 
 @dataclass(frozen=True, slots=True)
 class ArxivAddresses:
-    """Where arXiv's interfaces are. To `rss_url` the subjects are added: `…/rss/cs.PF+math`."""
+    """Where arXiv's interfaces are."""
 
     api_url: str = "https://export.arxiv.org/api/query"
     oai_url: str = "https://oaipmh.arxiv.org/oai"
-    rss_url: str = "https://rss.arxiv.org/rss"
 
     def describe(self, url: str) -> str:
         """Say which setting names the address that a request is made at: for one that found nothing there."""
-        names = [name for name in ("api_url", "oai_url", "rss_url") if url.startswith(getattr(self, name))]
+        names = [name for name in ("api_url", "oai_url") if url.startswith(getattr(self, name))]
         setting = max(names, key=lambda name: len(getattr(self, name)), default="")
         return f"{setting} under [arxiv], {getattr(self, setting)}" if setting else url
 
@@ -125,7 +123,7 @@ class ArxivClient:
         on_request: Callable[[RequestLog], None] | None = None,
         deadline: float = REQUEST_DEADLINE,
     ) -> None:
-        for url in (addresses.api_url, addresses.oai_url, addresses.rss_url):
+        for url in (addresses.api_url, addresses.oai_url):
             _check_address(url)
         if not (user_agent.isascii() and user_agent.isprintable()):
             raise ConfigurationError(
@@ -242,19 +240,6 @@ class ArxivClient:
         parameters = {"verb": "GetRecord", "identifier": identifier, "metadataPrefix": "arXivRaw"}
         asked = _write_request(self._addresses.oai_url, parameters, f"paper {id_}", _OAI_SECONDS)
         return self._fetch(asked, parse_oai)
-
-    def read_listing(self, subjects: Sequence[str]) -> Fetched[Listing]:
-        """Fetch the latest mailing's listing of some archives or categories.
-
-        Raises:
-            UsageError: no subject is named.
-            ArxivError: as described in `digest.errors`; it names what was asked.
-        """
-        if not subjects:
-            raise UsageError("a listing needs at least one archive or category")
-        joined = "+".join(quote(subject, safe="") for subject in subjects)
-        url = f"{self._addresses.rss_url.rstrip('/')}/{joined}"
-        return self._fetch(Asked(url, f"the listing of {joined[:80]}", _API_SECONDS), parse_rss)
 
     def _fetch(
         self,

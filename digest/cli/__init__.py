@@ -21,7 +21,6 @@ _COMMANDS = {
     "status": ("digest.cli.status", "Say in one screen what works, what does not, and what comes next."),
     "alarm": ("digest.cli.alarm", "Alarms: what should have happened and has not; who was told; a test."),
     "explain": ("digest.cli.trail", "Say what became of one paper on its way to one subscription."),
-    "verify": ("digest.cli.verify", "Compare a mailing with the listing arXiv gives of it; ids named."),
     "coverage": ("digest.cli.coverage", "Say what was looked at, mailing by mailing, and what is missing."),
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),
     "config": ("digest.cli.config", "Show and check the configuration."),

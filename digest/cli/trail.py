@@ -146,7 +146,7 @@ def _describe_absence(here: Installation, trail: Trail) -> str:
         return "arXiv has not been looked at yet: `digest run`"
     if trail.newest < trail.id:
         return f"not yet, as far as was looked: the newest paper here is {trail.newest}"
-    return "before this installation watched, or missed: `digest coverage` and `digest verify` say which"
+    return "before this installation watched, or missed: `digest coverage` says which"
 
 
 def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from digest.config.settings import Lacking, Webhook
     from digest.subscriptions import Destination, Subscription
 
-_ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url", "arxiv.rss_url")
+_ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url")
 
 
 _FILE_SUFFIXES = (".pdf", ".html", ".htm", ".txt", ".md", ".eml", ".rss", ".csv")
@@ -38,7 +38,6 @@ def check_together(
     destinations += reading.values["alarms.to"]
     if has_file:
         _check_reachable(reading)
-    _check_witness(reading)
     _check_store(reading)
     _check_mail(reading, destinations)
     _check_slack(reading, destinations, webhooks)
@@ -62,13 +61,6 @@ def _check_reachable(reading: Reading) -> None:
             "is empty",
             "Write your mail address or web page: arXiv is told it with each request, and can warn you "
             "before it has to block you.",
-        )
-
-
-def _check_witness(reading: Reading) -> None:
-    if reading.values["arxiv.witness"] and reading.values["arxiv.source"] != "harvest":
-        reading.warnings.append(
-            'arxiv.witness does nothing with source = "query": a listing names everything, such a store does not'
         )
 
 

@@ -35,16 +35,12 @@ class ArxivSettings:
         source: `harvest` fetches all that is announced, `query` asks for each saved query.
         api_url: the search API's address.
         oai_url: the OAI-PMH address.
-        rss_url: the address of the daily listings, without a trailing slash; subjects go behind it.
-        witness: whether each mailing's listing is read and kept, for `digest verify`.
     """
 
     contact: str
     source: Literal["harvest", "query"]
     api_url: str
     oai_url: str
-    rss_url: str
-    witness: bool
 
 
 @dataclass(frozen=True, slots=True)

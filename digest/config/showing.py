@@ -135,6 +135,4 @@ def _write(value: object, setting: Setting | None) -> str:
         return ", ".join(map(str, value))
     if isinstance(value, timedelta):
         return str(round(value.total_seconds()))
-    if isinstance(value, bool):
-        return write_toml(value)
     return str(value)

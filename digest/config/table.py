@@ -202,14 +202,6 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("arxiv.api_url", addresses.read_http_url, "https://export.arxiv.org/api/query", "The search API."),
     Setting("arxiv.oai_url", addresses.read_http_url, "https://oaipmh.arxiv.org/oai", "The OAI-PMH interface."),
-    Setting("arxiv.rss_url", addresses.read_http_url, "https://rss.arxiv.org/rss", "The daily listings."),
-    Setting(
-        "arxiv.witness",
-        values.read_flag,
-        default=False,
-        help="Whether arXiv's daily listing is read too, 7 requests a mailing, and kept for `digest verify`.",
-        from_text=values.flag_text,
-    ),
     Setting(
         "store.url",
         addresses.read_store_url,

@@ -226,13 +226,6 @@ def read_header_name(value: object) -> str:
     return name
 
 
-def read_flag(value: object) -> bool:
-    """Read a truth value."""
-    if not isinstance(value, bool):
-        raise ConfigurationError(f"must be true or false, not {describe_type(value)}")
-    return value
-
-
 def split_text(text: str) -> object:
     """Turn a variable's text into a list, as it would be written in TOML."""
     return [part.strip() for part in text.split(",") if part.strip()]
@@ -242,8 +235,3 @@ def number_text(text: str) -> object:
     """Turn a variable's text into a number where it is one."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and digits.isascii() else digits
-
-
-def flag_text(text: str) -> object:
-    """Turn a variable's text into a truth value where it is one, as TOML writes it in any letter case."""
-    return {"true": True, "false": False}.get(text.strip().lower(), text)

@@ -1,4 +1,4 @@
-"""A small arXiv on 127.0.0.1: search, OAI-PMH, RSS and abstract pages, judged by a clock, with faults on order."""
+"""A small arXiv on 127.0.0.1: search, OAI-PMH and abstract pages, judged by a clock, with faults on order."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import html
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import unquote
 
-from digest.announcements import latest_mailing, mailing_moment
-from digest.demo import atom, oai, rss
+from digest.demo import atom, oai
 from digest.demo.archive import Archive, DemoPaper, plan_mailing
 from digest.demo.faults import Fault, Faults
 from digest.demo.loopback import Answer, LoopbackServer, Request, answer_json
@@ -78,11 +76,6 @@ class DemoArxiv:
     def oai_url(self) -> str:
         """The OAI-PMH base URL."""
         return f"{self.url}/oai"
-
-    @property
-    def rss_url(self) -> str:
-        """The feeds: archives or categories joined by `+` go behind it and a slash."""
-        return f"{self.url}/rss"
 
     @property
     def clock(self) -> Clock:
@@ -171,8 +164,6 @@ class DemoArxiv:
             papers = self._archive.list_public(moment)
             body = self._oai.answer(request.params, papers, moment, 1.0 if keep is None else max(keep, 0.0))
             return Answer(body, media_type=oai.MEDIA_TYPE)
-        if request.path.startswith("/rss/"):
-            return self._serve_rss(unquote(request.path.removeprefix("/rss/")), moment)
         return Answer(b"Not Found", 404)
 
     def _serve_search(self, request: Request, moment: datetime, keep: float | None) -> Answer:
@@ -184,15 +175,6 @@ class DemoArxiv:
         except SearchRefusal as refusal:
             body, status = atom.write_error(str(refusal), moment, page=refusal.page), refusal.status
         return Answer(body, status, atom.MEDIA_TYPE)
-
-    def _serve_rss(self, subjects: str, moment: datetime) -> Answer:
-        since = mailing_moment(latest_mailing(moment))
-        news = []
-        for paper in self._archive.list_public(moment):
-            if paper.announced >= since:
-                earlier = self._archive.states(paper.id, moment)[:-1]
-                news.append((paper, earlier[-1] if earlier else None))
-        return Answer(rss.write_rss(subjects, news, moment), media_type=rss.MEDIA_TYPE)
 
     def _answer_abstract(self, request: Request) -> Answer:
         paper_id = re.sub(r"v\d+$", "", request.path.removeprefix("/abs/"))

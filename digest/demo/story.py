@@ -54,7 +54,6 @@ _CONFIG = """\
 contact = "demo@digest.example"
 api_url = "{api_url}"
 oai_url = "{oai_url}"
-rss_url = "{rss_url}"
 
 [store]
 url = "sqlite:///digest.db"
@@ -150,7 +149,6 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
             _CONFIG.format(
                 api_url=arxiv.api_url,
                 oai_url=arxiv.oai_url,
-                rss_url=arxiv.rss_url,
                 smtp=mail.url,
                 slack=slack.url,
                 **library.queries,

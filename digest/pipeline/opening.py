@@ -77,7 +77,7 @@ def open_client(
     contact = f"mailto:{arxiv.contact}" if "@" in arxiv.contact else arxiv.contact
     who = "; ".join(filter(None, (home, contact))) or "no contact given"
     return ArxivClient(
-        ArxivAddresses(arxiv.api_url, arxiv.oai_url, arxiv.rss_url),
+        ArxivAddresses(arxiv.api_url, arxiv.oai_url),
         f"preprint-digest/{__version__} ({who})",
         gate,
         clock,

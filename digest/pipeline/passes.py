@@ -24,7 +24,6 @@ from digest.pipeline.resuming import load_quarantine, recognise_copy
 from digest.pipeline.roster import RosterReport, sync_roster
 from digest.pipeline.settling import settling_times
 from digest.pipeline.watching import WatchReport, watch
-from digest.pipeline.witnessing import witness
 from digest.pipeline.working import at_work, polling_alone
 from digest.store import deliveries as outbox
 from digest.store import hold_worker, overview, workers
@@ -115,9 +114,6 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         delivered = deliver(site)
         feeds = publish_feeds(site)
         site.progress.end("deliver", delivered.describe(feeds.written))
-        with polling_alone(site) as other:  # last: nobody waits for a second opinion
-            if not other:
-                witness(site, polled)
         note_clear(site)
         with site.store.read() as conn:
             left = overview.load_open(conn, site.clock.now())

@@ -126,7 +126,6 @@ class RecordedRun:
                 window_from=window_from,
                 at=started,
                 is_bootstrap=self._is_bootstrap,
-                mailing=latest_mailing(started),
                 lookback=self._lookback,
                 next_token=resumed.next_token if resumed else "",
                 highest_id=str(self._highest or ""),

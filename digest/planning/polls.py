@@ -65,7 +65,6 @@ class Source(StrEnum):
     FIRST_LOOK = "first-look"
     GAPS = "gaps"
     FALLBACK = "fallback"
-    LISTING = "listing"
 
 
 def latest_poll_time(now: datetime) -> datetime:
@@ -155,7 +154,7 @@ def choose_reach(
 
 
 def spare_requests(made_in_run: int, made_in_day: int) -> int:
-    """Return how many requests what can wait may make now: first looks, checks of gaps, listings.
+    """Return how many requests what can wait may make now: first looks, checks of gaps.
 
     Args:
         made_in_run: requests of the run so far.

@@ -13,7 +13,6 @@ from digest.pipeline.clearing import note_clear
 from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.looking_back import look_back
 from digest.pipeline.watching import watch
-from digest.pipeline.witnessing import witness
 from digest.pipeline.working import polling_alone
 from digest.store import feeds as feed_store
 from digest.store import runs as run_store
@@ -89,7 +88,6 @@ class Steps:
         for kind, papers in polled.kinds.items():
             self.metrics.count_papers(str(kind), papers)
         self._match(first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
-        witness(self._site, polled)
 
     def _tell_late(self) -> None:
         with self._site.store.read() as conn:

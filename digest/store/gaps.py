@@ -58,14 +58,13 @@ def load_numbers(conn: Connection, *, months: int = 2) -> dict[int, set[int]]:
     return found
 
 
-def note_missing(conn: Connection, ids: Iterable[ArxivId], at: datetime, *, exist: bool = False) -> int:
+def note_missing(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
     """Note ids that are missing; return how many of them are open now and were not before.
 
     Args:
         conn: a writing transaction.
         ids: the ids.
         at: since when they are missed (UTC).
-        exist: arXiv itself names them, so those found or given up as void before are asked for again.
     """
     rows = [
         {
@@ -81,22 +80,7 @@ def note_missing(conn: Connection, ids: Iterable[ArxivId], at: datetime, *, exis
     ]
     if not rows:
         return 0
-    add = insert(conn, gaps)
-    if exist:
-        add = add.on_conflict_do_update(
-            index_elements=["month", "number"],
-            set_={
-                "state": GapState.OPEN,
-                "missed_at": at,
-                "asks": 0,
-                "asked_at": None,
-                "ended_at": None,
-                "reason": "",
-            },
-            where=gaps.c.state != GapState.OPEN,
-        )
-    else:
-        add = add.on_conflict_do_nothing(index_elements=["month", "number"])
+    add = insert(conn, gaps).on_conflict_do_nothing(index_elements=["month", "number"])
     return len(conn.execute(add.returning(gaps.c.number), rows).all())
 
 

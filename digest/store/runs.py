@@ -54,7 +54,6 @@ class PollRun:
         changed: papers that differ from what was stored.
         highest_id: the newest id met, "" where none was.
         is_bootstrap: the source's first look: nothing it found is news.
-        mailing: Eastern date of the mailing it was to find; None where none was due.
         failure: why it is not complete, "" where it is.
         requests: how many requests it took, retries among them.
         lookback: days it was to reach back behind the last complete look, or behind its own start.
@@ -75,7 +74,6 @@ class PollRun:
     changed: int
     highest_id: str
     is_bootstrap: bool
-    mailing: date | None
     failure: str
     requests: int = 0
     lookback: int = 0
@@ -112,7 +110,6 @@ def start_run(
     query_key: str = "",
     window_from: date | None = None,
     is_bootstrap: bool = False,
-    mailing: date | None = None,
     lookback: int = 0,
     next_token: str = "",
     highest_id: str = "",
@@ -135,7 +132,6 @@ def start_run(
         changed=0,
         highest_id=highest_id,
         is_bootstrap=is_bootstrap,
-        mailing=mailing,
         failure="",
         gate_token=0,
         requests=0,

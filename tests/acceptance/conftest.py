@@ -72,7 +72,6 @@ contact = "ops@example.org"
 source = "{source}"
 api_url = "{url}/api/query"
 oai_url = "{url}/oai"
-rss_url = "{url}/rss"
 
 [mail]
 from = "digest@example.org"

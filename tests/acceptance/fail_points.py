@@ -299,7 +299,7 @@ TABLE = (
     Row(
         "C13, feed",
         "all is told → the pass ends",
-        Point(_PASS + "witness"),
+        Point(_PASS + "watch"),
         PLANNED,
         *(SENT, SENT, FEED_DONE),
     ),

@@ -36,7 +36,6 @@ SURROUNDINGS = """
 contact = "ops@example.org"
 api_url = "{arxiv.api_url}"
 oai_url = "{arxiv.oai_url}"
-rss_url = "{arxiv.rss_url}"
 
 [store]
 url = "{database}"

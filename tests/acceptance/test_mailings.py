@@ -17,7 +17,7 @@ from digest.pipeline.gap_check import check_gaps
 from digest.planning.polls import REQUESTS_A_DAY
 from digest.store import gaps, open_store
 from digest.store.schema import requests
-from tests.acceptance.made import START, edit, made_up, told, told_ids
+from tests.acceptance.made import START, made_up, told, told_ids
 from tests.acceptance.worlds import Installation
 
 TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
@@ -185,18 +185,6 @@ def test_a_paper_that_arxiv_fills_in_days_later_is_new_then(
     announce(arxiv, held, 24)
     report = look(here, clock, held + LOOKS[0])
     assert ("2603.00022", Kind.NEW) in [(id_, kind) for _, id_, kind in told(report)]
-
-
-def test_where_a_witness_is_wanted_arxivs_own_listing_is_kept_once_the_mailing_is_complete(
-    arxiv: DemoArxiv, clock: ManualClock, here: Installation
-) -> None:
-    edit(here, ("[arxiv]\n", "[arxiv]\nwitness = true\n"))
-    announce(arxiv, TUESDAY, *range(21, 31))
-    for hours in (2.8, 4.6, 7.6, 13.1):
-        look(here, clock, TUESDAY + timedelta(hours=hours))
-    assert all(report.poll.requests <= 6 for report in here.reports)
-    said = here.command("verify")
-    assert "mailing of Tue 3 Mar: 10 listed as new, all stored" in said
 
 
 def test_papers_that_came_are_not_kept_back_for_ever_for_ids_that_cannot_be_asked_for(

@@ -124,7 +124,6 @@ _FILE = """
 contact = "ops@example.org"
 api_url = "{url}/api/query"
 oai_url = "{url}/oai"
-rss_url = "{url}/rss"
 """
 
 

@@ -44,7 +44,6 @@ _HEAD = """
 contact = "ops@example.org"
 api_url = "{arxiv.api_url}"
 oai_url = "{arxiv.oai_url}"
-rss_url = "{arxiv.rss_url}"
 
 [mail]
 from = "digest@example.org"

@@ -33,7 +33,7 @@ HANG: Final = 10
 
 _BATCH = 2_000
 _NICE = 10
-_INTERFACES = ("atom", "oai", "rss")
+_INTERFACES = ("atom", "oai")
 
 
 class HungError(Exception):

@@ -9,8 +9,6 @@ from tests.unit.arxiv.pages import (
     atom_author,
     atom_entry,
     atom_feed,
-    atom_line,
-    atom_listing,
     error_feed,
     legacy_feed,
     oai_entry,
@@ -18,8 +16,6 @@ from tests.unit.arxiv.pages import (
     oai_page,
     raw_paper,
     raw_version,
-    rss_item,
-    rss_listing,
 )
 
 
@@ -28,7 +24,7 @@ class Seed:
     """A page as it comes undamaged.
 
     Attributes:
-        interface: "atom", "oai" or "rss".
+        interface: "atom" or "oai".
         body: the page.
         entries: how many it holds.
         start: with which paper of the search it begins; only the search knows such a thing.
@@ -75,7 +71,6 @@ _LISTED = (
     ),
     oai_entry(id_="2611.00009", status="deleted"),
 )
-_ITEMS = ("2611.00001v1", "new"), ("2611.00002v9", "cross"), ("hep-th/9901001v12", "replace-cross")
 
 SEEDS: Final = (
     Seed("atom", atom_feed(*_ENTRIES), 3),
@@ -91,8 +86,4 @@ SEEDS: Final = (
     Seed("oai", oai_page(_LISTED[0], verb="GetRecord"), 1),
     Seed("oai", oai_error("noRecordsMatch")),
     Seed("oai", oai_error("badResumptionToken"), verdict="TokenExpired"),
-    Seed("rss", rss_listing(*(rss_item(*item) for item in _ITEMS)), 3),
-    Seed("rss", atom_listing(*(atom_line(*item) for item in _ITEMS)), 3),
-    Seed("rss", rss_listing()),
-    Seed("rss", rss_listing(title="Feed error for query: x", about="Bad archive 'x'."), verdict="ArxivRejected"),
 )

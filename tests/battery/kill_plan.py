@@ -117,7 +117,6 @@ def write_config(
 contact = "ops@example.org"
 api_url = "{arxiv}/api/query"
 oai_url = "{arxiv}/oai"
-rss_url = "{arxiv}/rss"
 
 [store]
 url = "{database}"

@@ -48,7 +48,7 @@ class MonthArxiv(Protocol):
 
     @property
     def url(self) -> str:
-        """Where it listens: `/api/query`, `/oai`, `/rss` lie below."""
+        """Where it listens: `/api/query`, `/oai` lie below."""
 
     @property
     def lag(self) -> timedelta:

@@ -56,7 +56,6 @@ _FILE = """
 contact = "ops@example.org"
 api_url = "{arxiv}/api/query"
 oai_url = "{arxiv}/oai"
-rss_url = "{arxiv}/rss"
 
 [mail]
 from = "digest@example.org"

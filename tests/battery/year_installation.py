@@ -83,7 +83,7 @@ class YearInstallation:
         url = self._arxiv.url
         head = [
             '[arxiv]\ncontact = "ops@example.org"',
-            f'api_url = "{url}/api/query"\noai_url = "{url}/oai"\nrss_url = "{url}/rss"',
+            f'api_url = "{url}/api/query"\noai_url = "{url}/oai"',
             '[mail]\nfrom = "digest@example.org"\n[defaults]\nfirst_look = 0',
             "[queries]",
             *(f"{name} = '{text}'" for name, (text, _) in QUERIES.items()),

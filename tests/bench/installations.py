@@ -66,7 +66,7 @@ def opened(url: str, clock: Clock | None = None, arxiv: str = "") -> Iterator[Si
     """
     with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder, ExitStack() as stack:
         path = Path(folder) / "digest.toml"
-        kept = {"api_url": "api/query", "oai_url": "oai", "rss_url": "rss"} if arxiv else {}
+        kept = {"api_url": "api/query", "oai_url": "oai"} if arxiv else {}
         addresses = "".join(f'{name} = "{arxiv}/{path}"\n' for name, path in kept.items())
         text = (
             f'[arxiv]\ncontact = "ops@example.org"\n{addresses}'

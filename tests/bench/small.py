@@ -89,7 +89,6 @@ def _write_config(folder: Path, arxiv: DemoArxiv, mail: MailSink) -> None:
 contact = "ops@example.org"
 api_url = "{arxiv.api_url}"
 oai_url = "{arxiv.oai_url}"
-rss_url = "{arxiv.rss_url}"
 
 [mail]
 from = "digest@example.org"

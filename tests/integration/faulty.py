@@ -50,7 +50,6 @@ contact = "ops@example.org"
 source = "{source}"
 api_url = "{arxiv}/api/query"
 oai_url = "{arxiv}/oai"
-rss_url = "{arxiv}/rss"
 
 [mail]
 from = "digest@example.org"

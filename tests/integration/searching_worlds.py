@@ -41,7 +41,6 @@ contact = "ops@example.org"
 source = "{source}"
 api_url = "{self.arxiv.api_url}"
 oai_url = "{self.arxiv.oai_url}"
-rss_url = "{self.arxiv.rss_url}"
 
 [defaults]
 when = "at once"

@@ -78,7 +78,7 @@ NIGHTLY = pytest.mark.skipif(not IS_NIGHTLY, reason="fifteen seconds: .ci/nightl
 )
 def test_a_search_beyond_the_limit_brings_what_many_small_ones_bring(at_the_end: StandIn, query: str) -> None:
     url, now = at_the_end.url, datetime(2016, 9, 29, 12, tzinfo=UTC)
-    addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai", f"{url}/rss")
+    addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai")
     client = ArxivClient(
         addresses, "test/1.0 (mailto:ops@digest.example)", PacedGate(at_the_end), ManualClock(now)
     )
@@ -117,7 +117,6 @@ contact = "ops@example.org"
 source = "{source}"
 api_url = "{url}/api/query"
 oai_url = "{url}/oai"
-rss_url = "{url}/rss"
 
 [defaults]
 when = "at once"

@@ -5,7 +5,7 @@ Keys that grow come first in primary keys, so that inserts stay at the right edg
 
 from digest.store.schema.announced import changes, marks, papers, versions
 from digest.store.schema.columns import Moment, metadata
-from digest.store.schema.polled import cursors, gaps, gate, listings, poll_runs, quarantine, raw_pages, requests
+from digest.store.schema.polled import cursors, gaps, gate, poll_runs, quarantine, raw_pages, requests
 from digest.store.schema.running import alarms, job_turns, workers
 from digest.store.schema.told import (
     ACTIVE_DELIVERY,
@@ -54,7 +54,6 @@ __all__ = [
     "gate",
     "installation",
     "job_turns",
-    "listings",
     "marks",
     "match_runs",
     "matches",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Date, Index, Integer, Table
+from sqlalchemy import Column, Index, Integer, Table
 
 from digest.store.schema import columns as col
 
@@ -23,7 +23,6 @@ poll_runs = Table(
     col.number("changed"),
     col.text("highest_id"),
     col.flag("is_bootstrap"),
-    col.day("mailing"),
     col.text("failure"),
     col.big("gate_token"),
     col.number("requests"),
@@ -85,17 +84,6 @@ gaps = Table(
     col.moment("ended_at", nullable=True),
     col.text("reason"),
     Index(None, "state"),
-)
-
-listings = Table(
-    "listings",
-    col.metadata,
-    col.key(),
-    col.reference("run_id", "poll_runs.id", index=True),
-    Column("mailing", Date, nullable=False, index=True),
-    col.text("subjects"),
-    col.moment("fetched_at"),
-    col.json("announced"),
 )
 
 requests = Table(

@@ -69,15 +69,6 @@ def test_asking_is_counted_and_giving_up_has_its_reason(store: Store) -> None:
         assert [line.gap.id for line in gaps.list_gaps(conn, GapState.VOID)] == [IDS[0]]
 
 
-def test_an_id_that_arxiv_itself_names_is_asked_for_again(store: Store) -> None:
-    with store.begin() as conn:
-        gaps.note_missing(conn, IDS[:1], NOW)
-        gaps.void_gaps(conn, [(gap, "nobody knew it") for gap in gaps.load_open(conn)], NOW)
-        assert gaps.note_missing(conn, IDS[:1], NOW) == 0
-        assert gaps.note_missing(conn, IDS[:1], NOW + DAY, exist=True) == 1
-        assert [(gap.id, gap.missed_at, gap.asks) for gap in gaps.load_open(conn)] == [(IDS[0], NOW + DAY, 0)]
-
-
 def test_numbers_are_told_of_the_latest_two_months(store: Store) -> None:
     for id_ in ("2609.00001", "2610.00007", "2611.15001", "2611.15002", "hep-th/9901001"):
         store_paper(store, id_)

@@ -77,7 +77,7 @@ def connect(
     clients: list[ArxivClient] = []
 
     def make(*, deadline: float = 20.0, url: str = arxiv.url) -> ArxivClient:
-        addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai", f"{url}/rss")
+        addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai")
         clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
         clients.append(ArxivClient(addresses, AGENT, gate, clock, on_request=requests.append, deadline=deadline))
         return clients[-1]

@@ -38,8 +38,6 @@ from tests.unit.arxiv.pages import (
     oai_entry,
     oai_error,
     oai_page,
-    rss_item,
-    rss_listing,
 )
 
 if TYPE_CHECKING:
@@ -114,12 +112,10 @@ def test_a_harvest_is_asked_for_from_a_day_and_then_by_token(arxiv: ScriptedArxi
     assert arxiv.seen[1].params == {"verb": "ListRecords", "resumptionToken": token}
 
 
-def test_one_paper_and_one_listing_can_be_asked_for(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
-    arxiv.script(Reply(oai_page(oai_entry(), verb="GetRecord")), Reply(rss_listing(rss_item())))
+def test_one_paper_can_be_asked_for(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
+    arxiv.script(Reply(oai_page(oai_entry(), verb="GetRecord")))
     assert len(client.get_record(ArxivId.parse("2611.00001")).page.papers) == 1
-    assert len(client.read_listing(["cs.PF", "math"]).page.entries) == 1
     assert arxiv.seen[0].params["identifier"] == "oai:arXiv.org:2611.00001"
-    assert arxiv.seen[1].path == "/rss/cs.PF+math"
 
 
 def test_one_connection_serves_all_requests(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
@@ -360,8 +356,6 @@ def test_a_request_arxiv_cannot_answer_is_not_made(client: ArxivClient, gate: Wa
         client.search("", ids=["2611.00001"] * 101)
     with pytest.raises(UsageError, match="either"):
         client.list_records()
-    with pytest.raises(UsageError, match="at least one"):
-        client.read_listing([])
     assert gate.granted == 0
 
 

@@ -17,7 +17,6 @@ from lxml import etree
 from digest.arxiv.atom import check_counts, parse_atom
 from digest.arxiv.authors import parse_authors
 from digest.arxiv.oai import TokenExpired, UnknownPaper, parse_oai
-from digest.arxiv.rss import parse_rss
 from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivThrottled, ArxivUnreadable
 from digest.papers import ArxivId
 
@@ -116,7 +115,7 @@ def test_each_error_feed_is_an_error_of_the_kind_its_status_says(name: str) -> N
     ],
 )
 def test_what_is_no_xml_is_an_error_for_each_reader(name: str, expected: type[ArxivError]) -> None:
-    for read in (parse_atom, parse_oai, parse_rss):
+    for read in (parse_atom, parse_oai):
         with pytest.raises(expected):
             read(load(name))
 
@@ -186,25 +185,3 @@ def test_author_lines_give_the_authors_arxiv_itself_reads_from_them() -> None:
     # Where we differ we mean it: collaborations in parentheses are authors.
     assert set(differing) == {"1102.0436", "1102.0205", "1102.0551"}
     assert len(lines) == 503
-
-
-@pytest.mark.parametrize("name", [name for name in files("rss_current/*.xml") if "error" not in name])
-def test_each_listing_is_read_as_feedparser_reads_it(name: str) -> None:
-    body = load(name)
-    listing = parse_rss(body)
-    other = feedparser.parse(body)
-    assert listing.quarantined == ()
-    assert [f"oai:arXiv.org:{entry.id}v{entry.version}" for entry in listing.entries] == [
-        entry.id for entry in other.entries
-    ]
-    assert [entry.announce_type for entry in listing.entries] == [
-        entry.arxiv_announce_type for entry in other.entries
-    ]
-    assert [entry.categories[0] for entry in listing.entries] == [entry.tags[0].term for entry in other.entries]
-    assert len({entry.announced for entry in listing.entries}) <= 1
-
-
-@pytest.mark.parametrize("name", files("rss_current/*error*.xml"))
-def test_each_listing_of_nothing_that_exists_is_rejected(name: str) -> None:
-    with pytest.raises(ArxivRejected):
-        parse_rss(load(name))

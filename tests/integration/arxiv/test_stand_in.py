@@ -128,7 +128,7 @@ def ask(stand_in: StandIn) -> Iterator[ArxivClient]:
     """Make a client that keeps the pace in the stand-in's time, from what that is now."""
     clock = RemoteClock(f"{stand_in.url}/_control/now")
     url = stand_in.url
-    addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai", f"{url}/rss")
+    addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai")
     client = ArxivClient(addresses, AGENT, SpacedGate(clock), clock)
     yield client
     client.close()
@@ -265,13 +265,3 @@ def test_what_arxiv_rejects_is_rejected_with_its_reason(stand_in: StandIn, askin
         asking.search("", ids=["abc"])
     with pytest.raises(ArxivRejected, match="Invalid query string"):
         asking.search("ti:a)")
-
-
-def test_the_listing_of_a_mailing_names_what_was_announced(stand_in: StandIn) -> None:
-    stand_in.control("now?to=2026-03-02T12:00:00Z", {})
-    with ask(stand_in) as client:
-        listing = client.read_listing(["cs", "math"]).page
-        assert len([entry for entry in listing.entries if entry.announce_type == "new"]) == 5
-        assert all(entry.id.month in {202602, 202603} for entry in listing.entries if entry.announce_type == "new")
-        with pytest.raises(ArxivRejected, match="Bad archive"):
-            client.read_listing(["nonsense"])

@@ -32,7 +32,6 @@ CONFIG = """\
 contact = "ops@digest.example"
 api_url = "{arxiv}/api/query"
 oai_url = "{arxiv}/oai"
-rss_url = "{arxiv}/rss"
 
 [mail]
 from = "digest@digest.example"

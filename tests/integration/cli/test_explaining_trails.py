@@ -153,7 +153,7 @@ def test_a_paper_that_is_not_stored_is_no_riddle(digest: Shell) -> None:
     old_style = digest("explain", "hep-th/9901001v2", "gpu-mail").lines
     assert old_style[0] == "hep-th/9901001 never met here, so gpu-mail was not told of it"
     earlier = digest("explain", "2601.00001", "gpu-mail").lines
-    assert earlier[1].endswith("`digest coverage` and `digest verify` say which")
+    assert earlier[1].endswith("`digest coverage` says which")
 
 
 def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, digest: Shell) -> None:

@@ -22,7 +22,7 @@ def test_a_query_and_an_address_make_a_configuration_that_runs_without_an_edit(
     for path in world.folder.glob("digest.*"):
         path.unlink()
     monkeypatch.delenv("DIGEST_SLACK_TOKEN")
-    for name in ("api", "oai", "rss"):
+    for name in ("api", "oai"):
         monkeypatch.setenv(f"DIGEST_ARXIV_{name.upper()}_URL", getattr(world.arxiv, f"{name}_url"))
     said = digest("init", "--query", "cat:cs.PF", "--mail", "You@Example.org", "--smtp", world.mail.url)
     assert said.lines == [
@@ -103,7 +103,7 @@ def test_the_configuration_is_shown_with_origins_and_without_secrets(
     said = digest("config", "show")
     rows = {line.split()[0]: line for line in said.lines}
     assert rows["mail.from_name"].split("  ")[-1].strip() == "DIGEST_MAIL_FROM_NAME"
-    assert rows["queries.perf"].endswith("digest.toml:22")
+    assert rows["queries.perf"].endswith("digest.toml:21")
     assert "set (from DIGEST_WEB_SECRET)" in rows["web.secret"]
     text = digest("config", "show", "--json").out
     for secret in ("let nobody see this, whoever asks for it", world.slack.token):
@@ -138,7 +138,7 @@ def test_a_sound_configuration_is_said_to_be_sound(digest: Shell) -> None:
 def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: Shell) -> None:
     said = digest("config", "check", expect=3)
     assert said.err.splitlines() == [
-        "error: digest.toml:25: queries.broken: OR has nothing behind it",
+        "error: digest.toml:24: queries.broken: OR has nothing behind it",
         "      ti:(gpu OR",
         "              ^",
         "      Write a word or a group behind it, or leave it out.",
@@ -160,7 +160,7 @@ def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: S
 def test_a_contact_that_only_a_stand_in_does_without_is_missed_by_init_and_check_alike(
     fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("API", "OAI", "RSS"):
+    for name in ("API", "OAI"):
         monkeypatch.setenv(f"DIGEST_ARXIV_{name}_URL", "http://127.0.0.1:9/x")
     missing = "digest.toml:10: arxiv.contact is empty, which does only while arXiv's addresses are on this machine"
     assert f"to do  {missing}" in digest("init", "--slack", "papers").out
@@ -187,8 +187,8 @@ def test_a_check_warns_of_what_is_allowed_and_looks_like_a_slip(world: World, di
     said = digest("config", "check")
     assert "digest.toml is sound, but for 3 warnings: 4 saved queries" in said.out
     assert "when names no time zone, so it is read as UTC" in said.err
-    assert "warning: digest.toml:25: queries.broken: no subscription follows it" in said.err
-    assert "warning: digest.toml:25: queries.broken: 'cs.PFF' is no category of arXiv" in said.err
+    assert "warning: digest.toml:24: queries.broken: no subscription follows it" in said.err
+    assert "warning: digest.toml:24: queries.broken: 'cs.PFF' is no category of arXiv" in said.err
     assert digest("config", "check", "--json").json["problems"] == []
 
 

@@ -260,7 +260,6 @@ def test_nothing_has_to_be_installed_for_any_of_it(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DIGEST_ARXIV_API_URL", world.arxiv.api_url)
     monkeypatch.setenv("DIGEST_ARXIV_OAI_URL", world.arxiv.oai_url)
-    monkeypatch.setenv("DIGEST_ARXIV_RSS_URL", world.arxiv.rss_url)
     monkeypatch.setenv("DIGEST_SLACK_URL", world.slack.url)
     assert "6 papers gained" in digest("query", "diff", "cat:cs.PF AND abs:GPU", "cat:cs.PF").out
     assert digest("query", "preview", "cat:cs.PF", "--json").json["total"] == 8

@@ -198,27 +198,6 @@ def test_a_new_version_waits_for_its_mailing(arxiv: DemoArxiv, clock: ManualCloc
         arxiv.replace("2611.99999")
 
 
-def test_the_feed_of_a_mailing_names_kinds_as_seen_from_what_was_asked(
-    client: httpx.Client, arxiv: DemoArxiv, clock: ManualClock
-) -> None:
-    sunday = mailing_moment(date(2026, 11, 22))
-    arxiv.replace("2611.00001", announced=sunday)
-    arxiv.cross_list("2611.00007", "cs.PF", announced=sunday)
-    clock.set(sunday)
-
-    def read(subjects: str) -> dict[str, str]:
-        root = etree.fromstring(client.get(f"{arxiv.rss_url}/{subjects}").content)
-        kind = "{http://arxiv.org/schemas/atom}announce_type"
-        return {(item.findtext("guid") or "")[14:]: item.findtext(kind) or "" for item in root.findall(".//item")}
-
-    assert read("cs.PF") == {"2611.00006v1": "new", "2611.00001v2": "replace", "2611.00007v1": "cross"}
-    assert read("cs.dc+hep-th") == {
-        "2611.00006v1": "cross",
-        "2611.00001v2": "replace-cross",
-        "2611.00007v1": "cross",
-    }
-
-
 def test_an_abstract_page_is_there_for_links_to_lead_to(client: httpx.Client, arxiv: DemoArxiv) -> None:
     assert "Café number 1 &amp; more" in client.get(f"{arxiv.url}/abs/2611.00001v1").text
     assert client.get(f"{arxiv.url}/abs/2611.99999").status_code == 404

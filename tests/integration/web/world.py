@@ -41,7 +41,6 @@ _CONFIG = """
 contact = "ops@example.org"
 api_url = "{arxiv.api_url}"
 oai_url = "{arxiv.oai_url}"
-rss_url = "{arxiv.rss_url}"
 
 [mail]
 from = "digest@example.org"

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
-from digest.arxiv.rss import parse_rss
 from digest.errors import ArxivError, ArxivTruncated
 from tests.battery.fuzz import check_seeds, make_input, read_inputs
 from tests.battery.fuzz_oracle import READERS, Outcome, assess
@@ -41,7 +40,7 @@ def test_undamaged_pages_are_read() -> None:
     check_seeds()
 
 
-@pytest.mark.parametrize("read", [parse_atom, parse_oai, parse_rss])
+@pytest.mark.parametrize("read", [parse_atom, parse_oai])
 @settings(max_examples=150)
 @given(body=st.binary(max_size=300))
 def test_bytes_of_any_kind_are_a_typed_error(read: Reader, body: bytes) -> None:

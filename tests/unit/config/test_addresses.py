@@ -57,7 +57,7 @@ def test_a_password_among_the_options_is_masked_too() -> None:
     [
         ("https://export.arxiv.org/api/query", "https://export.arxiv.org/api/query"),
         ("http://127.0.0.1:8080/oai/", "http://127.0.0.1:8080/oai"),
-        ("https://rss.arxiv.org/", "https://rss.arxiv.org"),
+        ("https://api.example.org/", "https://api.example.org"),
     ],
 )
 def test_a_web_address_loses_its_trailing_slash(text: str, url: str) -> None:

@@ -12,7 +12,6 @@ Refuse = Callable[..., ConfigurationError]
 LOCAL = {
     "DIGEST_ARXIV_API_URL": "http://127.0.0.1:9/api/query",
     "DIGEST_ARXIV_OAI_URL": "http://127.0.0.1:9/oai",
-    "DIGEST_ARXIV_RSS_URL": "http://127.0.0.1:9",
     "DIGEST_TEST_CLOCK": "http://127.0.0.1:9/_control/now",
 }
 HOOK = "https://hooks.slack.com/services/T0001/B0002/abcDEF123"
@@ -148,7 +147,6 @@ def test_a_test_clock_is_taken_where_every_outside_address_is_on_this_machine(lo
     [
         ("DIGEST_ARXIV_API_URL", "https://export.arxiv.org/api/query", "arxiv.api_url"),
         ("DIGEST_ARXIV_OAI_URL", "https://oaipmh.arxiv.org/oai", "arxiv.oai_url"),
-        ("DIGEST_ARXIV_RSS_URL", "https://rss.arxiv.org", "arxiv.rss_url"),
         ("DIGEST_MAIL_SMTP", "smtp://mx.example.org", "mail.smtp"),
         ("DIGEST_WEB_BASE_URL", "https://digest.example.org", "web.base_url"),
         ("DIGEST_SLACK_TOKEN", "xoxb-1", "slack.url"),
@@ -175,13 +173,6 @@ def test_a_slack_channel_alone_makes_slacks_address_an_outside_one(refuse: Refus
 def test_a_folder_named_like_a_file_is_remarked(load: Load, place: str, *, is_remarked: bool) -> None:
     warnings = load(subscribe(f'"file:{place}"')).warnings
     assert [f"{place} becomes a folder" in one for one in warnings] == [True] * is_remarked
-
-
-def test_a_witness_is_of_no_use_to_a_store_that_holds_what_saved_queries_bring(load: Load) -> None:
-    config = load(DIGEST_ARXIV_WITNESS="true", DIGEST_ARXIV_SOURCE="query")
-    assert config.arxiv.witness
-    assert 'arxiv.witness does nothing with source = "query"' in config.warnings[0]
-    assert load("witness = true\n").warnings == ()
 
 
 def test_a_wrong_contact_is_told_once_and_not_as_a_missing_one_too(refuse: Refuse) -> None:

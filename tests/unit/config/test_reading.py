@@ -105,7 +105,6 @@ def test_a_file_that_says_nothing_gets_arxivs_and_slacks_real_addresses(load: Lo
     config = load()
     assert config.arxiv.api_url == "https://export.arxiv.org/api/query"
     assert config.arxiv.oai_url == "https://oaipmh.arxiv.org/oai"
-    assert config.arxiv.rss_url == "https://rss.arxiv.org/rss"
     assert config.slack.url == "https://slack.com/api/"
     assert config.mail.smtp == "smtp://localhost:25"
     assert (config.web.bind, config.web.metrics_bind) == ("127.0.0.1:8000", "")

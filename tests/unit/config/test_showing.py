@@ -84,8 +84,3 @@ def test_the_readmes_table_has_a_row_of_four_cells_for_every_setting() -> None:
         assert ("`…_FILE`" in row) == setting.takes_file
     assert any("slack.webhooks.NAME" in line for line in lines)
     assert any("`subscriptions.to`" in line for line in lines)
-
-
-def test_a_truth_value_is_shown_as_it_is_written(load: Load) -> None:
-    assert rows_of(load())["arxiv.witness"] == ("false", "default")
-    assert rows_of(load("witness = true\n"))["arxiv.witness"] == ("true", "digest.toml:3")

@@ -94,23 +94,6 @@ def test_empty_text_stands_for_not_set_where_that_is_allowed() -> None:
         read("P")
 
 
-@pytest.mark.parametrize("value", ["true", 1, 0, None, []])
-def test_a_truth_value_is_nothing_else(value: object) -> None:
-    assert [values.read_flag(one) for one in (True, False)] == [True, False]
-    with pytest.raises(ConfigurationError, match="must be true or false, not"):
-        values.read_flag(value)
-
-
-def test_a_truth_value_in_a_variable_is_written_as_in_the_file_and_anything_else_left_to_be_refused() -> None:
-    assert [values.flag_text(text) for text in ("true", " False ", "TRUE", "yes", "1")] == [
-        True,
-        False,
-        True,
-        "yes",
-        "1",
-    ]
-
-
 @pytest.mark.parametrize("text", ["Subject", "content-type", "A b", "X:", "Ü", "message-id"])
 def test_a_header_that_mails_have_or_cannot_have_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="can't be such a header"):
