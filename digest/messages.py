@@ -280,8 +280,6 @@ class Delivery:
         last_error: what went wrong last, "" where nothing did.
         share: which papers it tells; None where it tells all there are, or an older release planned it.
         replaces: the delivery in whose place it came, being smaller; 0 for none.
-        quiet_until: when its reader's quiet hours end (UTC) that put it off, or that the operator had it go in all
-            the same; None where neither ever was.
     """
 
     id: int
@@ -301,15 +299,6 @@ class Delivery:
     last_error: str = ""
     share: Share | None = None
     replaces: int = 0
-    quiet_until: datetime | None = None
-
-    def is_put_off(self, now: datetime) -> bool:
-        """Whether it waits for the end of its reader's quiet hours."""
-        return self.state is DeliveryState.READY and now < self.not_before == self.quiet_until
-
-    def is_let_through(self, now: datetime) -> bool:
-        """Whether one that is due may go in its reader's quiet hours: the operator said so, until these end."""
-        return self.quiet_until is not None and now < self.quiet_until
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from digest.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from digest.cli.storing import Installation
     from digest.messages import Delivery, DeliveryState
@@ -60,7 +59,7 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
         stored = outbox.list_deliveries(conn, wanted, limit=limit)
         counts = overview.load_outbox(conn, here.now).counts
     if as_json:
-        print_json([_as_json(one, here.now) for one in stored])
+        print_json([_as_json(one) for one in stored])
         return
     _print_list(here, stored, states)
     hidden = sum(number for state, number in counts.items() if wanted is None or state in wanted) - len(stored)
@@ -97,21 +96,19 @@ def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tu
 
 
 def _describe_moment(here: Installation, one: StoredDelivery) -> str:
-    """Say when it ended, until when quiet hours keep it, when it is tried next, or since when it waits."""
+    """Say when it ended, when it is tried next, or since when it waits."""
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
     from digest.messages import DeliveryState  # noqa: PLC0415 - the same
 
     delivery = one.delivery
     if one.ended_at is not None:
         return write_moment(one.ended_at, here.zone)
-    if delivery.is_put_off(here.now):
-        return f"quiet until {write_moment(delivery.not_before, here.zone)}"
     if delivery.state in (DeliveryState.READY, DeliveryState.UNKNOWN) and delivery.not_before > here.now:
         return f"next {write_moment(delivery.not_before, here.zone)}"
     return f"since {write_moment(one.sending_at or delivery.created_at, here.zone)}"
 
 
-def _as_json(one: StoredDelivery, now: datetime) -> dict[str, object]:
+def _as_json(one: StoredDelivery) -> dict[str, object]:
     delivery = one.delivery
     return {
         "id": delivery.id,
@@ -127,7 +124,6 @@ def _as_json(one: StoredDelivery, now: datetime) -> dict[str, object]:
         "attempts": delivery.attempts,
         "created_at": delivery.created_at,
         "not_before": delivery.not_before,
-        "quiet_until": delivery.quiet_until if delivery.is_put_off(now) else None,
         "sending_at": one.sending_at,
         "ended_at": one.ended_at,
         "remote_id": delivery.remote_id,
@@ -163,7 +159,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
             }
             for one in attempts
         ]
-        print_json({**_as_json(stored, here.now), "replaced_by": replacements, "tries": tries, "message": glance})
+        print_json({**_as_json(stored), "replaced_by": replacements, "tries": tries, "message": glance})
         return
     behind = f"part {obstacle.part + 1}, delivery {obstacle.id}, which is {obstacle.state}" if obstacle else ""
     _print_delivery(here, stored, replacements, behind=behind, is_doubtful=is_doubtful)
@@ -174,7 +170,6 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
 def _print_delivery(
     here: Installation, one: StoredDelivery, replacements: Sequence[int], *, behind: str, is_doubtful: bool
 ) -> None:
-    from digest.cli.resting import describe_put_off  # noqa: PLC0415 - the same
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
 
     delivery = one.delivery
@@ -183,7 +178,6 @@ def _print_delivery(
         "state": f"{delivery.state} ({_describe_moment(here, one)})",
         "instead": f"{name_deliveries(replacements)}, in smaller parts" if replacements else "",
         "follows": behind,
-        "waits": describe_put_off(here, delivery),
         "to": here.show(delivery.destination) + _describe_remote(delivery),
         "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
         "answer": delivery.remote_id,
@@ -257,19 +251,13 @@ def _print_glance(one: StoredDelivery, glance: Sequence[str]) -> None:
 @click.option(
     "--anyway", is_flag=True, help="Send what may have arrived without looking for it: it may come twice."
 )
-@click.option("--in-quiet-hours", is_flag=True, help="Send it although its reader's hours are quiet.")
 @click.pass_context
-def retry(
-    ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, anyway: bool, in_quiet_hours: bool
-) -> None:
+def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, anyway: bool) -> None:
     """Send ID… with the next run, though dead, held, or in doubt.
 
-    What may have reached a Slack channel is looked for there first, and sent only if it is missing. Where its
-    reader's hours are quiet, it waits for their end.
+    What may have reached a Slack channel is looked for there first, and sent only if it is missing.
     """
-    from digest.cli import resting  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.messages import DeliveryState  # noqa: PLC0415 - the same
-    from digest.pipeline.night import keep_quiet  # noqa: PLC0415 - the same
+    from digest.messages import DeliveryState  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.pipeline.settling import settling_times  # noqa: PLC0415 - the same
     from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
     from digest.store import provenance  # noqa: PLC0415 - the same
@@ -292,26 +280,20 @@ def retry(
                 refuse(conn, id_, "tried again")
             else:
                 went.setdefault(to, []).append(id_)
-        moved = sorted(id_ for ids in went.values() for id_ in ids)
-        quiet = keep_quiet(conn, moved, here.now, lets_through=in_quiet_hours)
         is_held_back = provenance.is_in_quarantine(conn)
     when = "by the next `digest run`, or at once where `digest serve` runs"
     if is_held_back:
         when = "by the first `digest run` after `digest resume`: until then this restored database sends nothing"
-        quiet = {}  # the hours may be others by then
     for id_ in went.get(DeliveryState.UNKNOWN, ()):
         click.echo(
             f"{name_deliveries([id_])} may have arrived: it is looked for there first and sent only if it is"
-            f" missing, {resting.describe_when(here, quiet, [id_]) or when}."
+            f" missing, {when}."
             f" To send it unasked: digest delivery retry --anyway {id_}"
         )
     sent = went.get(DeliveryState.READY, [])
-    for ids in ([id_ for id_ in sent if id_ not in quiet], [id_ for id_ in sent if id_ in quiet]):
-        if ids:
-            which = name_deliveries(ids) if len(ids) <= _MOST_NAMED else f"{len(ids):,} deliveries"
-            click.echo(f"{which} will be sent {resting.describe_when(here, quiet, ids) or when}.")
-    if quiet:
-        click.echo(resting.advise(list(quiet)))
+    if sent:
+        which = name_deliveries(sent) if len(sent) <= _MOST_NAMED else f"{len(sent):,} deliveries"
+        click.echo(f"{which} will be sent {when}.")
 
 
 @command.command()

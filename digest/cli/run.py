@@ -9,7 +9,6 @@ import click
 
 from digest.cli.holding import describe_holds
 from digest.cli.opening import opened
-from digest.cli.resting import describe_waits
 from digest.cli.telling import Lines, json_option, print_json
 from digest.config.zones import choose_zone, write_with_zone
 from digest.counting import count
@@ -129,7 +128,7 @@ def _tell_deliveries(report: PassReport) -> None:
         digests = count(len(report.plan.digests), "digest")
         click.echo(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
     else:
-        waits = report.waiting or report.put_off.number or report.in_doubt.number or report.holds.ids
+        waits = report.waiting or report.in_doubt.number or report.holds.ids
         is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits or report.held_back)
         click.echo("Nothing new to send." if is_quiet else "Nothing was sent.")
     for line in report.deliver.retries:
@@ -148,8 +147,6 @@ def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
     """Say what is left in the outbox, and what it waits for."""
     if report.waiting:
         click.echo(f"{count(report.waiting, 'message')} waiting for the next try (digest delivery list).")
-    if put_off := describe_waits(report.put_off, zone):
-        click.echo(f"{put_off} (digest delivery list).")
     if report.in_doubt.first_at is not None and not report.held_back:
         looked = "it is looked into" if report.in_doubt.number == 1 else "they are looked into"
         since = write_with_zone(report.in_doubt.first_at, zone)
@@ -215,7 +212,6 @@ def _as_json(report: PassReport) -> dict[str, Any]:
         },
         "feeds": {"written": report.feeds.written, "failures": report.feeds.failures},
         "waiting": report.waiting,
-        "put_off": asdict(report.put_off),
         "in_doubt": asdict(report.in_doubt),
         "held": {
             "deliveries": report.holds.ids,

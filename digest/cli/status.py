@@ -218,10 +218,7 @@ def _describe_outbox(here: Installation, status: Status) -> str:
     none = "none yet" if counts.get("ready") else "none"
     oldest = write_moment(status.outbox.oldest_due, here.zone) if status.outbox.oldest_due else none
     shown = [f"{words} {sum(counts.get(state, 0) for state in states):,}" for words, states in _SHOWN_OUTBOX]
-    rests = status.outbox.put_off
-    ends = f"{'until' if rests.number == 1 else 'the first until'} {write_moment(rests.first_at, here.zone)}"
-    put_off = f" · in quiet hours {rests.number:,}, {ends}" if rests.number else ""
-    return f"{' · '.join(shown)} · oldest due: {oldest}{put_off}"
+    return f"{' · '.join(shown)} · oldest due: {oldest}"
 
 
 def _describe_alarms(here: Installation, status: Status) -> str:
@@ -262,7 +259,6 @@ def _as_json(status: Status) -> dict[str, object]:
         "alarms": {"amiss": [alarm.name for alarm in status.alarms], "not_told": status.untold},
         "outbox": {str(state): number for state, number in status.outbox.counts.items()},
         "oldest_due": status.outbox.oldest_due,
-        "put_off": asdict(status.outbox.put_off),
         "in_doubt": asdict(status.outbox.in_doubt),
         "papers": status.papers,
         "store": {"dialect": status.dialect, "bytes": status.size},

@@ -193,8 +193,7 @@ def _describe_delivery(here: Installation, stored: StoredDelivery, attempts: tup
     ended = f" {write_moment(stored.ended_at, here.zone)}" if stored.ended_at else ""
     waits = ""
     if delivery.state not in TERMINAL_STATES:
-        what = "quiet hours until" if delivery.is_put_off(here.now) else "not before"
-        waits = f", {what} {write_moment(delivery.not_before, here.zone)}"
+        waits = f", not before {write_moment(delivery.not_before, here.zone)}"
     error = f": {delivery.last_error}" if delivery.last_error else ""
     receipt = f", receipt {delivery.remote_id}" if delivery.remote_id else ""
     yield f"{delivery.id} {here.show(delivery.destination)}{part}: {delivery.state}{ended}{waits}{receipt}{error}"

@@ -116,8 +116,7 @@ def _find_stuck(conn: Connection, now: datetime, *, has_worker: bool) -> Iterato
         for group in groups[:_TOLD]:
             remedy = f"digest delivery show {group[0].id}"
             if state is DeliveryState.READY:
-                rests = all(delivery.is_put_off(now) for delivery in group)
-                remedy = f"{'it is tried again after quiet hours' if rests else again}; see {remedy}"
+                remedy = f"{again}; see {remedy}"
             yield Trouble(_describe_group(group, state, now), remedy)
         hidden = sum(map(len, groups[_TOLD:]))
         if hidden:

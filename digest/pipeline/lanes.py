@@ -21,7 +21,6 @@ from digest.errors import StoreError
 from digest.pipeline.delivering import SAY_AGAIN, DeliverReport, Desk, deliver_one
 from digest.pipeline.fetching import Drawer
 from digest.pipeline.leasing import Leases
-from digest.pipeline.night import put_off_quiet
 from digest.pipeline.settling import settle_one, settling_times, take_settled
 from digest.pipeline.writing import Clerk
 from digest.store import deliveries as outbox
@@ -271,13 +270,12 @@ class _Pass:
         with site.store.begin() as conn:
             if not is_tidy:
                 outbox.reap(conn, now, settle=settling_times(site.config))
-            taken = outbox.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
-            claimed = put_off_quiet(conn, taken, now)
+            claimed = outbox.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
         self._leases.take(claimed, asked_at)
         self._desk.drawer.fill(claimed)
         self._hand_over(claimed)
-        self._look_at = 0.0 if len(taken) == wanted else monotonic() + _LOOK_AGAIN
-        return len(taken)
+        self._look_at = 0.0 if len(claimed) == wanted else monotonic() + _LOOK_AGAIN
+        return len(claimed)
 
     def _hand_over(self, claimed: Iterable[Delivery]) -> None:
         """Give deliveries to those who send."""

@@ -45,10 +45,10 @@ ORPHANS_SETTLE = timedelta(minutes=1)
 class PassReport:
     """What one pass did, verb by verb; `watch` says what is amiss by the operator's own limits.
 
-    `waiting` counts messages that wait for their next try, `put_off` those that wait for the end of quiet hours
-    instead, `in_doubt` those that may have arrived and are yet to be looked into; `late` says that a mailing has
-    not come out by the morning, "" where all is well; `holds` are the messages held for the operator, of this pass
-    and of earlier ones; `held_back` that nothing is sent since this is a restored copy.
+    `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
+    be looked into; `late` says that a mailing has not come out by the morning, "" where all is well; `holds` are
+    the messages held for the operator, of this pass and of earlier ones; `held_back` that nothing is sent since
+    this is a restored copy.
     """
 
     roster: RosterReport
@@ -59,7 +59,6 @@ class PassReport:
     feeds: FeedReport
     watch: WatchReport = field(default_factory=WatchReport)
     waiting: int = 0
-    put_off: Waits = field(default_factory=Waits)
     in_doubt: Waits = field(default_factory=Waits)
     late: str = ""
     held_back: str = ""
@@ -130,8 +129,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         delivered,
         feeds,
         watched,
-        waiting=left.counts.get(DeliveryState.READY, 0) - left.put_off.number,
-        put_off=left.put_off,
+        waiting=left.counts.get(DeliveryState.READY, 0),
         in_doubt=left.in_doubt,
         late=late,
         held_back=held_back,

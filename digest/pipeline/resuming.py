@@ -18,7 +18,7 @@ from digest.pipeline.attention import polled_keys
 from digest.pipeline.covering import load_coverage
 from digest.pipeline.dating import date_changes
 from digest.pipeline.matching_step import readable
-from digest.planning import leave_quiet, plan_digest
+from digest.planning import plan_digest
 from digest.planning.restored import pass_turns, was_due_by
 from digest.store import cursors as cursor_store
 from digest.store import digests as digest_store
@@ -26,7 +26,6 @@ from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import provenance, stamps
 from digest.store import subscriptions as subscription_store
-from digest.store import turns as turn_store
 from digest.store.parting import split_told
 from digest.store.stamps import Reach
 from digest.subscriptions import SubscriptionState
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.planning import DueSubscription, Rhythm
+    from digest.planning import DueSubscription
     from digest.store import Store
     from digest.store.matches import MatchRow
     from digest.store.provenance import Provenance
@@ -189,7 +188,7 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
     told = sum(_take_as_told(conn, due, source, since, now) for due in awake)
     turns = {due.id: pass_turns(due.subscription, due.next_due_at, due.last_slot, since) for due in awake}
     subscription_store.take_turns(conn, turns)
-    gone = _list_due(conn, since)
+    gone = provenance.list_held_back(conn, since)
     provenance.take_as_sent(conn, gone, now)
     return Resumed(provenance.release(conn), len(gone), told)
 
@@ -214,17 +213,6 @@ def _find_lost(conn: Connection, known: Provenance, store: Store, *, is_said: bo
         return stamps.find_lost(known.generation, stamps.load_sendings(conn) or 0, stamp, is_said=is_said)
     is_ours = stamp is not None and known.generation in (stamp.generation, stamp.copied)
     return stamp.lost if stamp is not None and is_ours else Reach()
-
-
-def _list_due(conn: Connection, moment: datetime) -> list[int]:
-    """Return the deliveries held back that were due by a moment (UTC) and did not wait for quiet hours to end."""
-    held = provenance.list_held_back(conn, moment)
-    rhythms = turn_store.load_quiet_rhythms(conn, {one.digest_id for one in held})
-    return [one.id for one in held if _leave_quiet(rhythms.get(one.digest_id), one.due_at) <= moment]
-
-
-def _leave_quiet(rhythm: Rhythm | None, moment: datetime) -> datetime:
-    return moment if rhythm is None else leave_quiet(rhythm.cadence, rhythm.quiet_hours, moment)
 
 
 def _load_active(conn: Connection) -> list[DueSubscription]:

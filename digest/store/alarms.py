@@ -15,7 +15,6 @@ from digest.planning.polls import CLOCK_AHEAD
 from digest.planning.quiet import leave_quiet
 from digest.store.dialect import insert, later
 from digest.store.idling import is_sent_for
-from digest.store.nights import could_go_since
 from digest.store.outbox_steps import waits_for_held
 from digest.store.schema import (
     ACTIVE_DELIVERY,
@@ -226,10 +225,9 @@ def _find_excess(cadence: str) -> timedelta:
 def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
     """Return the deliveries that could go before a moment (UTC) already and have not; None for none.
 
-    Parts behind one that is held are not among them: that one is told of. What quiet hours put off can go when
-    these end.
+    Parts behind one that is held are not among them: that one is told of.
     """
-    since = could_go_since()
+    since = deliveries.c.created_at
     return _find_oldest(conn, (ACTIVE_DELIVERY, since < before, not_(waits_for_held())), since)
 
 

@@ -193,7 +193,6 @@ def read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery
             last_error=row.last_error,
             share=Share.parse(row.share),
             replaces=row.replaces,
-            quiet_until=row.quiet_until,
         )
         for row in rows
     ]

@@ -34,8 +34,5 @@ def put_right(conn: Connection, now: datetime) -> int:
     count: int = conn.execute(select(func.count()).select_from(deliveries).where(*far)).scalar_one()
     if count:
         conn.execute(update(deliveries).where(*far).values(not_before=now))
-    # One that is due and told a far end of its quiet hours would count as let through.
-    quiet = update(deliveries).where(ACTIVE_DELIVERY, waits, deliveries.c.quiet_until > farthest)
-    conn.execute(quiet.values(quiet_until=now))
     conn.execute(update(destination_addresses).where(blocked).values(blocked_until=now))
     return count

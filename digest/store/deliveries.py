@@ -34,7 +34,6 @@ from digest.store.destinations import (
     unblock_destination,
 )
 from digest.store.dialect import database_clock, make_storable
-from digest.store.nights import let_through, put_off
 from digest.store.outbox_orders import drop, find_obstacle, may_have_arrived, retry, take_as_arrived
 from digest.store.outbox_sends import (
     begin_sending,
@@ -82,7 +81,6 @@ __all__ = [
     "find_obstacle",
     "forget_message",
     "known_address",
-    "let_through",
     "list_deliveries",
     "list_replacements",
     "load_delivery",
@@ -96,7 +94,6 @@ __all__ = [
     "mark_unknown",
     "may_have_arrived",
     "next_claimable_at",
-    "put_off",
     "reap",
     "release_claim",
     "remember_address",

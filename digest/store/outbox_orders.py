@@ -167,13 +167,10 @@ def _look_first(conn: Connection, row: Row[Any], now: datetime, settling: timede
 
 
 def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
-    fresh = {"not_before": now, "ended_at": None}
-    values: dict[str, Any] = dict(fresh)
-    if row.quiet_until is not None:
-        values["quiet_until"] = min(row.quiet_until, now)
+    fresh: dict[str, Any] = {"not_before": now, "ended_at": None}
     # Of one that was to be tried again anyway nothing is mended: what went wrong is still to be seen.
     said = row.last_error if row.state == DeliveryState.READY else ""
-    step = Step(DeliveryState.READY, now, said, values)
+    step = Step(DeliveryState.READY, now, said, fresh)
     if not take_step(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
         return False
     never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)

@@ -90,5 +90,4 @@ def _write_row(own: Row[Any], number: int, share: Share, grown: int, now: dateti
         "priority": own.priority,
         "share": str(share),
         "replaces": own.id,
-        "quiet_until": own.quiet_until,
     }

@@ -10,7 +10,6 @@ from sqlalchemy import func, not_, select, text, true
 from digest.messages import DayCount, DeliveryState
 from digest.store.dialect import in_chunks
 from digest.store.gate import Breaker, load_breaker
-from digest.store.nights import could_go_since, is_put_off
 from digest.store.outbox_steps import waits_for_held
 from digest.store.schema import (
     ACTIVE_DELIVERY,
@@ -70,13 +69,11 @@ class Outbox:
     Attributes:
         counts: deliveries by state, states without any left out.
         oldest_due: since when the oldest delivery that could go waits (UTC); None where none does.
-        put_off: those of the ready ones that wait for the end of their readers' quiet hours.
         in_doubt: those that may have arrived, and wait to be looked into.
     """
 
     counts: dict[DeliveryState, int]
     oldest_due: datetime | None
-    put_off: Waits = field(default_factory=Waits)
     in_doubt: Waits = field(default_factory=Waits)
 
 
@@ -123,10 +120,9 @@ def load_open(conn: Connection, now: datetime) -> Outbox:
 
 
 def _load_outbox(conn: Connection, counts: dict[DeliveryState, int], now: datetime) -> Outbox:
-    put_off = _count_waits(conn, is_put_off(now)) if counts.get(DeliveryState.READY) else Waits()
     is_doubtful = deliveries.c.state == DeliveryState.UNKNOWN
     in_doubt = _count_waits(conn, is_doubtful) if counts.get(DeliveryState.UNKNOWN) else Waits()
-    return Outbox(counts, _find_oldest_due(conn, now), put_off, in_doubt)
+    return Outbox(counts, _find_oldest_due(conn, now), in_doubt)
 
 
 def _count_waits(conn: Connection, which: ColumnElement[bool]) -> Waits:
@@ -154,7 +150,7 @@ def is_waiting_explained(conn: Connection, before: datetime) -> bool:
         func.coalesce(deliveries.c.last_error, "") != "",
     )
     waiting = select(deliveries.c.id).where(
-        ACTIVE_DELIVERY, could_go_since() < before, deliveries.c.destination.not_in(failing)
+        ACTIVE_DELIVERY, deliveries.c.created_at < before, deliveries.c.destination.not_in(failing)
     )
     return conn.execute(waiting.where(not_(waits_for_held())).limit(1)).first() is None
 

@@ -188,19 +188,10 @@ def count_held_back(conn: Connection) -> int:
     return conn.execute(select(func.count()).select_from(deliveries).where(_is_held_back())).scalar_one()
 
 
-@dataclass(frozen=True, slots=True)
-class HeldBack:
-    """A delivery that is held until the quarantine ends: its id, its digest's, and since when it is due (UTC)."""
-
-    id: int
-    digest_id: int
-    due_at: datetime
-
-
-def list_held_back(conn: Connection, until: datetime) -> list[HeldBack]:
-    """Return the deliveries that wait for the end of the quarantine and were due by a moment (UTC)."""
-    held = select(deliveries.c.id, deliveries.c.digest_id, deliveries.c.not_before)
-    return [HeldBack(*row) for row in conn.execute(held.where(_is_held_back(), deliveries.c.not_before <= until))]
+def list_held_back(conn: Connection, until: datetime) -> list[int]:
+    """Return the ids of deliveries that wait for the end of the quarantine and were due by a moment (UTC)."""
+    held = select(deliveries.c.id).where(_is_held_back(), deliveries.c.not_before <= until)
+    return list(conn.execute(held).scalars())
 
 
 def take_as_sent(conn: Connection, ids: Collection[int], at: datetime) -> None:

@@ -74,7 +74,6 @@ def _move(conn: Connection, subscription_id: int, old: str, new: str, at: dateti
     rows = conn.execute(found).all()
     others = {row.digest_id for row in rows if row.state not in _STUCK or row.last_error == HELD_BACK}
     ids = [row.id for row in rows if row.digest_id not in others]
-    fresh = {"state": DeliveryState.READY, "ended_at": None, "last_error": ""}
-    due = {"not_before": at, "quiet_until": at}  # quiet hours put it off anew where they have not ended
-    conn.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(destination=new, **fresh, **due))
+    fresh = {"state": DeliveryState.READY, "ended_at": None, "last_error": "", "not_before": at}
+    conn.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(destination=new, **fresh))
     return len(ids)

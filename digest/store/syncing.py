@@ -15,7 +15,6 @@ from digest.consent import EVERYTHING
 from digest.errors import ConfigurationError
 from digest.store.destinations import destination_key
 from digest.store.link_names import LinkNames, number_link_name, read_link_names, write_link_names
-from digest.store.nights import free_put_off
 from digest.store.queries import ACTIVE, SyncReport
 from digest.store.readdressing import follow_mended_names
 from digest.store.renaming import rename
@@ -107,7 +106,6 @@ class _Syncing:
         self._links = _by_subscription(conn, subscription_queries, "query_id")
         self._query_ids = _load_query_ids(conn, origin)
         self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
-        self._rescheduled: list[int] = []
         self._dropped: list[Dropped] = []
         self._abandoned: tuple[Abandoned, ...] = ()
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
@@ -123,7 +121,6 @@ class _Syncing:
                 added.append(subscription.name)
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
-        free_put_off(self._conn, self._rescheduled, self._at)
         self._keep_former_names(wanted)
         ended = self._end_others({*spared, *(subscription.name for subscription in wanted)})
         dropped, abandoned = tuple(self._dropped), self._abandoned
@@ -203,8 +200,6 @@ class _Syncing:
         values |= self._choose_turn(subscription, row, values, had=had_way_out, has=has_way_out)
         if values:
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == row.id).values(values))
-        if "cadence" in values or "quiet_hours" in values:  # the cadence may name the zone of both
-            self._rescheduled.append(row.id)
         return bool(values) or has_moved or has_relinked
 
     def _choose_turn(

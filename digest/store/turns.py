@@ -13,7 +13,7 @@ from digest.store.dialect import in_chunks, is_among
 from digest.store.idling import is_sent_for
 from digest.store.packing import unpack
 from digest.store.queries import ACTIVE, current_revision
-from digest.store.schema import digests, matches, subscription_destinations, subscription_queries, subscriptions
+from digest.store.schema import matches, subscription_destinations, subscription_queries, subscriptions
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import is_let_go_by_file, read_cadence, read_quiet_hours
 from digest.subscriptions import Destination, DestinationKind, QuietDays, SubscriptionState
@@ -112,19 +112,6 @@ def due_turns(
 def _read_rhythm(cadence: str, quiet_hours: str, quiet_days: str) -> Rhythm:
     """Read a rhythm once: a hundred thousand subscriptions share a few."""
     return Rhythm(read_cadence(cadence), read_quiet_hours(quiet_hours), QuietDays(quiet_days))
-
-
-def load_quiet_rhythms(conn: Connection, digest_ids: Collection[int]) -> dict[int, Rhythm]:
-    """Return the rhythms of those whose digests these are, by digest; only of those who have quiet hours."""
-    rows = conn.execute(_QUIET, {"ids": digest_ids}).all() if digest_ids else ()
-    return {id_: _read_rhythm(*written) for id_, *written in rows}
-
-
-_QUIET = (
-    select(digests.c.id, *_WRITTEN)
-    .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-    .where(is_among(digests.c.id, "ids"), subscriptions.c.quiet_hours != "")
-)
 
 
 def load_unplanned(conn: Connection) -> dict[tuple[Rhythm, bool], set[int]]:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,6 @@ from digest.pipeline import PassReport, leasing, run_pass
 from digest.planning.retries import MAX_DOUBTS
 from digest.store import deliveries as outbox
 from digest.store.outbox_views import Attempt, StoredDelivery
-from digest.store.overview import Waits
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World, live_in
 
@@ -56,22 +55,6 @@ def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
             return outbox.load_delivery(conn, stored.delivery.id)
     finally:
         site.close()
-
-
-def test_what_is_tried_again_waits_for_the_end_of_its_readers_quiet_hours(world: World) -> None:
-    assert isinstance(world.clock, ManualClock)
-    world.clock.set(datetime(2026, 11, 20, 20, 50, tzinfo=UTC))
-    world.write_config(to=READER + CHANNEL, when="daily at 20:00 UTC", extra='quiet_hours = "21:00-07:00"\n')
-    world.mail.script.reply("RCPT", "451 4.7.1 greylisted")
-    world.slack.faults.add("ratelimited", retry_after="900", path="chat.post")
-    pass_by(world, 1, timedelta(minutes=40))
-    (evening,) = pass_by(world, 1, timedelta(hours=1))
-    assert (len(world.mail.mails), len(world.slack.messages)) == (0, 0), "at half past nine they are quiet"
-    assert evening.put_off == Waits(2, datetime(2026, 11, 21, 7, 0, tzinfo=UTC))
-    (night,) = pass_by(world, 1, timedelta(hours=8, minutes=30))
-    assert night.watch.alarms == (), "an hour and a half later nothing is late"
-    pass_by(world, 1)
-    assert (len(world.mail.mails), len(world.slack.messages)) == (1, 1), "at seven all of it comes"
 
 
 def test_a_mail_of_unknown_fate_is_sent_again_once_as_it_was_and_then_held(world: World) -> None:

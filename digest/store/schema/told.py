@@ -97,7 +97,6 @@ deliveries = Table(
     col.number("priority"),
     col.text("share", server_default=""),
     col.big("replaces", server_default="0"),
-    col.moment("quiet_until", nullable=True),
     UniqueConstraint("digest_id", "destination", "part"),
     col.partial_index("ix_deliveries_active", "state", "priority", "not_before", "id", where=ACTIVE_DELIVERY),
     col.partial_index("ix_deliveries_stuck", "state", "ended_at", where=STUCK_DELIVERY),

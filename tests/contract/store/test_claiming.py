@@ -181,18 +181,6 @@ def test_a_claim_given_back_can_be_claimed_at_once_and_the_old_one_is_worth_noth
         assert not outbox.release_claim(conn, delivery)
 
 
-def test_a_claim_put_off_is_given_back_until_its_moment_and_counts_for_no_attempt(store: Store) -> None:
-    store_digest(store)
-    (delivery,) = claim(store)
-    with store.begin() as conn:
-        for _ in range(2):
-            assert outbox.put_off(conn, delivery, MORNING + MINUTE), "doing it twice changes nothing"
-    assert claim(store) == []
-    with store.begin() as conn:
-        (again,) = outbox.claim(conn, owner="me", limit=1, now=MORNING + MINUTE)
-    assert (again.attempts, again.token) == (0, delivery.token + 1)
-
-
 def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: Store) -> None:
     store_digest(store, MAIL, OTHER)
     began, idle = claim(store, lease=-1.0)

@@ -6,22 +6,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
-from digest.cadences import QuietHours
 from digest.errors import StoreError
 from digest.messages import DeliveryState
-from digest.pipeline.resuming import recognise_copy, resume
+from digest.pipeline.resuming import recognise_copy
 from digest.store import Store, migrate, open_store, provenance, stamps
 from digest.store import deliveries as outbox
-from digest.store.cursors import move_cursor
 from digest.store.invariants import find_violations
-from digest.store.matches import stored_mark
-from digest.store.runs import start_run
-from digest.store.schema import deliveries, marks
+from digest.store.schema import deliveries
 from digest.store.stamps import Reach, Stamp, find_lost, judge_copy
 from tests.contract.store.filled import fill
-from tests.contract.store.made import MORNING, make_subscription, store_digest, subscribe
+from tests.contract.store.made import MORNING
 
 LATER = MORNING + timedelta(days=3)
 
@@ -81,7 +77,7 @@ def test_what_was_due_by_the_moment_counts_as_sent(copy: Store) -> None:
     with copy.begin() as conn:
         waiting = provenance.count_held_back(conn)
         assert provenance.list_held_back(conn, MORNING - timedelta(seconds=1)) == []
-        due = [held.id for held in provenance.list_held_back(conn, MORNING)]
+        due = provenance.list_held_back(conn, MORNING)
         assert len(due) == waiting
         provenance.take_as_sent(conn, due, LATER)
         assert provenance.release(conn) == 0
@@ -97,7 +93,7 @@ def test_what_was_held_for_other_reasons_stays_held(store: Store) -> None:
         (unknown,) = outbox.take_unknown(conn, MORNING)
         assert outbox.settle_held(conn, unknown.delivery, MORNING, "nobody knows")
         provenance.enter_quarantine(conn, "another", LATER)
-        assert unknown.delivery.id not in {held.id for held in provenance.list_held_back(conn, LATER)}
+        assert unknown.delivery.id not in provenance.list_held_back(conn, LATER)
         provenance.release(conn)
     assert states(store)[unknown.delivery.id - 1] == "held"
 
@@ -183,20 +179,6 @@ def test_when_nothing_was_left_outlives_what_is_sent_later_and_has_room_in_the_f
     clear_at = MORNING.replace(microsecond=123456)
     assert stamps.load_stamp(store) == Stamp(first.generation, 4, LATER, clear_at, Reach(LATER, LATER), "b" * 16)
     assert stamps.stamp_path(tmp_path / "digest.db").stat().st_size == 512
-
-
-@pytest.mark.parametrize(("quiet", "dropped"), [(None, 1), ("07:00-09:00 UTC", 0)])
-def test_what_would_have_waited_for_quiet_hours_to_end_was_not_sent_before(
-    store: Store, quiet: str | None, dropped: int
-) -> None:
-    store_digest(store)
-    subscribe(store, make_subscription(quiet_hours=QuietHours.parse(quiet) if quiet else None))
-    with store.begin() as conn:
-        provenance.enter_quarantine(conn, "another", MORNING)
-        move_cursor(conn, source="harvest", run_id=start_run(conn, source="harvest", at=LATER), started_at=LATER)
-        conn.execute(update(marks).where(marks.c.name == "matched").values(value=stored_mark(conn)))
-        resumed = resume(conn, "harvest", LATER, since=MORNING + timedelta(minutes=5))
-    assert (resumed.dropped, resumed.released) == (dropped, 1 - dropped)
 
 
 def test_the_file_says_what_was_counted_and_never_less(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from tests.contract.store.made import (
     make_paper,
     make_subscription,
     recording,
-    store_digest,
     store_match,
     store_papers,
     subscribe,
@@ -51,18 +50,6 @@ def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_any
     assert (first.excludes, second.excludes) == (True, False)
     assert first.likeness == second.likeness, "what is excluded does not decide over a turn"
     assert first.likeness != first._replace(last_slot="2026-11-18").likeness
-
-
-def test_the_quiet_hours_of_readers_are_told_by_the_digests_that_wait_for_them(store: Store) -> None:
-    asleep, awake = store_digest(store, subscription="asleep"), store_digest(store, subscription="awake")
-    written = update(schema.subscriptions).where(schema.subscriptions.c.id == asleep.subscription_id)
-    with store.begin() as conn:
-        conn.execute(written.values(quiet_hours="22:00-07:00"))
-        rhythms = turns.load_quiet_rhythms(conn, {asleep.digest_id, awake.digest_id})
-        assert turns.load_quiet_rhythms(conn, ()) == {}
-    assert {id_: rhythm.quiet_hours for id_, rhythm in rhythms.items()} == {
-        asleep.digest_id: QuietHours.parse("22:00-07:00")
-    }
 
 
 def test_what_waits_is_told_by_rhythm_also_of_those_who_rest_but_not_of_those_who_get_no_digests(

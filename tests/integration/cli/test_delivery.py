@@ -155,40 +155,6 @@ def test_a_delivery_that_waits_says_when_it_is_tried_and_that_its_message_is_yet
     assert "message   not kept: it is made anew or was pruned" in digest("delivery", "show", "10").out
 
 
-def test_a_delivery_that_quiet_hours_keep_says_until_when_and_goes_before_that_only_when_told_so(
-    world: World, digest: Shell
-) -> None:
-    when = 'when = "daily at 07:30 Europe/Berlin"'
-    world.edit_config(when, f'{when}\nquiet_hours = "09:10-17:00"')
-    world.mail.script.reply("RCPT", "451 4.3.0 try later", times=9, match="reader@digest.example")
-    world.clock.set(datetime(2026, 11, 23, 8, 5, tzinfo=UTC))
-    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised")
-    digest("run", expect=4)
-    world.mail.script.clear()
-    world.clock.set(datetime(2026, 11, 23, 10, 0, tzinfo=UTC))
-    end = "the end of its reader's quiet hours, Mon 23 Nov 17:00 Berlin"
-    assert digest("run").lines[-1] == f"1 message waiting for {end} (digest delivery list)."
-    (line,) = digest("delivery", "list", "--state", "ready").lines[1:]
-    id_ = line.split()[0]
-    assert "quiet until Mon 23 Nov 17:00  the mail server answered 451" in line
-    assert "in quiet hours 1, until Mon 23 Nov 17:00" in digest("status").out
-    assert "ready, quiet hours until Mon 23 Nov 17:00: the mail" in digest("explain", "2611.15012", "gpu-mail").out
-    sends = f"digest delivery retry --in-quiet-hours {id_}"
-    shown = digest("delivery", "show", id_).out
-    assert f"waits     for {end}; to send it before: {sends}" in shown
-    assert digest("delivery", "retry", id_).lines == [
-        f"Delivery {id_} will be sent after {end}.",
-        f"To send before that what waits for quiet hours: {sends}",
-    ]
-    (listed,) = digest("delivery", "list", "--state", "ready", "--json").json
-    assert listed["quiet_until"] == "2026-11-23T16:00:00+00:00"
-    before = len(world.mail.mails)
-    assert digest("run").lines[-1] == f"1 message waiting for {end} (digest delivery list)."
-    assert digest(*sends.split()[1:]).out == f"Delivery {id_} will be sent by {WHEN}.\n"
-    digest("run")
-    assert len(world.mail.mails) == before + 1
-
-
 def test_a_run_says_from_when_on_what_may_have_arrived_is_looked_into(world: World, digest: Shell) -> None:
     world.mail.script.clear()
     world.mail.script.drop("END")
