@@ -19,7 +19,7 @@ _COMMANDS = {
     "run": ("digest.cli.run", "Do everything that is due, once, and exit: for cron."),
     "serve": ("digest.cli.serve", "Keep polling, planning and delivering, and serve feeds and pages."),
     "status": ("digest.cli.status", "Say in one screen what works, what does not, and what comes next."),
-    "alarm": ("digest.cli.alarm", "Alarms: what should have happened and has not; who was told; a test."),
+    "alarm": ("digest.cli.alarm", "Alarms: a test whether they reach you."),
     "explain": ("digest.cli.trail", "Say what became of one paper on its way to one subscription."),
     "coverage": ("digest.cli.coverage", "Say what was looked at, mailing by mailing, and what is missing."),
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),

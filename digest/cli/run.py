@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from digest.pipeline import PassReport
     from digest.pipeline.poll_report import PollReport
-    from digest.pipeline.watching import WatchReport
 
 _NAMED = 8
 """Mailings named one by one at most."""
@@ -70,21 +69,10 @@ def _tell(report: PassReport, zone: tzinfo | None) -> None:
     _tell_poll(report)
     _tell_deliveries(report)
     _tell_left(report, zone)
-    told = {name for name, words in (("mailing", report.late), ("restored", report.held_back)) if words}
     if report.holds.ids and not report.held_back:
-        told.add("held")
         click.echo(describe_holds(report.holds))
     for alarm in report.watch.due:
-        if alarm.name not in told:
-            click.echo(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
-    for place in report.watch.told:
-        click.echo(f"{place} was told {_describe_told(report.watch)}.")
-
-
-def _describe_told(watch: WatchReport) -> str:
-    from digest.planning.alarms import name_alarms  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
-    return f"that this is over: {name_alarms(watch.ended)}" if watch.ended else "of it"
+        click.echo(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
 
 
 def _tell_roster(report: PassReport) -> None:
@@ -106,9 +94,6 @@ def _tell_poll(report: PassReport) -> None:
         click.echo(f"Caught up with {_describe_mailings(report.poll)}.")
     elif report.poll.is_bootstrap:
         click.echo("This was the first look at arXiv: what it found is known from here on and is no news.")
-
-    if report.late:
-        click.echo(f"{report.late[0].upper()}{report.late[1:]}. Nobody gets an empty digest for it.", err=True)
 
 
 def _describe_mailings(poll: PollReport) -> str:
@@ -177,11 +162,9 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "quarantined": report.poll.quarantined,
             "requests": report.poll.requests,
             "mailings": {day.isoformat(): new for day, new in sorted(report.poll.mailings.items())},
-            "late": report.late,
             "failures": report.poll.failures,
         },
         "alarms": [{"name": alarm.name, "what": alarm.what, "do": alarm.remedy} for alarm in report.watch.alarms],
-        "told": [str(place) for place in report.watch.told],
         "match": {"changes": report.match.changes, "by_query": report.match.by_query},
         "plan": {
             "digests": [

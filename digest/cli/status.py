@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.alarm import describe_ways
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, lay_out, print_json
 from digest.cli.working import describe_workers, show_jobs, worker_as_json
@@ -222,10 +221,18 @@ def _describe_outbox(here: Installation, status: Status) -> str:
 
 
 def _describe_alarms(here: Installation, status: Status) -> str:
-    from digest.planning.alarms import name_alarms  # noqa: PLC0415 - the same
+    from digest.planning.alarms import does_its_work  # noqa: PLC0415 - the same
 
-    untold = f" Not told yet: {name_alarms(status.untold)} (digest alarm list)." if status.untold else ""
-    return f"{describe_ways(here.config, status.alarms)}{untold}"
+    places = ", ".join(str(place) for place in here.config.alarms.to)
+    words = [
+        f"You are told at {places}." if places else "Nobody is told: write to = … under [alarms] in digest.toml."
+    ]
+    if here.config.alarms.ping_url:
+        gives = does_its_work(status.alarms)
+        words.append("A sign of life is given." if gives else "No sign of life is given meanwhile.")
+    if status.untold:
+        words.append(f"Not told yet: {', '.join(status.untold)}.")
+    return " ".join(words)
 
 
 def _describe_system(here: Installation, status: Status) -> str:

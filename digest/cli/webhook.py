@@ -46,7 +46,7 @@ def test(ctx: click.Context, name: str, *, as_json: bool) -> None:
     Its type is alarm.raised, with `is_test`. Exit code 4 where it was not taken.
     """
     from digest.cli.opening import opened  # noqa: PLC0415 - the same
-    from digest.pipeline.raising import send_test_to  # noqa: PLC0415 - the same
+    from digest.pipeline.alarms import send_test_to  # noqa: PLC0415 - the same
     from digest.subscriptions import Destination, DestinationKind  # noqa: PLC0415 - the same
 
     with opened(ctx, warns=True) as site:

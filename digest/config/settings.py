@@ -166,21 +166,15 @@ class DefaultSettings:
 
 @dataclass(frozen=True, slots=True)
 class AlarmSettings:
-    """Who is told, and when, of what should have happened and has not.
+    """Who is told of what should have happened and has not.
 
     Attributes:
         to: where the operator is told; () for nowhere.
         ping_url: an address asked as long as all is well, so that a watcher notices silence; "" for none.
-        mailing_hours: hours from arXiv's announcement until a mailing must be taken in; 0 for no alarm.
-        digest_minutes: minutes a due digest may take to be planned; 0 for no alarm.
-        outbox_minutes: minutes a planned delivery may take to end; 0 for no alarm.
     """
 
     to: tuple[Destination, ...]
     ping_url: str = field(repr=False)
-    mailing_hours: int
-    digest_minutes: int
-    outbox_minutes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -329,27 +329,6 @@ SETTINGS: tuple[Setting, ...] = (
         "Asked once a minute while the work is done: a watcher such as Healthchecks notices when that stops.",
         secrecy=Secrecy.SECRET,
     ),
-    Setting(
-        "alarms.mailing_hours",
-        values.read_hours,
-        10,
-        "Hours after arXiv's announcement by which a mailing must be taken in completely; 0 for no alarm.",
-        from_text=values.number_text,
-    ),
-    Setting(
-        "alarms.digest_minutes",
-        values.read_minutes,
-        120,
-        "Minutes after its time by which a digest must be planned; 0 for no alarm.",
-        from_text=values.number_text,
-    ),
-    Setting(
-        "alarms.outbox_minutes",
-        values.read_minutes,
-        60,
-        "Minutes after it was planned by which a message must be sent, or given up; 0 for no alarm.",
-        from_text=values.number_text,
-    ),
     *_INHERITED,
 )
 

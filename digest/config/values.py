@@ -30,8 +30,6 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 _LEAST_SECRET = 32
 _MOST_DAYS = 365
-_MOST_HOURS = 24 * 14
-_MOST_MINUTES = 60 * 24 * 7
 _MOST_SECONDS = 86_400
 _LEAST_POOL, _MOST_POOL = 4, 100
 _MOST_CONNECTIONS = 50
@@ -197,20 +195,6 @@ def read_connections(value: object) -> int:
     """Read a number of connections to a mail server: fifty is the most that Postfix takes from one machine."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_CONNECTIONS:
         raise ConfigurationError(f"must be a number of connections from 1 to {_MOST_CONNECTIONS}")
-    return value
-
-
-def read_hours(value: object) -> int:
-    """Read a number of hours, none or up to two weeks."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_HOURS:
-        raise ConfigurationError(f"must be a number of hours from 0 to {_MOST_HOURS}")
-    return value
-
-
-def read_minutes(value: object) -> int:
-    """Read a number of minutes, none or up to a week."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_MINUTES:
-        raise ConfigurationError(f"must be a number of minutes from 0 to {_MOST_MINUTES:,}")
     return value
 
 

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 from digest.excluding import read_exclusion
 from digest.messages import DeliveryState
 from digest.pace import Outcome
-from digest.pipeline.covering import JOINT, load_whole_coverage
-from digest.planning.coverage import is_late
+from digest.pipeline.covering import JOINT
 from digest.planning.searches import is_asked_together
 from digest.store import cursors as cursor_store
 from digest.store import deliveries as outbox_store
-from digest.store import mailings as mailing_store
-from digest.store import overview, provenance
+from digest.store import overview
 from digest.store import queries as query_store
 from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
-from digest.telemetry.health import LONGEST_WAIT, STALE_POLL
+from digest.telemetry.health import STALE_POLL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,16 +26,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.messages import Delivery
-    from digest.store.overview import Breaker, Outbox
+    from digest.store.overview import Breaker
 
 _LOOKED_AT = 500
 """Stuck deliveries read at most; they are told by destination, so more would not be more lines."""
 
 _TOLD = 5
 """Groups of stuck deliveries told one by one; the rest are counted."""
-
-_CRON_PAUSE = timedelta(hours=26)
-"""Without a worker that stays, somebody runs Digest daily: what is due may wait for that long."""
 
 _REMEMBERED = timedelta(days=7)
 """How long entries that were set aside are told of: looks overlap, so they are met again within days."""
@@ -75,10 +70,8 @@ def find_troubles(
     source: str,
     now: datetime,
     *,
-    outbox: Outbox,
     breaker: Breaker,
     has_worker: bool,
-    tells_waiting: bool,
 ) -> Iterator[Trouble]:
     """Yield what needs somebody, the most urgent first.
 
@@ -86,18 +79,10 @@ def find_troubles(
         conn: a reading transaction.
         source: `harvest` or `query`.
         now: the moment (UTC).
-        outbox: how it stands.
         breaker: whether arXiv asked us to stay away.
         has_worker: a process is at work all the time.
-        tells_waiting: say what has waited in the outbox for too long; False where an alarm says it.
     """
-    if provenance.is_in_quarantine(conn):
-        yield Trouble(
-            "this database was restored from a copy: nothing is planned or sent", "digest restore --status"
-        )
     yield from _find_stuck(conn, now, has_worker=has_worker)
-    if tells_waiting:
-        yield from _find_waiting(outbox, now, has_worker=has_worker)
     yield from _find_unreadable(conn)
     yield from _find_intake_troubles(conn, source, now, breaker, has_worker=has_worker)
     set_aside = overview.count_quarantined(conn, since=now - _REMEMBERED)
@@ -148,14 +133,6 @@ def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) 
     return f"{number:,} {count} to {place} {verb}: {newest.last_error or 'nobody knows why'}"
 
 
-def _find_waiting(outbox: Outbox, now: datetime, *, has_worker: bool) -> Iterator[Trouble]:
-    longest = LONGEST_WAIT if has_worker else _CRON_PAUSE
-    if outbox.oldest_due is not None and now - outbox.oldest_due > longest:
-        age = write_age(now - outbox.oldest_due)
-        remedy = "digest status --jobs" if has_worker else "digest run; what it leaves is in digest delivery list"
-        yield Trouble(f"a delivery has been due for {age}", remedy)
-
-
 def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
     for query in query_store.list_unreadable(conn):
         instead = " and goes on as it was read before" if query.canonical else ""
@@ -196,24 +173,7 @@ def _find_intake_troubles(
         age = write_age(now - min(complete))
         remedy = "digest status --jobs" if has_worker else "digest run, from cron; or digest serve"
         yield Trouble(f"the last complete look at arXiv was {age} ago", remedy)
-    yield from _find_late_mailing(conn, source, now)
     yield from _find_failed_look(conn, source, keys, has_worker=has_worker, is_left_alone=breaker.seconds > 0)
-
-
-def _find_late_mailing(conn: Connection, source: str, now: datetime) -> Iterator[Trouble]:
-    late = describe_late_mailing(conn, source, now)
-    if late:
-        yield Trouble(late, "nothing: looks go on, and nobody gets an empty digest; arXiv may have deferred it")
-
-
-def describe_late_mailing(conn: Connection, source: str, now: datetime) -> str:
-    """Say that a mailing was expected and nothing of it is there by the next morning; "" where all is well."""
-    coverage = load_whole_coverage(conn, source, now)
-    if not is_late(coverage, now) or coverage.mailing is None:
-        return ""
-    newest = mailing_store.find_newest(conn)
-    still = f": the newest paper is still {newest[0]}" if newest else ""
-    return f"the mailing of {coverage.mailing:%a %-d %b} is late{still}"
 
 
 def _find_failed_look(

@@ -60,7 +60,6 @@ def open_site(
         open_renderer=partial(_open_renderer, config),
         client=open_client(config, gate, clock, on_request=partial(_log_request, store)),
         open_transport=partial(_open_transport, config, clock),
-        open_alarm_transport=partial(_open_transport, config, clock, is_for_alarms=True),
         owner=owner,
         jitter=jitter,
         progress=progress or Silent(),
@@ -96,9 +95,7 @@ def _open_renderer(config: Config) -> Renderer:
     return Renderer([config.templates] if config.templates else [])
 
 
-def _open_transport(
-    config: Config, clock: Clock, kind: DestinationKind, *, is_for_alarms: bool = False
-) -> Transport:
+def _open_transport(config: Config, clock: Clock, kind: DestinationKind) -> Transport:
     mail, slack = config.mail, config.slack
     settings: dict[DestinationKind, dict[str, object]] = {
         DestinationKind.MAIL: {
@@ -118,15 +115,4 @@ def _open_transport(
         DestinationKind.FILE: {"root": config.folder},
         DestinationKind.CONSOLE: {},
     }
-    chosen = settings.get(kind, {})
-    if is_for_alarms and kind is DestinationKind.MAIL:
-        chosen = {**chosen, **_hurry_mail(config)}
-    return open_transport(kind, chosen)
-
-
-def _hurry_mail(config: Config) -> dict[str, object]:
-    """Return how alarms go by mail: side by side, and rather twice than late."""
-    from digest.transports.smtp_connection import Patience  # noqa: PLC0415 - only where an alarm goes out by mail
-
-    # No connection is kept: the next alarm is days away.
-    return {"patience": Patience(command=20.0, final=120.0, mails=1), "connections": max(len(config.alarms.to), 1)}
+    return open_transport(kind, settings.get(kind, {}))

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.messages import DeliveryState
-from digest.pipeline.attention import describe_late_mailing
+from digest.pipeline.alarms import WatchReport, watch
 from digest.pipeline.clearing import note_clear
 from digest.pipeline.feeds import FeedReport, publish_feeds
 from digest.pipeline.gap_check import check_gaps
@@ -23,7 +23,6 @@ from digest.pipeline.polling import poll
 from digest.pipeline.resuming import load_quarantine, recognise_copy
 from digest.pipeline.roster import RosterReport, sync_roster
 from digest.pipeline.settling import settling_times
-from digest.pipeline.watching import WatchReport, watch
 from digest.pipeline.working import at_work, polling_alone
 from digest.store import deliveries as outbox
 from digest.store import hold_worker, overview, workers
@@ -43,12 +42,11 @@ ORPHANS_SETTLE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What one pass did, verb by verb; `watch` says what is amiss by the operator's own limits.
+    """What one pass did, verb by verb; `watch` says what is amiss.
 
     `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
-    be looked into; `late` says that a mailing has not come out by the morning, "" where all is well; `holds` are
-    the messages held for the operator, of this pass and of earlier ones; `held_back` that nothing is sent since
-    this is a restored copy.
+    be looked into; `holds` are the messages held for the operator, of this pass and of earlier ones; `held_back`
+    says that nothing is sent since this is a restored copy.
     """
 
     roster: RosterReport
@@ -60,7 +58,6 @@ class PassReport:
     watch: WatchReport = field(default_factory=WatchReport)
     waiting: int = 0
     in_doubt: Waits = field(default_factory=Waits)
-    late: str = ""
     held_back: str = ""
     holds: Holds = field(default_factory=Holds)
 
@@ -117,7 +114,6 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         with site.store.read() as conn:
             left = overview.load_open(conn, site.clock.now())
             holds = load_holds(conn)
-            late = describe_late_mailing(conn, site.config.arxiv.source, site.clock.now())
             quarantine = load_quarantine(conn, site.store, site.config.arxiv.source)
         watched = watch(site, planning=planned.trouble)
     held_back = quarantine.describe() if quarantine else ""
@@ -131,7 +127,6 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         watched,
         waiting=left.counts.get(DeliveryState.READY, 0),
         in_doubt=left.in_doubt,
-        late=late,
         held_back=held_back,
         holds=holds,
     )

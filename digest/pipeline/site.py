@@ -61,7 +61,6 @@ class Site:
         open_renderer: makes `renderer` when it is first needed: most looks find nothing to render.
         client: the way to arXiv, behind the gate.
         open_transport: opens a way out; called once for each kind in use.
-        open_alarm_transport: opens one for alarms alone, that has less patience; called as often.
         owner: this process's name in claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         progress: is told what happens.
@@ -75,14 +74,12 @@ class Site:
     open_renderer: Callable[[], Renderer]
     client: ArxivClient
     open_transport: Callable[[DestinationKind], Transport]
-    open_alarm_transport: Callable[[DestinationKind], Transport]
     owner: str
     jitter: Callable[[], float]
     progress: Progress = field(default_factory=Silent)
     zone_data: str = ""
     standing: StandingQueries = field(default_factory=StandingQueries)
     _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
-    _alarm_transports: dict[DestinationKind, Transport] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _interrupting: threading.Condition = field(default_factory=threading.Condition)
     _interrupts: int = 0
@@ -103,18 +100,6 @@ class Site:
                 self._transports[kind] = self.open_transport(kind)
             return self._transports[kind]
 
-    def alarm_transport(self, kind: DestinationKind) -> Transport:
-        """Return the one open transport of a kind for alarms, which wait for nothing that digests wait for."""
-        with self._opening:
-            if kind not in self._alarm_transports:
-                self._alarm_transports[kind] = self.open_alarm_transport(kind)
-            return self._alarm_transports[kind]
-
-    def interrupt_alarms(self) -> None:
-        """Break off the telling of alarms, from another thread; harmless when done twice."""
-        for transport in list(self._alarm_transports.values()):
-            transport.close()
-
     def hang_up(self) -> None:
         """Break off whatever waits for the outside world, from another thread; harmless when done twice.
 
@@ -124,7 +109,6 @@ class Site:
         self.client.hang_up()
         for transport in list(self._transports.values()):
             transport.close()
-        self.interrupt_alarms()
 
     def interrupt(self) -> None:
         """Break off the outside world as `hang_up` does, and give up marks that the database does not take."""
@@ -153,7 +137,5 @@ class Site:
         for transport in self._transports.values():
             transport.close()
         self._transports.clear()
-        self.interrupt_alarms()
-        self._alarm_transports.clear()
         self.client.close()
         self.store.close()

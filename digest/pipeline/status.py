@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from digest.announcements import EASTERN, has_mailing, latest_mailing, next_mailing
 from digest.clock import SystemClock
-from digest.pipeline.attention import Trouble, describe_late_mailing, find_troubles, polled_keys
+from digest.pipeline.alarms import load_alarms
+from digest.pipeline.attention import Trouble, find_troubles, polled_keys
 from digest.pipeline.covering import load_whole_coverage
-from digest.pipeline.watching import look_for_alarms, read_limits
 from digest.planning.alarms import AlarmName
 from digest.store import alarms as alarm_store
 from digest.store import overview, provenance
 from digest.store import runs as run_store
 from digest.store.gate import load_breaker
-from digest.store.job_turns import find_trouble, list_turns
+from digest.store.job_turns import list_turns
 from digest.store.presence import list_present
 from digest.telemetry.health import is_stuck
 
@@ -81,7 +81,7 @@ class Status:
         dialect: `sqlite` or `postgresql`.
         size: bytes of the database.
         workers: the processes at work, and those that fell silent lately.
-        alarms: what is amiss by the operator's own limits; `troubles` has it too, sometimes in other words.
+        alarms: what is amiss; `troubles` has it too.
         untold: names of those that somebody is to be told of and nobody was yet.
         is_held_back: the database was restored from a copy, and plans and sends nothing until the operator has
             spoken.
@@ -115,20 +115,14 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
     with store.read() as conn:
         outbox = overview.load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
-        alarms = look_for_alarms(conn, config, now)
+        alarms = load_alarms(conn, config, now)
+        told_at = {alarm.name: alarm.told_at for alarm in alarm_store.list_alarms(conn)}
+        source = config.arxiv.source
         troubles = [
-            *find_troubles(
-                conn,
-                config.arxiv.source,
-                now,
-                outbox=outbox,
-                breaker=breaker,
-                has_worker=has_worker,
-                tells_waiting=all(alarm.name is not AlarmName.OUTBOX for alarm in alarms),
-            ),
-            *_find_unplanned(conn, alarms),
+            # What failed is named message by message below.
+            *(Trouble(one.what, one.remedy) for one in alarms if one.name is not AlarmName.FAILED),
+            *find_troubles(conn, source, now, breaker=breaker, has_worker=has_worker),
             *_find_job_troubles(conn, workers),
-            *_list_alarms(conn, config, alarms, now),
         ]
         return Status(
             now=now,
@@ -148,16 +142,9 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             size=size,
             workers=workers,
             alarms=alarms,
-            untold=_find_untold(conn, alarms) if config.alarms.to else (),
+            untold=tuple(one.name for one in alarms if config.alarms.to and not told_at.get(one.name)),
             is_held_back=provenance.is_in_quarantine(conn),
         )
-
-
-def _find_unplanned(conn: Connection, alarms: Iterable[Alarm]) -> Iterator[Trouble]:
-    """Yield what a process at work could not plan; not where an alarm says so already."""
-    trouble = find_trouble(conn, "plan")
-    if trouble and all(alarm.name is not AlarmName.DIGEST for alarm in alarms):
-        yield Trouble(f"planning failed: {trouble}", "it is tried again; digest status --jobs")
 
 
 def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
@@ -167,28 +154,11 @@ def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[
     for turn in list_turns(conn):
         if turn.owner not in living:
             continue
-        if turn.trouble and turn.job != "plan":
+        if turn.trouble:
             yield Trouble(f"the job {turn.job} failed last time: {turn.trouble}", "the log says why")
         age = (moment - turn.began_at).total_seconds() if turn.began_at and turn.is_under_way else 0.0
         if is_stuck(turn.job, age):
             yield Trouble(f"the job {turn.job} has been at the same turn for {age / 60:.0f} min", _RESTART)
-
-
-def _list_alarms(conn: Connection, config: Config, alarms: Iterable[Alarm], now: datetime) -> list[Trouble]:
-    """Return the alarms that are not told of in other words already."""
-    told = {AlarmName.HELD, AlarmName.DEAD, AlarmName.RESTORED}
-    if describe_late_mailing(conn, config.arxiv.source, now):
-        told.add(AlarmName.MAILING)
-    limit = read_limits(config).outbox
-    if limit is not None and overview.is_waiting_explained(conn, now - limit):
-        told.add(AlarmName.OUTBOX)
-    return [Trouble(alarm.what, alarm.remedy) for alarm in alarms if alarm.name not in told]
-
-
-def _find_untold(conn: Connection, alarms: Iterable[Alarm]) -> tuple[AlarmName, ...]:
-    """Return the alarms nobody has been told of: not raised yet, or where telling failed."""
-    told = {one.name for one in alarm_store.list_alarms(conn) if one.ended_at is None and one.told_at is not None}
-    return tuple(alarm.name for alarm in alarms if alarm.name not in told)
 
 
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:

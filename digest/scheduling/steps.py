@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from digest.errors import DigestError
 from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_roster
-from digest.pipeline.attention import describe_late_mailing
+from digest.pipeline.alarms import watch
 from digest.pipeline.clearing import note_clear
 from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.looking_back import look_back
-from digest.pipeline.watching import watch
 from digest.pipeline.working import polling_alone
+from digest.planning.alarms import AlarmName
 from digest.store import feeds as feed_store
 from digest.store import runs as run_store
 from digest.telemetry import Metrics, Verb, log_event
@@ -84,19 +84,9 @@ class Steps:
         if polled.caught_up:
             first, last = polled.caught_up[0].isoformat(), polled.caught_up[-1].isoformat()
             log_event(Verb.POLL, "caught up", first=first, last=last, mailings=len(polled.caught_up))
-        self._tell_late()
         for kind, papers in polled.kinds.items():
             self.metrics.count_papers(str(kind), papers)
         self._match(first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
-
-    def _tell_late(self) -> None:
-        with self._site.store.read() as conn:
-            late = describe_late_mailing(conn, self._site.config.arxiv.source, self._site.clock.now())
-        self.metrics.set_late(is_late=bool(late))
-        if self.told.get("late") != late:
-            self.told["late"] = late
-            if late:
-                log_event(Verb.POLL, "late", level=logging.WARNING, why=late)
 
     def _match(self, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> None:
         with self.metrics.time_verb(Verb.MATCH):
@@ -169,7 +159,8 @@ class Steps:
         watched = watch(self._site)
         for failure in watched.failures:
             _log.error("%s", failure)
-        alarms = [f"{alarm.what}. {alarm.remedy}" for alarm in watched.alarms]
+        self.metrics.set_late(is_late=any(alarm.name is AlarmName.MAILING for alarm in watched.alarms))
+        alarms = [alarm.detail for alarm in watched.alarms]
         if alarms != self.told.get("alarms", []):
             for alarm in alarms:
                 _log.error("alarm: %s", alarm)

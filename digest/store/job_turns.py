@@ -94,12 +94,6 @@ def find_trouble(conn: Connection, job: str) -> str:
     return str(conn.execute(found.limit(1)).scalar() or "")
 
 
-def is_served(conn: Connection) -> bool:
-    """Tell whether a worker that keeps jobs gives signs of life: a single run has none."""
-    kept = select(job_turns.c.owner).where(not_(job_turns.c.job.endswith(_ALONE)), is_living(job_turns.c.owner))
-    return conn.execute(kept.limit(1)).first() is not None
-
-
 def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
     """Begin a turn that one worker has alone.
 

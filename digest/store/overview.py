@@ -142,19 +142,6 @@ def _find_oldest_due(conn: Connection, now: datetime) -> datetime | None:
     return conn.execute(due.order_by(deliveries.c.not_before).limit(1)).scalar()
 
 
-def is_waiting_explained(conn: Connection, before: datetime) -> bool:
-    """Tell whether all that could go before a moment (UTC) and waits goes where sending fails just now."""
-    failing = select(deliveries.c.destination).where(
-        ACTIVE_DELIVERY,
-        deliveries.c.state == DeliveryState.READY,
-        func.coalesce(deliveries.c.last_error, "") != "",
-    )
-    waiting = select(deliveries.c.id).where(
-        ACTIVE_DELIVERY, deliveries.c.created_at < before, deliveries.c.destination.not_in(failing)
-    )
-    return conn.execute(waiting.where(not_(waits_for_held())).limit(1)).first() is None
-
-
 def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta) -> list[SubscriptionLine]:
     """Return the live subscriptions by name, with counts of the span before now."""
     live = load_subscriptions(conn)

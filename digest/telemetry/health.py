@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 MISSED_TICKS = 2
 """A scheduler this many ticks late counts as stuck."""
 
-LONGEST_WAIT = timedelta(minutes=15)
-"""A due delivery that waits longer means that nobody delivers."""
-
 STALE_POLL = timedelta(days=2)
 """Looks complete daily, also on days without a mailing: two days without one need an operator."""
 
@@ -45,7 +42,6 @@ class HealthFacts:
         is_store_writable: a transaction that writes has just gone through.
         tick: how often the scheduler should tick.
         heartbeat_at: when it last did (UTC); None before the first time.
-        oldest_due_at: not-before time of the oldest delivery that is due (UTC); None for none.
         last_complete_poll_at: when the last complete look at arXiv ended (UTC); None for never.
         breaker_until: arXiv is left alone until then (UTC); None while it is not.
         dead: deliveries that failed for good and nobody has looked at.
@@ -56,7 +52,6 @@ class HealthFacts:
     is_store_writable: bool
     tick: timedelta
     heartbeat_at: datetime | None
-    oldest_due_at: datetime | None = None
     last_complete_poll_at: datetime | None = None
     breaker_until: datetime | None = None
     dead: int = 0
@@ -99,8 +94,6 @@ def _find_failures(facts: HealthFacts, now: datetime) -> Iterator[str]:
         yield "the scheduler has not ticked yet"
     elif now - facts.heartbeat_at > MISSED_TICKS * facts.tick:
         yield f"the scheduler last ticked {_write_age(now - facts.heartbeat_at)} ago"
-    if facts.oldest_due_at is not None and now - facts.oldest_due_at > LONGEST_WAIT:
-        yield f"a delivery has been due for {_write_age(now - facts.oldest_due_at)}"
 
 
 def _find_warnings(facts: HealthFacts, now: datetime) -> Iterator[str]:

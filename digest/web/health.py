@@ -11,7 +11,6 @@ from starlette.routing import Route
 
 from digest.errors import StoreError
 from digest.messages import DeliveryState
-from digest.pipeline.watching import look_for_alarms
 from digest.planning.alarms import STUCK, AlarmName
 from digest.scheduling import TICK
 from digest.store import alarms as alarm_store
@@ -87,9 +86,7 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
     try:
         with site.store.read() as conn:
             facts = _gather(conn, site, pulse, now)
-            alarms = [alarm for alarm in alarm_store.list_alarms(conn) if alarm.ended_at is None]
-            # Those that were told keep the words they were told in; what they name may be mended since.
-            anew = look_for_alarms(conn, site.config, now) if alarms else ()
+            alarms = alarm_store.list_alarms(conn)
     except StoreError:
         return Health(failures=("the database does not answer",))
     health = assess_health(facts, now)
@@ -105,11 +102,9 @@ def judge_site(site: Site, pulse: Pulse | None) -> Health:
         f"the job {name} has been at the same turn for {seconds / 60:.0f} min"
         for name, seconds in (sorted(pulse.board.stuck.items()) if pulse else ())
     )
-    pressing = frozenset() if facts.is_copy else STUCK  # a copy waits for a person, whatever is restarted
-    told = pressing | ({AlarmName.RESTORED} if facts.is_copy else frozenset())  # among the warnings already
-    said = {str(alarm.name): alarm.detail for alarm in anew}
-    urgent = tuple(said.get(alarm.name, alarm.detail) for alarm in alarms if alarm.name in pressing)
-    others = tuple(said.get(alarm.name, alarm.detail) for alarm in alarms if alarm.name not in told)
+    urgent = tuple(alarm.detail for alarm in alarms if alarm.name in STUCK)
+    said = STUCK | {AlarmName.RESTORED, AlarmName.FAILED}  # the facts warn of both
+    others = tuple(alarm.detail for alarm in alarms if alarm.name not in said)
     refused = pulse.refused if pulse else ""
     edited = (f"the edited digest.toml was refused, the one before counts: {refused}",) if refused else ()
     return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *edited, *remarks, *others))
@@ -124,7 +119,6 @@ def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) ->
         tick=TICK,
         # Jobs tick in real time, whatever the installation's clock says.
         heartbeat_at=None if age is None else now - timedelta(seconds=age),
-        oldest_due_at=outbox.oldest_due,
         last_complete_poll_at=_last_look(conn, site),
         breaker_until=now + timedelta(seconds=breaker.seconds) if breaker.seconds else None,
         dead=outbox.counts.get(DeliveryState.DEAD, 0),

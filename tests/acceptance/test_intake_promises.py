@@ -67,11 +67,12 @@ def test_after_looks_that_failed_a_late_mailing_is_not_called_complete_for_the_o
     assert len(digest.entries) == 10
     assert (digest.coverage.is_complete, digest.coverage.is_awaited) == (False, True)
     world.clock.set(WEDNESDAY + timedelta(hours=13))
-    assert "the mailing of Wed 4 Mar is late" in world.run().late
+    (alarm,) = world.run().watch.alarms
+    assert alarm.what == "the mailing of Wed 4 Mar is not out yet"
     world.clock.set(held_up + timedelta(hours=5))
     report = world.run()
     (digest,) = report.plan.digests
-    assert (digest.coverage.is_complete, digest.coverage.new, report.late) == (True, 10, "")
+    assert (digest.coverage.is_complete, digest.coverage.new, report.watch.alarms) == (True, 10, ())
 
 
 def test_a_clock_that_ran_a_day_ahead_and_was_put_right_keeps_no_mailing_waiting(world: World) -> None:

@@ -126,11 +126,12 @@ def test_a_mailing_that_does_not_come_is_no_quiet_day_and_the_operator_is_told_i
 ) -> None:
     reports = [look(here, clock, TUESDAY + timedelta(hours=hours)) for hours in (2.8, 4.6, 7.6)]
     assert [report.plan.digests for report in reports] == [[], [], []]
-    assert [report.late for report in reports] == ["", "", ""]
+    assert [report.watch.alarms for report in reports] == [(), (), ()]
     morning = look(here, clock, TUESDAY + timedelta(hours=13.1))
-    assert morning.late == "the mailing of Tue 3 Mar is late: the newest paper is still 2603.00020"
+    (alarm,) = morning.watch.alarms
+    assert alarm.what == "the mailing of Tue 3 Mar is not out yet"
     assert morning.plan.digests == []
-    assert "ATTENTION  the mailing of Tue 3 Mar is late" in here.command("status")
+    assert "ATTENTION  the mailing of Tue 3 Mar is not out yet" in here.command("status")
     assert "late" in here.command("coverage")
 
 
@@ -143,7 +144,7 @@ def test_a_deferred_mailing_comes_with_the_next_one_and_is_told_once_and_as_defe
     announce(arxiv, wednesday, *range(21, 25))
     report = look(here, clock, wednesday + LOOKS[0])
     assert len(told_ids(report)) == 4
-    assert report.late == ""
+    assert report.watch.alarms == ()
     lines = here.command("coverage", "--days", "3").splitlines()
     assert [line.split()[3] for line in lines[1:3]] == ["complete", "deferred"]
 

@@ -50,7 +50,7 @@ def test_a_replica_a_day_behind_on_the_morning_after_a_mailing_is_a_late_mailing
     (digest,) = report.plan.digests
     assert digest.entries == ()
     assert not digest.coverage.is_complete
-    assert "the mailing of Mon 2 Mar is late" in report.late
+    assert "the mailing of Mon 2 Mar is not out yet" in [alarm.what for alarm in report.watch.alarms]
     (text,) = (" ".join(mail.split()) for mail in world.read_mails())
     assert "This is not a quiet day" in text
     assert "no new papers" not in text.lower()

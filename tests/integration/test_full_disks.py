@@ -245,7 +245,6 @@ def test_a_run_on_a_full_or_read_only_disk_says_what_is_wrong_and_the_next_one_d
 READING = (
     ("status",),
     ("delivery", "list"),
-    ("alarm", "list"),
     ("subscription", "list"),
     ("coverage",),
     ("explain", "2611.15000", "perf-team"),

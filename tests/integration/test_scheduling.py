@@ -140,7 +140,7 @@ def test_what_cannot_be_planned_is_said_by_health_status_and_the_list_of_jobs(wo
         assert health.is_ready
         assert any("the job plan left something undone last time (perf-team: " in text for text in health.warnings)
         said = [trouble.what for trouble in load_status(site.config, site.store, site.clock).troubles]
-        assert any(what.startswith("planning failed: perf-team: ") for what in said)
+        assert any(what.startswith("the job plan failed last time: perf-team: ") for what in said)
         template.unlink()
         world.write_config(to=MAIL)
         schedule.reload(lambda: load_config(file, world.environ))

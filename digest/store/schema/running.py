@@ -38,7 +38,6 @@ alarms = Table(
     col.text("detail"),
     col.moment("since"),
     col.moment("told_at", nullable=True),
-    col.number("attempts"),
     col.moment("not_before"),
     col.moment("ended_at", nullable=True),
 )

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -8,9 +7,10 @@ from sqlalchemy import func, insert, select, update
 
 from digest.announcements import alarm_moment
 from digest.messages import Occasion
-from digest.planning.alarms import REMIND_EVERY, Alarm, AlarmName, Overdue
+from digest.planning.alarms import Alarm, AlarmName, Overdue
 from digest.store import Store, alarms, overview, subscribers
 from digest.store import deliveries as outbox
+from digest.store.alarms import StoredAlarm
 from digest.store.schema import deliveries, subscription_destinations, subscriptions
 from digest.subscriptions import Cadence, QuietHours
 from tests.contract.store.made import (
@@ -33,115 +33,67 @@ LATE = Alarm(AlarmName.MAILING, "the mailing is not out yet", "Wait.")
 STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
 
 
-def test_an_alarm_is_told_once_and_again_after_a_day(store: Store) -> None:
+def keep(store: Store, *found: Alarm, at: datetime) -> list[StoredAlarm]:
+    """Keep what is amiss at a moment; return what is to be told."""
     with store.begin() as conn:
-        alarms.sync_alarms(conn, [LATE], NOW)
-        alarms.sync_alarms(conn, [LATE], NOW)
-        (claimed,) = alarms.claim_alarms(conn, NOW)
-        assert (claimed.name, claimed.detail, claimed.since) == (
-            "mailing",
-            "the mailing is not out yet. Wait.",
-            NOW,
-        )
-        alarms.mark_told(conn, claimed, NOW)
-        assert alarms.claim_alarms(conn, NOW + REMIND_EVERY - MINUTE) == []
-        (again,) = alarms.claim_alarms(conn, NOW + REMIND_EVERY)
-        assert again.told_at == NOW
+        alarms.keep_alarms(conn, found, at)
+        return alarms.claim_alarms(conn, found, at)
 
 
-def test_what_one_process_tells_of_no_other_tells_meanwhile(store: Store) -> None:
+def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
+    """Keep what is amiss, and tell it; return the names."""
+    claimed = keep(store, *found, at=at)
     with store.begin() as conn:
-        alarms.sync_alarms(conn, [LATE], NOW)
-        assert len(alarms.claim_alarms(conn, NOW)) == 1
-        assert alarms.claim_alarms(conn, NOW + MINUTE) == []
+        for alarm in claimed:
+            alarms.mark_told(conn, alarm, at)
+    return [f"{alarm.name} over" if alarm.ended_at else alarm.name for alarm in claimed]
 
 
-def test_what_a_dead_process_meant_to_tell_is_told_by_the_next(store: Store) -> None:
-    with store.begin() as conn:
-        alarms.sync_alarms(conn, [LATE], NOW)
-        alarms.claim_alarms(conn, NOW)
-    with store.begin() as conn:
-        (left,) = alarms.claim_alarms(conn, NOW + alarms.CLAIM)
-        assert left.attempts == 2
-
-
-def test_the_end_of_what_was_told_is_told_and_then_forgotten(store: Store) -> None:
-    with store.begin() as conn:
-        alarms.sync_alarms(conn, [LATE, STUCK], NOW)
-        for alarm in alarms.claim_alarms(conn, NOW):
-            alarms.mark_told(conn, alarm, NOW)
-        alarms.sync_alarms(conn, [STUCK], NOW + MINUTE)
-        (over,) = alarms.claim_alarms(conn, NOW + MINUTE)
-        assert (over.name, over.ended_at) == ("mailing", NOW + MINUTE)
-        alarms.mark_told(conn, over, NOW + MINUTE)
+def test_an_alarm_is_told_once_and_once_more_when_it_is_over(store: Store) -> None:
+    assert sorted(tell(store, LATE, STUCK, at=NOW)) == ["mailing", "outbox"]
+    assert tell(store, LATE, STUCK, at=NOW + 3 * DAY) == []
+    assert tell(store, STUCK, at=NOW + 4 * DAY) == ["mailing over"]
+    assert tell(store, STUCK, at=NOW + 5 * DAY) == []
+    with store.read() as conn:
         assert [alarm.name for alarm in alarms.list_alarms(conn)] == ["outbox"]
 
 
+def test_what_one_process_tells_of_no_other_tells_until_that_had_its_time(store: Store) -> None:
+    assert len(keep(store, LATE, at=NOW)) == 1
+    assert keep(store, LATE, at=NOW + MINUTE) == []
+    assert len(keep(store, LATE, at=NOW + alarms.CLAIM)) == 1, "it failed, or died"
+
+
 def test_what_is_over_before_anybody_was_told_is_forgotten(store: Store) -> None:
+    keep(store, LATE, at=NOW)
+    assert keep(store, at=NOW + HOUR) == []
+
+
+def test_what_comes_back_before_its_end_was_told_goes_on(store: Store) -> None:
+    tell(store, LATE, at=NOW)
+    (over,) = keep(store, at=NOW + MINUTE)
+    assert keep(store, LATE, at=NOW + HOUR) == []
     with store.begin() as conn:
-        alarms.sync_alarms(conn, [LATE], NOW)
-        alarms.sync_alarms(conn, [], NOW + MINUTE)
-        assert alarms.list_alarms(conn) == []
+        alarms.mark_told(conn, over, NOW + HOUR)
+        assert [alarm.since for alarm in alarms.list_alarms(conn)] == [NOW]
 
 
-def test_what_is_let_go_ends_without_a_word(store: Store) -> None:
-    with store.begin() as conn:
-        alarms.sync_alarms(conn, [LATE, STUCK], NOW)
-        for alarm in alarms.claim_alarms(conn, NOW):
-            alarms.mark_told(conn, alarm, NOW)
-        assert alarms.find_lasting(conn, "mailing") is not None
-        alarms.sync_alarms(conn, [], NOW + MINUTE, let_go=["mailing"])
-        assert alarms.find_lasting(conn, "mailing") is None
-        (over,) = alarms.claim_alarms(conn, NOW + MINUTE)
-        assert over.name == "outbox"
-        assert alarms.find_lasting(conn, "outbox") is None
+def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(store: Store) -> None:
+    def fail(at: datetime) -> Alarm:
+        return Alarm(AlarmName.FAILED, "the delivery failed", "Look.", at)
+
+    assert tell(store, fail(NOW), at=NOW) == ["failed"]
+    assert tell(store, fail(NOW + MINUTE), at=NOW + MINUTE) == []
+    assert tell(store, fail(NOW + MINUTE), at=NOW + 2 * HOUR) == ["failed"]
+    assert tell(store, fail(NOW + MINUTE), at=NOW + DAY) == []
+    assert tell(store, at=NOW + 2 * DAY) == []
+    assert tell(store, fail(NOW + 3 * DAY), at=NOW + 3 * DAY) == ["failed"]
 
 
-def test_what_comes_back_before_its_end_was_told_is_a_new_alarm(store: Store) -> None:
-    with store.begin() as conn:
-        alarms.sync_alarms(conn, [LATE], NOW)
-        (told,) = alarms.claim_alarms(conn, NOW)
-        alarms.mark_told(conn, told, NOW)
-        alarms.sync_alarms(conn, [], NOW + MINUTE)
-        alarms.sync_alarms(conn, [LATE], NOW + 2 * MINUTE)
-        (again,) = alarms.claim_alarms(conn, NOW + 2 * MINUTE)
-        assert (again.since, again.told_at, again.ended_at) == (NOW + 2 * MINUTE, None, None)
-        alarms.mark_told(conn, told, NOW + 2 * MINUTE)
-        (kept,) = alarms.list_alarms(conn)
-        assert kept.told_at is None, "the answer to the earlier alarm counts for that one only"
-
-
-def test_what_a_clock_that_ran_ahead_has_told_or_put_off_is_told_when_it_is_put_right(store: Store) -> None:
-    for far in (1000 * DAY, DAY):
-        with store.begin() as conn:
-            alarms.sync_alarms(conn, [LATE, STUCK], NOW + far)
-            told, untold = alarms.claim_alarms(conn, NOW + far)
-            alarms.mark_told(conn, told, NOW + far)
-            alarms.put_off(conn, untold, NOW + far, lambda _: HOUR)
-            alarms.sync_alarms(conn, [LATE, STUCK], NOW)
-            again = alarms.claim_alarms(conn, NOW)
-            assert [(alarm.name, alarm.since, alarm.told_at) for alarm in again] == [
-                ("mailing", NOW, None),
-                ("outbox", NOW, None),
-            ]
-            alarms.sync_alarms(conn, [LATE, STUCK], NOW - HOUR)
-            assert alarms.claim_alarms(conn, NOW) == [], "a clock put back by an hour tells nothing twice"
-            alarms.sync_alarms(conn, [], NOW)
-
-
-def test_what_nobody_could_be_told_waits_for_its_pause(store: Store) -> None:
-    with store.begin() as conn:
-        alarms.sync_alarms(conn, [LATE], NOW)
-        (claimed,) = alarms.claim_alarms(conn, NOW)
-        alarms.put_off(conn, claimed, NOW, lambda attempts: attempts * HOUR)
-        assert alarms.claim_alarms(conn, NOW + HOUR - MINUTE) == []
-        assert len(alarms.claim_alarms(conn, NOW + HOUR)) == 1
-
-
-def test_unfinished_held_and_given_up_deliveries_are_found_with_the_oldest_named(store: Store) -> None:
+def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
     with store.read() as conn:
         assert alarms.find_overdue_deliveries(conn, NOW) is None
-        assert alarms.find_dead_deliveries(conn, NOW) is None
+        assert alarms.find_failed_deliveries(conn, NOW) is None
     store_digest(store, SLACK, parts=4)
     with store.begin() as conn:
         ids = conn.execute(select(deliveries.c.id).order_by(deliveries.c.id)).scalars().all()
@@ -149,18 +101,11 @@ def test_unfinished_held_and_given_up_deliveries_are_found_with_the_oldest_named
             values = {"state": state, "created_at": NOW - number * HOUR, "last_error": f"reason {number}"}
             ended = NOW if state in ("sent", "dead") else None
             conn.execute(update(deliveries).where(deliveries.c.id == id_).values(values | {"ended_at": ended}))
-        overdue = alarms.find_overdue_deliveries(conn, NOW + MINUTE)
-        assert overdue is not None
-        assert (overdue.number, overdue.due_at) == (1, NOW)
+        assert alarms.find_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
         assert alarms.find_overdue_deliveries(conn, NOW) is None
-        held = alarms.find_overdue_holds(conn, NOW)
-        assert held is not None
-        assert (held.number, held.due_at) == (1, NOW - HOUR)
-        assert alarms.find_overdue_holds(conn, NOW - HOUR) is None
-        dead = alarms.find_dead_deliveries(conn, NOW - HOUR)
-        assert dead is not None
-        assert (dead.number, dead.oldest, dead.reason) == (1, str(SLACK), "reason 3")
-        assert alarms.find_dead_deliveries(conn, NOW + MINUTE) is None
+        assert alarms.find_failed_deliveries(conn, NOW - DAY) == Overdue(2, str(SLACK), NOW, ids[3], "reason 3")
+        assert alarms.find_failed_deliveries(conn, NOW - HOUR) == Overdue(1, str(SLACK), NOW, ids[3], "reason 3")
+        assert alarms.find_failed_deliveries(conn, NOW) is None
 
 
 def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
@@ -171,7 +116,7 @@ def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -
     with store.read() as conn:
         assert alarms.find_overdue_deliveries(conn, MORNING + HOUR) is None
         assert overview.load_open(conn, MORNING + HOUR).oldest_due is None
-        held = alarms.find_overdue_holds(conn, MORNING + HOUR)
+        held = alarms.find_failed_deliveries(conn, MORNING - HOUR)
     assert held is not None
     assert (held.number, held.delivery) == (1, first.id)
 
@@ -285,7 +230,7 @@ def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_lat
         late = alarms.find_overdue_digests(conn, NOW + DAY + 3 * HOUR)
     assert early is not None
     assert late is not None
-    assert [(one.number, one.oldest, one.due_at) for one in (early, late)] == [
+    assert [(one.number, one.named, one.due_at) for one in (early, late)] == [
         (1, "usual", NOW + DAY),
         (2, "patient", NOW + DAY),
     ]
@@ -323,17 +268,3 @@ def test_a_first_look_that_quiet_hours_held_back_is_late_from_their_end_on(store
         conn.execute(update(subscriptions).values(next_due_at=EVENING + 9 * DAY))
     assert find_overdue(store, EVENING + 6 * HOUR) is None
     assert find_overdue(store, EVENING + 7 * HOUR) == Overdue(1, "team", EVENING + 6 * HOUR)
-
-
-def test_what_was_told_is_kept_in_the_words_it_was_told_in(store: Store) -> None:
-    changed = replace(LATE, what="other words")
-    with store.begin() as conn:
-        alarms.sync_alarms(conn, [LATE], NOW)
-        (alarm,) = alarms.claim_alarms(conn, NOW)
-        alarms.sync_alarms(conn, [changed], NOW)
-        assert [one.detail for one in alarms.list_alarms(conn)] == [changed.detail], "nobody was told yet"
-        alarms.mark_told(conn, alarm, NOW)
-        alarms.sync_alarms(conn, [changed], NOW)
-        assert [one.detail for one in alarms.list_alarms(conn)] == [LATE.detail]
-        alarms.sync_alarms(conn, [], NOW)
-        assert [one.detail for one in alarms.claim_alarms(conn, NOW)] == [LATE.detail]

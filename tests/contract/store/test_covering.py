@@ -9,7 +9,7 @@ import pytest
 
 from digest.announcements import mailing_moment
 from digest.config import load_config
-from digest.pipeline.watching import look_for_alarms
+from digest.pipeline.alarms import load_alarms
 from digest.store import queries, runs
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def look(store: Store, hours: float, key: str, *, failure: str = "") -> None:
 
 def missed(store: Store, config: Config, hours: float = 13) -> list[str]:
     with store.read() as conn:
-        return [alarm.what for alarm in look_for_alarms(conn, config, OUT + timedelta(hours=hours))]
+        return [alarm.what for alarm in load_alarms(conn, config, OUT + timedelta(hours=hours))]
 
 
 def test_a_query_that_comes_in_after_a_mailing_has_missed_none_of_it(store: Store, config: Config) -> None:

@@ -49,25 +49,6 @@ def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> Non
     assert standing.oldest_due == MORNING - DAY
 
 
-def test_what_waits_is_explained_where_all_of_it_goes_to_places_that_fail(store: Store) -> None:
-    store_digest(store, MAIL, SLACK, at=MORNING - DAY)
-
-    def is_explained() -> bool:
-        with store.read() as conn:
-            return overview.is_waiting_explained(conn, MORNING)
-
-    assert not is_explained(), "nobody has tried yet"
-    with store.begin() as conn:
-        first, second = outbox.claim(conn, owner="me", limit=9, now=MORNING)
-        outbox.mark_retry(conn, first, MORNING + DAY, "451 try later", MORNING)
-        outbox.release_claim(conn, second)
-    assert not is_explained(), "only one of two places fails"
-    with store.begin() as conn:
-        (second,) = outbox.claim(conn, owner="me", limit=9, now=MORNING)
-        outbox.mark_retry(conn, second, MORNING + DAY, "it asks to wait", MORNING)
-    assert is_explained()
-
-
 def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(store: Store) -> None:
     planned = store_digest(store, MAIL, SLACK)
     with store.begin() as conn:

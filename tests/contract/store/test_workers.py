@@ -111,21 +111,6 @@ def test_how_jobs_stand_is_kept_anew_each_time(store: Store) -> None:
     assert [turn.is_under_way for turn in (first, later, kept[0])] == [True, False, False]
 
 
-def test_a_database_is_served_while_a_worker_that_keeps_jobs_gives_signs_of_life(store: Store) -> None:
-    def is_served() -> bool:
-        with store.read() as conn:
-            return job_turns.is_served(conn)
-
-    sign(store, ONE, OTHER)
-    begin(store, "one")
-    assert not is_served(), "a run that asks arXiv keeps no jobs"
-    with store.begin() as conn:
-        job_turns.save_turns(conn, "other", [JobTurn("deliver")])
-    assert is_served()
-    fall_silent(store, "other", GONE_AFTER + 1)
-    assert not is_served()
-
-
 def test_a_turn_is_had_by_one_worker_until_it_ends(store: Store) -> None:
     sign(store, ONE, OTHER)
     assert begin(store, "one") == ""

@@ -121,7 +121,6 @@ def test_commands_are_real_processes_too(world: World) -> None:
         (["explain", "2611.15012", "perf-team"], 0),
         (["config", "show"], 0),
         (["coverage"], 0),
-        (["alarm", "list"], 0),
         (["delivery", "list"], 0),
         (["query", "preview", "perf", "--days", "7"], 0),
         (["query", "history", "perf"], 0),

@@ -5,13 +5,11 @@ import sqlite3
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import update
 
 from digest import signing
 from digest.planning.alarms import Alarm, AlarmName
 from digest.scheduling import Pulse
 from digest.store import alarms as alarm_store
-from digest.store.schema import deliveries
 from digest.store.tokens import TokenPurpose, remember_token
 from digest.subscriptions import Destination
 from digest.telemetry import Metrics
@@ -221,17 +219,13 @@ def test_what_was_counted_is_told_to_nobody_at_the_public_address(shared: Desk) 
     assert shared.http.get("/metrics").status_code == 404
 
 
-def test_readiness_names_what_is_amiss_now_though_somebody_was_told_of_something_else(desk: Desk) -> None:
+def test_readiness_turns_red_while_an_alarm_says_that_no_work_is_done(desk: Desk) -> None:
     pulse = Pulse()
     pulse.beat()
     pulse.note_write()
-    told = Alarm(AlarmName.DEAD, "the delivery to mailto:gone@example.org was given up", "Mend it.")
-    with desk.site.store.begin() as conn:
-        conn.exec_driver_sql("UPDATE deliveries SET state = 'dead', last_error = 'no such user' WHERE id = 1")
-        conn.execute(update(deliveries).values(ended_at=desk.world.clock.now()))
-        alarm_store.sync_alarms(conn, [told], desk.world.clock.now())
-        (claimed,) = alarm_store.claim_alarms(conn, desk.world.clock.now())
-        alarm_store.mark_told(conn, claimed, desk.world.clock.now())
-    warnings = " ".join(judge_site(desk.site, pulse).warnings)
-    assert "no such user" in warnings
-    assert "gone@example.org" not in warnings
+    for name, is_ready in ((AlarmName.MAILING, True), (AlarmName.OUTBOX, False)):
+        with desk.site.store.begin() as conn:
+            alarm_store.keep_alarms(conn, [Alarm(name, "it waits", "Look.")], desk.world.clock.now())
+        health = judge_site(desk.site, pulse)
+        assert health.is_ready is is_ready
+        assert "it waits. Look." in (*health.failures, *health.warnings)
