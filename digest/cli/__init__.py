@@ -24,7 +24,7 @@ _COMMANDS = {
     "coverage": ("digest.cli.coverage", "Say what was looked at, mailing by mailing, and what is missing."),
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),
     "config": ("digest.cli.config", "Show and check the configuration."),
-    "query": ("digest.cli.query", "Saved queries: check, preview, diff, explain, audit, history."),
+    "query": ("digest.cli.query", "Saved queries: check, preview, diff, explain, history."),
     "subscription": ("digest.cli.subscription", "Subscriptions: show, pause, resume, exclude, leave, return."),
     "preview": ("digest.cli.preview", "Show a subscription's digest in any shape; nothing is sent."),
     "send": ("digest.cli.send", "Send a digest to the operator, to try how it arrives."),

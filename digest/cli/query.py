@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.auditing import audit
 from digest.cli.checking import check
 from digest.cli.explaining import explain
 from digest.cli.following import author
@@ -36,7 +35,7 @@ def command() -> None:
     """Saved queries: list them, check one, see what it brought, and why a paper matches."""
 
 
-for part in (check, preview, diff, explain, author, audit):
+for part in (check, preview, diff, explain, author):
     command.add_command(part)
 
 

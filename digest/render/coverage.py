@@ -195,7 +195,7 @@ def _explain_empty_trial(digest: Digest) -> str:
     if looked_at:
         return (
             f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as it is read here;"
-            " `digest query audit` says why."
+            " `digest query explain` says which clause each fails."
         )
     return (
         f"arXiv was asked and has no paper that meets {text}. Try another word or a wider one (GPU OR accelerator,"

@@ -35,16 +35,12 @@ class Reach:
     Attributes:
         since: UTC day from which on the first harvest asked for everything.
         until: when the last complete harvest began (UTC).
-        mark: announcement order of the newest paper at the first harvest: what comes behind it is stored.
-        newest: announcement order of the newest paper stored.
         told_from: Eastern date of the first mailing of which it is kept what it brought; what was out at the
             first harvest is known, but not by mailing.
     """
 
     since: date
     until: datetime
-    mark: tuple[int, int]
-    newest: tuple[int, int]
     told_from: date
 
 
@@ -60,12 +56,12 @@ def find_reach(conn: Connection) -> Reach | None:
         poll_runs.c.is_bootstrap,
         poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
     )
-    first, newest = conn.execute(since).scalar(), find_newest(conn)
-    if cursor is None or cursor.last_complete_at is None or first is None or newest is None:
+    first = conn.execute(since).scalar()
+    if cursor is None or cursor.last_complete_at is None or first is None or find_newest(conn) is None:
         return None
     mark = (cursor.mark_month, cursor.mark_number)
     told_from = _find_told_from(conn, cursor.bootstrapped_at or cursor.last_complete_at, mark)
-    return Reach(first, cursor.last_complete_at, mark, newest[0].announcement_order, told_from)
+    return Reach(first, cursor.last_complete_at, told_from)
 
 
 def _find_told_from(conn: Connection, looked_at: datetime, mark: tuple[int, int]) -> date:

@@ -14,7 +14,6 @@ from tests.integration.cli.conftest import (  # noqa: F401 - fixtures are found 
     digest,
     world,
 )
-from tests.integration.cli.lively import World
 
 SHOWN = {
     "check": ["check", "cat:cs.PF and abs:GPU OR (ti:the Schrödinger) ANDNOT au:del_maestro"],
@@ -41,13 +40,3 @@ def test_the_workbench_looks_as_it_did(
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     golden(f"query-{name}.terminal.txt", digest("query", *SHOWN[name]).out)
-
-
-def test_an_audit_looks_as_it_did(
-    world: World,  # noqa: F811 - the fixture
-    digest: Shell,  # noqa: F811 - the same
-    golden: Golden,
-) -> None:
-    world.arxiv.replace("2611.15012", announced=world.clock.now(), title="Tail latency", abstract="On paper.")
-    world.arxiv.replace("2611.14898", announced=world.clock.now(), title="Held back by a GPU")
-    golden("query-audit.terminal.txt", digest("query", "audit", "gpu", "--days", "30").out)

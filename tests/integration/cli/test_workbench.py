@@ -264,7 +264,6 @@ def test_nothing_has_to_be_installed_for_any_of_it(
     assert "6 papers gained" in digest("query", "diff", "cat:cs.PF AND abs:GPU", "cat:cs.PF").out
     assert digest("query", "preview", "cat:cs.PF", "--json").json["total"] == 8
     assert digest("query", "explain", "cat:cs.PF", "2611.15012", "--json").json["matches"] is True
-    assert digest("query", "audit", "cat:cs.PF", "--json").json["is_clean"] is True
     assert "nothing is stored here" in digest("query", "preview", "cat:cs.PF", "--from", "store", expect=2).err
     assert not list(tmp_path.glob("*.db"))
 
@@ -287,7 +286,6 @@ def test_an_arxiv_that_cannot_be_reached_is_the_outside_worlds_fault(world: Worl
         (["preview", "gpu", "--from", "arxiv"], "`--from store` shows"),
         (["diff", "gpu", "perf", "--from", "arxiv"], "`--from store` shows"),
         (["explain", "gpu", "2601.00001"], "`digest demo` shows"),
-        (["audit", "gpu"], "`digest demo` shows"),
     ):
         said = digest("query", *arguments, expect=4)
         assert "arXiv can't be reached from here" in said.err
@@ -318,70 +316,7 @@ def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(digest: She
     assert facts["found"] >= len(facts["papers"])
 
 
-def test_an_audit_finds_no_difference_between_two_that_read_alike(world: World, digest: Shell) -> None:
-    said = digest("query", "audit", "perf", "--days", "14")
-    assert "here 8 papers, in arXiv's answer 8, in both 8" in said.out
-    assert "no difference" in said.lines
-    assert count_requests(world) == 1
-
-
-def test_an_audit_names_what_came_since_the_last_look(world: World, digest: Shell) -> None:
-    world.arxiv.add(_announce(world, "2611.19999", "A GPU for everyone"))
-    said = digest("query", "audit", "gpu", "--json").json
-    (found,) = said["differences"]
-    assert (found["id"], found["class"], found["only"]) == ("2611.19999", "since the last look", "arxiv")
-    assert said["matches_here"] == said["in_both"] == said["matches_at_arxiv"] - 1
-    assert said["is_clean"] is True
-
-
-def test_an_audit_names_another_version_at_arxiv(world: World, digest: Shell) -> None:
-    world.arxiv.replace("2611.15012", announced=world.clock.now(), title="Tail latency", abstract="On paper.")
-    said = digest("query", "audit", "gpu")
-    assert "version" in said.out
-    assert "2611.15012  here only" in said.out
-
-
-def test_an_audit_names_a_paper_that_was_lost_and_fails(world: World, digest: Shell) -> None:
-    number = int(max(paper["id"] for paper in digest("query", "preview", "cat:cs", "--json").json["papers"])[5:])
-    lost = f"2611.{number - 1:05}"
-    _forget(world, lost)
-    world.arxiv.replace(lost, announced=world.clock.now(), title="A GPU nobody told of")
-    said = digest("query", "audit", "gpu", expect=1)
-    assert "missed" in said.out
-    assert f"{lost}  at arXiv only" in said.out
-
-
-@pytest.mark.usefixtures("empty")
-def test_an_audit_without_a_store_says_what_it_cannot_see(digest: Shell) -> None:
-    said = digest("query", "audit", "perf", "--days", "14").out
-    assert "nothing of these days is stored, so only what arXiv answered could be looked at" in said
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["gpu", 'ti:"tail latency" OR au:"Ingrith Solvane"', "cat:cs.PF ANDNOT abs:gpu", "abs:cach* AND cat:cs"],
-)
-@pytest.mark.usefixtures("world")
-def test_varied_queries_are_audited_clean(digest: Shell, text: str) -> None:
-    said = digest("query", "audit", text, "--json").json
-    assert said["is_clean"] is True
-    assert said["matches_here"] >= said["in_both"] > 0
-    assert {one["class"] for one in said["classes"]} <= {"asked for more"}
-
-
 def _announce(world: World, paper_id: str, title: str) -> DemoPaper:
     moment = world.clock.now() - timedelta(hours=14)
     last = make_library().papers[-1]
     return replace(last, id=paper_id, title=title, submitted=(moment,), announced=world.clock.now())
-
-
-def _forget(world: World, paper_id: str) -> None:
-    """Take a paper out of the store, as if its page had never come."""
-    import sqlite3  # noqa: PLC0415 - these tests alone
-
-    with sqlite3.connect(world.folder / "digest.db") as conn:
-        conn.execute("PRAGMA foreign_keys=OFF")
-        (key,) = conn.execute("SELECT id FROM papers WHERE arxiv_id = ?", (paper_id,)).fetchone()
-        for table, column in (("changes", "paper_id"), ("versions", "paper_id"), ("papers", "id")):
-            conn.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
-    conn.close()

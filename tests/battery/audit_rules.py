@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from digest import taxonomy, tex
+from digest import tex
 from digest.query.analysis import AnalysedPaper, NameText, WordText
 from digest.query.evaluation import compile_condition
 from digest.query.names import NamePattern, fold_as_arxiv
@@ -40,9 +40,7 @@ class Rule(StrEnum):
     `STEMS`: a word's beginning is looked for among stems alone, not among words.
     `NAMES`: names are cut at blanks alone, Xue is Xu and Moore is More, and a first name asked for is how the
         whole name begins.
-    `SUBMITTER`: who submitted a paper counts among its authors.
     `DOI`: capitals count in a DOI.
-    `JOINED`: `all:` looks for its words in all fields joined, submitter, affiliations, category names among them.
     """
 
     TEX = "TeX"
@@ -50,9 +48,7 @@ class Rule(StrEnum):
     COLONS = "colons"
     STEMS = "stems"
     NAMES = "names"
-    SUBMITTER = "submitter"
     DOI = "DOI"
-    JOINED = "joined"
 
 
 _WORDS: Final = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
@@ -63,9 +59,7 @@ _CONCERNED: Final = {
     Rule.COLONS: frozenset((*_WORDS, Prefix.ALL)),
     Rule.STEMS: frozenset((*_STEMMED, Prefix.ALL)),
     Rule.NAMES: frozenset((Prefix.AUTHOR, Prefix.ALL)),
-    Rule.SUBMITTER: frozenset((Prefix.AUTHOR, Prefix.ALL)),
     Rule.DOI: frozenset((Prefix.DOI, Prefix.ALL)),
-    Rule.JOINED: frozenset((Prefix.ALL,)),
 }
 """The conditions that each rule may decide otherwise."""
 
@@ -86,17 +80,9 @@ def list_rules(tree: Node) -> tuple[Rule, ...]:
     )
 
 
-def is_met_by_rules(tree: Node, paper: Paper, rules: Rules, *, assumed: Condition | None = None) -> bool:
-    """Tell whether a paper would be meant by a query if these rules of arXiv's were in place of ours.
-
-    Args:
-        tree: the query.
-        paper: the paper.
-        rules: those of arXiv's.
-        assumed: a condition that is taken to be met by what arXiv knows and does not hand out; None for none.
-    """
-    reader = _Reader(paper, rules, assumed)
-    return reader.is_met(tree)
+def is_met_by_rules(tree: Node, paper: Paper, rules: Rules) -> bool:
+    """Tell whether a paper would be meant by a query if these rules of arXiv's were in place of ours."""
+    return _Reader(paper, rules).is_met(tree)
 
 
 class _IndexedText(WordText):
@@ -175,14 +161,14 @@ class _IndexedPaper(AnalysedPaper):
 class _Reader:
     """Decides a query about one paper by some rules."""
 
-    def __init__(self, paper: Paper, rules: Rules, assumed: Condition | None) -> None:
-        self._paper, self._rules, self._assumed = paper, rules, assumed
+    def __init__(self, paper: Paper, rules: Rules) -> None:
+        self._paper, self._rules = paper, rules
         self._ready = _IndexedPaper(paper, rules) if rules & _OF_WORDS else AnalysedPaper(paper)
 
     def is_met(self, node: Node) -> bool:
         match node:
             case Condition():
-                return node == self._assumed or self._has(node)
+                return self._has(node)
             case Not(operand):
                 return not self.is_met(operand)
             case And(operands):
@@ -193,8 +179,7 @@ class _Reader:
     def _has(self, condition: Condition) -> bool:
         prefix, rules = condition.prefix, self._rules
         if prefix is Prefix.ALL:
-            is_joined = Rule.JOINED in rules and is_in_joined_fields(condition.text, self._paper)
-            return is_joined or any(map(self._has, spread_condition(condition)))
+            return any(map(self._has, spread_condition(condition)))
         if prefix is Prefix.AUTHOR:
             return self._has_author(condition)
         if prefix is Prefix.DOI and Rule.DOI in rules:
@@ -205,8 +190,6 @@ class _Reader:
 
     def _has_author(self, condition: Condition) -> bool:
         names = [author.name for author in self._paper.authors]
-        if Rule.SUBMITTER in self._rules:
-            names.append(self._paper.submitter)
         pattern = NamePattern.parse(condition.text + ("*" if condition.shape is Shape.BEGINNING else ""))
         if Rule.NAMES in self._rules:
             plain = names if Rule.TEX in self._rules else map(tex.to_plain, names)
@@ -237,19 +220,3 @@ def _has_name(pattern: NamePattern, name: str) -> bool:
         any(part.startswith(wanted[:-1]) for part in parts) if wanted.endswith("*") else wanted in parts
         for wanted in anywhere
     )
-
-
-def is_in_joined_fields(text: str, paper: Paper) -> bool:
-    """Tell whether every word of a text, as it stands between blanks, is in one field or another of a paper."""
-    joined = fold(" ".join(_list_fields(paper)))
-    words = {*joined.split(), *(word.text for word in split_words(joined))}
-    return all(word in words for word in fold(text).split())
-
-
-def _list_fields(paper: Paper) -> Iterator[str]:
-    yield from (tex.to_plain(text) for text in (paper.title, paper.abstract, paper.comment, paper.journal_ref))
-    yield from (paper.report_no, paper.submitter, str(paper.id), *paper.dois)
-    for author in paper.authors:
-        yield from (author.name, *author.affiliations)
-    for category in paper.categories:
-        yield from (category, taxonomy.CATEGORIES.get(category, ""))
