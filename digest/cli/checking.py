@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.telling import json_option, print_json
-from digest.cli.workbench import file_option, opened_workbench, read_written
-from digest.counting import count
+from digest.cli.workbench import file_option, opened_workbench, read_query
 from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from digest.query import Note, Query
-    from digest.query.pasting import Bibliography
 
 _LABEL = 16
 _WIDEST = 84
 _LONGEST_COMMAND = 400
-_MOST_KEYS = 5
 _LEAD = 24
 """Letters of a long query shown before the place that is meant."""
 
@@ -33,21 +30,17 @@ _LEAD = 24
 def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bool) -> None:
     """Say how QUERY is read, what arXiv is asked, what to look out for.
 
-    QUERY is a saved query's name, a query, an address of an arXiv search or a part of one, or a list of
-    authors or of papers.
+    QUERY is a saved query's name, a query, or an address of an arXiv search or a part of one.
 
     \b
     digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
-    digest query check --file references.bib
+    digest query check --file query.txt
     """  # noqa: D301 - click reads the backspace, which must be one
-    written, library = read_written(text, path, "check")
-    query, notes = _read(ctx, written)
+    query, notes = _read(ctx, read_query(text, path, "check"))
     if as_json:
-        print_json(_as_json(query, notes, library))
-        return
-    if library:
-        _print_library(library)
-    _print(query, notes)
+        print_json(_as_json(query, notes))
+    else:
+        _print(query, notes)
 
 
 def _read(ctx: click.Context, written: str) -> tuple[Query, Sequence[Note]]:
@@ -69,21 +62,6 @@ def _read(ctx: click.Context, written: str) -> tuple[Query, Sequence[Note]]:
         click.echo(f"note: {found}{more}; the query is checked without it", err=True)
         query = parse_query(written)
         return query, lint_query(query)
-
-
-def _print_library(library: Bibliography) -> None:
-    """Say what was read of a `.bib` file, and what could not be."""
-    entries = count(library.entries, "entry", "entries")
-    _print_wrapped("the file", f"{entries}, {count(library.authors, 'author')}")
-    if library.without_author:
-        named = [key or "one without a key" for key in library.without_author[:_MOST_KEYS]]
-        more = len(library.without_author) - len(named)
-        also = f" and {more:,} more" if more else ""
-        _print_wrapped("note", f"without author or editor: {', '.join(named)}{also}", style="yellow")
-    for one in library.broken[:_MOST_KEYS]:
-        _print_wrapped("note", one.message, style="yellow")
-    if len(library.broken) > _MOST_KEYS:
-        _print_wrapped("note", f"{len(library.broken) - _MOST_KEYS:,} more can't be read", style="yellow")
 
 
 def _print(query: Query, notes: Sequence[Note]) -> None:
@@ -153,7 +131,7 @@ def _quote(text: str) -> str:
     return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
 
 
-def _as_json(query: Query, notes: Sequence[Note], library: Bibliography | None) -> dict[str, object]:
+def _as_json(query: Query, notes: Sequence[Note]) -> dict[str, object]:
     from digest.query import to_arxiv  # noqa: PLC0415 - the same
     from digest.query.printing import print_outline, print_tree  # noqa: PLC0415 - the same
 
@@ -165,11 +143,4 @@ def _as_json(query: Query, notes: Sequence[Note], library: Bibliography | None) 
         "canonical": query.canonical,
         "arxiv": to_arxiv(query),
         "notes": [{"kind": note.kind, "position": note.position, "message": note.message} for note in notes],
-        "library": library
-        and {
-            "entries": library.entries,
-            "authors": library.authors,
-            "without_author": library.without_author,
-            "broken": [{"entry": one.text, "line": one.line, "why": one.why} for one in library.broken],
-        },
     }

@@ -74,7 +74,7 @@ def preview(
     \b
     digest query preview gpu
     digest query preview 'cat:cs.PF AND abs:GPU' --days 14
-    digest query preview --file references.bib
+    digest query preview --file query.txt
     """  # noqa: D301 - click reads the backspace, which must be one
     from digest.pipeline.previewing import survey_arxiv, survey_stored  # noqa: PLC0415 - the stack is loaded by what needs it
 

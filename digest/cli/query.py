@@ -8,7 +8,6 @@ import click
 
 from digest.cli.checking import check
 from digest.cli.explaining import explain
-from digest.cli.following import author
 from digest.cli.naming import require_name
 from digest.cli.previewing import preview
 from digest.cli.rewording import diff
@@ -35,7 +34,7 @@ def command() -> None:
     """Saved queries: list them, check one, see what it brought, and why a paper matches."""
 
 
-for part in (check, preview, diff, explain, author):
+for part in (check, preview, diff, explain):
     command.add_command(part)
 
 

@@ -63,7 +63,7 @@ def diff(
 
     \b
     digest query diff gpu 'ti:GPU OR abs:GPU OR abs:accelerator'
-    digest query diff team --file references.bib
+    digest query diff team --file query.txt
     """  # noqa: D301 - click reads the backspace, which must be one
     from digest.planning.rewordings import compare_wordings  # noqa: PLC0415 - the stack is loaded by what needs it
     from digest.query import Or  # noqa: PLC0415 - the same

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from digest.clock import Clock
     from digest.config import Config
     from digest.query import Query
-    from digest.query.pasting import Bibliography
     from digest.store import Store
 
 
@@ -42,25 +41,13 @@ file_option = click.option(
     "--file",
     "path",
     metavar="FILE",
-    help="Read the query from a file, - for standard input; of a .bib file its authors become one.",
+    help="Read the query from a file, - for standard input.",
 )
 """`--file`, the same wherever a query may come from a file."""
 
 
 def read_query(text: str | None, path: str | None, command: str) -> str:
-    """Return a query's text as `read_written` does; what can't be read of a `.bib` file goes to standard error.
-
-    Raises:
-        UsageError: as there.
-    """
-    written, library = read_written(text, path, command)
-    for entry in library.broken if library else ():
-        click.echo(f"note: {entry.message}", err=True)
-    return written
-
-
-def read_written(text: str | None, path: str | None, command: str) -> tuple[str, Bibliography | None]:
-    """Return a query's text, from the command line or from a file, and what was read of a `.bib` file.
+    """Return a query's text, from the command line or from a file.
 
     Args:
         text: as typed; None where nothing was.
@@ -70,25 +57,19 @@ def read_written(text: str | None, path: str | None, command: str) -> tuple[str,
     Raises:
         UsageError: there is none, or both, or the file can't be read.
     """
-    from digest.query.pasting import read_bibliography  # noqa: PLC0415 - the stack is loaded by what needs it
-
     if (text is None) == (path is None):
         raise UsageError(
             f"{command} takes a query, or --file with one",
             hint=f'digest query {command} "cat:cs.PF AND abs:GPU"',
         )
     if path is None:
-        return text or "", None
+        return text or ""
     try:
         with click.open_file(path, encoding="utf-8-sig") as file:
-            content = str(file.read())
+            return str(file.read()).strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(f"{path} can't be read: {why}") from error
-    if not path.lower().endswith(".bib"):
-        return content.strip(), None
-    library = read_bibliography(content)
-    return library.query, library
 
 
 @dataclass(frozen=True, slots=True)

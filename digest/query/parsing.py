@@ -14,9 +14,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
+from digest.query.addresses import read_address
 from digest.query.conditions import read_condition
+from digest.query.fragments import read_fragment
 from digest.query.notes import NoteKind, Source
-from digest.query.pasting import read_pasted
 from digest.query.printing import canonicalise, measure_nesting, print_tree
 from digest.query.queries import Query
 from digest.query.tokens import (
@@ -51,7 +52,7 @@ MAX_NESTING = 64
 
 
 def parse_query(text: str) -> Query:
-    """Read a saved query's text, or one made of an address or of a list of authors that was pasted.
+    """Read a saved query's text, or one made of an address of arXiv's or a part of one.
 
     Raises:
         QueryError: it can't be read; `position` says where, `hint` what to do.
@@ -68,7 +69,7 @@ def open_source(text: str) -> Source:
     Raises:
         QueryError: what was pasted can't be read as a query.
     """
-    pasted = read_pasted(text) if len(text) <= MAX_LENGTH else None
+    pasted = (read_address(text) or read_fragment(text)) if len(text) <= MAX_LENGTH else None
     if pasted is None:
         return Source(text)
     source = Source(pasted.text, written=text, places=pasted.places)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -114,14 +113,9 @@ def _refuse_unclear(text: str) -> None:
         raise UnclearPerson("A full name has no *")
     if _SEVERAL.search(text):
         raise UnclearPerson(f"{text.strip()!r} is more than one name")
-    if has_no_blanks(text):
-        raise UnclearPerson(f"{text.strip()!r} has no blank between given and last name")
-
-
-def has_no_blanks(text: str) -> bool:
-    """Tell whether a text is a name in a script that parts none, such as `王伟`, which may be a full one."""
     word = text.strip()
-    return len(word) > 1 and word.isalpha() and all(letter >= _FIRST_IDEOGRAPH for letter in word)
+    if len(word) > 1 and word.isalpha() and all(letter >= _FIRST_IDEOGRAPH for letter in word):
+        raise UnclearPerson(f"{text.strip()!r} has no blank between given and last name")
 
 
 def _drop_generation(name: Sequence[str]) -> Sequence[str]:
@@ -182,20 +176,19 @@ class PersonPattern:
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
         """Return which parts of a folded name are meant, () where the name is somebody else's."""
-        return tuple(range(len(_drop_generation(name)))) if self.find_given(name) else ()
-
-    def find_given(self, name: Sequence[str]) -> tuple[str, ...]:
-        """Return the given names of a folded name that is the person's, () where it is somebody else's."""
         parts = tuple(_drop_generation(name))
+        return tuple(range(len(parts))) if self._is_meant(parts) else ()
+
+    def _is_meant(self, parts: tuple[str, ...]) -> bool:
         whole = _spell(parts)
         for last in self.last_names:
             given = parts[: -len(last)]
-            if given and whole[len(given) :] == last and not (len(given) > 1 and given[-1] in PARTICLES):
-                return given if are_compatible(self.given, given) else ()
-        for last in self.last_names:
-            if whole[: len(last)] == last and whole[len(last) :] in self.swapped_names:
-                return parts[len(last) :]
-        return ()
+            is_last = whole[len(given) :] == last and not (len(given) > 1 and given[-1] in PARTICLES)
+            if given and is_last and are_compatible(self.given, given):
+                return True
+        return any(
+            whole[: len(last)] == last and whole[len(last) :] in self.swapped_names for last in self.last_names
+        )
 
 
 def _spell(parts: Iterable[str]) -> tuple[str, ...]:
@@ -276,37 +269,6 @@ def _are_initials(part: str) -> bool:
 def are_compatible(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Tell whether two folded lists of given names may be one person's."""
     return any(_is_compatible(mine, theirs) for mine in _read_given(one) for theirs in _read_given(other))
-
-
-class Likeness(IntEnum):
-    """How much two forms of a name look like one person's, more from line to line."""
-
-    CONTRADICTING = 0
-    """`Keiko` and `Kevin`: they are two people's."""
-    CROSSED = 1
-    """`Wei` and `W. H.`: each tells what the other doesn't."""
-    SHORTENED = 2
-    """`Keiko M.` and `Keiko`, or `K.`: one has a name that the other lacks, and nothing else is new."""
-    ALIKE = 3
-    """`Keiko` and `K.`: as many names, of which one form may tell the first letters alone."""
-
-
-@lru_cache(maxsize=2**12)
-def compare_given(one: tuple[str, ...], other: tuple[str, ...]) -> Likeness:
-    """Return how much two folded lists of given names are alike, read in the way that makes them most so."""
-    return max(_compare(mine, theirs) for mine in _read_given(one) for theirs in _read_given(other))
-
-
-def _compare(one: _Reading, other: _Reading) -> Likeness:
-    if not _is_compatible(one, other):
-        return Likeness.CONTRADICTING
-    surplus = len(one) - len(other)
-    pairs = list(zip(one, other, strict=False))
-    mine_tells = surplus > 0 or any(len(mine.text) > len(theirs.text) for mine, theirs in pairs)
-    theirs_tells = surplus < 0 or any(len(theirs.text) > len(mine.text) for mine, theirs in pairs)
-    if mine_tells and theirs_tells:
-        return Likeness.CROSSED
-    return Likeness.SHORTENED if surplus else Likeness.ALIKE
 
 
 def _is_compatible(one: _Reading, other: _Reading) -> bool:

@@ -24,7 +24,7 @@ class Query:
         text: as written.
         tree: what it means, in the order written.
         notes: what its author should know: missing operators, words left out, unknown categories.
-        pasted_as: the query made from the text, where that is a pasted address or list of names; else "".
+        pasted_as: the query made from the text, where that is a pasted address or a part of one; else "".
     """
 
     text: str

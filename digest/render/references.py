@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from digest.query.names import is_generation
-from digest.query.namesakes import GROUPS
 from digest.query.people import PARTICLES
 from digest.query.words import fold
 from digest.render.marking import show_plain
@@ -25,6 +24,9 @@ _EAST_ASIAN = re.compile(
     r"[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af]+"
 )
 """Chinese, Japanese and Korean in their own scripts, in which the last name is written first."""
+
+_GROUPS = frozenset(("collaboration", "collaborations", "consortium", "group", "team"))
+"""How an author's name ends that is no person's."""
 
 _GROUP_STARTS = frozenset(("the", "on", "for"))
 
@@ -55,7 +57,7 @@ def write_names(authors: Iterable[Author]) -> list[WrittenName]:
 def cut_name(name: str) -> WrittenName:
     """Cut a plain name as printed, `Ludwig van Beethoven`, `Beethoven, Ludwig` or `李 明`, into its parts."""
     words = name.split()
-    if fold(words[-1].strip(".,:;()")) in GROUPS:
+    if fold(words[-1].strip(".,:;()")) in _GROUPS:
         return WrittenName(name, is_group=True)
     pieces = [piece.strip() for piece in name.split(",") if piece.strip()]
     generation = next((piece for piece in pieces[1:] if is_generation(piece)), "")

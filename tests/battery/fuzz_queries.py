@@ -1,7 +1,7 @@
 """Reads queries by the million, most of them broken: `python -m tests.battery.fuzz_queries --inputs 1000000`.
 
 Each text is read, printed, read again, brought to its canonical form, linted, written for arXiv, held against
-made-up papers and explained; a `.bib` file is read for its authors. A reader gives a query or a `QueryError` at a
+made-up papers and explained. A reader gives a query or a `QueryError` at a
 place within the text. Anything else is a crash, more than `HANG` seconds a hang, and `assess` says what is wrong.
 Input N of a seed is always the same text: `--input N` reads that one alone. Findings make the exit code 1.
 """
@@ -27,12 +27,10 @@ from digest.errors import QueryError
 from digest.papers import ArxivId, Author, Paper
 from digest.query import Query, analyse, find_reasons, lint_query, matches, parse_query
 from digest.query.arxiv_syntax import to_arxiv
-from digest.query.pasting import read_bibtex_authors
 from digest.query.printing import canonicalise, print_outline, print_tree
 from digest.query.tree import walk_conditions
 from tests.battery.fuzz_query_words import (
     ADDRESSES,
-    BIBLIOGRAPHIES,
     CATEGORIES,
     DATES,
     IDS,
@@ -103,8 +101,6 @@ def make_input(seed: int, number: int) -> str:
         text = draw.choice(ADDRESSES)
     elif kind < 0.90:
         text = draw.choice(LISTS)
-    elif kind < 0.95:
-        text = draw.choice(BIBLIOGRAPHIES)
     elif kind < 0.999:
         text = "".join(draw.choice(SIGNS + WORDS + PREFIXES) for _ in range(draw.randint(0, 30)))
     else:
@@ -208,8 +204,6 @@ def assess(text: str) -> tuple[str, Query | None]:
     Raises:
         ContradictionError: what came of it contradicts itself.
     """
-    if text.count("@") and "=" in text and "{" in text:
-        return _assess_bibliography(text), None
     try:
         query = parse_query(text)
     except QueryError as error:
@@ -223,16 +217,6 @@ def assess(text: str) -> tuple[str, Query | None]:
     _check_notes(query)
     _check_papers(query)
     return "read", query
-
-
-def _assess_bibliography(text: str) -> str:
-    try:
-        authors = read_bibtex_authors(text)
-    except QueryError as error:
-        require(error.message)
-        return "refused"
-    require(parse_query(authors).tree)
-    return "read"
 
 
 def _check_forms(query: Query) -> None:

@@ -83,12 +83,3 @@ LISTS: Final = (
     "cat:cs.PF\nAND abs:gpu",
     "\n".join(f"Lindquell, K{'abcdefghij'[number % 10] * (1 + number // 10)}" for number in range(505)),
 )
-BIBLIOGRAPHIES: Final = (
-    (
-        '@string{lind = "Lindquell, Keiko"}\n@article{a1, author = {G{\\"o}del, Kurt and van der {Berg}, Jan'
-        " and others}, title = {On {G}raphs and trees}, year = 2020}\n"
-        "@misc{b, author = lind # { and Serre, Jean-Pierre}}"
-    ),
-    '@inproceedings{a2,\n author = "Erd{\\H o}s, P{\\\'a}l and {NASA Team} and Jan {van W}",\n editor = {Nil}}',
-    "@book(b3, editor = {de la Cruz, Jr., Mar{\\'\\i}a and Knuth, Donald~E.})",
-)

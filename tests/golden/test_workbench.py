@@ -17,7 +17,6 @@ from tests.integration.cli.conftest import (  # noqa: F401 - fixtures are found 
 
 SHOWN = {
     "check": ["check", "cat:cs.PF and abs:GPU OR (ti:the Schrödinger) ANDNOT au:del_maestro"],
-    "check-authors": ["check", "Lindquell, Keiko\nMistralund, Wen\nAbrelund, Zoë"],
     "preview-store": ["preview", "gpu", "--days", "11", "--papers", "2"],
     "preview-arxiv": ["preview", "cat:cs.PF ANDNOT ti:latency", "--days", "30", "--papers", "1"],
     "preview-days": ["preview", "gpu", "--days", "30", "--from", "store", "--papers", "0"],

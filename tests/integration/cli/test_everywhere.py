@@ -18,7 +18,6 @@ LOOKING = [
     ["coverage", "--looks"],
     ["query", "list"],
     ["query", "history", "perf"],
-    ["query", "author", "Ingrith Solvane"],
     ["subscription", "list"],
     ["subscription", "show", "perf-team"],
     ["feed", "list"],

@@ -103,14 +103,6 @@ def test_checking_reads_a_query_from_a_file(fresh: Path, digest: Shell) -> None:
     assert "in one form     abs:gpu AND cat:cs.PF" in digest("query", "check", "--file", "query.txt").lines
 
 
-def test_checking_makes_a_query_of_the_authors_of_a_bib_file(fresh: Path, digest: Shell) -> None:
-    (fresh / "mine.bib").write_text(
-        "@article{a, author = {Solvane, Ingrith and Wen Mistralund}}", encoding="utf-8"
-    )
-    said = digest("query", "check", "--file", "mine.bib", "--json").json
-    assert said["canonical"] == 'author:"ingrith solvane" OR author:"wen mistralund"'
-
-
 @pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize("arguments", [[], ["cat:cs.PF", "--file", "x"], ["--file", "missing"]])
 def test_checking_nothing_or_two_things_or_no_file_is_a_mistake(digest: Shell, arguments: list[str]) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from digest.errors import QueryError
 from digest.query import NoteKind, lint_query, parse_query
-from digest.query.pasting import read_pasted
+from digest.query.fragments import read_fragment
 
 FORMS = [
     ("quantum walks", "all:quantum AND all:walks", '"quantum walks" finds'),
@@ -175,7 +175,7 @@ def test_a_form_is_read_as_what_it_stands_for(text: str, canonical: str, note: s
     ],
 )
 def test_signs_that_are_meant_are_no_part_of_an_address(text: str) -> None:
-    assert read_pasted(text) is None
+    assert read_fragment(text) is None
 
 
 @pytest.mark.parametrize(

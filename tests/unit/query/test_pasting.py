@@ -1,4 +1,4 @@
-"""What people paste for a query: addresses of arXiv's, lists of authors, `.bib` files."""
+"""What people paste for a query: addresses of arXiv's."""
 
 import pytest
 from hypothesis import given
@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from digest.errors import QueryError
 from digest.query import NoteKind, parse_query
-from digest.query.pasting import read_bibliography, read_bibtex_authors, read_pasted
 from digest.query.printing import print_tree
 
 API = "https://export.arxiv.org/api/query?search_query="
@@ -166,162 +165,6 @@ def test_an_address_of_another_site_is_a_query_and_none_that_can_be_read() -> No
         parse_query("https://example.org/list/cs.PF/new")
 
 
-def test_a_list_of_authors_one_a_line_asks_for_any_of_them() -> None:
-    query = parse_query("Keiko Lindquell\nSmith, J.\n\n  K. M. van Foo,\r\nJohn O'Neill-Smith\n")
-    assert print_tree(query.tree) == (
-        'author:"keiko lindquell" OR author:"j smith" OR author:"k m van foo" OR author:"john o\'neill-smith"'
-    )
-    assert [note.kind for note in query.notes] == [NoteKind.READ_AS]
-    assert "4 authors" in query.notes[0].message
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Keiko Lindquell",
-        "cat:cs.PF\nAND abs:gpu",
-        "graph neural\nnetworks",
-        '"tail latency"\nJohn Smith',
-        "(John Smith\nJane Doe)",
-        "John Smith OR\nJane Doe",
-        "John Smith\nand Jane Doe",
-        "Lindquell, Keiko\ncat: cs",
-        "E. coli\nB. subtilis",
-    ],
-)
-def test_a_query_over_several_lines_is_no_list(text: str) -> None:
-    assert read_pasted(text) is None
-
-
-def test_a_list_of_too_many_authors_says_how_many() -> None:
-    text = "\n".join(f"Lindquell, K{chr(97 + number % 26) * (number // 26 + 1)}" for number in range(501))
-    with pytest.raises(QueryError, match="names 501 authors, and a query may have 500 terms") as caught:
-        parse_query(text)
-    assert text[: caught.value.position].count("\n") == 500
-
-
-def test_a_list_as_long_as_a_query_may_be_is_read() -> None:
-    given_names = ("John", "Anna", "Maria", "Paul", "Hiroshi")
-    text = "\n".join(
-        f"{given_names[number % 5]} Lindquell{chr(97 + number % 26) * (number // 26 + 1)}" for number in range(500)
-    )
-    assert parse_query(text).canonical.count("author:") == 500
-
-
-@pytest.mark.parametrize(
-    ("entry", "authors"),
-    [
-        (
-            "@article{k, author = {Lindquell, Keiko and John K. Smith}}",
-            'author:"Lindquell, Keiko" OR author:"John K. Smith"',
-        ),
-        ('@ARTICLE{k,\n AUTHOR = "Lindquell, Keiko",\n year = 2026}', 'author:"Lindquell, Keiko"'),
-        (
-            r"@misc{k, author = {G{\"o}del, Kurt and Erd{\H o}s, P{\'a}l}}",
-            'author:"Gödel, Kurt" OR author:"Erdős, Pál"',
-        ),
-        (r"@misc{k, author = {{\L}ukasz Fran\c{c}ois}}", 'author:"Łukasz François"'),
-        (
-            "@misc{k, author = {{NASA Team} and Jan {van der Waals}}}",
-            'au:"NASA Team" OR author:"van der Waals, Jan"',
-        ),
-        ("@misc{k, author = {de la Cruz, Jr., Mar{\\'\\i}a}}", 'author:"de la Cruz, María"'),
-        ("@misc{k, author = {Knuth, Donald~E. and others}}", 'author:"Knuth, Donald E."'),
-        ("@misc{k, author = {Ann Lee\n  AND\nBo Berg}}", 'author:"Ann Lee" OR author:"Bo Berg"'),
-        (
-            "@misc{k, author = {Alexandra Band and Sandy Anders}}",
-            'author:"Alexandra Band" OR author:"Sandy Anders"',
-        ),
-        (
-            '@string{me = "Lee, Ann"}@misc{k, author = me # { and Berg, Bo}}',
-            'author:"Lee, Ann" OR author:"Berg, Bo"',
-        ),
-        ("@book{k, editor = {Lee, Ann}, title = {x}}", 'author:"Lee, Ann"'),
-        ("@inbook{k, author = {Lee, Ann}, editor = {Berg, Bo}}", 'author:"Lee, Ann"'),
-        ("@misc(k, author = {Lee, Ann})", 'author:"Lee, Ann"'),
-        ("@misc{a, author={Lee, Ann}} junk @misc{b, author={Lee, Ann}}", 'author:"Lee, Ann"'),
-        ("@comment{x}@misc{k, title = {a = {b}, author}, author = {Lee, Ann}}", 'author:"Lee, Ann"'),
-        ("@misc{k, author = {Plato}}", 'au:"Plato"'),
-        ("@misc{k, author = {Lee, Ann and Ann Lee}}", 'author:"Lee, Ann"'),
-        ("@misc{k, author = {Lee, Ann}}\n@misc{l, author = {Berg, Bo", 'author:"Lee, Ann"'),
-    ],
-)
-def test_the_authors_of_a_bib_file_make_a_query(entry: str, authors: str) -> None:
-    assert read_bibtex_authors(entry) == authors
-    assert parse_query(authors).notes == ()
-
-
-BROKEN = """
-@misc{a, author = {Lee, Ann}, title = {Of @misc{x, y}}}
-@misc{broken, author = {Unclosed, Name, title={Z}
-}
-@misc{b, author = {Berg, Bo and Lee, Ann}}
-@string{me = "Foo, Kim}
-@book{c, title = {Nobody's}}
-@article{d,
-  author = "Unclosed, Too,
-  year = 2026
-@misc{e, author = {{Turm Team}}}
-"""
-
-
-def test_what_a_bib_file_holds_is_told_and_a_broken_entry_spoils_no_other() -> None:
-    library = read_bibliography(BROKEN)
-    assert library.query == 'author:"Lee, Ann" OR author:"Berg, Bo" OR au:"Turm Team"'
-    assert (library.entries, library.authors, library.without_author) == (4, 3, ("c",))
-    assert [one.message for one in library.broken] == [
-        "@misc{broken, …} on line 3 can't be read: it is never closed",
-        "@string{…, …} on line 6 can't be read: its me is never closed",
-        "@article{d, …} on line 8 can't be read: its author is never closed",
-    ]
-
-
-def test_a_bib_file_that_is_broken_altogether_says_where() -> None:
-    with pytest.raises(QueryError, match=r"names no author; @misc\{k, …\} on line 2 can't be read"):
-        read_bibtex_authors("\n@misc{k, author = {Lee, Ann")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "2603.10026\nhep-th/9901001v2\r\n\n2603.10026",
-        "arXiv:2603.10026, arxiv:hep-th/9901001v2",
-        "https://arxiv.org/abs/2603.10026\n<https://arxiv.org/pdf/hep-th/9901001v2.pdf>",
-    ],
-)
-def test_a_list_of_papers_asks_for_any_of_them(text: str) -> None:
-    query = parse_query(text)
-    assert print_tree(query.tree) == "id:2603.10026 OR id:hep-th/9901001v2"
-    assert "a list of 2 papers, of which any will do, read as id:2603.10026 OR" in query.notes[0].message
-
-
-@pytest.mark.parametrize(
-    "text", ["2603.10026", "2603.10026 2603.10026", "2603.10026 gpu", "2603.10026 OR 2603.10027"]
-)
-def test_a_paper_alone_or_beside_words_is_no_list(text: str) -> None:
-    assert read_pasted(text) is None
-
-
-def test_an_identifier_in_a_list_that_is_none_is_refused_at_its_place() -> None:
-    with pytest.raises(QueryError) as caught:
-        parse_query("2603.10026\n2699.10026")
-    assert caught.value.position == len("2603.10026\n")
-
-
-def test_a_person_listed_twice_is_asked_for_once() -> None:
-    query = parse_query("Keiko Lindquell\nLindquell, Keiko\nSmith, J.")
-    assert print_tree(query.tree) == 'author:"keiko lindquell" OR author:"j smith"'
-    assert "a list of 2 authors (1 named again)" in query.notes[0].message
-
-
-def test_a_bib_file_without_authors_or_with_too_many_is_refused() -> None:
-    with pytest.raises(QueryError, match="names no author"):
-        read_bibtex_authors("@misc{k, title = {Nobody}} % and no more")
-    many = " and ".join(f"Lindquell, K{chr(97 + number % 26) * (number // 26 + 1)}" for number in range(812))
-    with pytest.raises(QueryError, match="names 812 authors"):
-        read_bibtex_authors(f"@misc{{k, author = {{{many}}}}}")
-
-
 PIECES = st.sampled_from(
     (
         *(
@@ -363,7 +206,7 @@ PIECES = st.sampled_from(
             "*",
         ),
         *("+AND+", "%2522", "cs.PF+cs.DC"),
-        *("Keiko Lindquell\n", "Smith, J.\n", "\n", "and"),
+        *("\n", "and"),
     )
 )
 
@@ -381,19 +224,3 @@ def _try_to_read(text: str) -> QueryError | None:
 def test_whatever_is_pasted_is_read_or_refused_at_a_place_within_it(text: str) -> None:
     refusal = _try_to_read(text)
     assert refusal is None or (refusal.text == text and 0 <= refusal.position <= len(text))
-
-
-@given(st.text(st.sampled_from('@misc{}(),=#"\\ \nauthorndk~%éA.'), max_size=80))
-def test_any_bib_file_is_read_or_refused(text: str) -> None:
-    try:
-        authors = read_bibtex_authors(f"@misc{{k, author = {{{text}}}")
-    except QueryError as refusal:
-        assert "names no author" in refusal.message  # noqa: PT017  # either way something is certain
-    else:
-        assert parse_query(authors).canonical
-
-
-def test_bibtex_where_a_query_is_asked_for_is_no_words_to_look_for() -> None:
-    with pytest.raises(QueryError, match="This is BibTeX") as caught:
-        parse_query("@article{k, author = {Lindquell, Keiko}}")
-    assert "--file library.bib" in caught.value.hint

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from digest.papers import Field, Paper, Span
 from digest.query import find_reasons, matches, parse_query, to_arxiv
 from digest.query.names import split_name
-from digest.query.people import Likeness, Person, PersonPattern, UnclearPerson, are_compatible, compare_given
+from digest.query.people import Person, PersonPattern, UnclearPerson
 
 MakePaper = Callable[..., Paper]
 
@@ -217,30 +217,6 @@ def test_a_person_is_no_part_of_a_word_looked_for_everywhere(make_paper: MakePap
 )
 def test_arxiv_is_asked_for_everybody_who_may_be_meant(text: str, sent: str) -> None:
     assert to_arxiv(parse_query(text)) == sent
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "likeness"),
-    [
-        ("Keiko", "Kevin", Likeness.CONTRADICTING),
-        ("Keiko M.", "Keiko P.", Likeness.CONTRADICTING),
-        ("Wei", "W. H.", Likeness.CROSSED),
-        ("Keiko M.", "K. Mia", Likeness.CROSSED),
-        ("Keiko M.", "Keiko", Likeness.SHORTENED),
-        ("Keiko M.", "K.", Likeness.SHORTENED),
-        ("K. M.", "K.", Likeness.SHORTENED),
-        ("Keiko", "K.", Likeness.ALIKE),
-        ("Keiko M.", "K. M.", Likeness.ALIKE),
-        ("Jean-Pierre", "J.-P.", Likeness.ALIKE),
-        ("Jean-Pierre", "J. P.", Likeness.ALIKE),
-        ("Xiao-Ming", "Xiaoming", Likeness.ALIKE),
-        ("Xiaoming", "X.-M.", Likeness.ALIKE),
-    ],
-)
-def test_two_forms_of_a_name_are_more_or_less_alike(one: str, other: str, likeness: Likeness) -> None:
-    first, second = (tuple(part.text for part in split_name(name)) for name in (one, other))
-    assert compare_given(first, second) is compare_given(second, first) is likeness
-    assert are_compatible(first, second) is (likeness is not Likeness.CONTRADICTING)
 
 
 @pytest.mark.parametrize("text", ["王伟", " 王小明 ", "김민수"])
