@@ -1,19 +1,12 @@
-"""What the demo's arXiv knows, and from when on: the states of papers, each public with its mailing."""
+"""A paper as the demo's arXiv knows it, and the mailing that makes it public."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
 from digest.announcements import EASTERN, has_mailing, mailing_moment
-from digest.demo.accents import to_utf8
-from digest.errors import UnknownName
-from digest.papers import ArxivId, Author, Paper, Version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from digest.papers import ArxivId, Author, Version
 
 DEADLINE = time(14, 0)
 """Until when, Eastern time, a submission makes it into a mailing (https://info.arxiv.org/help/availability.html)."""
@@ -71,29 +64,6 @@ class DemoPaper:
             versions[-1] = replace(versions[-1], size="0kb", source_type="I")
         return tuple(versions)
 
-    def to_paper(self) -> Paper:
-        """Return it as arXiv's search sees it: accents as letters."""
-        return Paper(
-            id=self.order,
-            version=self.version,
-            title=to_utf8(self.title),
-            abstract=to_utf8(self.abstract),
-            authors=tuple(
-                Author(to_utf8(author.name), tuple(map(to_utf8, author.affiliations))) for author in self.authors
-            ),
-            categories=self.categories,
-            published=self.submitted[0],
-            updated=self.submitted[-1],
-            comment=to_utf8(self.comment),
-            journal_ref=self.journal_ref,
-            dois=tuple(self.doi.split()),
-            report_no=self.report_no,
-            license=self.license,
-            submitter=self.submitter,
-            is_withdrawn=self.is_withdrawn,
-            versions=self.list_versions(),
-        )
-
 
 def plan_mailing(submitted: datetime) -> datetime:
     """Return when a paper submitted then is announced, if no moderator holds it."""
@@ -114,44 +84,3 @@ def open_window(day: date) -> tuple[datetime, datetime]:
 def _deadline(day: date) -> datetime:
     closing = day - timedelta(days=2) if day.weekday() == _SUNDAY else day
     return datetime.combine(closing, DEADLINE, tzinfo=EASTERN)
-
-
-class Archive:
-    """States of papers in order of announcement. Safe between threads."""
-
-    def __init__(self, papers: Iterable[DemoPaper] = ()) -> None:
-        self._states: dict[str, list[DemoPaper]] = {}
-        self._lock = threading.Lock()
-        self.add(*papers)
-
-    def add(self, *papers: DemoPaper) -> None:
-        """Take in papers, or later states of known ones; each becomes public when `announced` says."""
-        with self._lock:
-            for paper in papers:
-                states = self._states.setdefault(paper.id, [])
-                states.append(paper)
-                states.sort(key=lambda state: state.announced)
-
-    def last(self, paper_id: str) -> DemoPaper:
-        """Return the newest state of a paper, public or not yet.
-
-        Raises:
-            UnknownName: there is no such paper.
-        """
-        with self._lock:
-            states = self._states.get(paper_id)
-        if states is None:
-            raise UnknownName(f"this arXiv knows no paper {paper_id}")
-        return states[-1]
-
-    def states(self, paper_id: str, moment: datetime) -> tuple[DemoPaper, ...]:
-        """Return what has been public of a paper, oldest first."""
-        with self._lock:
-            return tuple(state for state in self._states.get(paper_id, ()) if state.announced <= moment)
-
-    def list_public(self, moment: datetime) -> tuple[DemoPaper, ...]:
-        """Return every public paper's current state, in order of announcement."""
-        with self._lock:
-            names = list(self._states)
-        current = [states[-1] for name in names if (states := self.states(name, moment))]
-        return tuple(sorted(current, key=lambda paper: (paper.announced, paper.order)))

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from digest.announcements import EASTERN, mailing_moment
-from digest.demo.archive import DemoPaper, open_window, plan_mailing
+from digest.demo.archive import DemoPaper, open_window
 from digest.demo.manuscripts import (
     ARCHIPELAGOS,
     EARLIER_BENCHMARKS,
@@ -23,13 +23,14 @@ from digest.demo.manuscripts import (
     MU_PATH,
     SCHEDULING,
     SCHEDULING_ACCEPTED,
+    SHORT_QUEUES,
+    SHORT_QUEUES_WITHDRAWN,
     SPARSE_ATTENTION,
     STOPWATCH,
     TAIL_LATENCY,
     ZERO,
     Manuscript,
 )
-from digest.demo.odd_manuscripts import ODD, SHORT_QUEUES, SHORT_QUEUES_WITHDRAWN, WITHDRAWN_EARLIER
 from digest.demo.writing import Writer
 
 if TYPE_CHECKING:
@@ -48,9 +49,6 @@ QUERIES = {
 _MONTH = "2611"
 _FIRST_NUMBER = 14_591
 _SEED = 20_261_119
-_HELD_SHARE = 0.04
-"""About one paper in 25 is announced a week or more after it was submitted."""
-
 _EARLIER = {5: 10, 8: 14, 9: 20, 10: 20, 11: 18, 12: 20, 15: 24, 16: 30, 17: 28, 18: 26}
 """Days of November with a mailing before the demo's, and how many new papers each brings."""
 
@@ -67,8 +65,6 @@ _PLACED_BY_HAND = {
     (10, 4): SCHEDULING,
     (11, 7): SHORT_QUEUES,
     (12, 3): EARLIER_CLOCKS,
-    (15, 9): WITHDRAWN_EARLIER[0],
-    (16, 2): WITHDRAWN_EARLIER[1],
     (17, 11): EARLIER_BENCHMARKS,
 }
 
@@ -106,8 +102,7 @@ def make_library() -> Library:
     ]
     new = list(_announce(MAILING, _fill_mailing(writer), numbers, draw))
     changed = list(_change(earlier, writer, draw))
-    withdrawn = [_withdraw_soon(paper) for paper in earlier if paper.title in {m.title for m in WITHDRAWN_EARLIER}]
-    states = sorted((*earlier, *new, *changed, *withdrawn), key=lambda paper: (paper.announced, paper.order))
+    states = sorted((*earlier, *new, *changed), key=lambda paper: (paper.announced, paper.order))
     revised = next(paper.id for paper in new if paper.title == TAIL_LATENCY.title)
     quiet = [writer.write() for _ in range(_FOLLOWING[1])]
     following = tuple(_announce(_FOLLOWING[0], quiet, numbers, draw))
@@ -120,9 +115,8 @@ def _fill_earlier(writer: Writer, day: int, count: int) -> list[Manuscript]:
 
 def _fill_mailing(writer: Writer) -> list[Manuscript]:
     """Spread what was written by hand over the mailing."""
-    by_hand = [MU_PATH, ZERO, INEQUALITIES, STOPWATCH, SPARSE_ATTENTION, ARCHIPELAGOS, *ODD]
-    step = NEW // len(by_hand)
-    placed = {place * step + 5: manuscript for place, manuscript in enumerate(by_hand)}
+    by_hand = (MU_PATH, ZERO, INEQUALITIES, STOPWATCH, SPARSE_ATTENTION, ARCHIPELAGOS)
+    placed = {place * 16 + 5: manuscript for place, manuscript in enumerate(by_hand)}
     placed |= {_TAIL_PLACE: TAIL_LATENCY, _HELD_PLACE: HELD}
     return [placed.get(place) or writer.write() for place in range(NEW)]
 
@@ -135,11 +129,7 @@ def _announce(
     span = (closes - opens).total_seconds()
     moments = sorted(opens + timedelta(seconds=round(span * draw.random())) for _ in manuscripts)
     for manuscript, moment in zip(manuscripts, moments, strict=True):
-        submitted = moment
-        if manuscript is HELD:
-            submitted = _HELD_SINCE
-        elif draw.random() < _HELD_SHARE:
-            submitted -= timedelta(days=draw.randint(7, 16))
+        submitted = _HELD_SINCE if manuscript is HELD else moment
         yield DemoPaper(
             id=f"{_MONTH}.{next(numbers):05d}",
             announced=mailing_moment(day),
@@ -181,13 +171,6 @@ def _revise(paper: DemoPaper, draw: random.Random, comment: str) -> DemoPaper:
     handed_in = (opens + (closes - opens) * draw.random()).astimezone(UTC).replace(microsecond=0)
     submitted = (*paper.submitted, handed_in)
     return replace(paper, submitted=submitted, comment=comment, announced=mailing_moment(MAILING))
-
-
-def _withdraw_soon(paper: DemoPaper) -> DemoPaper:
-    """Withdraw a paper the morning after it was announced."""
-    handed_in = paper.announced + timedelta(hours=13)
-    submitted = (*paper.submitted, handed_in)
-    return replace(paper, submitted=submitted, announced=plan_mailing(handed_in), is_withdrawn=True)
 
 
 def _day(day: int) -> date:

@@ -157,3 +157,12 @@ EARLIER_CLOCKS = Manuscript(
     ),
     ("cs.PF", "cs.AR"),
 )
+
+SHORT_QUEUES = Manuscript(
+    "A proof that every queue is short",
+    "We prove that the stationary length of every queue is at most three.",
+    sign("Rashid Mistralund"),
+    ("math.PR",),
+    "6 pages",
+)
+SHORT_QUEUES_WITHDRAWN = "This paper has been withdrawn by the author: Lemma 3 is false, and so is the title"

@@ -10,15 +10,15 @@ import json
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from digest.announcements import Kind
 from digest.clock import ManualClock
 from digest.config import load_config
 from digest.demo.arxiv import DemoArxiv
 from digest.demo.library import make_library
-from digest.demo.mail import MailSink
-from digest.demo.slack import SlackReceiver
+from digest.demo.mail import DemoMail
+from digest.demo.slack import TOKEN, DemoSlack
 from digest.errors import ConfigurationError
 from digest.messages import Links
 from digest.pipeline import Silent, open_site, run_pass
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from digest.demo.workspace import SlackMessage
     from digest.messages import Digest
     from digest.pipeline import PassReport, Progress, Site
 
@@ -52,8 +51,8 @@ _CONFIG = """\
 # The configuration `digest demo` ran with. Every address is on this machine.
 [arxiv]
 contact = "demo@digest.example"
-api_url = "{api_url}"
-oai_url = "{oai_url}"
+api_url = "{arxiv}/api/query"
+oai_url = "{arxiv}/oai"
 
 [store]
 url = "sqlite:///digest.db"
@@ -141,21 +140,20 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
     library = make_library()
     clock = ManualClock(FIRST_DAY)
     with ExitStack() as stack:
-        arxiv = stack.enter_context(DemoArxiv(library.papers, clock, pace=3.0, page_size=library.page_size))
-        mail = stack.enter_context(MailSink())
-        slack = stack.enter_context(SlackReceiver(clock, channels=("papers",)))
+        arxiv = stack.enter_context(DemoArxiv(library.papers, clock, library.page_size))
+        mail = stack.enter_context(DemoMail())
+        slack = stack.enter_context(DemoSlack(clock))
         config_path = folder / "digest.toml"
         config_path.write_text(
             _CONFIG.format(
-                api_url=arxiv.api_url,
-                oai_url=arxiv.oai_url,
+                arxiv=arxiv.url,
                 smtp=mail.url,
-                slack=slack.url,
+                slack=slack.api_url,
                 **library.queries,
             ),
             encoding="utf-8",
         )
-        config = load_config(config_path, {"DIGEST_SLACK_TOKEN": slack.token, "DIGEST_WEB_SECRET": SECRET})
+        config = load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN, "DIGEST_WEB_SECRET": SECRET})
         site = open_site(config, clock, owner="demo", jitter=lambda: 0.0)
         stack.callback(site.close)
         narrator.opening(len(config.queries))
@@ -163,22 +161,20 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
         clock.set(EVENING_BEFORE)
         run_pass(site)
 
-        earlier = len(mail.mails), len(slack.messages)
+        earlier = len(slack.posts)
         clock.set(EVENING)
         site.progress = narrator.progress
         evening = run_pass(site)
         narrator.passed(evening)
         digest = evening.plan.digests[0]
         narrator.digest(site.renderer.render_terminal(digest, width=width, color=color, limit=7))
-        files = _leave_files(
-            folder, site, digest, mail.wait_for(earlier[0] + 1)[-1].raw, slack.messages[earlier[1] :]
-        )
+        files = _leave_files(folder, site, digest, mail.mails[-1], slack.posts[earlier:])
 
         site.progress = Silent()
         clock.set(NIGHT)
         night = run_pass(site)
         revised = library.revised
-        arxiv.replace(revised, comment="12 pages, 4 figures; accepted at a conference that does not exist")
+        arxiv.revise(revised, "12 pages, 4 figures; accepted at a conference that does not exist")
         arxiv.add(*library.following)
         clock.set(SUNDAY)
         sunday = run_pass(site)
@@ -196,13 +192,13 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
 
 
 def _leave_files(
-    folder: Path, site: Site, digest: Digest, mail: bytes, posts: Sequence[SlackMessage]
+    folder: Path, site: Site, digest: Digest, mail: bytes, posts: Sequence[dict[str, Any]]
 ) -> list[Path]:
     """Write what arrived where a person can look at it; the feed is there already."""
     contents = {
         "digest.html": site.renderer.render_page(digest, Links()).encode(),
         "digest.eml": mail,
-        "slack.json": json.dumps([message.payload for message in posts], indent=2).encode(),
+        "slack.json": json.dumps(posts, indent=2).encode(),
     }
     for name, content in contents.items():
         (folder / name).write_bytes(content)

@@ -13,13 +13,13 @@ import pytest
 from sqlalchemy import Engine, text
 
 from digest.clock import RemoteClock
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.mail import MailSink
-from digest.demo.slack import SlackReceiver
 from tests.acceptance.dying import Nursery
 from tests.acceptance.mortals import Mortal, mortal
 from tests.acceptance.worlds import Installation, StandIn
 from tests.contract.store.conftest import postgresql_server
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.mail import MailSink
+from tests.fakes.slack import SlackReceiver
 
 __all__ = ["postgresql_server"]
 

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, text
 
 from digest.comparing import StoredChange
-from digest.demo.mail import ReceivedMail
 from tests.acceptance.lives import Wish
+from tests.fakes.mail import ReceivedMail
 
 _PERIODS = {
     "daily": timedelta(days=1),

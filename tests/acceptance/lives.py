@@ -21,10 +21,6 @@ from sqlalchemy.util import LRUCache
 from digest import membership
 from digest.clock import ManualClock
 from digest.config import load_config
-from digest.demo.archive import DemoPaper, plan_mailing
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.mail import MailSink
-from digest.demo.slack import SlackReceiver
 from digest.pipeline import Site, open_site, run_pass
 from digest.render import Renderer
 from digest.subscriptions import Destination
@@ -32,6 +28,10 @@ from digest.transports.smtp import SmtpTransport
 from tests.acceptance.dying import Point, find
 from tests.acceptance.made import START, made_up
 from tests.acceptance.mortals import SURROUNDINGS
+from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.mail import MailSink
+from tests.fakes.slack import SlackReceiver
 
 TEXTS: dict[str, Callable[[Any], bool]] = {
     "cat:cs.PF": lambda paper: "cs.PF" in paper.categories,

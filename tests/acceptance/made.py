@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from digest.demo.archive import DemoPaper, plan_mailing
 from digest.papers import Author
+from tests.fakes.archive import DemoPaper, plan_mailing
 
 if TYPE_CHECKING:
     from digest.announcements import Kind

@@ -14,14 +14,14 @@ from sqlalchemy import Engine, create_engine, make_url, text
 
 from digest.clock import ManualClock, SystemClock
 from digest.config import load_config
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.mail import MailSink
-from digest.demo.slack import SlackReceiver
 from digest.pipeline import Site, open_site
 from digest.pipeline.feeds import load_feed
 from digest.store.subscriptions import load_subscriptions
 from tests.acceptance.dying import ENDED, Nursery, Point, shut_database
 from tests.acceptance.made import START, made_up
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.mail import MailSink
+from tests.fakes.slack import SlackReceiver
 
 OLD, NEWS = 2, 4
 """Papers known from the first look, and papers that came out since: two to a page."""

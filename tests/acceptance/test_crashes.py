@@ -12,12 +12,12 @@ import digest.pipeline.delivering
 import digest.pipeline.passes
 import digest.pipeline.recording
 from digest.clock import ManualClock
-from digest.demo.archive import DemoPaper, plan_mailing
-from digest.demo.arxiv import DemoArxiv
 from digest.papers import Author
 from digest.transports.slack import SlackTransport
 from digest.transports.smtp import SmtpTransport
 from tests.acceptance.worlds import Installation
+from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.arxiv import DemoArxiv
 
 START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)
 NEWS = 7

@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import Connection
 
 from digest.clock import ManualClock
-from digest.demo.arxiv import DemoArxiv
 from digest.papers import Author
 from digest.store import open_store
 from digest.store import subscriptions as subscription_store
 from tests.acceptance.made import ALL_KINDS, START, edit, later, made_up
 from tests.acceptance.worlds import Installation
+from tests.fakes.arxiv import DemoArxiv
 
 OTHER = """
 [[subscriptions]]

@@ -14,11 +14,11 @@ import pytest
 
 from digest.announcements import Kind
 from digest.clock import ManualClock
-from digest.demo.archive import plan_mailing
-from digest.demo.arxiv import DemoArxiv
 from tests.acceptance.made import ALL_KINDS, START, later, made_up, told
 from tests.acceptance.worlds import Installation
 from tests.conftest import IS_NIGHTLY
+from tests.fakes.archive import plan_mailing
+from tests.fakes.arxiv import DemoArxiv
 
 
 @pytest.fixture

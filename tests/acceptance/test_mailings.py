@@ -10,7 +10,6 @@ from sqlalchemy import insert
 
 from digest.announcements import Kind
 from digest.clock import ManualClock
-from digest.demo.arxiv import DemoArxiv
 from digest.messages import Coverage, Occasion
 from digest.pipeline import PassReport, match, plan, poll
 from digest.pipeline.gap_check import check_gaps
@@ -19,6 +18,7 @@ from digest.store import gaps, open_store
 from digest.store.schema import requests
 from tests.acceptance.made import START, made_up, told, told_ids
 from tests.acceptance.worlds import Installation
+from tests.fakes.arxiv import DemoArxiv
 
 TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Tue 3 Mar, winter time still."""

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.clock import ManualClock
-from digest.demo.arxiv import DemoArxiv
 from digest.messages import Digest
 from digest.render.coverage import describe_coverage, write_introduction
 from tests.acceptance.made import START, made_up
 from tests.acceptance.worlds import Installation
+from tests.fakes.arxiv import DemoArxiv
 
 TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Tue 3 Mar, winter time still."""

@@ -10,10 +10,10 @@ import pytest
 
 from digest.announcements import Kind
 from digest.clock import ManualClock
-from digest.demo.arxiv import DemoArxiv
 from tests.acceptance.made import ALL_KINDS, START, made_up
 from tests.acceptance.worlds import Installation
 from tests.conftest import IS_NIGHTLY
+from tests.fakes.arxiv import DemoArxiv
 
 TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Tue 3 Mar."""

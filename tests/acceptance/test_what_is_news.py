@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.clock import ManualClock
-from digest.demo.arxiv import DemoArxiv
 from tests.acceptance.made import START, edit, later, made_up, told_ids
 from tests.acceptance.worlds import Installation
+from tests.fakes.arxiv import DemoArxiv
 
 SILENT = "first_look = 0"
 SUBSCRIPTION = """[[subscriptions]]

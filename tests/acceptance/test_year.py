@@ -1,4 +1,4 @@
-"""Three weeks of cadences beside the demo's arXiv: the battery's year in small."""
+"""Three weeks of cadences beside the fake arXiv: the battery's year in small."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from digest.clock import Clock
-from digest.demo.mail import MailSink
-from digest.demo.slack import SlackReceiver
 from digest.pipeline import PassReport, Site, run_pass
 from tests.command_line import call_digest
+from tests.fakes.mail import MailSink
+from tests.fakes.slack import SlackReceiver
 from tests.kept_sites import KeptSite
 
 

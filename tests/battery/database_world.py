@@ -21,11 +21,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from digest.clock import SystemClock
-from digest.demo.archive import DemoPaper, plan_mailing
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.mail import MailSink
-from digest.demo.slack import SlackReceiver
 from digest.papers import Author
+from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.mail import MailSink
+from tests.fakes.slack import SlackReceiver
 from tests.links import Link
 from tests.postgres_servers import PostgresServer, find_port
 

@@ -20,8 +20,6 @@ from pathlib import Path
 import click
 
 from digest.config import load_config
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.slack import TOKEN
 from digest.pipeline.links import make_links
 from digest.planning.feeds import FEED_DAYS
 from digest.store import open_store
@@ -32,6 +30,8 @@ from tests.battery.kill_plan import KillPlan, write_config
 from tests.battery.kill_replicas import Replica, count_complaints
 from tests.battery.kill_verdict import Evidence, Verdict, judge, judge_feeds
 from tests.battery.kill_world import BEGIN, CountingMail, LossySlack, PacedClock, Press, open_database
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.slack import TOKEN
 
 _AMBIGUOUS_WAIT = 5
 _PACE = 3.0

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import httpx
 
-from digest.demo.arxiv import DemoArxiv
 from digest.planning.feeds import FEED_ENTRIES
 from digest.planning.polls import next_poll_time
 from digest.web.feed_desk import LOOK_AGAIN
@@ -22,6 +21,7 @@ from tests.battery.kill_book import Book
 from tests.battery.kill_plan import TURN_HOUR, KillPlan, wanted
 from tests.battery.kill_replicas import LONGEST_AIM, Replica, await_ready
 from tests.battery.kill_world import CountingMail, LossySlack, PacedClock, Press
+from tests.fakes.arxiv import DemoArxiv
 
 SHORTEST_LIFE = 3.0
 """Seconds a replica lives at least between two of its deaths."""

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from sqlalchemy import create_engine, make_url, text
 
-from digest.demo.archive import DemoPaper
-from digest.demo.loopback import Answer, Ending, Request
-from digest.demo.mail import MailSink, ReceivedMail
-from digest.demo.slack import SlackReceiver
 from digest.papers import Author
 from tests.battery.kill_plan import CATEGORIES
+from tests.fakes.archive import DemoPaper
+from tests.fakes.loopback import Answer, Ending, Request
+from tests.fakes.mail import MailSink, ReceivedMail
+from tests.fakes.slack import SlackReceiver
 
 BEGIN = datetime(2026, 11, 3, 6, 0, tzinfo=UTC)
 """A Tuesday after the end of summer time; the battery's days follow it at the pace of real time, with jumps."""

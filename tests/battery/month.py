@@ -16,13 +16,13 @@ from pathlib import Path
 
 import click
 
-from digest.demo.mail import MailSink
 from tests.battery.month_arxiv import MonthArxiv, StandInArxiv
 from tests.battery.month_installation import MonthInstallation
 from tests.battery.month_life import Life, Plan, Tally
 from tests.battery.month_oracle import Oracle
 from tests.battery.month_table import write_findings, write_table
 from tests.battery.month_verdict import Verdict, judge
+from tests.fakes.mail import MailSink
 
 BEGIN = datetime(2016, 8, 5, 12, tzinfo=UTC)
 """A Friday noon, so that thirty mailings are six whole weeks of the papers there are."""

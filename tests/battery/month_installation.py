@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from digest.demo.mail import MailSink
+from tests.fakes.mail import MailSink
 
 ROOT = Path(__file__).parents[2]
 RARE, LEARNING, LATTICE = "nlin.CG", "stat.ML", "hep-lat"

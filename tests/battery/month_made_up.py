@@ -8,15 +8,15 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from digest.clock import ManualClock
-from digest.demo.archive import DemoPaper, open_window, plan_mailing
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.faults import Fault, Faults
-from digest.demo.loopback import Answer, Request
-from digest.demo.spoiling import KINDS
 from digest.papers import Author
 from tests.battery.month_arxiv import Asked
 from tests.battery.month_faults import choose_mishap, fill_options
 from tests.battery.month_oracle import AGENT, last_mailing, mailing_at
+from tests.fakes.archive import DemoPaper, open_window, plan_mailing
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.faults import Fault, Faults
+from tests.fakes.loopback import Answer, Request
+from tests.fakes.spoiling import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ class Temper(Faults):
 
 
 class MoodyArxiv(DemoArxiv):
-    """The demo's arXiv, with stale replicas among its faults."""
+    """The fake arXiv, with stale replicas among its faults."""
 
     def __init__(self, papers: list[DemoPaper], clock: BehindClock) -> None:
         super().__init__(papers, clock, pace=3.0, page_size=PAGE)

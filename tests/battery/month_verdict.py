@@ -16,8 +16,8 @@ from tests.battery.month_installation import DATABASE, FEED, SUBSCRIBED, Subscri
 from tests.battery.month_oracle import Oracle, Sighting, State, expect_kind, id_order
 
 if TYPE_CHECKING:
-    from digest.demo.mail import ReceivedMail
     from tests.battery.month_life import Tally
+    from tests.fakes.mail import ReceivedMail
 
 _EDIT_MARGIN = timedelta(days=7)
 _LONGEST_WAIT = timedelta(days=4)

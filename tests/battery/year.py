@@ -1,6 +1,6 @@
 """A year of cadences, judged against an oracle: `python -m tests.battery.year --seed 1`.
 
-One installation lives through a year of made-up mailings beside the demo's arXiv, by the real pipeline on a
+One installation lives through a year of made-up mailings beside the fake arXiv, by the real pipeline on a
 real SQLite file, in process under a simulated clock: holidays, deferred mailings, outages, downtimes, weeks by
 cron, edits of cadences, zones and quiet hours, pauses by file and by command, and new data of the time zones.
 In the end every paper must be in exactly one digest of each subscription that asked for it, in time, under slots
@@ -23,13 +23,13 @@ import click
 
 from digest.announcements import EASTERN
 from digest.clock import ManualClock
-from digest.demo.arxiv import DemoArxiv
 from tests.battery.year_explained import compare_explanations
 from tests.battery.year_installation import YearInstallation, moving_zones
 from tests.battery.year_life import Life
 from tests.battery.year_oracle import Verdict, Year
 from tests.battery.year_papers import judge, make_year
 from tests.battery.year_plan import Plan
+from tests.fakes.arxiv import DemoArxiv
 
 _RELEASES = {"first": "America/Sao_Paulo", "second": "America/Bogota"}
 

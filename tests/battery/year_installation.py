@@ -25,8 +25,8 @@ from digest.subscriptions import SubscriptionState
 from tests.battery.year_papers import QUERIES
 
 if TYPE_CHECKING:
-    from digest.demo.arxiv import DemoArxiv
     from digest.pipeline import Site
+    from tests.fakes.arxiv import DemoArxiv
 
 MOVING_ZONE = "America/Asuncion"
 """A zone whose data the year changes under the installation's feet."""

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 from digest.announcements import EASTERN, has_mailing
 from digest.cadences import Cadence, QuietHours, choose_zone
 from digest.clock import ManualClock
-from digest.demo.arxiv import DemoArxiv
 from tests.battery.year_installation import Wanted, YearInstallation
 from tests.battery.year_plan import Diary, Plan, change_wanted, make_wanted
+from tests.fakes.arxiv import DemoArxiv
 
 LOOKS = (time(0, 35), time(3, 35), time(9, 5), time(15, 5), time(22, 50))
 """Eastern times at which whoever serves asks arXiv, as soon as it is worth a request."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from digest.announcements import has_mailing, mailing_moment
-from digest.demo.archive import DemoPaper
 from digest.papers import Author
+from tests.fakes.archive import DemoPaper
 
 _WORDS = ("tail", "latency", "join", "cache", "proof", "graph", "sampling", "queue", "index", "stream")
 _CATEGORIES = ("cs.PF", "cs.DB", "cs.DC", "math.CO", "stat.ML")

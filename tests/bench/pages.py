@@ -1,6 +1,6 @@
 """Pages as long as arXiv's longest, to measure with: of real papers where there are any, else of made-up ones.
 
-Real ones come from the folder `DIGEST_REAL_DATA` names. Made-up ones are written by the demo's arXiv, in
+Real ones come from the folder `DIGEST_REAL_DATA` names. Made-up ones are written by the fake arXiv, in
 arXiv's own formats; their abstracts are as long as real ones (1,320 characters in the mean).
 """
 
@@ -17,11 +17,11 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from digest.demo.archive import DemoPaper
-from digest.demo.atom import write_feed
-from digest.demo.oai import OaiDesk
 from digest.demo.writing import Writer
 from digest.papers import ArxivId, Author, Paper
+from tests.fakes.archive import DemoPaper, show
+from tests.fakes.atom import write_feed
+from tests.fakes.oai import OaiDesk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ def _make_up() -> Iterator[DemoPaper]:
 def load_atom_page() -> tuple[str, bytes]:
     """Return what it is made of, and a page of `ATOM_SIZE` entries."""
     if not REAL:
-        return "made-up papers", write_atom_page([paper.to_paper() for paper in made_up_papers(ATOM_SIZE)])
+        return "made-up papers", write_atom_page([show(paper) for paper in made_up_papers(ATOM_SIZE)])
     with gzip.open(Path(REAL, "data", "papers_2016-08_09.jsonl.gz"), "rt", encoding="utf-8") as lines:
         papers = [read_kept(json.loads(line)) for line in islice(lines, ATOM_SIZE)]
     return "real papers of August 2016", write_atom_page(papers)

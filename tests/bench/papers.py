@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.bench.pages import REAL, made_up_papers, read_kept
+from tests.fakes.archive import show
 
 if TYPE_CHECKING:
     from digest.papers import Paper
@@ -22,7 +23,7 @@ DAY = 2_500
 def load_papers() -> tuple[str, list[Paper]]:
     """Return what they are, and the papers in the order of their ids."""
     if not REAL:
-        return "made-up papers", [paper.to_paper() for paper in made_up_papers(MADE_UP)]
+        return "made-up papers", [show(paper) for paper in made_up_papers(MADE_UP)]
     with gzip.open(Path(REAL, "data", "papers_2016-08_09.jsonl.gz"), "rt", encoding="utf-8") as lines:
         return "real papers of 2016", [read_kept(json.loads(line)) for line in lines if line.strip()]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from digest.clock import ManualClock
-from digest.demo.archive import DemoPaper, plan_mailing
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.mail import MailSink
 from digest.papers import Author
+from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.mail import MailSink
 
 QUERIES: Final = 20
 _HERE = Path(__file__).parents[2]

@@ -15,13 +15,6 @@ from sqlalchemy import Connection, select
 
 from digest.announcements import Kind
 from digest.clock import ManualClock
-from digest.demo import atom, oai
-from digest.demo.archive import DemoPaper, plan_mailing
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.faults import Fault
-from digest.demo.loopback import Answer, Request
-from digest.demo.mail import MailSink
-from digest.demo.search import SearchRefusal, answer_search
 from digest.pipeline import PassReport, Site, run_pass
 from digest.pipeline.covering import load_whole_coverage
 from digest.store import runs as run_store
@@ -30,6 +23,13 @@ from digest.store.runs import PollRun
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.acceptance.made import START, made_up
 from tests.command_line import ROOT, call_digest
+from tests.fakes import atom, oai
+from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.faults import Fault
+from tests.fakes.loopback import Answer, Request
+from tests.fakes.mail import MailSink
+from tests.fakes.search import SearchRefusal, answer_search
 from tests.kept_sites import KeptSite
 
 PAGE = 6
@@ -78,7 +78,7 @@ Found = tuple[str, str, int]
 
 
 class FaultyArxiv(DemoArxiv):
-    """The demo's arXiv, on days worse than the demo has.
+    """The fake arXiv, on days worse than its faults alone make.
 
     Attributes:
         bend: may answer a request otherwise; ordered faults come first.

@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from digest.clock import ManualClock
-from digest.demo.archive import DemoPaper
-from digest.demo.arxiv import DemoArxiv
 from digest.pipeline import PassReport, run_pass
 from digest.store import runs as run_store
 from digest.store.runs import PollRun
 from tests.acceptance.made import START, made_up, told_ids
+from tests.fakes.archive import DemoPaper
+from tests.fakes.arxiv import DemoArxiv
 from tests.kept_sites import KeptSite
 
 

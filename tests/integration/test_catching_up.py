@@ -18,14 +18,14 @@ from sqlalchemy import select
 from digest.announcements import Kind, has_mailing, mailing_moment, mailings_between
 from digest.arxiv.oai import parse_oai
 from digest.clock import ManualClock
-from digest.demo.archive import DemoPaper, open_window
-from digest.demo.mail import MailSink
 from digest.papers import ArxivId
 from digest.store import mailings as mailing_store
 from digest.store import pages as page_store
 from digest.store.schema import changes, papers
 from tests.acceptance.made import made_up
 from tests.conftest import IS_NIGHTLY
+from tests.fakes.archive import DemoPaper, open_window
+from tests.fakes.mail import MailSink
 from tests.integration.faulty import FaultyArxiv, World, assert_nothing_wrong_is_stored
 
 NEW = 60

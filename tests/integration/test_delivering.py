@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from digest.clock import ManualClock
-from digest.demo.slack import SCOPES
 from digest.messages import DeliveryState
 from digest.pipeline import PassReport, leasing, run_pass
 from digest.planning.retries import MAX_DOUBTS
 from digest.store import deliveries as outbox
 from digest.store.outbox_views import Attempt, StoredDelivery
 from tests.conftest import IS_NIGHTLY
+from tests.fakes.slack import SCOPES
 from tests.integration.web.world import World, live_in
 
 FOR_EVER = 1_000

@@ -13,8 +13,6 @@ import pytest
 
 from digest.clock import ManualClock, SystemClock, monotonic
 from digest.config import load_config
-from digest.demo.loopback import Answer, Request
-from digest.demo.slack import SCOPES, SlackReceiver
 from digest.errors import StoreError
 from digest.messages import Delivery, DeliveryState
 from digest.pipeline import LANES, deliver, delivering, open_site, run_pass
@@ -23,6 +21,8 @@ from digest.store import deliveries as outbox
 from digest.store import stamps
 from digest.transports.slack import SlackTransport
 from digest.transports.smtp import SmtpTransport
+from tests.fakes.loopback import Answer, Request
+from tests.fakes.slack import SCOPES, SlackReceiver
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
 from tests.integration.test_lanes import by_night, in_thread, mails_to, planned, states
 from tests.integration.web.world import World, live_in, make_paper, wait_until

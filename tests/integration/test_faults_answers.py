@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from digest.demo import atom
-from digest.demo.loopback import Answer, Request
+from tests.fakes import atom
+from tests.fakes.loopback import Answer, Request
 from tests.integration.faulty import (
     NOON,
     World,

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from digest.demo.loopback import Answer, Request
 from digest.store.schema import quarantine
+from tests.fakes.loopback import Answer, Request
 from tests.integration.faulty import World, assert_all_follows, assert_not_believed, living
 
 MEGABYTE = 1_000_000

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import digest.arxiv.client
-from digest.demo.loopback import Answer, Request
+from tests.fakes.loopback import Answer, Request
 from tests.integration.faulty import World, assert_all_follows, assert_all_there_once, assert_not_believed, living
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.demo.loopback import Answer, Request
+from tests.fakes.loopback import Answer, Request
 from tests.integration.faulty import (
     CROSS_LISTED,
     NOON,

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import digest.pipeline.searching
-from digest.demo import atom
-from digest.demo.loopback import Answer, Request
 from tests.acceptance.made import made_up
+from tests.fakes import atom
+from tests.fakes.loopback import Answer, Request
 from tests.integration.faulty import World, assert_all_follows, assert_all_there_once, assert_not_believed, living
 
 SIZE = 20

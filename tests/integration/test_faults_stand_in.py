@@ -20,7 +20,7 @@ from typing import Any, cast
 import pytest
 
 from digest.clock import ManualClock, RemoteClock
-from digest.demo.mail import MailSink
+from tests.fakes.mail import MailSink
 from tests.integration.faulty import FaultyArxiv, Found, World
 
 FIRST = datetime(2026, 2, 20, 12, 40, tzinfo=UTC)

@@ -14,11 +14,11 @@ import pytest
 from sqlalchemy import select
 
 from digest.clock import ManualClock
-from digest.demo.loopback import Answer, Ending, Request
-from digest.demo.mail import MailSink
 from digest.store.schema import changes, papers, raw_pages
 from tests.acceptance.made import START
 from tests.conftest import IS_NIGHTLY
+from tests.fakes.loopback import Answer, Ending, Request
+from tests.fakes.mail import MailSink
 from tests.integration.faulty import NOON, FaultyArxiv, World, list_past
 
 BY_NIGHT = pytest.mark.skipif(not IS_NIGHTLY, reason="one death and one expired token are tried every day")

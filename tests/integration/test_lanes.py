@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from digest.clock import monotonic
-from digest.demo.mailscript import Cue, Script, Step
-from digest.demo.slack import SlackReceiver
 from digest.errors import StoreError
 from digest.pipeline import LANES, DeliverReport, Site, deliver, match, plan, poll, run_pass, sync_roster
 from digest.pipeline import lanes as lanes_module
@@ -23,6 +21,8 @@ from digest.store import deliveries as outbox
 from digest.store import open_store
 from digest.transports.smtp import SmtpTransport
 from tests.conftest import IS_NIGHTLY
+from tests.fakes.mailscript import Cue, Script, Step
+from tests.fakes.slack import SlackReceiver
 from tests.integration.web.world import World, live_in, wait_until
 from tests.postgres_servers import PostgresServer
 

@@ -16,14 +16,14 @@ from sqlalchemy import select
 
 from digest.announcements import has_mailing, mailing_moment
 from digest.clock import ManualClock
-from digest.demo.archive import DemoPaper, open_window
-from digest.demo.loopback import Answer, Request
-from digest.demo.mail import MailSink
 from digest.pipeline.status import find_next_look
 from digest.planning.polls import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
 from digest.store.gate import FIRST_BACKOFF, LONGEST_BACKOFF
 from digest.store.schema import gate, poll_runs, requests
 from tests.acceptance.made import START, made_up
+from tests.fakes.archive import DemoPaper, open_window
+from tests.fakes.loopback import Answer, Request
+from tests.fakes.mail import MailSink
 from tests.integration.faulty import NOON, FaultyArxiv, World, assert_all_follows, living
 
 LIMIT = 1800

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from digest.demo.workspace import SlackChannel
 from digest.messages import DeliveryState
+from tests.fakes.workspace import SlackChannel
 from tests.integration.test_delivering import CHANNEL, look, pass_by
 from tests.integration.test_lanes import by_night
 from tests.integration.web.world import World, live_in

@@ -15,11 +15,11 @@ from standardwebhooks import Webhook
 
 from digest.clock import ManualClock
 from digest.config.hooks import write_secret
-from digest.demo.loopback import Answer, Ending, LoopbackServer, Request
 from digest.pipeline import run_pass
 from digest.render.webhook_schema import describe_events
 from digest.store import deliveries as outbox
 from tests.command_line import call_digest
+from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 from tests.integration.web.world import World, live_in
 
 SECRET = write_secret(bytes(range(32)))

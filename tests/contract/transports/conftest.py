@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from digest.clock import ManualClock
-from digest.demo.loopback import Answer, LoopbackServer, Request
-from digest.demo.mail import MailSink
-from digest.demo.slack import TOKEN, SlackReceiver
 from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
 from digest.transports.registry import TRANSPORTS, open_transport
+from tests.fakes.loopback import Answer, LoopbackServer, Request
+from tests.fakes.mail import MailSink
+from tests.fakes.slack import TOKEN, SlackReceiver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,12 +7,13 @@ import pytest
 
 from tests.bench.memory import LIMIT, is_measurable, measure_growth
 from tests.bench.pages import ATOM_SIZE, OAI_SIZE, made_up_papers, write_atom_page, write_oai_page
+from tests.fakes.archive import show
 
 pytestmark = pytest.mark.skipif(not is_measurable(), reason="this system does not tell a process's own peak")
 
 
 def make_atom_page() -> bytes:
-    return write_atom_page([paper.to_paper() for paper in made_up_papers(ATOM_SIZE)])
+    return write_atom_page([show(paper) for paper in made_up_papers(ATOM_SIZE)])
 
 
 def make_oai_page() -> bytes:

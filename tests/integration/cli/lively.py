@@ -11,13 +11,13 @@ from pathlib import Path
 
 from digest.clock import ManualClock
 from digest.config import load_config
-from digest.demo.arxiv import DemoArxiv
 from digest.demo.library import Library, make_library
-from digest.demo.mail import MailSink
-from digest.demo.slack import SlackReceiver
 from digest.pipeline import open_site, run_pass
 from digest.store import Store, open_store
 from digest.store import subscriptions as subscription_store
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.mail import MailSink
+from tests.fakes.slack import SlackReceiver
 
 FIRST_LOOK = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
 MORNINGS = [datetime(2026, 11, day, 8, 5, tzinfo=UTC) for day in (10, 11, 12, 13, 16, 17, 18, 19, 20)]

@@ -47,7 +47,7 @@ delivery   7 mailto:reader@digest.example: sent Fri 20 Nov 09:05, receipt 3
 """
 
 UNMET = """\
-2611.14591v1  Sea-ice leads along the polar front
+2611.14591v1  On bar instabilities revisited
            gpu-mail: not met – gpu: it lacks ti:gpu and abs:gpu
 announced  before it was first looked for here
 stored     v1, known, found Mon 9 Nov 21:00 by look 1

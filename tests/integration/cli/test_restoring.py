@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from digest.demo.archive import DemoPaper
 from tests.conftest import IS_NIGHTLY
+from tests.fakes.archive import DemoPaper
 from tests.integration.cli.conftest import Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
 

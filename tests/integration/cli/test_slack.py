@@ -12,14 +12,14 @@ import pytest
 
 from digest.cli import run_cli
 from digest.clock import ManualClock
-from digest.demo.slack import SCOPES as METHODS
-from digest.demo.slack import SlackReceiver
-from digest.demo.workspace import SlackChannel
 from digest.errors import DeliveryError
 from digest.subscriptions import Destination
 from digest.transports.slack import SlackTransport
 from digest.transports.slack_checking import Finding, Verdict, inspect_slack
 from digest.transports.slack_scopes import SCOPES, build_manifest, write_manifest
+from tests.fakes.slack import SCOPES as METHODS
+from tests.fakes.slack import SlackReceiver
+from tests.fakes.workspace import SlackChannel
 from tests.integration.transports.slack_posts import NOW, PAPERS, make_post
 
 LEAST = build_manifest(name="Digest", is_private=False)["oauth_config"]["scopes"]["bot"]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from digest.config import load_config
-from digest.demo.archive import DemoPaper
 from digest.demo.library import make_library
 from digest.pipeline import open_site, run_pass
+from tests.fakes.archive import DemoPaper
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.clock import ManualClock
-from digest.demo.mail import MailSink
-from digest.demo.mailscript import Cue, Script, Step
-from digest.demo.slack import TOKEN, SlackReceiver
 from digest.messages import Message
 from digest.transports.slack import SlackTransport
 from digest.transports.smtp import SmtpTransport
+from tests.fakes.mail import MailSink
+from tests.fakes.mailscript import Cue, Script, Step
+from tests.fakes.slack import TOKEN, SlackReceiver
 from tests.integration.transports.slack_posts import NOW
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.clock import ManualClock
-from digest.demo.loopback import Answer, Ending, LoopbackServer, Request, answer_json
-from digest.demo.slack import TOKEN, SlackReceiver
-from digest.demo.workspace import SlackChannel
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
 from digest.transports.posting import TIMEOUT
 from digest.transports.slack import SLACK_URL, SlackTransport
+from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request, answer_json
+from tests.fakes.slack import TOKEN, SlackReceiver
+from tests.fakes.workspace import SlackChannel
 from tests.integration.transports.slack_posts import KEY, PAPERS, POST, fail_to_send, make_post
 
 if TYPE_CHECKING:

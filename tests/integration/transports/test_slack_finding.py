@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from digest.clock import ManualClock
-from digest.demo.slack import CHANNELS, SCOPES, TOKEN, SlackReceiver
 from digest.errors import DeliveryError
 from digest.messages import Message
 from digest.transports import slack as slack_transport
 from digest.transports.slack import SlackTransport
+from tests.fakes.slack import CHANNELS, SCOPES, TOKEN, SlackReceiver
 from tests.integration.transports.slack_posts import KEY, NOW, PAPERS, fail_to_send, make_post
 
 

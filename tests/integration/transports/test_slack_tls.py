@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import pytest
 
-from digest.demo.certificate import make_certificate
 from digest.errors import DeliveryError
 from digest.transports.slack import SlackTransport
+from tests.fakes.certificate import make_certificate
 from tests.integration.transports.slack_posts import PAPERS, make_post
 
 _ANSWER = b'{"ok": true, "channel": "C000PAPERS", "ts": "1795339450.000100", "message": {}}'

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.clock import ManualClock
-from digest.demo.loopback import Answer, Ending, LoopbackServer, Request
-from digest.demo.slack import SlackReceiver
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
 from digest.transports import slack_webhook
 from digest.transports.slack_webhook import WebhookTransport
+from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
+from tests.fakes.slack import SlackReceiver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,19 +11,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from digest.clock import monotonic
-from digest.demo.mailscript import Step
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
 from digest.transports.smtp_connection import Patience
+from tests.fakes.mailscript import Step
 from tests.integration.transports.conftest import SENDER, make_mail
 from tests.integration.transports.wire import WireServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.demo.mail import MailSink
     from digest.transports.smtp import SmtpTransport
+    from tests.fakes.mail import MailSink
     from tests.integration.transports.conftest import WatchedScript
 
     OpenMail = Callable[..., SmtpTransport]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.demo.certificate import has_openssl
-from digest.demo.mail import MailSink
 from digest.errors import ConfigurationError, DeliveryError
 from digest.subscriptions import Destination, DestinationKind
+from tests.fakes.certificate import has_openssl
+from tests.fakes.mail import MailSink
 from tests.integration.transports.conftest import WatchedScript, make_mail
 from tests.integration.transports.wire import WireServer
 

@@ -11,11 +11,11 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from digest.clock import SystemClock
 from digest.config.hooks import write_secret
-from digest.demo.loopback import Answer, Ending, LoopbackServer, Request
 from digest.errors import DeliveryError
 from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
 from digest.transports.webhook import SignedWebhookTransport
+from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from digest.demo.mail import ReceivedMail
 from digest.pipeline import LinkMaker, Site, run_pass
+from tests.fakes.mail import ReceivedMail
 from tests.integration.web.world import World, live_in, served
 
 

@@ -18,15 +18,15 @@ from starlette.types import ASGIApp
 
 from digest.clock import Clock, ManualClock, monotonic
 from digest.config import load_config
-from digest.demo.archive import DemoPaper, plan_mailing
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.mail import MailSink
-from digest.demo.slack import SlackReceiver
 from digest.papers import Author
 from digest.pipeline import LinkMaker, Site, open_site
 from digest.pipeline.links import make_links
 from digest.web import WebServer, create_app
 from tests.command_line import run_digest
+from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.mail import MailSink
+from tests.fakes.slack import SlackReceiver
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Thu 19 Nov: the mailing is out."""

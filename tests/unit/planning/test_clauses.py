@@ -8,11 +8,11 @@ from itertools import islice
 
 import pytest
 
-from digest.demo.odd_manuscripts import ODD
 from digest.demo.writing import Writer
 from digest.papers import ArxivId, Paper
 from digest.planning import Clauses
 from digest.query import AnalysedPaper, Query, analyse, find_reasons, parse_query
+from tests.fakes.odd_manuscripts import ODD
 from tests.querying import QueryWriter, read_queries
 from tests.unit.made_up import make_paper
 

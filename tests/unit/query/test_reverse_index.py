@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.demo.odd_manuscripts import ODD
 from digest.demo.writing import Writer
 from digest.errors import QueryError
 from digest.papers import ArxivId, Paper
@@ -34,6 +33,7 @@ from digest.query import (
 )
 from digest.query.evaluation import read_name
 from digest.query.reverse_index import ReverseIndex
+from tests.fakes.odd_manuscripts import ODD
 from tests.querying import QueryWriter, read_queries
 
 MakePaper = Callable[..., Paper]

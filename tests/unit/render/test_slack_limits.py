@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
-from digest.demo.blocks import check_blocks
 from digest.render.slack_limits import validate_blocks
+from tests.fakes.blocks import check_blocks
 
 
 def _section(text: str) -> dict[str, Any]:

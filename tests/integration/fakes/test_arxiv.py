@@ -10,13 +10,13 @@ from lxml import etree
 
 from digest.announcements import mailing_moment
 from digest.clock import ManualClock, RemoteClock, SystemClock
-from digest.demo.archive import DemoPaper
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.atom import ATOM, OPENSEARCH
-from digest.demo.oai import OAI, RAW
-from digest.demo.spoiling import RATE_BODY
 from digest.errors import UnknownName
 from digest.papers import Author
+from tests.fakes.archive import DemoPaper
+from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.atom import ATOM, OPENSEARCH
+from tests.fakes.oai import OAI, RAW
+from tests.fakes.spoiling import RATE_BODY
 
 NAMES = {"a": ATOM, "s": OPENSEARCH, "o": OAI, "r": RAW}
 THURSDAY = mailing_moment(date(2026, 11, 19))

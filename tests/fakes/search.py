@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from digest.demo.atom import INTERNAL_ERROR, write_feed
 from digest.errors import QueryError, UsageError
 from digest.papers import ArxivId
 from digest.query import matches, parse_query
+from tests.fakes.archive import show
+from tests.fakes.atom import INTERNAL_ERROR, write_feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from digest.demo.archive import DemoPaper
     from digest.papers import Paper
+    from tests.fakes.archive import DemoPaper
 
 PAGING_WALL = 10_000
 """No result beyond this one can be asked for."""
@@ -68,7 +69,7 @@ def answer_search(
         raise SearchRefusal(_NOTHING_ASKED, page=_ERRORS)
     if size == 0 or size > PAGING_WALL or start >= PAGING_WALL:
         raise SearchRefusal(INTERNAL_ERROR, status=500, page=_ERRORS)
-    papers = _find_by_id(ids, archive) if ids else [state.to_paper() for state in archive("")]
+    papers = _find_by_id(ids, archive) if ids else [show(state) for state in archive("")]
     found = sorted(_match(query, papers), key=lambda paper: paper.id)
     found.sort(key=key, reverse=params.get("sortOrder", "descending") == "descending")
     page, total = found[start : start + size], len(found)
@@ -104,7 +105,7 @@ def _find_by_id(ids: str, archive: Callable[[str], Sequence[DemoPaper]]) -> list
             raise SearchRefusal(f"incorrect id format for {text}") from None
         states = [state for state in archive(str(wanted)) if version in (None, state.version)]
         if states:
-            paper = states[-1].to_paper()
+            paper = show(states[-1])
             found[paper.id, paper.version] = paper
     return list(found.values())
 

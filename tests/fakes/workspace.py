@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from digest.demo.blocks import MOST_TEXT_BYTES, check_blocks, list_texts, measure_text
+from tests.fakes.blocks import MOST_TEXT_BYTES, check_blocks, list_texts, measure_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

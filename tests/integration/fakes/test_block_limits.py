@@ -1,4 +1,4 @@
-"""Each limit of Block Kit that the demo's Slack keeps, at its end and one beyond."""
+"""Each limit of Block Kit that the fake Slack keeps, at its end and one beyond."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from digest.demo.blocks import check_blocks
+from tests.fakes.blocks import check_blocks
 
 BUTTON = {"type": "button", "text": {"type": "plain_text", "text": "Open"}}
 

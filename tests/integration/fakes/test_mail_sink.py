@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from digest.demo.certificate import has_openssl
-from digest.demo.mail import MailSink
 from digest.errors import ConfigurationError
+from tests.fakes.certificate import has_openssl
+from tests.fakes.mail import MailSink
 
 MAIL = b"Subject: Hello\r\nFrom: a@made.example\r\n\r\n.a line with a dot\r\n"
 needs_openssl = pytest.mark.skipif(

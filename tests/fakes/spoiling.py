@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from digest.demo.atom import INTERNAL_ERROR, MEDIA_TYPE, write_error
-from digest.demo.loopback import Answer, Ending
+from tests.fakes.atom import INTERNAL_ERROR, MEDIA_TYPE, write_error
+from tests.fakes.loopback import Answer, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from digest.demo.faults import Fault
+    from tests.fakes.faults import Fault
 
 REFUSALS = ("429", "rate_200", "503", "406", "403", "500", "redirect")
 WRONG_BODIES = ("html", "bomb", "gzip", "truncate", "malformed", "odd_entry")

@@ -13,8 +13,8 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from digest.clock import ManualClock
-from digest.demo.slack import TOKEN, SlackReceiver
-from digest.demo.workspace import SlackChannel
+from tests.fakes.slack import TOKEN, SlackReceiver
+from tests.fakes.workspace import SlackChannel
 
 TLS = ssl.create_default_context()  # made once: slow, and never used here
 HTTP = httpx.Client(trust_env=False, verify=TLS)

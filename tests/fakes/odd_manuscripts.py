@@ -1,4 +1,4 @@
-r"""More papers written by hand: the odd ones, which anything that shows papers has to get right.
+r"""Papers written by hand: the odd ones, which anything that shows papers has to get right.
 
 Accents, formulae, markup that is none, words that other programs would obey, very short and very long
 author lists. Nothing here exists; texts are raw TeX, as arXiv keeps them.
@@ -7,9 +7,9 @@ author lists. Nothing here exists; texts are raw TeX, as arXiv keeps them.
 from __future__ import annotations
 
 from digest.demo.manuscripts import Manuscript, sign
-from digest.demo.people import FAMILY, GIVEN
+from digest.demo.writing import FAMILY, GIVEN
 
-_CREW = sign(*(f"{given} {family}" for given, family in zip(GIVEN[:40], FAMILY[5:45], strict=True)))
+_CREW = sign(*(f"{given} {family}" for given, family in zip(GIVEN[: len(FAMILY)], FAMILY, strict=True)))
 
 ODD = (
     Manuscript(
@@ -113,32 +113,3 @@ ODD = (
         "5 pages",
     ),
 )
-"""Announced with the demo's mailing, none of them found by its saved queries."""
-
-SHORT_QUEUES = Manuscript(
-    "A proof that every queue is short",
-    "We prove that the stationary length of every queue is at most three.",
-    sign("Rashid Mistralund"),
-    ("math.PR",),
-    "6 pages",
-)
-SHORT_QUEUES_WITHDRAWN = "This paper has been withdrawn by the author: Lemma 3 is false, and so is the title"
-
-WITHDRAWN_EARLIER = (
-    Manuscript(
-        "Perpetual motion on a budget",
-        "We describe a wheel.",
-        sign("Quirin Zephyrine"),
-        ("physics.gen-ph",),
-        "This paper has been withdrawn by the author, who has built the wheel",
-    ),
-    Manuscript(
-        "A catalogue of catalogues that do not list themselves",
-        "We list all catalogues that do not list themselves, with one exception that could not be settled in "
-        "time.",
-        sign("Ulla Okonvere", "Wen Pellwright"),
-        ("math.LO",),
-        "This submission has been withdrawn because of a disagreement about entry 1",
-    ),
-)
-"""Withdrawn before the demo's mailing, within a day or two of being announced."""

@@ -1,4 +1,4 @@
-"""Who asked the demo's arXiv what, and whether they kept the pace."""
+"""Who asked the fake arXiv what, and whether they kept the pace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from digest.clock import Clock
-    from digest.demo.loopback import Answer, Request
+    from tests.fakes.loopback import Answer, Request
 
 _TOLERANCE = 1e-6
 

@@ -7,9 +7,9 @@ from digest.announcements import mailing_moment
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
 from digest.clock import ManualClock
-from digest.demo.arxiv import DemoArxiv
 from digest.demo.library import make_library
 from digest.papers import Paper
+from tests.fakes.arxiv import DemoArxiv
 
 LIBRARY = make_library()
 

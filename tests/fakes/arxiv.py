@@ -1,0 +1,199 @@
+"""A small arXiv on 127.0.0.1: search, OAI-PMH and abstract pages, judged by a clock, with faults on order."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from tests.fakes import atom, oai
+from tests.fakes.archive import Archive, DemoPaper, plan_mailing, show
+from tests.fakes.faults import Fault, Faults
+from tests.fakes.loopback import Answer, LoopbackServer, Request, answer_json
+from tests.fakes.search import SearchRefusal, answer_search
+from tests.fakes.spoiling import KINDS, spoil_answer
+from tests.fakes.visits import Visit, Visits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from types import TracebackType
+
+    from digest.clock import Clock
+
+
+class DemoArxiv:
+    """An arXiv of made-up papers on a free port, while its context lasts.
+
+    Args:
+        papers: states of papers; each is public from its `announced` on.
+        clock: judges what is public, and, where it is simulated, the pace.
+        pace: seconds there must be between two requests; 0 judges nothing.
+        is_strict: whether a request that comes too soon is refused with 429, or only kept in `violations`.
+        page_size: papers per page of an OAI-PMH list.
+        port: 0 for a free one.
+    """
+
+    def __init__(
+        self,
+        papers: Sequence[DemoPaper],
+        clock: Clock,
+        *,
+        pace: float = 0.0,
+        is_strict: bool = True,
+        page_size: int = 2_500,
+        port: int = 0,
+    ) -> None:
+        self.faults = Faults(KINDS)
+        self._archive = Archive(papers)
+        self._clock = clock
+        self._is_strict = is_strict
+        self._visits = Visits(clock, pace)
+        self._server = LoopbackServer(self._answer, name="demo-arxiv", port=port)
+        self._oai = oai.OaiDesk(self.oai_url, page_size)
+
+    def __enter__(self) -> Self:
+        self._server.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.__exit__(kind, error, trace)
+
+    @property
+    def url(self) -> str:
+        """Where it listens; `/abs/<id>` lives directly below."""
+        return self._server.url
+
+    @property
+    def api_url(self) -> str:
+        """The search interface."""
+        return f"{self.url}/api/query"
+
+    @property
+    def oai_url(self) -> str:
+        """The OAI-PMH base URL."""
+        return f"{self.url}/oai"
+
+    @property
+    def clock(self) -> Clock:
+        """What tells this arXiv the time."""
+        return self._clock
+
+    @property
+    def clock_url(self) -> str:
+        """The clock, for `digest.clock.RemoteClock`: GET tells it, `POST ?advance=SECONDS` moves it."""
+        return f"{self.url}/_control/now"
+
+    @property
+    def requests(self) -> tuple[Visit, ...]:
+        """Every request so far but those for abstract pages and the clock."""
+        return self._visits.list_visits()
+
+    @property
+    def violations(self) -> tuple[Visit, ...]:
+        """Requests that came too soon."""
+        return tuple(request for request in self.requests if request.violation)
+
+    def add(self, *papers: DemoPaper) -> None:
+        """Take in papers, or states of known ones."""
+        self._archive.add(*papers)
+
+    def replace(
+        self,
+        paper_id: str,
+        *,
+        submitted: datetime | None = None,
+        announced: datetime | None = None,
+        **changes: Any,  # noqa: ANN401 - fields of DemoPaper, each of its own type
+    ) -> DemoPaper:
+        """Give a paper a new version.
+
+        Args:
+            paper_id: without version.
+            submitted: when the authors handed it in; now by default.
+            announced: when it becomes public; with the mailing that takes it by default.
+            changes: other fields of `DemoPaper` that change.
+        """
+        last = self._archive.last(paper_id)
+        handed_in = submitted or self._clock.now()
+        history = (*last.submitted, handed_in)
+        state = replace(last, submitted=history, announced=announced or plan_mailing(handed_in), **changes)
+        self.add(state)
+        return state
+
+    def withdraw(self, paper_id: str, *, announced: datetime | None = None, comment: str = "") -> DemoPaper:
+        """Give a paper a last version that withdraws it."""
+        words = comment or "This paper has been withdrawn by the authors"
+        return self.replace(paper_id, announced=announced, comment=words, is_withdrawn=True)
+
+    def cross_list(self, paper_id: str, category: str, *, announced: datetime | None = None) -> DemoPaper:
+        """List a paper in one more category, without a new version."""
+        last = self._archive.last(paper_id)
+        moment = announced or plan_mailing(self._clock.now())
+        state = replace(last, categories=(*last.categories, category), announced=moment)
+        self.add(state)
+        return state
+
+    def _answer(self, request: Request) -> Answer:
+        if request.path == "/_control/now":
+            return self._answer_clock(request)
+        if request.path.startswith("/abs/"):
+            return self._answer_abstract(request)
+
+        def decide(violation: str) -> tuple[Answer, str]:
+            fault = self.faults.take(request.path)
+            if violation and self._is_strict:
+                fault = Fault("429")
+            return self._decide(request, fault), fault.kind if fault else ""
+
+        return self._visits.receive(request, decide)
+
+    def _decide(self, request: Request, fault: Fault | None) -> Answer:
+        if fault is None:
+            return self._serve(request)
+        return spoil_answer(fault, lambda keep: self._serve(request, keep), self._clock.now(), self.url)
+
+    def _serve(self, request: Request, keep: float | None = None) -> Answer:
+        moment = self._clock.now()
+        if request.path == "/api/query":
+            return self._serve_search(request, moment, keep)
+        if request.path == "/oai":
+            papers = self._archive.list_public(moment)
+            body = self._oai.answer(request.params, papers, moment, 1.0 if keep is None else max(keep, 0.0))
+            return Answer(body, media_type=oai.MEDIA_TYPE)
+        return Answer(b"Not Found", 404)
+
+    def _serve_search(self, request: Request, moment: datetime, keep: float | None) -> Answer:
+        def find(paper_id: str) -> Sequence[DemoPaper]:
+            return self._archive.states(paper_id, moment) if paper_id else self._archive.list_public(moment)
+
+        try:
+            body, status = answer_search(dict(request.params), find, moment, keep), 200
+        except SearchRefusal as refusal:
+            body, status = atom.write_error(str(refusal), moment, page=refusal.page), refusal.status
+        return Answer(body, status, atom.MEDIA_TYPE)
+
+    def _answer_abstract(self, request: Request) -> Answer:
+        paper_id = re.sub(r"v\d+$", "", request.path.removeprefix("/abs/"))
+        states = self._archive.states(paper_id, self._clock.now())
+        if not states:
+            return Answer(b"No such paper.", 404)
+        paper = show(states[-1])
+        texts = [
+            html.escape(text) for text in (paper.title, ", ".join(a.name for a in paper.authors), paper.abstract)
+        ]
+        page = "<!DOCTYPE html><html lang=en><title>{0}</title><h1>{0}</h1><p>{1}</p><p>{2}</p></html>"
+        return Answer(page.format(*texts).encode(), media_type="text/html; charset=utf-8")
+
+    def _answer_clock(self, request: Request) -> Answer:
+        if request.method == "POST":
+            if not self._clock.is_simulated:
+                return answer_json({"error": "real time can't be moved"}, 409)
+            try:
+                self._clock.sleep(float(request.param("advance")))
+            except ValueError:
+                return answer_json({"error": "advance takes seconds"}, 400)
+        return answer_json({"now": self._clock.now().isoformat()})
