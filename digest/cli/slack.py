@@ -59,7 +59,7 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     4 where Slack could not be asked, else 0.
     """
     from digest.cli.opening import choose_clock, load  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.transports.posting import TIMEOUT  # noqa: PLC0415 - the same
+    from digest.transports.http import TIMEOUT  # noqa: PLC0415 - the same
     from digest.transports.slack_checking import inspect_slack  # noqa: PLC0415 - the same
 
     config = load(ctx, warns=True)

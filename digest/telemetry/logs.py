@@ -26,7 +26,7 @@ _OWN_KEYS = frozenset({"time", "level", "logger", "event", "exception", "stack"}
 _TALKATIVE = {
     "slack_sdk": logging.INFO,
     "slack_bolt": logging.INFO,
-    "httpx": logging.INFO,
+    "httpx": logging.WARNING,
     "httpcore": logging.INFO,
     "aiosmtpd": logging.INFO,
     "mail.log": logging.INFO,

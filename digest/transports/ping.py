@@ -13,13 +13,13 @@ _REFUSED = 400
 
 
 def send_ping(url: str) -> None:
-    """Ask the address once; redirects are not followed, and nothing of the answer counts but its status.
+    """Ask the address once: no redirects, no proxy, and nothing of the answer counts but its status.
 
     Raises:
         DeliveryError: nobody answered, or with an error. The address, which may be a secret, is not repeated.
     """
     try:
-        with httpx.stream("GET", url, timeout=TIMEOUT, follow_redirects=False) as answer:
+        with httpx.stream("GET", url, timeout=TIMEOUT, follow_redirects=False, trust_env=False) as answer:
             status = answer.status_code  # what follows is not waited for: it may never end
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise DeliveryError(

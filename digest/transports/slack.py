@@ -18,7 +18,7 @@ from digest.clock import monotonic
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
 from digest.transports.fence import always_ours
-from digest.transports.posting import TIMEOUT, is_loopback
+from digest.transports.http import TIMEOUT, is_loopback
 from digest.transports.slack_client import SlackClient
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from digest.messages import Message
     from digest.subscriptions import Destination
-    from digest.transports.answers import Answer
+    from digest.transports.http import Answer
 
 SLACK_URL = "https://slack.com/api/"
 

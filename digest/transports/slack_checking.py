@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from digest.subscriptions import Destination
-    from digest.transports.answers import Answer
+    from digest.transports.http import Answer
     from digest.transports.slack_scopes import Scope
 
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{7,}", re.ASCII)

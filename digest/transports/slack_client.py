@@ -7,7 +7,6 @@ even to this machine. `SlackClient` replaces that one step and keeps the rest.
 
 from __future__ import annotations
 
-import http.client
 import logging
 import threading
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from digest.transports.answers import UNREADABLE, Answer, judge_break
+from digest.errors import DeliveryError
 from digest.transports.fence import always_ours
-from digest.transports.posting import Lines, build_opener
+from digest.transports.http import Answer, HttpSender
 from digest.transports.slack_errors import judge_answer
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _LARGEST_ANSWER = 8 * 1024 * 1024
+_UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
+"""What reading an answer may end in that makes no sense: slack_sdk expects every one to be an object of JSON."""
 
 _LOGGER = logging.getLogger("slack_sdk.digest")
 
@@ -41,16 +42,13 @@ class SlackClient(WebClient):
     def __init__(self, *, token: str, url: str, timeout: float) -> None:
         # At DEBUG the library writes whole bodies to its log; nothing may lower this logger's level.
         _LOGGER.setLevel(logging.INFO)
-        # slack_sdk takes whole seconds in its signature and hands them to urllib, which takes any number.
         super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER)
-        self._seconds = timeout
-        self._url = url
         self._own = threading.local()  # several threads post at once
-        self._lines = Lines()
+        self._sender = HttpSender(timeout)
 
     def hang_up(self) -> None:
         """Break off what waits for an answer, from another thread."""
-        self._lines.hang_up()
+        self._sender.hang_up()
 
     def call(
         self,
@@ -72,26 +70,27 @@ class SlackClient(WebClient):
             DeliveryError: Slack refused, did not answer, or answered unreadably.
         """
         is_post = json is not None
-        self._own.is_ours = is_ours
+        self._own.is_ours, self._own.is_post = is_ours, is_post
         try:
-            with self._lines.exchange(self._seconds):
-                response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
+            response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
         except SlackApiError as error:
             reply = error.response
             raise judge_answer(
                 method, Answer(reply.status_code, reply.headers, reply.data), is_post=is_post
             ) from None
-        # AttributeError: slack_sdk expects every JSON answer to be an object.
-        except (OSError, http.client.HTTPException, *UNREADABLE) as error:
-            raise judge_break("Slack", error, is_post=is_post) from error
+        except _UNREADABLE as error:
+            raise DeliveryError(f"Slack's answer can't be read: {error}", ambiguous=is_post) from error
         return Answer(response.status_code, response.headers, response.data)
 
-    def _perform_urllib_http_request_internal(
-        self,
-        url: str,  # noqa: ARG002 - the request carries it
-        req: urllib.request.Request,
-    ) -> dict[str, Any]:
-        with build_opener(self._url, self._own.is_ours, self._lines).open(req, timeout=self._seconds) as reply:
-            charset = reply.headers.get_content_charset() or "utf-8"
-            body = reply.read(_LARGEST_ANSWER).decode(charset)
-            return {"status": reply.status, "headers": reply.headers, "body": body}
+    def _perform_urllib_http_request_internal(self, url: str, req: urllib.request.Request) -> dict[str, Any]:
+        body = req.data if isinstance(req.data, bytes) else b""
+        reply = self._sender.post(
+            "Slack",
+            url,
+            body,
+            dict(req.header_items()),
+            most=_LARGEST_ANSWER,
+            is_ours=self._own.is_ours,
+            is_change=self._own.is_post,
+        )
+        return {"status": reply.status, "headers": reply.headers, "body": reply.text("text")}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from digest.errors import DeliveryError
-from digest.transports.answers import Answer, judge_status, read_retry_after
+from digest.transports.http import Answer, judge_status, read_retry_after
 
 TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
 """Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and told by no number."""

@@ -9,16 +9,14 @@ missing) or sends it again (it may be there twice). Where that matters, use the 
 from __future__ import annotations
 
 import re
-import urllib.request
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Receipt
-from digest.transports.answers import CLIENT_ERRORS, Answer, judge_status
 from digest.transports.fence import always_ours
-from digest.transports.posting import TIMEOUT, Lines, is_loopback, post_once
+from digest.transports.http import CLIENT_ERRORS, TIMEOUT, Answer, HttpSender, is_loopback, judge_status
 from digest.transports.slack_errors import TOO_LARGE, is_our_fault
 
 if TYPE_CHECKING:
@@ -63,8 +61,7 @@ class WebhookTransport:
         for name, url in urls.items():
             _check_url(name, url)
         self._urls = dict(urls)
-        self._timeout = timeout
-        self._lines = Lines()
+        self._sender = HttpSender(timeout)
 
     def resolve(self, destination: Destination) -> str:
         """Return "": the URL itself says where messages go, and is a secret.
@@ -83,7 +80,8 @@ class WebhookTransport:
         Raises:
             DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
         """
-        answer = self._post(self._url_of(destination), message.body, is_ours)
+        url, headers = self._url_of(destination), {"Content-Type": "application/json"}
+        answer = self._sender.post(_WHO, url, message.body, headers, most=_MOST_TEXT, is_ours=is_ours)
         text = answer.text("text")
         if answer.status == HTTPStatus.OK and text == "ok":
             return Receipt("", text)
@@ -103,7 +101,7 @@ class WebhookTransport:
 
     def close(self) -> None:
         """Break off what waits for an answer; each request has a connection of its own."""
-        self._lines.hang_up()
+        self._sender.hang_up()
 
     def _url_of(self, destination: Destination) -> str:
         url = self._urls.get(destination.address)
@@ -117,12 +115,6 @@ class WebhookTransport:
                 f"configured: {known}.",
             )
         return url
-
-    def _post(self, url: str, body: bytes, is_ours: Callable[[], bool]) -> Answer:
-        request = urllib.request.Request(  # noqa: S310 - https or loopback, checked when configured
-            url, data=body, headers={"Content-Type": "application/json"}, method="POST"
-        )
-        return post_once(request, _WHO, is_ours=is_ours, lines=self._lines, timeout=self._timeout, most=_MOST_TEXT)
 
 
 def _check_url(name: str, url: str) -> None:

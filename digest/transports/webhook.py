@@ -7,18 +7,15 @@ Each request carries `webhook-id` (the same for every attempt: by it a receiver 
 
 from __future__ import annotations
 
-import urllib.request
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from digest import __version__
 from digest.errors import DeliveryError
 from digest.messages import Receipt
 from digest.signing import sign_webhook
-from digest.transports.answers import CLIENT_ERRORS, Answer, judge_status
 from digest.transports.fence import always_ours
-from digest.transports.posting import TIMEOUT, Lines, post_once
+from digest.transports.http import CLIENT_ERRORS, TIMEOUT, Answer, HttpSender, judge_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,8 +53,7 @@ class SignedWebhookTransport:
         self._hooks = dict(hooks)
         self._unready = dict(unready)
         self._now = now
-        self._timeout = timeout
-        self._lines = Lines()
+        self._sender = HttpSender(timeout)
 
     def resolve(self, destination: Destination) -> str:
         """Return "": the address is a secret.
@@ -80,16 +76,22 @@ class SignedWebhookTransport:
         moment = int(self._now().timestamp())
         headers = {
             "Content-Type": "application/json",
-            "User-Agent": f"preprint-digest/{__version__}",
             "webhook-id": message.idempotency_key,
             "webhook-timestamp": str(moment),
             "webhook-signature": sign_webhook(key, message.idempotency_key, moment, message.body),
             "Idempotency-Key": message.idempotency_key,
         }
-        answer = self._post(url, message.body, headers, f"webhook {destination.address}", is_ours)
+        who = f"webhook {destination.address}"
+        try:
+            answer = self._sender.post(
+                who, url, message.body, headers, most=_MOST_TEXT, is_ours=is_ours, unread=_TAKEN
+            )
+        except DeliveryError as failure:
+            failure.whole_transport = False  # each webhook is an address of its own
+            raise
         if answer.status in _TAKEN:
             return Receipt("", f"HTTP {answer.status}")
-        raise _judge(f"webhook {destination.address}", answer)
+        raise _judge(who, answer)
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: a webhook only takes.
@@ -104,7 +106,7 @@ class SignedWebhookTransport:
 
     def close(self) -> None:
         """Break off what waits for an answer; each request has a connection of its own."""
-        self._lines.hang_up()
+        self._sender.hang_up()
 
     def _hook_of(self, destination: Destination) -> tuple[str, bytes]:
         name = destination.address
@@ -126,24 +128,6 @@ class SignedWebhookTransport:
             whole_transport=True,
             hint=f"[webhooks.{name}] in digest.toml needs a url and a secret.",
         )
-
-    def _post(
-        self, url: str, body: bytes, headers: dict[str, str], who: str, is_ours: Callable[[], bool]
-    ) -> Answer:
-        request = urllib.request.Request(url, body, headers, method="POST")  # noqa: S310 - https or loopback, checked when configured
-        try:
-            return post_once(
-                request,
-                who,
-                is_ours=is_ours,
-                lines=self._lines,
-                timeout=self._timeout,
-                most=_MOST_TEXT,
-                unread=_TAKEN,
-            )
-        except DeliveryError as failure:
-            failure.whole_transport = False
-            raise
 
 
 def _advise(name: str, keys: Sequence[str], variables: Sequence[str]) -> str:

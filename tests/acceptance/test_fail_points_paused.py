@@ -29,8 +29,8 @@ _TAKEN = {
 }
 _NOT_TAKEN = {
     "mail": Point("digest.transports.smtp_conversation:Conversation._look_once_more", happens="pause"),
-    # The first connection looks the channel up.
-    "Slack": Point("digest.transports.slack_client:_FencedConnection.connect", skip=1, happens="pause"),
+    # The first request looks the channel up.
+    "Slack": Point("digest.transports.http:HttpSender.post", skip=1, happens="pause"),
 }
 _REFUSED = 1
 Live = Callable[[str], AbstractContextManager[Mortal]]

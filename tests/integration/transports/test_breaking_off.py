@@ -15,7 +15,6 @@ from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
 from digest.transports.mail_server import parse_mail_server
 from digest.transports.slack import SlackTransport
-from digest.transports.slack_webhook import WebhookTransport
 from digest.transports.smtp import SmtpTransport
 from digest.transports.smtp_connection import Patience, SmtpConnection
 from digest.transports.smtp_pool import SmtpPool
@@ -32,7 +31,6 @@ JSON = Message("application/json", b"{}", "key-1")
 
 MAIL = (DestinationKind.MAIL, make_mail())
 SLACK = (DestinationKind.SLACK, make_post())
-SLACK_WEBHOOK = (DestinationKind.SLACK_WEBHOOK, JSON)
 WEBHOOK = (DestinationKind.WEBHOOK, JSON)
 _ADDRESSES = {DestinationKind.MAIL: "reader@example.org", DestinationKind.SLACK: "C000PAPERS"}
 
@@ -43,10 +41,6 @@ def _mail(scheme: str) -> Callable[[str], Transport]:
 
 def _slack(place: str, scheme: str = "http") -> Transport:
     return SlackTransport(token="xoxb-1", url=f"{scheme}://{place}/api/")
-
-
-def _slack_webhook(place: str) -> Transport:
-    return WebhookTransport(urls={"lab": f"http://{place}/hook"})
 
 
 def _webhook(place: str, scheme: str = "http") -> Transport:
@@ -113,11 +107,8 @@ def _place(server: socket.socket) -> str:
     [
         (_mail("smtp"), MAIL),
         (_mail("smtps"), MAIL),
-        (_slack, SLACK),
-        (_slack_webhook, SLACK_WEBHOOK),
-        (_webhook, WEBHOOK),
     ],
-    ids=["mail", "mail over TLS", "Slack", "Slack webhook", "webhook"],
+    ids=["mail", "mail over TLS"],
 )
 def test_a_connection_that_does_not_stand_yet_is_broken_off_safely(
     make: Callable[[str], Transport], what: tuple[DestinationKind, Message], deaf: str
@@ -178,7 +169,6 @@ def test_a_name_that_no_resolver_tells_is_waited_for_no_longer(monkeypatch: pyte
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     try:
         _require_safe(_break_off(_mail("smtps")("mail.example"), MAIL))
-        _require_safe(_break_off(_webhook("hook.example", "https"), WEBHOOK))
     finally:
         is_over.set()
 

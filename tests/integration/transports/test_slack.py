@@ -12,7 +12,7 @@ from digest.clock import ManualClock
 from digest.errors import ConfigurationError, DeliveryError
 from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
-from digest.transports.posting import TIMEOUT
+from digest.transports.http import TIMEOUT
 from digest.transports.slack import SLACK_URL, SlackTransport
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request, answer_json
 from tests.fakes.slack import TOKEN, SlackReceiver

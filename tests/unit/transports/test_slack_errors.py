@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.error import URLError
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.transports.answers import Answer, judge_break, read_retry_after
+from digest.transports.http import Answer, read_retry_after
 from digest.transports.slack_errors import (
     AMBIGUOUS,
     DESTINATION,
@@ -172,15 +171,6 @@ def test_retry_after_is_read_as_seconds_broken_seconds_or_a_date(
 def test_no_header_of_any_kind_upsets_the_reading(after: str, date: str) -> None:
     seconds = read_retry_after(Answer(429, {"Retry-After": after, "Date": date}, {}))
     assert seconds is None or seconds >= 0
-
-
-def test_a_failure_before_the_request_was_out_is_certain_and_one_after_it_is_not() -> None:
-    before = judge_break("Slack", URLError(ConnectionRefusedError("refused")), is_post=True)
-    after = judge_break("Slack", ConnectionResetError("reset"), is_post=True)
-    assert not before.ambiguous
-    assert before.whole_transport
-    assert after.ambiguous
-    assert not after.whole_transport
 
 
 @pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])
