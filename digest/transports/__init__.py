@@ -7,7 +7,7 @@ reaches (`whole_transport`); the pipeline does the rest.
 registry        which module serves which kind of destination; opened on first use
 smtp            mail; mail_address, mail_server, smtp_connection and smtp_replies are its parts
 slack           Slack's Web API; slack_client and slack_errors are its parts
-posting, answers   one HTTP request, and what its answer means
+http            one HTTP request, and what its answer means
 slack_webhook   a Slack incoming webhook, with a weaker promise
 webhook         JSON to other programs, signed
 folder          a file per message; static_file writes whole feeds and pages

@@ -1,20 +1,19 @@
-"""Mail over SMTP (RFC 5321), one recipient per mail, over a few connections that are kept for a while."""
+"""Mail over SMTP (RFC 5321), one recipient per mail; each thread that sends has a connection, kept for a while."""
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from digest.errors import ConfigurationError, DeliveryError
 from digest.transports.fence import always_ours
 from digest.transports.mail_address import Mailbox, parse_mailbox
 from digest.transports.mail_server import Security, parse_mail_server
-from digest.transports.smtp_connection import Patience, SmtpConnection
-from digest.transports.smtp_conversation import Conversation, StaleConnection
-from digest.transports.smtp_pool import SmtpPool
+from digest.transports.smtp_connection import Patience, SmtpConnection, StaleConnection
 
 if TYPE_CHECKING:
-    import smtplib
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -32,7 +31,6 @@ class SmtpTransport:
         password: of that user.
         ca_file: PEM certificates trusted besides the system's.
         patience: time-outs, and how long a connection is kept.
-        connections: how many at once, at most; more senders wait for their turn.
 
     Raises:
         ConfigurationError: the URL, the sender, the login or the certificate file cannot be used.
@@ -47,7 +45,6 @@ class SmtpTransport:
         password: str = "",
         ca_file: Path | None = None,
         patience: Patience | None = None,
-        connections: int = 1,
     ) -> None:
         self._patience = patience or Patience()
         try:
@@ -57,10 +54,12 @@ class SmtpTransport:
                 f"mail can't be sent from {from_address!r}: {error}",
                 hint="Write a bare address such as digest@example.org.",
             ) from error
-        server = parse_mail_server(url, user=user, password=password, ca_file=ca_file)
+        self._server = parse_mail_server(url, user=user, password=password, ca_file=ca_file)
         # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
-        tls = None if server.security is Security.NONE else server.open_tls()
-        self._pool = SmtpPool(lambda: SmtpConnection(server, self._patience, tls), connections)
+        self._tls = None if self._server.security is Security.NONE else self._server.open_tls()
+        self._resting: list[SmtpConnection] = []
+        self._lent: set[SmtpConnection] = set()
+        self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:
         """Return the address as the mail server is told it.
@@ -83,11 +82,11 @@ class SmtpTransport:
         """
         recipient = _read_recipient(destination)
         data = _end_lines(message.body)
-        with self._pool.borrow() as connection:
+        with self._lend() as connection:
             try:
-                return self._hand_over(connection, recipient, data, is_ours)
+                return connection.hand_over(self._sender, recipient, data, is_ours)
             except StaleConnection:
-                return self._hand_over(connection, recipient, data, is_ours)  # over a new one
+                return connection.hand_over(self._sender, recipient, data, is_ours)  # over a new one
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: SMTP cannot be asked what it took.
@@ -103,45 +102,31 @@ class SmtpTransport:
 
     def close(self) -> None:
         """Say goodbye to the server, and break off the mails that other threads are sending."""
-        self._pool.close()
+        with self._lock:
+            resting, self._resting = self._resting, []
+            for connection in self._lent:
+                connection.break_off()
+        for connection in resting:
+            connection.quit()
 
-    def _hand_over(
-        self, connection: SmtpConnection, recipient: Mailbox, data: bytes, is_ours: Callable[[], bool]
-    ) -> Receipt:
-        link = connection.take()
-        sender = f"<{self._sender.address}>{self._choose_options(connection, link, recipient, data)}"
-        return Conversation(connection, link).say(sender, f"<{recipient.address}>", _stuff_dots(data), is_ours)
-
-    def _choose_options(
-        self, connection: SmtpConnection, link: smtplib.SMTP, recipient: Mailbox, data: bytes
-    ) -> str:
-        is_ascii = data.isascii()
-        needs_utf8 = (
-            self._sender.needs_utf8
-            or recipient.needs_utf8
-            or not (is_ascii or data.partition(b"\r\n\r\n")[0].isascii())
-        )
-        if needs_utf8 and not link.has_extn("smtputf8"):
-            raise self._refuse_utf8(connection)
-        # smtplib encodes commands as ASCII unless told otherwise.
-        link.command_encoding = "utf-8" if needs_utf8 else "ascii"
-        return "".join(
-            option
-            for option, is_wanted in (
-                (f" SIZE={len(data)}", link.has_extn("size")),
-                (" BODY=8BITMIME", link.has_extn("8bitmime") and not is_ascii),
-                (" SMTPUTF8", needs_utf8),
-            )
-            if is_wanted
-        )
-
-    def _refuse_utf8(self, connection: SmtpConnection) -> DeliveryError:
-        connection.release()
-        return DeliveryError(
-            "the mail server does not take addresses or headers beyond ASCII (it offers no SMTPUTF8)",
-            permanent=True,
-            hint="Use an address of ASCII characters, or a mail server that offers SMTPUTF8.",
-        )
+    @contextmanager
+    def _lend(self) -> Iterator[SmtpConnection]:
+        """Lend this thread a connection of its own: the one that rested least, so that others grow old."""
+        with self._lock:
+            new = SmtpConnection(self._server, self._patience, self._tls)
+            connection = self._resting.pop() if self._resting else new
+            connection.is_broken_off = False
+            self._lent.add(connection)
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                self._lent.remove(connection)
+                self._resting.append(connection)
+                old = [one for one in self._resting if one.is_old]
+                self._resting = [one for one in self._resting if not one.is_old]
+            for one in old:
+                one.quit()
 
 
 def _read_recipient(destination: Destination) -> Mailbox:
@@ -158,8 +143,3 @@ def _read_recipient(destination: Destination) -> Mailbox:
 def _end_lines(body: bytes) -> bytes:
     """Give every line, also the last, the one line end that SMTP has."""
     return b"\r\n".join((*body.splitlines(), b""))
-
-
-def _stuff_dots(data: bytes) -> bytes:
-    """Double each dot that a line begins with (RFC 5321 §4.5.2)."""
-    return b"." * data.startswith(b".") + data.replace(b"\r\n.", b"\r\n..")

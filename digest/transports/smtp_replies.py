@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.errors import DeliveryError
-from digest.transports.dialling import CalledOff
 
 if TYPE_CHECKING:
     from digest.transports.mail_server import MailServer
@@ -123,8 +122,6 @@ def judge_break(stage: Stage, error: Exception) -> DeliveryError:
 
 def judge_opening(server: MailServer, stage: Stage, error: Exception) -> DeliveryError:
     """Turn a failure to connect, protect the connection or log in into an error for every mail."""
-    if isinstance(error, CalledOff):
-        return DeliveryError(f"{server} was not reached: {error}", whole_transport=True)
     if isinstance(error, smtplib.SMTPResponseException):
         return judge_reply(stage, error.smtp_code, error.smtp_error)
     if isinstance(error, ssl.SSLCertVerificationError):

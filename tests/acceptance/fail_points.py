@@ -202,7 +202,7 @@ TABLE = (
     Row(
         "C10, mail, inside",
         "all of its bytes → the final dot",
-        Point("digest.transports.smtp_conversation:Conversation._look_once_more"),
+        Point("digest.transports.smtp_connection:SmtpConnection._look_once_more"),
         PLANNED,
         *(NOT_TAKEN, READY, FEED_SERVED),
         {"mail": NOT_TAKEN_LONG},

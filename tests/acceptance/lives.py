@@ -289,7 +289,7 @@ class Life:
         if self._site is not None:
             for transport in self._site._transports.values():
                 if isinstance(transport, SmtpTransport):
-                    for connection in (*transport._pool._resting, *transport._pool._lent):
+                    for connection in (*transport._resting, *transport._lent):
                         connection.drop()
             self._site.client.close()
             self._site.store.engine.dispose()

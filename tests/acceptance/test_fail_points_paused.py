@@ -28,7 +28,7 @@ _TAKEN = {
     "Slack": Point("digest.transports.slack:SlackTransport.send", after=True, happens="pause"),
 }
 _NOT_TAKEN = {
-    "mail": Point("digest.transports.smtp_conversation:Conversation._look_once_more", happens="pause"),
+    "mail": Point("digest.transports.smtp_connection:SmtpConnection._look_once_more", happens="pause"),
     # The first request looks the channel up.
     "Slack": Point("digest.transports.http:HttpSender.post", skip=1, happens="pause"),
 }

@@ -302,7 +302,7 @@ def test_smtputf8_and_8bitmime_are_asked_for_only_when_needed_and_offered(open_m
     assert eight_bit.endswith(" BODY=8BITMIME")
     assert utf8.endswith(" SMTPUTF8")
     assert "RCPT TO:<jürgen@example.org>" in server.commands
-    with WireServer(offers=("PIPELINING",)) as server:
+    with WireServer(offers=("8BITMIME",)) as server:
         transport = open_mail(f"smtp://{server.address}")
         failure = _fail(transport, beyond_ascii)
         transport.send(make_mail(), READER)
@@ -324,7 +324,7 @@ def test_closing_says_goodbye_once_and_may_be_repeated(
     transport.send(make_mail(), READER)
     transport.close()
     transport.close()
-    assert script.count(Step.QUIT) == 1
+    _wait_until(lambda: script.count(Step.QUIT) == 1)
 
 
 def test_closing_breaks_off_a_mail_that_waits_for_its_verdict_and_leaves_it_ambiguous(open_mail: OpenMail) -> None:

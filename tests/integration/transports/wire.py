@@ -20,8 +20,6 @@ class WireServer:
         verdict: the reply to the final dot; None says nothing, and waits for the client to go.
         is_tired: it closes after each mail it took, without a word.
         weary: what it says to the next command after a mail it took, before it closes; "" for not a word.
-        is_slow: it answers sender and recipient only when DATA has come too.
-        is_eager: it awaits a text also where it refused sender or recipient.
         reads: bytes of a mail's body read before the connection is cut; None for all.
         replies: how a command begins → what is said instead of yes; "" cuts the connection.
         context: TLS from the first byte.
@@ -34,22 +32,17 @@ class WireServer:
         verdict: str | None = "250 2.0.0 Ok: queued as WIRE1",
         is_tired: bool = False,
         weary: str | None = None,
-        is_slow: bool = False,
-        is_eager: bool = False,
         reads: int | None = None,
         replies: Mapping[str, str] | None = None,
         context: ssl.SSLContext | None = None,
     ) -> None:
         self.commands: list[str] = []
         self.bodies: list[bytes] = []
-        self.unfinished: list[bytes] = []
         self.connections = 0
         self._offers = offers
         self._verdict = verdict
         self._is_tired = is_tired
         self._weary = weary
-        self._is_slow = is_slow
-        self._is_eager = is_eager
         self._reads = reads
         self._replies = replies or {}
         self._context = context
@@ -95,7 +88,6 @@ class WireServer:
 
     def _talk(self, stream: BinaryIO) -> None:
         _say(stream, "220 wire.example")
-        held: list[str] = []
         mails = len(self.bodies)
         is_refused = False
         while line := _read_line(stream):
@@ -111,24 +103,18 @@ class WireServer:
                 listed = ["wire.example", *self._offers]
                 _say(stream, *(f"250{'-' if i + 1 < len(listed) else ' '}{word}" for i, word in enumerate(listed)))
             elif verb == "DATA":
-                goes_on = self._is_eager or not is_refused
-                _say(stream, *held, "354 go on" if goes_on else "503 5.5.1 no valid recipients")
-                held = []
-                if goes_on and not self._take_body(stream):
+                _say(stream, "503 5.5.1 no valid recipients" if is_refused else "354 go on")
+                if not is_refused and not self._take_body(stream):
                     return
             elif verb == "QUIT":
                 _say(stream, "221 bye")
                 return
             else:
                 if not reply:
-                    _say(stream, *held)
                     return
                 if verb in ("MAIL", "RCPT"):
                     is_refused = (is_refused and verb == "RCPT") or not reply.startswith("250")
-                if verb in ("MAIL", "RCPT") and self._is_slow:
-                    held.append(reply)
-                else:
-                    _say(stream, reply)
+                _say(stream, reply)
 
     def _take_body(self, stream: BinaryIO) -> bool:
         """Return whether the conversation goes on."""
@@ -136,7 +122,6 @@ class WireServer:
         while not (line := _read_line(stream)).startswith(b".\r\n"):
             body += line
             if not line or (self._reads is not None and len(body) >= self._reads):
-                self.unfinished.append(body)
                 return False
         self.bodies.append(body)
         if self._verdict is None:
