@@ -11,7 +11,7 @@ from digest.cli.workbench import file_option, opened_workbench, read_query
 from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from digest.query import Note, Query
 
@@ -73,32 +73,11 @@ def _print(query: Query, notes: Sequence[Note]) -> None:
         _print_wrapped("as a query", query.pasted_as)
     _print_wrapped("in one form", query.canonical)
     _print_wrapped("arXiv is asked", to_arxiv(query))
-    for line in _explain_stems(query):
-        _print_wrapped("", line)
     for note in notes:
         _print_wrapped("note", note.message, style="yellow")
         _print_lines("", point_at(query.text, note.position, _WIDEST))
     if len(query.expression) <= _LONGEST_COMMAND:
         click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.expression.split()))}")
-
-
-def _explain_stems(query: Query) -> Iterator[str]:
-    """Yield why arXiv is asked for words that the query doesn't name: one line for each beginning."""
-    from digest.query import Prefix, Shape, to_arxiv  # noqa: PLC0415 - the same
-    from digest.query.arxiv_syntax import find_shorter_stems  # noqa: PLC0415 - the same
-    from digest.query.tree import walk_conditions  # noqa: PLC0415 - the same
-    from digest.query.words import split_words  # noqa: PLC0415 - the same
-
-    stemmed = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.ALL)
-    asked = to_arxiv(query)
-    for condition in dict.fromkeys(walk_conditions(query.tree)):
-        if condition.shape is not Shape.BEGINNING or condition.prefix not in stemmed:
-            continue
-        *_, word = split_words(condition.text)
-        added = [other for other in find_shorter_stems(word.text) if f"{condition.prefix}:{other}" in asked]
-        if added:
-            verb = "brings" if len(added) == 1 else "bring"
-            yield f"({word.text}* is held against stems there; {', '.join(added)} {verb} words with shorter ones)"
 
 
 def _print_wrapped(label: str, text: str, *, style: str | None = None) -> None:

@@ -24,8 +24,8 @@ class NoteKind(StrEnum):
     words might suggest, or what was made of something pasted.
 
     The others come from `lint_query` alone. `QUOTED_OPERATOR`: AND, OR … between quotes is a word.
-    `VOLUME`: how much it brings. `ALL`: what `all:` is at arXiv. `ACCENTS`, `WILDCARD`, `PHRASE`: what a word
-    with an accent or a `*`, and several words, find.
+    `VOLUME`: how much a lone category brings. `ALL`: what `all:` is at arXiv. `WILDCARD`, `PHRASE`: what a word
+    with a `*`, and several words, find.
     """
 
     MISSING_OPERATOR = "missing operator"
@@ -36,7 +36,6 @@ class NoteKind(StrEnum):
     QUOTED_OPERATOR = "quoted operator"
     VOLUME = "volume"
     ALL = "all"
-    ACCENTS = "accents"
     WILDCARD = "wildcard"
     PHRASE = "phrase"
 

@@ -36,9 +36,6 @@ from digest.query.tree import And, Node, Not, Or, Prefix
 if TYPE_CHECKING:
     from digest.query.tree import Condition
 
-_NEARNESS = re.compile(r"(?:NEAR|ADJ|WITHIN)(?:/?\d+)?")
-"""What other search engines have for words that stand near one another; in capitals, as operators are written."""
-
 _PHRASED = frozenset(
     (None, Prefix.ALL, Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
 )
@@ -191,8 +188,6 @@ class _Parser:
             said.append(phrase)
         if said:
             self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, "; ".join(said))
-        if isinstance(self._token, TermToken):
-            self._note_hardly_meant(self._token)
 
     def _find_phrase(self) -> str:
         """Return how to look for words in a row side by side, where the second of them stands; else ""."""
@@ -210,21 +205,6 @@ class _Parser:
         alone = f"{prefix} goes with {first.value} alone, and " if prefix else ""
         phrase = " ".join(word.value.strip("'") for word in words)
         return f'{alone}{prefix}"{phrase}" finds the words side by side'
-
-    def _note_hardly_meant(self, term: TermToken) -> None:
-        """Remark on words that follow without an operator: a given name behind `au:Pieters,`, and NEAR."""
-        if term.prefix is not None or term.is_quoted:
-            return
-        before = self.terms[-1].token if self.terms else None
-        if before is not None and _is_cut_name(before):
-            message = f'{term.value} is looked for anywhere; did you mean au:"{before.value} {term.value}"?'
-            self._source.note(NoteKind.READ_AS, term.position, message)
-        elif _NEARNESS.fullmatch(term.value):
-            message = (
-                f"{term.value} is no operator but one more word to look for; "
-                'words side by side stand between quotes: ti:"graphene nanoribbon"'
-            )
-            self._source.note(NoteKind.READ_AS, term.position, message)
 
     def _read_factor(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
         is_negated = False
@@ -282,13 +262,7 @@ def _is_plain_word(token: Token | None) -> TypeGuard[TermToken]:
     """Tell whether a token is a word that could be one of a phrase."""
     if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED:
         return False
-    return _PLAIN_WORD.fullmatch(token.value) is not None and not _NEARNESS.fullmatch(token.value)
-
-
-def _is_cut_name(term: TermToken) -> bool:
-    """Tell whether a term is an author's last name with the comma before the given ones."""
-    is_author = term.prefix is Prefix.AUTHOR and not term.is_quoted
-    return is_author and term.value.endswith(",") and term.value.count(",") == 1
+    return _PLAIN_WORD.fullmatch(token.value) is not None
 
 
 def _negate(node: Node | None) -> Node | None:

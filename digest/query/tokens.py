@@ -108,9 +108,6 @@ _OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 
 
-_CURLY_READ = f'{" ".join(CURLY_QUOTES)} are read as "'
-
-
 class Scanner:
     """Walks over a query's text, one token at a time.
 
@@ -266,8 +263,6 @@ class Scanner:
             )
         self._place = quoted.end()
         value = quoted[2] if quoted[1] is None else quoted[1]
-        if quoted[1] is None and not any(note.message == _CURLY_READ for note in self._source.notes):
-            self._source.note(NoteKind.READ_AS, opening, _CURLY_READ)
         return TermToken(prefix, value, is_quoted=True, position=start, value_position=opening + 1)
 
     def _scan_range(self, start: int) -> TermToken:

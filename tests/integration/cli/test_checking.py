@@ -1,4 +1,4 @@
-"""What `digest query check` says of beginnings of words, and of words that nothing stored has."""
+"""What `digest query check` says of words that nothing stored has."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ from digest.store import papers as paper_store
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 from tests.unit.made_up import make_paper
-
-
-def test_words_that_arxiv_is_asked_for_besides_a_beginning_are_accounted_for(digest: Shell) -> None:
-    said = digest("query", "check", "abs:transf*").lines
-    assert said[2:4] == [
-        "arXiv is asked  (abs:transf* OR abs:transful)",
-        "                (transf* is held against stems there; transful brings words with shorter ones)",
-    ]
-    assert "held against stems" not in digest("query", "check", "co:transf* OR abs:superv*").out
 
 
 @pytest.mark.parametrize("command", ["query check", "query preview --days 11", "try"])

@@ -20,43 +20,15 @@ def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(
     ("text", "kind", "position", "words"),
     [
-        # what hardly was meant
-        ("x1 OR au:Pieters, Jan", NoteKind.READ_AS, 18, 'did you mean au:"Pieters, Jan"?'),
-        ("ti:x1 NEAR y1", NoteKind.READ_AS, 6, "NEAR is no operator but one more word"),
-        ("ti:x1 NEAR/3 y1", NoteKind.READ_AS, 6, "NEAR/3 is no operator"),
-        ("ti:“x1 y1”", NoteKind.READ_AS, 3, 'are read as "'),
         # how much comes
         ("cat:cs.PF", NoteKind.VOLUME, 0, "about 14 papers a day"),
         ("cat:cs.NA", NoteKind.VOLUME, 0, "about 20 papers a day"),
-        ("cat:cs.PF OR cat:cs.DC", NoteKind.VOLUME, 0, "at most about 45 papers a day"),
-        ("cat:cs.PF AND cat:cs.DC", NoteKind.VOLUME, 0, "at most about 14 papers a day"),
-        ("cat:cs.PF ANDNOT cat:cs.DC", NoteKind.VOLUME, 0, "at most about 14 papers a day"),
         ("cat:hep-lat", NoteKind.VOLUME, 0, "about 3 papers a week"),
         ("cat:econ.TH", NoteKind.VOLUME, 0, "less than one paper a week"),
-        ("NOT cat:cs.PF", NoteKind.VOLUME, 0, "nearly all of arXiv"),
-        ("ti:a1 OR NOT ti:b1", NoteKind.VOLUME, 0, "nearly all of arXiv"),
+        ("cat:cs", NoteKind.VOLUME, 0, "every paper of it matches"),
         # words
         ('ti:x1 AND "gpu OR cpu"', NoteKind.QUOTED_OPERATOR, 10, "OR is a word to look for here"),
         ('ti:"gpu AND"', NoteKind.QUOTED_OPERATOR, 0, "AND is a word to look for here"),
-        (
-            'ti:"gpu or cpu"',
-            NoteKind.QUOTED_OPERATOR,
-            0,
-            "or joins nothing between quotes; either word is ti:(… OR …)",
-        ),
-        ('"cat:cs.PF"', NoteKind.QUOTED_OPERATOR, 0, "cat: is a word to look for here"),
-        # prefixes that a sign or a word swallows
-        (
-            "x1 AND !ti:gpu",
-            NoteKind.READ_AS,
-            7,
-            "ti: is a word here; a prefix stands after a blank or a parenthesis",
-        ),
-        ("ti:gpu,abs:cpu", NoteKind.READ_AS, 0, "abs: is a word here"),
-        ("all:ti:gpu", NoteKind.READ_AS, 0, "ti: is a word here"),
-        # accents, beginnings, words side by side, all:
-        ("ti:Schrödinger", NoteKind.ACCENTS, 0, "schrödinger and schrodinger are one word here, and two at arXiv"),
-        ('abs:"Erdős graph"', NoteKind.ACCENTS, 0, "erdős and erdos are one word here"),
         ("x1 AND abs:self-supervised", NoteKind.PHRASE, 7, 'anywhere in the field; abs:"self supervised"'),
         (
             "ti:x1 AND all:y1 AND z1",
@@ -65,14 +37,6 @@ def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
             "all: is wider at arXiv: there it also holds names of categories and years",
         ),
         ("ti:x1 AND z1", NoteKind.ALL, 10, "a word without a prefix is all:, and all: is wider at arXiv"),
-        # signs that are lost
-        (
-            "x1 AND ti:C++",
-            NoteKind.LEFT_OUT,
-            7,
-            "C++ is looked for as c: signs are no part of words",
-        ),
-        ('ti:"C*-algebra"', NoteKind.LEFT_OUT, 0, '"C*-algebra" is looked for as c algebra'),
         (
             'abs:"tail lat*"',
             NoteKind.WILDCARD,
@@ -113,7 +77,7 @@ def test_a_query_that_means_what_it_seems_has_no_remarks(text: str) -> None:
     assert lint_query(parse_query(text), daily_papers=DAILY) == ()
 
 
-def test_without_figures_a_query_for_categories_is_told_to_take_every_paper() -> None:
+def test_without_figures_a_query_for_a_category_is_told_to_take_every_paper() -> None:
     (note,) = lint_query(parse_query("cat:cs.PF"))
     assert (note.kind, "every paper" in note.message) == (NoteKind.VOLUME, True)
 
@@ -212,12 +176,3 @@ def test_every_remark_stands_within_the_text_and_comes_once_in_order(text: str) 
         assert [note.position for note in notes] == sorted(note.position for note in notes)
         assert all(0 <= note.position < len(text) and note.message for note in notes)
         assert len({*notes}) == len(notes)
-
-
-@pytest.mark.parametrize(
-    "text", ["near a1", "a1 near b1", 'a1 "NEAR" b1', "a1 AND NEAR", 'au:"Pieters, Jan"', "au:pieters jan"]
-)
-def test_what_may_well_be_meant_is_not_remarked(text: str) -> None:
-    assert not any(
-        "no operator, here" in note.message or "did you mean" in note.message for note in parse_query(text).notes
-    )

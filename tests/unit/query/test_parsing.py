@@ -268,7 +268,6 @@ def test_a_query_as_deep_as_allowed_is_printed_and_read_again() -> None:
         ("cat:zz.zz", NoteKind.UNKNOWN_CATEGORY, 4, "'zz.zz' is no category of arXiv"),
         ("cat:cmp-lg", NoteKind.RETIRED_CATEGORY, 4, "read as cs.CL"),
         ("lastUpdatedDate:[2024 TO 2025]", NoteKind.READ_AS, 0, "read as submittedDate"),
-        ("a1 OR ti:“b1 c1” OR “d1”", NoteKind.READ_AS, 9, '” „ ‟ « » are read as "'),
         ("cat:stat-mech", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cond-mat.stat-mech?"),
         ("cat:cs.PX", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cs.PF or cs.PL?"),
     ],
