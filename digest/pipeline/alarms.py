@@ -15,8 +15,7 @@ from digest import signing
 from digest.announcements import mailing_moment
 from digest.config.zones import choose_zone, write_with_zone
 from digest.errors import DigestError
-from digest.pipeline.covering import load_coverage_since
-from digest.planning import was_asked
+from digest.pipeline.ledger import load_mailings
 from digest.planning.alarms import (
     DIGEST_LIMIT,
     FAILURE_SHOWN,
@@ -31,6 +30,7 @@ from digest.store import provenance
 from digest.store import runs as run_store
 from digest.store import tokens as token_store
 from digest.store.job_turns import find_trouble
+from digest.store.queries import active_revisions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.config import Config
-    from digest.messages import Coverage, Receipt
+    from digest.messages import Receipt
     from digest.pipeline.site import Site
     from digest.planning.alarms import Alarm
+    from digest.planning.ledger import MailingLine
     from digest.render import AlarmContext
     from digest.store.alarms import StoredAlarm
     from digest.subscriptions import Destination
@@ -109,12 +110,14 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
     return find_alarms(facts, partial(write_with_zone, zone=choose_zone(config)))
 
 
-def _load_mailing(conn: Connection, source: str, now: datetime) -> Coverage | None:
-    """Say what was looked at of the mailing that must be taken in; None for one from before arXiv was asked."""
+def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:
+    """Say what became of the mailing that must be taken in; None where no saved query asked for it by then."""
     mailing = find_due_mailing(now)
-    if not was_asked(run_store.find_first_start(conn), mailing_moment(mailing), now):
+    sent, first_at = mailing_moment(mailing), run_store.find_first_start(conn)
+    if not active_revisions(conn):
         return None
-    return load_coverage_since(conn, source, mailing, now)
+    lines = load_mailings(conn, source, now, first_at=first_at, days=(now - sent).days + 1, asked_by=sent)
+    return next((line for line in lines if line.mailing == mailing), None)
 
 
 def send_test(site: Site) -> tuple[list[tuple[Destination, Receipt | DigestError]], str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from digest.pipeline.attention import polled_keys
 from digest.pipeline.covering import JOINT
+from digest.planning.coverage import was_asked
 from digest.planning.ledger import Looks, MailingLine, assess_mailings
 from digest.planning.polls import REQUESTS_A_DAY, Source
 from digest.store import cursors as cursor_store
@@ -49,19 +50,37 @@ class Ledger:
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
     """Say what was checked of the mailings of the last days."""
-    since = now - timedelta(days=days) - _MARGIN
     keys = polled_keys(conn, source) or [JOINT]
-    sources = _list_looks(conn, source, since, keys)
-    checks = run_store.polls_since(conn, Source.GAPS, since)
-    counts = mailing_store.count_announced(conn, since.date(), now.date())
     return Ledger(
         source=source,
-        mailings=tuple(
-            assess_mailings(sources, checks, counts, first_at=_find_first(conn, source, keys), days=days, now=now)
-        ),
+        mailings=tuple(load_mailings(conn, source, now, first_at=_find_first(conn, source, keys), days=days)),
         gaps=gap_store.count_gaps(conn),
         requests=overview.count_requests(conn, now - timedelta(hours=24)),
     )
+
+
+def load_mailings(
+    conn: Connection,
+    source: str,
+    now: datetime,
+    *,
+    first_at: datetime | None,
+    days: int,
+    asked_by: datetime | None = None,
+) -> list[MailingLine]:
+    """Say what became of each mailing of the last days, the newest first (see `assess_mailings`).
+
+    Saved queries that nobody asked by a moment (UTC) do not count, where one is given.
+    """
+    since = now - timedelta(days=days) - _MARGIN
+    sources = [
+        looks
+        for looks in _list_looks(conn, source, since, polled_keys(conn, source) or [JOINT])
+        if asked_by is None or looks.since is None or was_asked(looks.since, asked_by, now)
+    ]
+    checks = run_store.polls_since(conn, Source.GAPS, since)
+    counts = mailing_store.count_announced(conn, since.date(), now.date())
+    return assess_mailings(sources, checks, counts, first_at=first_at, days=days, now=now) if sources else []
 
 
 def _list_looks(conn: Connection, source: str, since: datetime, keys: list[str]) -> list[Looks]:

@@ -1,7 +1,7 @@
 """The decisions that make digests: when one is due, what is in it, and where its parts go. All pure."""
 
 from digest.planning.clauses import Clauses
-from digest.planning.coverage import PollSummary, assess_coverage, join_coverages, was_asked, was_complete
+from digest.planning.coverage import PollSummary, assess_coverage, join_coverages, was_asked
 from digest.planning.digests import (
     DeliveryPlan,
     DueSubscription,
@@ -65,5 +65,4 @@ __all__ = [
     "realign_due",
     "resolve_local",
     "was_asked",
-    "was_complete",
 ]

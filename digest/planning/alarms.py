@@ -8,12 +8,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.announcements import alarm_moment, latest_mailing, mailing_moment
+from digest.planning.ledger import MailingState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import date
 
-    from digest.messages import Coverage
+    from digest.planning.ledger import MailingLine
 
 MAILING_LIMIT = timedelta(hours=10)
 """From arXiv's announcement until a mailing must be taken in completely."""
@@ -28,6 +29,8 @@ FAILURE_SHOWN = timedelta(days=2)
 """So long after it failed a message is an alarm; it stays in the outbox until the operator has spoken."""
 
 _INSTANT = timedelta(microseconds=1)
+
+_TAKEN_IN = (MailingState.COMPLETE, MailingState.CAUGHT_UP, MailingState.DEFERRED, MailingState.BEFORE)
 
 
 class AlarmName(StrEnum):
@@ -68,14 +71,14 @@ class AlarmFacts:
     """What alarms are decided from; None for nothing of the kind.
 
     Attributes:
-        mailing: what was looked at of the last mailing that must be taken in (see `find_due_mailing`).
+        mailing: what became of the last mailing that must be taken in (see `find_due_mailing`).
         digests: subscriptions whose digest is overdue.
         deliveries: deliveries that neither ended nor are held, overdue.
         failed: deliveries given up or held for the operator of late.
         is_restored: the database is a copy that sends nothing, so that nothing else of it is late.
     """
 
-    mailing: Coverage | None = None
+    mailing: MailingLine | None = None
     digests: Overdue | None = None
     deliveries: Overdue | None = None
     failed: Overdue | None = None
@@ -143,7 +146,7 @@ def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm
         yield Alarm(AlarmName.RESTORED, what, "`digest restore --status` says what waits and how to go on.")
     else:
         yield from _find_overdue(facts, write)
-    if facts.mailing is not None and facts.mailing.mailing is not None and not facts.mailing.is_complete:
+    if facts.mailing is not None and facts.mailing.state not in _TAKEN_IN:
         yield _describe_mailing(facts.mailing, f"the mailing of {facts.mailing.mailing:%a %-d %b}")
 
 
@@ -168,11 +171,11 @@ def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterat
         yield Alarm(AlarmName.FAILED, one if failed.number == 1 else many, remedy, failed.due_at)
 
 
-def _describe_mailing(coverage: Coverage, mailing: str) -> Alarm:
-    if coverage.failure:
-        what = f"{mailing} is not taken in: {coverage.failure}"
+def _describe_mailing(line: MailingLine, mailing: str) -> Alarm:
+    if line.failure:
+        what = f"{mailing} is not taken in: {line.failure}"
         return Alarm(AlarmName.MAILING, what, "It is tried again; there is nothing to do unless this lasts.")
-    if coverage.is_awaited:
+    if line.state in (MailingState.LATE, MailingState.AWAITED):
         remedy = "Looks go on; arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
         return Alarm(AlarmName.MAILING, f"{mailing} is not out yet", remedy)
     what = f"{mailing} is not taken in completely"

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.announcements import alarm_moment, latest_mailing, mailing_moment, mailings_between, next_mailing
+from digest.announcements import alarm_moment, latest_mailing, mailing_moment, mailings_between
 from digest.messages import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date, datetime
+    from datetime import datetime
 
 HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
 """When a mailing can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
@@ -108,35 +108,6 @@ def assess_coverage(
         new=new,
         is_settled=is_complete and is_settled,
         is_awaited=is_awaited,
-    )
-
-
-def was_complete(
-    polls: Sequence[PollSummary], mailing: date, *, checks: Sequence[PollSummary] = (), new: int = 0
-) -> bool:
-    """Whether a mailing was complete when the one after it went out, or at any moment since.
-
-    Once that one shows, `assess_coverage` would hold its papers against the earlier one.
-
-    Args:
-        polls: as for `assess_coverage`, with all made since.
-        mailing: Eastern date of the mailing, which is not the last one.
-        checks: finished gap checks of the same time.
-        new: papers that mailing is known to have brought.
-    """
-    sent = mailing_moment(mailing)
-    is_over = mailing_moment(next_mailing(sent))
-    # A look that failed completes nothing: as arXiv is tried again and again, there may be hundreds.
-    behind = [run for run in (*polls, *checks) if run.is_complete and run.finished_at > is_over]
-    ends = [is_over, *sorted({run.finished_at for run in behind})]
-    return any(
-        assess_coverage(
-            [poll for poll in polls if poll.finished_at <= end],
-            sent,
-            checks=[check for check in checks if check.finished_at <= end],
-            new=new,
-        ).is_complete
-        for end in ends
     )
 
 

@@ -22,6 +22,7 @@ from digest.planning.alarms import (
     find_due_mailing,
     find_owed,
 )
+from digest.planning.ledger import MailingLine, MailingState
 from digest.planning.slots import latest_slot, next_slot
 from digest.planning.turns import Outcome, Rhythm, TurnFacts, decide_turn
 from digest.subscriptions import Cadence, QuietDays
@@ -33,17 +34,8 @@ SINCE = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 ONE = Overdue(1, "mailto:a@b.example", SINCE, 3)
 
 
-def cover(*, is_complete: bool = False, is_awaited: bool = False, failure: str = "") -> Coverage:
-    return Coverage(
-        mailing=MAILING,
-        is_complete=is_complete,
-        looked_at=0,
-        matched=0,
-        checked_at=None,
-        source="harvest",
-        failure=failure,
-        is_awaited=is_awaited,
-    )
+def look(state: MailingState, failure: str = "") -> MailingLine:
+    return MailingLine(MAILING, state, new=0, looks=0, failed=0, checked_at=None, failure=failure)
 
 
 def find(facts: AlarmFacts) -> tuple[Alarm, ...]:
@@ -51,7 +43,7 @@ def find(facts: AlarmFacts) -> tuple[Alarm, ...]:
 
 
 def test_where_all_is_in_time_nothing_is_amiss() -> None:
-    assert find(AlarmFacts()) == find(AlarmFacts(cover(is_complete=True))) == ()
+    assert find(AlarmFacts()) == find(AlarmFacts(look(MailingState.COMPLETE))) == ()
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=40)))
@@ -63,22 +55,22 @@ def test_the_last_mailing_whose_limit_has_passed_is_due_whatever_went_out_since(
 
 
 @pytest.mark.parametrize(
-    ("coverage", "words"),
+    ("line", "words"),
     [
-        (cover(failure="arXiv answered 503"), "the mailing of Thu 19 Nov is not taken in: arXiv answered 503"),
-        (cover(is_awaited=True), "the mailing of Thu 19 Nov is not out yet"),
-        (cover(), "the mailing of Thu 19 Nov is not taken in completely"),
+        (look(MailingState.INCOMPLETE, "503"), "the mailing of Thu 19 Nov is not taken in: 503"),
+        (look(MailingState.LATE), "the mailing of Thu 19 Nov is not out yet"),
+        (look(MailingState.NOT_LOOKED_AT), "the mailing of Thu 19 Nov is not taken in completely"),
     ],
 )
-def test_a_missing_mailing_says_whether_arxiv_or_the_looking_failed(coverage: Coverage, words: str) -> None:
-    (alarm,) = find(AlarmFacts(coverage))
+def test_a_missing_mailing_says_whether_arxiv_or_the_looking_failed(line: MailingLine, words: str) -> None:
+    (alarm,) = find(AlarmFacts(line))
     assert alarm.what == words
 
 
 def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
     why = "planning failed: perf-team: no such name"
     facts = AlarmFacts(
-        cover(),
+        look(MailingState.INCOMPLETE),
         digests=Overdue(3, "perf-team", SINCE, reason="perf-team: no such name"),
         deliveries=Overdue(1_200, "slack:#papers", SINCE),
         failed=Overdue(2, "slack:#gone", SINCE, 7, "archived"),
@@ -103,7 +95,7 @@ def test_a_sign_of_life_hangs_on_the_work_and_not_on_single_messages() -> None:
         (AlarmFacts(deliveries=ONE), False),
         (AlarmFacts(digests=ONE), False),
         (AlarmFacts(is_restored=True), False),
-        (AlarmFacts(cover()), False),
+        (AlarmFacts(look(MailingState.LATE)), False),
     ):
         assert does_its_work(find(facts)) is does
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.planning import PollSummary, assess_coverage, join_coverages, was_complete
+from digest.planning import PollSummary, assess_coverage, join_coverages
 from digest.planning.coverage import is_late
 
 MAILING = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
@@ -68,27 +68,6 @@ def test_ids_that_could_not_be_asked_for_speak_against_any_number_of_looks() -> 
     polls, failed = [EVENING, poll(1), poll(1.6)], check(1.7, "12 ids could not be asked for yet")
     assert not assess_coverage(polls, NOW, checks=[failed]).is_complete
     assert assess_coverage(polls, NOW, checks=[failed, check(2)]).is_complete
-
-
-def test_a_mailing_that_was_complete_stays_so_when_papers_of_the_next_one_show() -> None:
-    thursday, sunday = date(2026, 11, 19), (AFTER[0], AFTER[1] + 700)
-    looks = [EVENING, poll(1), poll(75, sunday)]
-    assert not assess_coverage(looks, MAILING, checks=[check(1.1)]).is_complete
-    assert was_complete(looks, thursday, checks=[check(1.1)])
-    assert not was_complete(looks, thursday)
-
-
-def test_a_mailing_that_was_missed_is_complete_once_a_later_look_is_shown_to_have_missed_nothing() -> None:
-    thursday, sunday = date(2026, 11, 19), (AFTER[0], AFTER[1] + 700)
-    failed = poll(3, BEFORE, failure="arXiv answered 503")
-    assert not was_complete([EVENING, failed], thursday)
-    assert not was_complete([EVENING, failed, poll(72.5)], thursday)
-    assert was_complete([EVENING, failed, poll(72.5), poll(75, sunday)], thursday, checks=[check(72.6)])
-
-
-def test_a_mailing_whose_last_part_is_not_complete_is_not_so_either_once_the_next_one_is_expected() -> None:
-    more = (AFTER[0], AFTER[1] + 300)
-    assert not was_complete([EVENING, poll(1), poll(1.6), poll(3, more)], date(2026, 11, 19))
 
 
 def test_a_check_before_the_look_says_nothing_of_it() -> None:
