@@ -126,7 +126,7 @@ def test_a_mailing_that_does_not_come_is_no_quiet_day_and_the_operator_is_told_i
 ) -> None:
     reports = [look(here, clock, TUESDAY + timedelta(hours=hours)) for hours in (2.8, 4.6, 7.6)]
     assert [report.plan.digests for report in reports] == [[], [], []]
-    assert [report.watch.alarms for report in reports] == [(), (), ()]
+    assert not any("Tue 3 Mar" in alarm.what for report in reports for alarm in report.watch.alarms)
     morning = look(here, clock, TUESDAY + timedelta(hours=13.1))
     (alarm,) = morning.watch.alarms
     assert alarm.what == "the mailing of Tue 3 Mar is not out yet"

@@ -7,7 +7,7 @@ import pytest
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
-DEAD = "2 deliveries failed, the last of them to mailto:old@digest.example: the mail server answered 550"
+DEAD = "the delivery to mailto:old@digest.example failed: the mail server answered 550"
 
 
 def tell(world: World, *to: str, ping: str = "") -> None:
@@ -24,7 +24,7 @@ def test_whoever_is_to_be_told_is_told_by_the_next_run_and_only_then(world: Worl
     assert f"ATTENTION: {DEAD}" in digest("run").err
     assert "ATTENTION" not in digest("run").err, "it was told"
     (mail,) = world.mail.mails[mails:]
-    assert mail.message["Subject"].startswith("Digest: 2 deliveries failed, the last of them to mailto:old@")
+    assert mail.message["Subject"].startswith("Digest: the delivery to mailto:old@digest.example failed: the mail")
 
 
 def test_status_says_whether_a_sign_of_life_is_given_and_what_could_not_be_told(

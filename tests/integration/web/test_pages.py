@@ -168,19 +168,6 @@ def readiness(desk: Desk, pulse: Pulse) -> tuple[int, str]:
     return answer.status_code, " ".join(judge_site(desk.site, pulse).failures)
 
 
-def test_readiness_turns_red_where_a_delivery_waits_too_long(desk: Desk) -> None:
-    pulse = Pulse()
-    pulse.beat()
-    pulse.note_write()
-    assert readiness(desk, pulse) == (200, "")
-    with desk.site.store.begin() as conn:
-        conn.exec_driver_sql("UPDATE deliveries SET state = 'ready' WHERE id = 1")
-    desk.world.clock.sleep(3700)
-    status, reasons = readiness(desk, pulse)
-    assert status == 503
-    assert "a delivery has been due for 61 min" in reasons
-
-
 def test_readiness_turns_red_where_a_job_failed(desk: Desk) -> None:
     pulse = Pulse(troubles={"plan": "ValueError"})
     pulse.beat()

@@ -45,7 +45,7 @@ def test_each_commands_first_sentence_fits_a_listing(path: tuple[str, ...]) -> N
 
 def test_every_listing_can_be_had_as_json() -> None:
     listings = [command for path, command in COMMANDS.items() if path[-1:] == ("list",)]
-    assert len(listings) == 6
+    assert len(listings) == 5
     for command in listings:
         assert "--json" in {name for one in command.params for name in one.opts}
 
