@@ -103,7 +103,6 @@ def _open_transport(config: Config, clock: Clock, kind: DestinationKind) -> Tran
             "from_address": mail.from_address,
             "password": mail.password,
             "ca_file": mail.ca_file,
-            "connections": mail.connections,
         },
         DestinationKind.SLACK: {"token": slack.token, "url": slack.url},
         DestinationKind.SLACK_WEBHOOK: {"urls": slack.webhooks},
