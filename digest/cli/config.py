@@ -154,10 +154,6 @@ def _find_oddities(config: Config) -> Iterator[str]:
     yield from list_remarks(config)
     yield from remind_of_contact(config)
     yield from remark_on_zones(config)
-    if config.templates is not None:
-        from digest.cli.templates import find_oddities  # noqa: PLC0415 - the same
-
-        yield from find_oddities(config.templates)
 
 
 def remind_of_contact(config: Config) -> Iterator[str]:
@@ -200,11 +196,10 @@ def _check_templates(config: Config) -> Iterator[str]:
     """Render the operator's own templates with everything they may meet."""
     if config.templates is None:
         return
-    from digest.cli.time_limits import limit_template  # noqa: PLC0415 - the same
     from digest.render import Renderer  # noqa: PLC0415 - the same
 
     try:
-        problems = Renderer([config.templates]).check(limit_template)
+        problems = Renderer([config.templates]).check()
     except DigestError as error:
         yield error.message
         return

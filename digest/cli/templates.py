@@ -10,7 +10,7 @@ import click
 
 from digest.cli.telling import json_option, print_json, print_table
 from digest.counting import count
-from digest.errors import ConfigurationError, TemplateError, UnknownName, UsageError
+from digest.errors import ConfigurationError, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -149,25 +149,19 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
     """Render every template with all it may meet.
 
     That is an ordinary day, odd papers, a quiet day, a failed look, with every address and with none; and
-    whole mails and Slack messages, which must have room for what they tell and leave out no paper.
-    FOLDER is tried instead of the one that digest.toml names. A name that a template uses and does not
-    have is an error. Exit code 3 where one can't be used, else 0.
+    whole mails and Slack messages, which must have room for what they tell. FOLDER is tried instead of
+    the one that digest.toml names. Exit code 3 where one can't be used, else 0.
     """
-    from digest.cli.time_limits import limit_template  # noqa: PLC0415 - the same
-    from digest.render.catalogue import find_unused, list_templates  # noqa: PLC0415 - the same
+    from digest.render.catalogue import list_templates  # noqa: PLC0415 - the same
     from digest.render.checking import check_templates  # noqa: PLC0415 - the same
-    from digest.render.trials import find_doubts  # noqa: PLC0415 - the same
 
     config = _load(ctx)
     templates = _open_templates(config, folder)
-    problems = check_templates(templates, limit_template)
-    unused = [] if problems else [*_describe_unused(templates), *find_doubts(templates)]
+    problems = check_templates(templates)
     if as_json:
         shown = [{"template": one.name, "problem": one.message, "hint": one.hint} for one in problems]
-        print_json({"problems": shown, "warnings": unused})
+        print_json({"problems": shown})
     else:
-        for warning in unused:
-            click.echo(f"warning: {warning}", err=True)
         for problem in problems:
             hint = f"\n      {problem.hint}" if problem.hint else ""
             click.echo(f"{click.style('error:', fg='red', bold=True)} {problem.message}{hint}", err=True)
@@ -175,10 +169,8 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
         ctx.exit(ConfigurationError.exit_code)
     if not as_json:
         entries = list_templates(templates)
-        in_vain = set(find_unused(templates))
-        used = [entry for entry in entries if entry.name not in in_vain]
-        own = sum(entry.is_own for entry in used)
-        click.echo(f"{count(len(used), 'template')} can be used, {own or 'none'} of them your own.")
+        own = sum(entry.is_own for entry in entries)
+        click.echo(f"{count(len(entries), 'template')} can be used, {own or 'none'} of them your own.")
         _point_at_folder(config, folder)
 
 
@@ -198,30 +190,6 @@ def _point_at_folder(config: Config, folder: Path | None) -> None:
 def _holds_template(folder: Path) -> bool:
     """Whether a folder holds a file with the name of a shipped template."""
     return any((folder / name).is_file() for name in _open_templates(None).shipped_names())
-
-
-def find_oddities(folder: Path) -> list[str]:
-    """Say what a folder of the operator's holds in vain; nothing where its templates can't be read."""
-    try:
-        return _describe_unused(_open_templates(None, folder))
-    except TemplateError:
-        return []  # an error, and told as one
-
-
-def _describe_unused(templates: Templates) -> list[str]:
-    """Say of each of the operator's templates that nothing takes in which one may have been meant."""
-    from digest.config.problems import suggest  # noqa: PLC0415 - the same
-    from digest.render.catalogue import find_unfilled, find_unused  # noqa: PLC0415 - the same
-
-    unused = [
-        f"{_shorten(templates.find_file(name))} replaces no template, and none takes it in."
-        f" {suggest(name, templates.shipped_names(), 'There are')}"
-        for name in find_unused(templates)
-    ]
-    return unused + [
-        f"{name} fills the block `{stray.name}` of {stray.extended}, which yours has not: its part is not shown."
-        for name, stray in find_unfilled(templates)
-    ]
 
 
 def _load(ctx: click.Context) -> Config:

@@ -13,7 +13,7 @@ from digest.render.flowing import flow_text
 from digest.render.headers import check_address, check_atom, write_mailbox, write_subject
 from digest.render.mime import write_plain_mail
 from digest.render.slack import EVENT_TYPE, encode_payload
-from digest.render.slack_advice import make_payload
+from digest.render.slack_limits import make_payload
 from digest.render.webhook import write_alarm_event
 from digest.subscriptions import DestinationKind
 

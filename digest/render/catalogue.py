@@ -1,4 +1,4 @@
-"""The catalogue of templates: what each is for, what it sees, whose it is, and which are there in vain."""
+"""The catalogue of templates: what each is for, what it sees and whose it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from digest.render.environments import Templates
-    from digest.render.extending import StrayBlock
 
 _PARTS = {
     "email/style.css": "the mail's styles, written into each element",
@@ -51,30 +50,6 @@ def list_templates(templates: Templates) -> tuple[TemplateEntry, ...]:
         TemplateError: one cannot be read.
     """
     return tuple(_describe(templates, name) for name in templates.names())
-
-
-def find_unused(templates: Templates) -> tuple[str, ...]:
-    """Return the operator's templates that replace none and that no other takes in: mistyped names, as a rule.
-
-    Raises:
-        TemplateError: a template cannot be read.
-    """
-    names = templates.names()
-    taken_in = {other for name in names for other in templates.find_references(name)}
-    if None in taken_in:  # an address that is put together while rendering may be any of them
-        return ()
-    shipped = set(templates.shipped_names())
-    return tuple(name for name in names if name not in shipped | taken_in)
-
-
-def find_unfilled(templates: Templates) -> tuple[tuple[str, StrayBlock], ...]:
-    """Return the shipped templates that extend one of the operator's, with each block that it does not have.
-
-    Raises:
-        TemplateError: a template cannot be read.
-    """
-    shipped = [name for name in templates.names() if not templates.is_own(templates.find_file(name))]
-    return tuple((name, stray) for name in shipped for stray in templates.find_stray_blocks(name))
 
 
 def write_extension(templates: Templates, name: str) -> str:

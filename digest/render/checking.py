@@ -1,12 +1,12 @@
 """A check that renders every template with what it may meet, so that a broken one is found before a digest is.
 
 Each template is rendered from sample digests: an ordinary day, odd papers, a quiet day, a failed
-look, with every address and with none. Slack's are compiled and held against its limits as well.
+look, with every address and with none. Slack's are compiled and held against its limits as well. Whole mails
+and threads are made, too: what can be rendered piece by piece may still be too long.
 """
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from digest.errors import TemplateError
-from digest.messages import Links
+from digest.messages import Delivery, DeliveryState, Links
 from digest.render import contexts
 from digest.render.blocks import compile_blocks
-from digest.render.completeness import check_told
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.environments import SLACK_FOLDER
-from digest.render.nearness import suggest_near
+from digest.render.fragments import Fragments
+from digest.render.mail import render_mail_text
 from digest.render.samples import (
+    EVENING,
     SAMPLE_LINKS,
+    full_digest,
     make_digest,
     merged_digest,
     odd_entries,
@@ -31,19 +33,17 @@ from digest.render.samples import (
     sample_digest,
     weekly_digest,
 )
-from digest.render.slack import TOP_PAPERS
-from digest.render.slack_advice import make_payload
-from digest.render.trials import try_mails, try_slack
-from digest.render.unknown_names import check_names
+from digest.render.slack import TOP_PAPERS, SlackParts, write_webhook_payload
+from digest.render.slack_limits import make_payload
 from digest.render.weekly import WEEKLY_TEMPLATES, as_fields, view_week
+from digest.subscriptions import Destination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterator
 
     from _typeshed import DataclassInstance
 
-    from digest.messages import Digest
+    from digest.messages import Digest, Share
     from digest.render.environments import Templates
 
 
@@ -56,59 +56,23 @@ class TemplateProblem:
     hint: str
 
 
-def check_templates(
-    templates: Templates, limit: Callable[[], AbstractContextManager[None]] = nullcontext
-) -> tuple[TemplateProblem, ...]:
-    """Render every template with sample contexts; return one problem for each that fails.
+def check_templates(templates: Templates) -> tuple[TemplateProblem, ...]:
+    """Render every template with sample contexts, then whole mails and Slack threads; return what is wrong.
 
-    What is wrong with one that others take in is not told again for those. A block of the operator's that
-    nothing shows is wrong as well, or a slip in its name would pass unseen.
-
-    Args:
-        templates: what is tried.
-        limit: raises within what is done for one template, once that takes too long.
+    What is wrong with a template that others take in is told once.
     """
     problems: dict[str, TemplateProblem] = {}
-    for name in contexts.CONTEXTS:
-        problem = _check_template(templates, name, limit)
-        if problem is not None and not _takes_in(templates, name, problems):
-            problems[name] = problem
-    for folder, make in (("email/", try_mails), (SLACK_FOLDER, try_slack)):
-        if not any(name.startswith(folder) for name in problems):
-            problem = _try_wholes(templates, make, limit)
-            if problem is not None:
-                problems[problem.name] = problem
-    for name in templates.names():
-        problem = _check_blocks(templates, name) if templates.is_own(templates.find_file(name)) else None
-        if problem is not None:
-            problems.setdefault(name, problem)
+    tries: dict[str, Callable[[], None]] = {
+        name: partial(_try_template, templates, name) for name in contexts.CONTEXTS
+    }
+    tries |= {"email/digest.html as a whole": partial(_try_mails, templates)}
+    tries |= {"slack/digest.txt as a whole": partial(_try_slack, templates)}
+    for name, attempt in tries.items():
+        try:
+            attempt()
+        except TemplateError as error:
+            problems.setdefault(error.message, TemplateProblem(name.partition(" ")[0], error.message, error.hint))
     return tuple(problems.values())
-
-
-def _check_blocks(templates: Templates, name: str) -> TemplateProblem | None:
-    """Tell of the blocks of a template that are never shown: a slip in their names, as a rule."""
-    try:
-        strays = templates.find_stray_blocks(name)
-    except TemplateError as error:
-        return TemplateProblem(name, error.message, error.hint)
-    if not strays:
-        return None
-    path, known = templates.find_file(name), strays[0].known
-    told = [
-        f"{path}, line {stray.line}: there is no block `{stray.name}` in {stray.extended}, so it is never shown"
-        for stray in strays
-    ]
-    near = [suggest_near(stray.name, known) for stray in strays]
-    blocks = f"Its blocks: {', '.join(known)}." if known else "It has no blocks: copy it whole."
-    return TemplateProblem(name, "; ".join(told), " ".join(dict.fromkeys(filter(None, [*near, blocks]))))
-
-
-def _takes_in(templates: Templates, name: str, others: Collection[str]) -> bool:
-    """Whether a template takes in one of some others; one that can't be read tells of none."""
-    try:
-        return not templates.find_references(name).isdisjoint(others)
-    except TemplateError:
-        return False
 
 
 def sample_contexts(name: str) -> Iterator[DataclassInstance]:
@@ -125,35 +89,48 @@ def sample_contexts(name: str) -> Iterator[DataclassInstance]:
             yield from _DIGEST_CONTEXTS[name](_Sample(digest, links))
 
 
-def _check_template(
-    templates: Templates, name: str, limit: Callable[[], AbstractContextManager[None]]
-) -> TemplateProblem | None:
-    try:
-        check_names(templates, name, contexts.CONTEXTS[name])
-        for context in sample_contexts(name):
-            with limit():
-                rendered = templates.render(name, context)
-            if name.startswith(SLACK_FOLDER):
-                make_payload(name, compile_blocks(rendered))
-            if isinstance(context, contexts.PageContext | contexts.TerminalContext):
-                papers = [paper for group in context.groups for paper in group.papers]
-                check_told(templates, name, papers, rendered)
-    except TemplateError as error:
-        return TemplateProblem(name, error.message, error.hint)
-    return None
+def _try_template(templates: Templates, name: str) -> None:
+    for context in sample_contexts(name):
+        rendered = templates.render(name, context)
+        if name.startswith(SLACK_FOLDER):
+            make_payload(name, compile_blocks(rendered))
 
 
-def _try_wholes(
-    templates: Templates, make: Callable[[Templates], None], limit: Callable[[], AbstractContextManager[None]]
-) -> TemplateProblem | None:
-    """Make whole messages of what can each be rendered; an error begins with the name of what is to be mended."""
-    try:
-        with limit():
-            make(templates)
-    except TemplateError as error:
-        name, _, _ = error.message.partition(" ")
-        return TemplateProblem(name.rstrip(":"), error.message, error.hint)
-    return None
+def _try_mails(templates: Templates) -> None:
+    fragments = Fragments(templates)
+    for digest in _make_wholes():
+        for links in (SAMPLE_LINKS, Links()):
+            render_mail_text(fragments, digest, links)
+
+
+def _try_slack(templates: Templates) -> None:
+    for digest in _make_wholes():
+        parts = SlackParts(templates, digest)
+        for part, share in enumerate(parts.shares):
+            for links in (SAMPLE_LINKS, Links()):
+                write_webhook_payload(parts, _make_delivery(share, part, len(parts.shares)), links)
+
+
+def _make_wholes() -> Iterator[Digest]:
+    yield from (sample_digest(), make_digest(odd_entries(), shown=3), merged_digest(), revised_digest())
+    yield from (full_digest(), weekly_digest(), quiet_digests()["quiet"])
+
+
+def _make_delivery(share: Share, part: int, parts: int) -> Delivery:
+    return Delivery(
+        id=1,
+        digest_id=1,
+        destination=Destination.parse("slack:#papers"),
+        part=part,
+        parts=parts,
+        state=DeliveryState.CLAIMED,
+        attempts=0,
+        token=1,
+        idempotency_key="0b9d2a4e-6f1c-4c7e-9a55-0d3c8f1e2b77",
+        not_before=EVENING,
+        created_at=EVENING,
+        share=share,
+    )
 
 
 class _Sample:

@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import traceback
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import jinja2.meta
 from jinja2 import nodes
-from jinja2.sandbox import safe_range
 from markupsafe import Markup
 
 from digest.errors import TemplateError
-from digest.render.extending import StrayBlock, find_stray_blocks
 from digest.render.inlining import inline_styles
-from digest.render.missing_names import MissingName, StrictName, describe_missing, describe_seen
 from digest.render.mrkdwn import Mrkdwn, link, slack_escape
 from digest.render.slack_words import link_title, name_authors
 from digest.render.terminal_styles import styled
@@ -32,6 +28,7 @@ from digest.render.words import count_papers, open_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from _typeshed import DataclassInstance
 
@@ -42,16 +39,6 @@ SHIPPED_PREFIX = "default"
 
 _INLINED_FOLDER = "email/"
 _INLINED_STYLES = "email/style.css"
-
-
-@dataclass(frozen=True, slots=True)
-class TemplateSource:
-    """A template as it was written: its name, its file, its text and what Jinja reads in it."""
-
-    name: str
-    place: str
-    text: str
-    tree: nodes.Template
 
 
 class Templates:
@@ -110,23 +97,6 @@ class Templates:
         """
         return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(nodes.Block)))
 
-    def find_stray_blocks(self, name: str) -> tuple[StrayBlock, ...]:
-        """Return the blocks of a template that nothing which it extends has: they are never shown.
-
-        Raises:
-            TemplateError: it, or what it extends, is missing or cannot be read.
-        """
-        return find_stray_blocks(self._parse(name), self._parse)
-
-    def find_references(self, name: str) -> frozenset[str | None]:
-        """Return the names of the templates that one takes in; None for one that it only names while rendering.
-
-        Raises:
-            TemplateError: it is missing or cannot be read.
-        """
-        named = jinja2.meta.find_referenced_templates(self._parse(name))
-        return frozenset(other and other.removeprefix(f"{SHIPPED_PREFIX}:") for other in named)
-
     def is_mentioned(self, word: str, name: str) -> bool:
         """Whether a word stands in a template or in what it takes in; true where that cannot be told.
 
@@ -134,35 +104,6 @@ class Templates:
             TemplateError: one is missing or cannot be read.
         """
         return any(tree is None or word in source for source, tree in self._walk(name))
-
-    def trace(self, name: str) -> Iterator[TemplateSource]:
-        """Yield a template and all it takes in, but for what is missing or only named while rendering.
-
-        Raises:
-            TemplateError: it is missing itself, or one cannot be read.
-        """
-        waiting, seen = [name], set[str]()
-        while waiting:
-            if (reading := waiting.pop()) in seen:
-                continue
-            seen.add(reading)
-            try:
-                text, file, _ = self._plain.get_source(self._text, reading)
-            except jinja2.TemplateNotFound as error:
-                if reading == name:
-                    raise self._missing(name) from error
-                continue  # it may be one of several, or taken in where it is there
-            tree = self._parse(reading)
-            yield TemplateSource(reading, file or reading, text, tree)
-            waiting += [other for other in jinja2.meta.find_referenced_templates(tree) if other is not None]
-
-    def find_environment(self, name: str) -> jinja2.Environment:
-        """Return what a template, and whatever it takes in, is rendered in.
-
-        Raises:
-            TemplateError: its suffix is unknown.
-        """
-        return self._choose_environment(name)
 
     @cache  # noqa: B019 - one renderer lives as long as the process; templates are read once
     def is_only_printed(self, word: str, name: str) -> bool:
@@ -250,10 +191,7 @@ class Templates:
         """Say of a template what failed in it, where, and what it may name."""
         file, line = self._find_place(error)
         place = f"{file}, line {line}" if file else name
-        words, hint = str(error), ""
-        if isinstance(error, MissingName):
-            words, hint = describe_missing(error, self._parse(self._name_of(file) or name), line, seen)
-        return TemplateError(f"{place}: {words}", hint=" ".join(filter(None, (hint, describe_seen(name, seen)))))
+        return TemplateError(f"{place}: {error}", hint=f"It sees {', '.join(seen)}." if seen else "")
 
     def _choose_environment(self, name: str) -> jinja2.Environment:
         if name.startswith(SLACK_FOLDER):
@@ -280,14 +218,6 @@ class Templates:
             if frame.filename.startswith(folders):
                 return frame.filename, frame.lineno or 0
         return "", 0
-
-    def _name_of(self, file: str) -> str:
-        """Return the name by which a template's file is read; "" where it is none."""
-        for folder in self.folders:
-            if file and Path(file).is_relative_to(folder):
-                name = Path(file).relative_to(folder).as_posix()
-                return f"{SHIPPED_PREFIX}:{name}" if folder == self._shipped else name
-        return ""
 
 
 def _only_prints(tree: nodes.Template, word: str) -> bool:
@@ -337,11 +267,10 @@ def _build_environment(
         loader=loader,
         autoescape=autoescape,  # noqa: S701 - each of the three says whether it escapes
         finalize=finalize,
-        undefined=StrictName,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals.update(range=safe_range)  # a loop of millions would hold the process up for ever
     environment.filters.update(count_papers=count_papers, open_sentence=open_sentence)
     return environment

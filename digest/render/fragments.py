@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from digest.render.cleaning import clean_markup
-from digest.render.completeness import check_part
 from digest.render.contexts import MailPaperContext, MailPaperTextContext
 from digest.render.flowing import flow_text
 from digest.render.mail_forms import KEPT_LINES, encode_part
@@ -66,11 +65,6 @@ class Fragment:
 def hold_place(number: int) -> Markup:
     """Return what stands for a paper while what is around it is rendered: nothing that a cleaned text can hold."""
     return Markup(f"{_MARK}{number}{_MARK}")  # noqa: S704 - a digit or more
-
-
-def find_places(rendered: str) -> frozenset[int]:
-    """Return the numbers of the papers that are held a place."""
-    return frozenset(map(int, _PLACE.findall(rendered)))
 
 
 def measure_whole(rendered: str, papers: Mapping[int, Fragment]) -> int:
@@ -180,8 +174,6 @@ class Fragments:
         html = self.inline_tags(self.templates.render(_HTML, MailPaperContext(paper, paper.show_abstract(limit))))
         text = self.templates.render(_TEXT, MailPaperTextContext(paper, paper.shorten_abstract(limit)))
         lines = clean_lines(text.strip("\n"))
-        check_part(self.templates, _HTML, paper, html)
-        check_part(self.templates, _TEXT, paper, lines)
         _, has_more, rest = lines.partition("\n")
         return Fragment(
             html=Markup(html),  # noqa: S704 - the output of an escaping template

@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 
 from digest.errors import TemplateError
 from digest.render.cleaning import clean_text, shorten
-from digest.render.completeness import check_rest, check_told
 from digest.render.contexts import (
     MailContext,
     MailTextContext,
@@ -20,7 +19,7 @@ from digest.render.contexts import (
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
 from digest.render.fitting import BUDGET, STEPS, WEEKLY_STEPS, Fit, fit_papers
 from digest.render.flowing import wrap_text
-from digest.render.fragments import clean_lines, fill_html, fill_text, find_places, hold_place, measure_whole
+from digest.render.fragments import clean_lines, fill_html, fill_text, hold_place, measure_whole
 from digest.render.headers import (
     check_address,
     check_atom,
@@ -71,28 +70,17 @@ def render_mail_text(fragments: Fragments, digest: Digest, links: Links) -> Mail
     """Render what the mail of a digest says.
 
     Raises:
-        TemplateError: a template cannot be rendered, takes more room than a mail has, or leaves out papers.
+        TemplateError: a template cannot be rendered, or takes more room than a mail has.
     """
     frame = _Frame(fragments, digest, links)
     html, fit = frame.fit()
     text = frame.render_text(fit)
     papers = frame.list_papers(fit)
-    frame.check_complete("email/digest.html", html, fit)
-    frame.check_complete("email/text.txt", text, fit)
     return MailText(
         subject=write_subject(frame.render_subject()),
         plain=fill_text(text + "\n", papers),
         html=fill_html(html, papers),
     )
-
-
-def measure_fit(fragments: Fragments, digest: Digest, links: Links) -> Fit:
-    """Return how much of a digest its mail shows.
-
-    Raises:
-        TemplateError: a template cannot be rendered, or takes more room than a mail has.
-    """
-    return _Frame(fragments, digest, links).fit()[1]
 
 
 def write_digest_mail(
@@ -227,16 +215,6 @@ class _Frame:
                 hint="Shorten the template or its style sheet: mail readers cut longer mails.",
             )
         return rendered[fit], fit
-
-    def check_complete(self, name: str, rendered: str, fit: Fit) -> None:
-        """See that a part of the mail tells all papers that are shown, and says that there are others.
-
-        Raises:
-            TemplateError: it does not, and its template says nothing of a purpose.
-        """
-        templates, name = self._templates, choose_template(name, self._digest)
-        check_told(templates, name, self._papers[: fit.papers], rendered, find_places(rendered))
-        check_rest(templates, name, view_rest(self._papers[fit.papers :], self._links.web_view), rendered)
 
     def _render_html(self, fit: Fit) -> str:
         name = choose_template("email/digest.html", self._digest)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from contextlib import nullcontext
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ from digest.errors import DigestError
 from digest.messages import Links, Message
 from digest.render.alarms import write_alarm
 from digest.render.atom import write_atom
-from digest.render.completeness import check_told
 from digest.render.contexts import PageContext, WeeklyPageContext
 from digest.render.digest_view import group_papers, view_digest, view_papers
 from digest.render.environments import Templates
@@ -30,8 +28,7 @@ from digest.render.weekly import as_fields, choose_template, view_week
 from digest.subscriptions import SLACK_KINDS, DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
     from pathlib import Path
 
     from _typeshed import DataclassInstance
@@ -114,8 +111,6 @@ class Renderer:
                 return _write_message("text/plain", body.encode(), digest, delivery, ".txt")
             case DestinationKind.FILE if not destination.is_pulled:
                 body = self.render_page(digest, links)
-                name = choose_template("web/digest.html", digest)
-                check_told(self.templates, name, view_papers(digest), body)
                 return _write_message("text/html", body.encode(), digest, delivery, ".html")
             case _:
                 raise DigestError(f"{destination} is a feed: nothing is sent there")
@@ -191,16 +186,11 @@ class Renderer:
         """
         return write_alarm(self.templates, context, envelope)
 
-    def check(
-        self, limit: Callable[[], AbstractContextManager[None]] = nullcontext
-    ) -> tuple[TemplateProblem, ...]:
-        """Render every template with sample contexts; return what is wrong, nothing if all is well.
-
-        `limit` raises where one template takes too long.
-        """
+    def check(self) -> tuple[TemplateProblem, ...]:
+        """Render every template with sample contexts; return what is wrong, nothing if all is well."""
         from digest.render.checking import check_templates  # noqa: PLC0415 - only `templates check` needs samples
 
-        return check_templates(self.templates, limit)
+        return check_templates(self.templates)
 
     def web_style_hash(self) -> str:
         """Return the source expression that allows the pages' one `<style>` in a Content-Security-Policy."""

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from digest.errors import DigestError, TemplateError, TemplateOverflow
 from digest.messages import Links, Share
-from digest.render.blocks import Compiled, compile_blocks, list_texts
-from digest.render.completeness import check_rest, check_told
+from digest.render.blocks import Compiled, compile_blocks
 from digest.render.contexts import (
     SlackBriefContext,
     SlackDigestContext,
@@ -21,8 +20,7 @@ from digest.render.contexts import (
     WeeklySlackContext,
 )
 from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
-from digest.render.slack_advice import make_payload
-from digest.render.slack_limits import MOST_BLOCKS, MOST_TEXT_BYTES
+from digest.render.slack_limits import MOST_BLOCKS, MOST_TEXT_BYTES, make_payload
 from digest.render.weekly import as_fields, choose_template, view_week
 
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> 
     """Build the body of `chat.postMessage` for one part.
 
     Raises:
-        TemplateError: a template cannot be rendered, breaks Slack's limits or leaves out papers.
+        TemplateError: a template cannot be rendered or breaks Slack's limits.
         DigestError: the digest has no such part.
     """
     payload = {
@@ -77,7 +75,7 @@ def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -
     """Build the body for an incoming webhook: the same message, without channel, thread or metadata.
 
     Raises:
-        TemplateError: a template cannot be rendered, breaks Slack's limits or leaves out papers.
+        TemplateError: a template cannot be rendered or breaks Slack's limits.
         DigestError: the digest has no such part.
     """
     name, compiled = parts.compile(delivery, links)
@@ -86,9 +84,7 @@ def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -
             f"{name}: {len(compiled.blocks)} blocks of {compiled.text_bytes:,} bytes are too much for a message",
             hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
         )
-    payload = make_payload(name, compiled)
-    parts.check_complete(name, compiled, delivery, links)
-    return payload
+    return make_payload(name, compiled)
 
 
 def encode_payload(payload: dict[str, Any]) -> bytes:
@@ -167,18 +163,6 @@ class SlackParts:
         if part:
             return PAGE, self._compile_page(share, part, delivery.parts - 1)
         return choose_template(TOP, self._digest), self._compile_top(share.behind, links)
-
-    def check_complete(self, name: str, compiled: Compiled, delivery: Delivery, links: Links) -> None:
-        """See that a message tells its share, and the channel's that there are papers in no message.
-
-        Raises:
-            TemplateError: it does not, and its template says nothing of a purpose.
-        """
-        share, shown = self._find_own_share(delivery), self._digest.shown
-        text = "\n".join(text for block in compiled.blocks for text in list_texts(block))
-        check_told(self._templates, name, self._papers[share.first : share.behind], text)
-        if not delivery.part and not share.is_brief:
-            check_rest(self._templates, name, view_rest(self._papers[shown:], links.web_view), text)
 
     def _find_own_share(self, delivery: Delivery) -> Share:
         if delivery.share is not None:

@@ -10,8 +10,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from digest.errors import TemplateError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from digest.render.blocks import Compiled
 
 MOST_BLOCKS = 45
 """Slack refuses more than 50; the rest is room for what Slack adds."""
@@ -25,6 +29,7 @@ FALLBACK_TEXT = 4_000
 """Longer top-level texts may be split into several messages."""
 
 METADATA_BYTES = 1_000
+_TOLD = 3
 
 _KNOWN = {
     "divider": {"type", "block_id"},
@@ -35,7 +40,7 @@ _KNOWN = {
 """What the blocks we send hold. Whatever else Slack knows has limits of its own, which nothing here looks at."""
 
 _EVENT_TYPE = re.compile(r"[a-z][a-z0-9_]*")
-MENTION = re.compile(r"<[!@#]")
+_MENTION = re.compile(r"<[!@#]")
 """How Slack writes whom a message calls."""
 _TEXT_TYPES = ("plain_text", "mrkdwn")
 
@@ -49,6 +54,22 @@ def frame_payload(fallback: str, blocks: Sequence[Mapping[str, Any]]) -> dict[st
         "unfurl_media": False,
         "parse": "none",
     }
+
+
+def make_payload(name: str, compiled: Compiled) -> dict[str, Any]:
+    """Return the message that a template became, as Slack takes it.
+
+    Raises:
+        TemplateError: Slack would refuse it.
+    """
+    payload = frame_payload(compiled.fallback, compiled.blocks)
+    refusals = validate_blocks(payload)
+    if refusals:
+        raise TemplateError(
+            f"{name}: Slack would refuse it: {'; '.join(refusals[:_TOLD])}",
+            hint="What Slack takes: https://docs.slack.dev/reference/block-kit/blocks",
+        )
+    return payload
 
 
 def validate_blocks(payload: Mapping[str, Any]) -> list[str]:
@@ -140,7 +161,7 @@ def _check_string(text: str, place: str, longest: int) -> list[str]:
     problems = []
     if not 1 <= len(text) <= longest:
         problems.append(f"{place}: {len(text)} characters, 1 to {longest} are allowed")
-    if MENTION.search(text):
+    if _MENTION.search(text):
         problems.append(f"{place}: holds a mention")
     return problems
 
