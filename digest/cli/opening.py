@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from digest.clock import Clock
     from digest.config import Config
-    from digest.errors import ConfigurationError
     from digest.pipeline import Progress, Site
 
 
@@ -30,25 +29,6 @@ def load(ctx: click.Context, *, warns: bool = False) -> Config:
     for warning in config.warnings if warns else ():
         click.echo(f"warning: {warning}", err=True)
     return config
-
-
-def load_to_look(ctx: click.Context, *, warns: bool = False) -> tuple[Config, ConfigurationError | None]:
-    """Return the configuration the call means, and what has to be mended in it.
-
-    Args:
-        ctx: the call.
-        warns: see `load`.
-
-    Raises:
-        ConfigurationError: it has to be mended first, since nothing says which database is meant.
-    """
-    from digest.config import open_config  # noqa: PLC0415 - the same
-    from digest.errors import ConfigurationError  # noqa: PLC0415 - the same
-
-    try:
-        return load(ctx, warns=warns), None
-    except ConfigurationError as error:
-        return open_config(ctx.obj["config_path"], despite_problems=True), error
 
 
 def choose_clock(config: Config) -> Clock:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from digest.cli.storing import Installation
-    from digest.pipeline.attention import Trouble
     from digest.pipeline.status import Status
     from digest.store.overview import SubscriptionLine
 
@@ -51,36 +50,22 @@ def command(ctx: click.Context, *, jobs: bool, as_json: bool) -> None:
     """Say in one screen what works, what does not, and what comes next.
 
     What needs somebody comes first, each with what to do. Times are in the zone of your `when`, else of your
-    quiet hours. Where digest.toml has to be mended it says the rest all the same, with exit code 3.
+    quiet hours.
     """
     if jobs:
         show_jobs(ctx, as_json=as_json)
         return
-    from dataclasses import replace  # noqa: PLC0415 - the same
-
     from digest.cli.drift import describe_drift  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.pipeline.status import load_status  # noqa: PLC0415 - the same
 
-    with opened_store(ctx, warns=True, despite_problems=True) as here:
+    with opened_store(ctx, warns=True) as here:
         status = load_status(here.config, here.store, here.clock)
-        if here.problem is not None:
-            status = replace(status, troubles=(_describe_problem(status), *status.troubles))
         with here.store.read() as conn:
-            drift = "" if here.problem is not None else describe_drift(here.config, conn)
+            drift = describe_drift(here.config, conn)
     if as_json:
         print_json({**_as_json(status), "edited": drift})
     else:
         _print_screen(here, status, drift)
-    if here.problem is not None:
-        raise here.problem
-
-
-def _describe_problem(status: Status) -> Trouble:
-    from digest.pipeline.attention import Trouble  # noqa: PLC0415 - the same
-
-    goes_on = any(not worker.is_gone for worker in status.workers)
-    what = "what is at work goes on with the one before" if goes_on else "nothing is planned or sent"
-    return Trouble(f"the configuration has to be mended: {what}", "digest config check")
 
 
 def _print_screen(here: Installation, status: Status, drift: str) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from digest.cli.opening import choose_clock, load, load_to_look, set_up_logging
+from digest.cli.opening import choose_clock, load, set_up_logging
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from digest.clock import Clock
     from digest.config import Config
-    from digest.errors import ConfigurationError
     from digest.store import Store
     from digest.subscriptions import Destination
 
@@ -35,7 +34,6 @@ class Installation:
         clock: the time.
         now: the moment the command was called (UTC).
         zone: the zone times are shown in; None for the machine's own.
-        problem: what has to be mended in the configuration, which holds all the rest; None for nothing.
     """
 
     config: Config
@@ -43,7 +41,6 @@ class Installation:
     clock: Clock
     now: datetime
     zone: tzinfo | None
-    problem: ConfigurationError | None = None
 
     def show(self, destination: Destination) -> str:
         """Return a destination as the operator wrote it: paths count from the configuration's folder."""
@@ -69,16 +66,13 @@ class Installation:
 
 
 @contextmanager
-def opened_store(
-    ctx: click.Context, *, moved_too: bool = False, warns: bool = False, despite_problems: bool = False
-) -> Iterator[Installation]:
+def opened_store(ctx: click.Context, *, moved_too: bool = False, warns: bool = False) -> Iterator[Installation]:
     """Open the database of the installation the call means, and close it afterwards.
 
     Args:
         ctx: the call.
         moved_too: also where it was moved elsewhere and works no more.
         warns: see `load`.
-        despite_problems: also where the configuration has to be mended, as long as it tells the database.
 
     Raises:
         ConfigurationError: the configuration can't be used.
@@ -87,11 +81,11 @@ def opened_store(
     from digest.config.zones import choose_zone  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.store import open_store  # noqa: PLC0415 - the same
 
-    config, problem = load_to_look(ctx, warns=warns) if despite_problems else (load(ctx, warns=warns), None)
+    config = load(ctx, warns=warns)
     set_up_logging(ctx)
     store = open_store(config.store.url, moved_too=moved_too, is_reading=True)
     try:
         clock = choose_clock(config)
-        yield Installation(config, store, clock, clock.now(), choose_zone(config), problem)
+        yield Installation(config, store, clock, clock.now(), choose_zone(config))
     finally:
         store.close()

@@ -51,18 +51,17 @@ def find_state_folder(environ: Mapping[str, str]) -> Path:
     return folder
 
 
-def open_config(option: str | os.PathLike[str] | None = None, *, despite_problems: bool = False) -> Config:
+def open_config(option: str | os.PathLike[str] | None = None) -> Config:
     """Find and read the configuration of this process.
 
     Args:
         option: the file named on the command line.
-        despite_problems: see `load_config`.
 
     Raises:
         ConfigurationError: it isn't there, or something in it has to be mended.
     """
     environ = read_environment()
-    return load_config(find_config(option, environ), environ, despite_problems=despite_problems)
+    return load_config(find_config(option, environ), environ)
 
 
 def open_config_or_defaults(option: str | os.PathLike[str] | None = None) -> Config:

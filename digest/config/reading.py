@@ -29,17 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def load_config(
-    path: Path | None, environ: Mapping[str, str], *, folder: Path | None = None, despite_problems: bool = False
-) -> parts.Config:
+def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path | None = None) -> parts.Config:
     """Read the configuration.
 
     Args:
         path: the file; None for a configuration of defaults and environment alone.
         environ: environment variables.
         folder: what relative paths count from where there is no file.
-        despite_problems: return also what has to be mended, where that leaves no doubt which database is meant:
-            with defaults for what is wrong, and without the subscriptions that are. To look at, never to work by.
 
     Raises:
         ConfigurationError: the file isn't there or isn't TOML; or everything that is wrong in it, at once.
@@ -62,18 +58,8 @@ def load_config(
         f"{name} is set, but Digest has no such setting" for name in reading.environment.find_unknown()
     ]
     check_together(reading, webhooks, hooks, lacking, subscriptions, has_file=path is not None)
-    if not (despite_problems and _is_database_told(problems)):
-        problems.raise_all()
+    problems.raise_all()
     return _build(reading, queries, subscriptions, webhooks=webhooks, hooks=hooks, lacking=lacking, path=path)
-
-
-def _is_database_told(problems: Problems) -> bool:
-    """Whether all that is wrong stands in tables of the file that do not say which database is meant."""
-    elsewhere = {*TABLES, *OTHER_KEYS} - {"", "store"}
-    return all(
-        not problem.place.variable and problem.key.partition("[")[0].partition(".")[0] in elsewhere
-        for problem in problems.found
-    )
 
 
 def _read_setting(reading: Reading, setting: Setting) -> None:

@@ -136,20 +136,6 @@ def test_a_renaming_in_the_file_is_told_as_one_until_a_run_takes_it_over(world: 
     assert "takes over" not in digest("status").out
 
 
-def test_a_slip_in_the_file_hides_no_state_and_is_the_first_thing_to_mend(world: World, digest: Shell) -> None:
-    world.edit_config('"daily at 07:30 Europe/Berlin"', '"dialy at 07:30 Europe/Berlin"')
-    said = digest("status", expect=3)
-    mend = "ATTENTION  the configuration has to be mended: nothing is planned or sent  → digest config check"
-    assert said.lines[0] == mend
-    assert said.lines[1].startswith("ATTENTION  2 deliveries to old@digest.example are dead")
-    assert any(line.startswith("gpu-mail ") and "4 papers ✓" in line for line in said.lines)
-    assert "ahead of the last run" not in said.out
-    assert said.err.startswith("error: ")
-    assert "dialy" in said.err
-    facts = digest("status", "--json", expect=3).json
-    assert facts["attention"][0]["do"] == "digest config check"
-
-
 def test_a_name_that_is_not_given_up_hides_no_state_and_is_told_by_the_check(world: World, digest: Shell) -> None:
     stale = 'name = "gpu-mail"\nwas = "ghost"'
     taken = 'name = "gpu-new"\nwas = "gpu-mail"\nqueries = ["gpu"]\nto = "mailto:new@digest.example"'
