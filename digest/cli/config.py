@@ -33,7 +33,7 @@ def command() -> None:
 def show(ctx: click.Context, *, as_json: bool, as_markdown: bool) -> None:
     """Show every setting, and where its value comes from.
 
-    That is the default, a line of the file, or a variable. Secrets are never shown, only whether they
+    That is the default, the file, or a variable. Secrets are never shown, only whether they
     are set. Without a file, defaults and environment count.
     """
     from digest import config as configuration  # noqa: PLC0415 - loaded by the command that needs it
@@ -88,11 +88,11 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
 
 def _read(option: str | None) -> tuple[Config | None, list[str]]:
     from digest.config import open_config  # noqa: PLC0415 - the same
-    from digest.config.problems import SeveralProblems  # noqa: PLC0415 - the same
+    from digest.config.draft import Mistakes  # noqa: PLC0415 - the same
 
     try:
         return open_config(option), []
-    except SeveralProblems as error:
+    except Mistakes as error:
         return None, [*error.each, *_check_written_queries(option)]
     except ConfigurationError as error:
         problem = f"{error.message}\n      {error.hint}" if error.hint else error.message
@@ -102,34 +102,31 @@ def _read(option: str | None) -> tuple[Config | None, list[str]]:
 def _check_written_queries(option: str | None) -> list[str]:
     """Look at the queries of a file that can't be used, so that one look mends it all."""
     from digest.config import find_config, read_environment  # noqa: PLC0415 - the same
-    from digest.config.document import read_document  # noqa: PLC0415 - the same
+    from digest.config.draft import read_document  # noqa: PLC0415 - the same
 
     try:
         document = read_document(find_config(option, read_environment()))
     except ConfigurationError:
         return []  # said already: it isn't there, or no TOML
-    table = document.data.get("queries", {})
+    table = document.get("queries", {})
     named = table.items() if isinstance(table, dict) else ()
-    texts = {name: text for name, text in named if isinstance(text, str)}
-    return list(_judge_queries({name: (text, document.origin("queries", name)) for name, text in texts.items()}))
+    return list(_judge_queries({name: text for name, text in named if isinstance(text, str)}))
 
 
 def _check_queries(config: Config) -> Iterator[str]:
-    yield from _judge_queries(
-        {query.name: (query.text, config.origins.get(f"queries.{query.name}", "")) for query in config.queries}
-    )
+    yield from _judge_queries({query.name: query.text for query in config.queries})
     for place, error in check_exclusions(config):
         yield _describe_problem(place, error)
 
 
-def _judge_queries(queries: dict[str, tuple[str, str]]) -> Iterator[str]:
+def _judge_queries(queries: dict[str, str]) -> Iterator[str]:
     from digest.query import parse_query  # noqa: PLC0415 - the same
 
-    for name, (text, origin) in queries.items():
+    for name, text in queries.items():
         try:
             parse_query(text)
         except QueryError as error:
-            yield _describe_problem(f"{origin}: queries.{name}", error)
+            yield _describe_problem(f"queries.{name}", error)
 
 
 def _describe_problem(place: str, error: QueryError) -> str:
@@ -144,7 +141,7 @@ def _find_oddities(config: Config) -> Iterator[str]:
 
     followed = {name for subscription in config.subscriptions for name in subscription.queries}
     for query in config.queries:
-        key = f"{config.origins[f'queries.{query.name}']}: queries.{query.name}"
+        key = f"queries.{query.name}"
         if query.name not in followed:
             yield f"{key}: no subscription follows it"
         try:
@@ -159,10 +156,8 @@ def _find_oddities(config: Config) -> Iterator[str]:
 def remind_of_contact(config: Config) -> Iterator[str]:
     """Yield what is missing for arXiv itself, where a stand-in on this machine is asked and does without."""
     if not config.arxiv.contact:
-        place = config.origins.get("arxiv.contact", "")
-        where = f"{place}: " if place.startswith(str(config.path)) else ""
         yield (
-            f"{where}arxiv.contact is empty, which does only while arXiv's addresses are on this machine: "
+            "arxiv.contact is empty, which does only while arXiv's addresses are on this machine: "
             "write your mail address or web page"
         )
 

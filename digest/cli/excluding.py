@@ -96,7 +96,7 @@ def _show_lines(subscription: Subscription) -> None:
 
 def write_exclusion(subscription: Subscription) -> Iterator[str]:
     """Yield the lines of `digest.toml` that say what a subscription excludes."""
-    from digest.config.writing import write_toml  # noqa: PLC0415 - the same
+    from digest.config.display import write_toml  # noqa: PLC0415 - the same
 
     if subscription.exclude:
         texts = subscription.exclude
@@ -158,7 +158,7 @@ def check_exclusions(config: Config) -> Iterator[tuple[str, QueryError]]:
     for subscription in config.subscriptions:
         key = f"subscriptions.{subscription.name}.exclude"
         for _, error in read_exclusion(subscription).problems:
-            yield f"{config.origins.get(key, '')}: {key}", error
+            yield key, error
 
 
 def list_remarks(config: Config) -> Iterator[str]:
@@ -168,4 +168,4 @@ def list_remarks(config: Config) -> Iterator[str]:
     for subscription in config.subscriptions:
         key = f"subscriptions.{subscription.name}.exclude"
         for query in read_exclusion(subscription).queries:
-            yield from (f"{config.origins.get(key, '')}: {key}: {note.message}" for note in query.notes)
+            yield from (f"{key}: {note.message}" for note in query.notes)

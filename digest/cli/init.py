@@ -64,7 +64,7 @@ def command(
     )
     _check_queries(text)
     _write(target, text, force=force)
-    _report(target, text)
+    _report(target)
 
 
 def _choose_name(target: Path) -> str:
@@ -111,7 +111,7 @@ def _write(target: Path, text: str, *, force: bool) -> None:
         ) from error
 
 
-def _report(target: Path, text: str) -> None:
+def _report(target: Path) -> None:
     """Say what was written, what is still to be filled in, and what to do next."""
     from digest.cli.config import remind_of_contact  # noqa: PLC0415 - the same
     from digest.config import find_config, load_config, read_environment  # noqa: PLC0415 - the same
@@ -124,7 +124,7 @@ def _report(target: Path, text: str) -> None:
     if config is not None:
         missing = [*config.warnings, *remind_of_contact(config)]
     click.echo(_describe(target, config))
-    for line in [*missing, *_remind_of_mail(text, config)]:
+    for line in [*missing, *_remind_of_mail(config)]:
         click.echo(f"  to do  {line}")
     option = "" if find_config(None, environ) == target else f" --config {target}"
     name = name_command()
@@ -142,10 +142,9 @@ def _describe(target: Path, config: Config | None) -> str:
     return f"Wrote {target}: {queries}, to {places}, {subscription.cadence}."
 
 
-def _remind_of_mail(text: str, config: Config | None) -> Iterator[str]:
+def _remind_of_mail(config: Config | None) -> Iterator[str]:
     """Name the mail server that will be used unless another is written: few machines run one."""
     if config is None or config.origins["mail.smtp"] != "default":
         return
     if any(str(to).startswith("mailto:") for one in config.subscriptions for to in one.destinations):
-        line = next(number for number, row in enumerate(text.splitlines(), 1) if row.startswith("# smtp = "))
-        yield f"line {line}: mail goes out through {config.mail.smtp}; write your own server if that is none"
+        yield f"mail.smtp: mail goes out through {config.mail.smtp}; write your own server if that is none"

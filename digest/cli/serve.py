@@ -124,7 +124,7 @@ def _find_weakness(site: Site) -> str:
 
 def _open_webs(site: Site, schedule: Schedule) -> list[WebServer]:
     """Open what answers readers and, where that is asked for, what answers a monitor."""
-    from digest.config.settings import split_bind  # noqa: PLC0415 - the same
+    from digest.config.addresses import split_bind  # noqa: PLC0415 - the same
     from digest.web import WebServer, create_app, create_metrics_app  # noqa: PLC0415 - the same
 
     settings = site.config.web

@@ -59,7 +59,7 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     \b
     digest templates show email/digest.html
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.config.problems import suggest  # noqa: PLC0415 - the same
+    from digest.config.values import suggest  # noqa: PLC0415 - the same
     from digest.render.catalogue import list_templates  # noqa: PLC0415 - the same
     from digest.render.seen_names import list_seen  # noqa: PLC0415 - the same
 
@@ -212,7 +212,7 @@ def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapp
     Raises:
         UsageError: a name is none, or has no blocks to replace.
     """
-    from digest.config.problems import suggest  # noqa: PLC0415 - the same
+    from digest.config.values import suggest  # noqa: PLC0415 - the same
     from digest.render.catalogue import write_extension  # noqa: PLC0415 - the same
 
     shipped = templates.shipped_names()

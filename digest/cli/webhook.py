@@ -23,9 +23,9 @@ def secret() -> None:
 
     The receiver needs the same. It is not kept anywhere.
     """
-    from digest.config.hooks import write_secret  # noqa: PLC0415 - loaded by the command that needs it
+    from digest.config.values import write_signing_key  # noqa: PLC0415 - loaded by the command that needs it
 
-    click.echo(write_secret(secrets.token_bytes(_KEY_BYTES)))
+    click.echo(write_signing_key(secrets.token_bytes(_KEY_BYTES)))
 
 
 @command.command()

@@ -1,24 +1,25 @@
 """The one room that reads the environment and `digest.toml`, and checks both before anything else runs.
 
-settings        what can be configured, as values
-table           every setting once: key, reader, default, sentence
-reading         file and environment to one checked `Config`; lines, document, environment, progress,
-                subscribing, webhooks, checks and problems are its parts
+settings        what can be configured, each declared once; fields says how
+document        which file, and from file and environment to one checked `Config`; draft, subscribing and checks
+                are its parts
 values, addresses   readers of single values
-showing, starter    what counts now; a new file. writing is their part
+display, starter    what counts now; a new file
 zones           the zone in which moments are told to the operator
-finding         which file, and the edge to the process
 """
 
-from digest.config.finding import (
+from digest.config.display import Row, as_json, settings_table_markdown, show
+from digest.config.document import (
     find_config,
     find_state_folder,
+    load_config,
     open_config,
     open_config_or_defaults,
     read_environment,
 )
-from digest.config.reading import load_config
+from digest.config.fields import Setting
 from digest.config.settings import (
+    SETTINGS,
     ArxivSettings,
     Config,
     DefaultSettings,
@@ -27,9 +28,7 @@ from digest.config.settings import (
     StoreSettings,
     WebSettings,
 )
-from digest.config.showing import Row, as_json, settings_table_markdown, show
 from digest.config.starter import starter_text
-from digest.config.table import SETTINGS, Setting
 
 __all__ = [
     "SETTINGS",

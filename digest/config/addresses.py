@@ -1,16 +1,20 @@
-"""Addresses of the outside world, checked as they are configured. A secret is never repeated in a message."""
+"""Addresses as they are written: of servers, files and destinations. No message repeats a secret."""
 
 from __future__ import annotations
 
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
 
 from digest.clock import LOOPBACK_HOSTS
-from digest.config.values import read_line
+from digest.config.values import read_line, read_lines
 from digest.errors import ConfigurationError, UsageError
-from digest.subscriptions import normalise_address
+from digest.subscriptions import Destination, DestinationKind, normalise_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SMTP_SCHEMES = ("smtp", "smtp+starttls", "smtps")
 _SQLITE_PREFIX = "sqlite:///"
@@ -23,6 +27,7 @@ _MORE_HOSTS = re.compile(r"(?<=://)(?P<first>(?:[^/?#]*@)?[^/?#@,]+)(?P<others>(
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
 _WEBHOOK = re.compile(r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+", re.ASCII)
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
+_SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _LAST_PORT = 65535
 
 
@@ -75,14 +80,16 @@ def read_http_url(value: object) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
-def read_ping_url(value: object) -> str:
-    """Read an address that is asked as it stands, whatever follows the path; it may be a secret."""
+def read_private_url(value: object) -> str:
+    """Read a web address that is asked as it stands; it may be a secret, so no message repeats it."""
     url = read_line(value)
     parts = _split(url)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or not url.isascii():
         raise ConfigurationError("is no web address", hint="Write https:// and what follows.")
+    if "@" in parts.netloc or parts.fragment:
+        raise ConfigurationError("carries a name or a password, or what follows #", hint="Leave them out.")
     if parts.scheme == "http" and not is_loopback(url):
-        raise ConfigurationError("must be https: whoever reads it on its way could ask it in your place")
+        raise ConfigurationError("must be https", hint="Plain http is for 127.0.0.1 alone.")
     return url
 
 
@@ -102,7 +109,7 @@ def read_slack_url(value: object) -> str:
     return read_secure_url(value) + "/"
 
 
-def read_webhook(value: object) -> str:
+def read_slack_webhook(value: object) -> str:
     """Read the URL of a Slack incoming webhook. It is a secret, so no message repeats it."""
     url = read_line(value)
     if _WEBHOOK.fullmatch(url):
@@ -113,21 +120,6 @@ def read_webhook(value: object) -> str:
             "is not the URL of a Slack incoming webhook",
             hint="It reads https://hooks.slack.com/services/T…/B…/… and nothing else.",
         )
-    return url
-
-
-def read_hook_url(value: object) -> str:
-    """Read where signed JSON is posted, as it stands; it may be a secret, so no message repeats it."""
-    url = read_line(value)
-    parts = _split(url)
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or not url.isascii():
-        raise ConfigurationError("is no web address", hint="Write https:// and what follows.")
-    if "@" in parts.netloc or parts.fragment:
-        raise ConfigurationError(
-            "carries a name or a password, or what follows #", hint="What is posted is signed: leave them out."
-        )
-    if parts.scheme == "http" and not is_loopback(url):
-        raise ConfigurationError("must be https", hint="Plain http is for 127.0.0.1 alone.")
     return url
 
 
@@ -184,18 +176,70 @@ def read_bind(value: object) -> str:
     return text
 
 
-def resolve_store_url(url: object, folder: Path) -> object:
+def split_bind(bind: str) -> tuple[str, int]:
+    """Return the address listened at, without brackets, and the TCP port; 0 for any free one."""
+    host, _, port = bind.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def read_destination(text: str) -> Destination:
+    """Read where a digest goes into the one spelling by which it is stored; a path is not absolute yet.
+
+    Raises:
+        ConfigurationError: it names no way out, or its address is none.
+    """
+    destination = Destination.parse(text)
+    if destination.kind is DestinationKind.MAIL:
+        return Destination(DestinationKind.MAIL, read_mail_address(destination.address))
+    if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(destination.address):
+        hint = _suggest_channel(destination.address)
+        raise ConfigurationError(f"{text!r} names no Slack channel", hint=hint)
+    return destination
+
+
+def _suggest_channel(address: str) -> str:
+    """Return how a channel's name could read: as Slack makes one of several words, with dashes."""
+    name = re.sub(r"[\s#,:]+", "-", address).strip("-")
+    if not _SLACK_ADDRESS.fullmatch(f"#{name}"):
+        return "Write slack:#papers, for one, or the channel's id."
+    has_other_signs = name != address.lstrip("#")
+    rule = "A channel's name has no blank, comma or colon. " if has_other_signs else ""
+    return f"{rule}Write slack:#{name}, or the channel's id."
+
+
+def read_operator_places(value: object) -> tuple[Destination, ...]:
+    """Read where the operator is told: none, one, or a list; only where something can be sent."""
+    places = tuple(read_destination(text) for text in read_lines(value) if text)
+    for place in places:
+        if place.is_pulled:
+            raise ConfigurationError(
+                f"{place} is read when somebody looks, which is too late for an alarm",
+                hint='Write to = "mailto:ops@example.org", for one.',
+            )
+    return tuple(dict.fromkeys(places))
+
+
+def resolve_path(path: str, folder: Path) -> Path | None:
+    """Return an absolute path, counted from the configuration's folder; None for ""."""
+    return Path(os.path.normpath(folder / Path(path).expanduser())) if path else None
+
+
+def resolve_store_url(url: str, folder: Path) -> str:
     """Return a database address whose path, if SQLite's, is absolute."""
-    text = str(url)
-    if not text.startswith(_SQLITE_PREFIX):
-        return text
-    path, mark, options = text.removeprefix(_SQLITE_PREFIX).partition("?")
+    if not url.startswith(_SQLITE_PREFIX):
+        return url
+    path, mark, options = url.removeprefix(_SQLITE_PREFIX).partition("?")
     return f"{_SQLITE_PREFIX}{resolve_path(path, folder)}{mark}{options}"
 
 
-def resolve_path(path: object, folder: Path) -> Path | None:
-    """Return an absolute path, counted from the configuration's folder; None for ""."""
-    return Path(os.path.normpath(folder / Path(str(path)).expanduser())) if path else None
+def resolve_destinations(places: Iterable[Destination], folder: Path) -> tuple[Destination, ...]:
+    """Make the paths among destinations absolute."""
+    return tuple(
+        Destination(place.kind, str(resolve_path(place.address, folder)))
+        if place.kind is DestinationKind.FILE
+        else place
+        for place in places
+    )
 
 
 def _split(url: str) -> SplitResult | None:

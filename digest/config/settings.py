@@ -1,4 +1,7 @@
-"""What can be configured, as values. `digest.config.table` says how each is written, checked and explained."""
+"""Every setting, declared once as a field: how it is read, what it is where nobody says, and what it means.
+
+Reading, `config show`, the starter file and the README's table are all made from these fields.
+"""
 
 from __future__ import annotations
 
@@ -7,111 +10,235 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from digest.config import addresses, values
+from digest.config.fields import Secrecy, Setting, declare, list_settings
+from digest.subscriptions import Grouping, QuietDays, Replacements, Weekly
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
     from pathlib import Path
 
     from digest.announcements import Kind
-    from digest.subscriptions import (
-        Cadence,
-        Destination,
-        Grouping,
-        QuietDays,
-        QuietHours,
-        Replacements,
-        SavedQuery,
-        Subscription,
-        Weekly,
+    from digest.subscriptions import Cadence, Destination, QuietHours, SavedQuery, Subscription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArxivSettings:
+    """Where papers come from."""
+
+    contact: str = declare(
+        addresses.read_reachable,
+        "",
+        "Your mail address or web page: sent with each request, so that arXiv can tell you of trouble.",
+        example="ops@example.org",
+    )
+    source: Literal["harvest", "query"] = declare(
+        values.choose_from(("harvest", "query")),
+        "harvest",
+        '"harvest" fetches all that is announced; '
+        '"query" asks arXiv\'s search: up to five saved queries one by one, more together.',
+    )
+    api_url: str = declare(addresses.read_http_url, "https://export.arxiv.org/api/query", "The search API.")
+    oai_url: str = declare(addresses.read_http_url, "https://oaipmh.arxiv.org/oai", "The OAI-PMH interface.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """Where everything is kept."""
+
+    url: str = declare(
+        addresses.read_store_url,
+        "sqlite:///digest.db",
+        "The database: sqlite:///file, or postgresql://name@host/database for several machines, with "
+        "?sslmode=verify-full behind it where the way there is not your own.",
+        secrecy=Secrecy.INSIDE,
+        resolve=addresses.resolve_store_url,
+    )
+    pool: int = declare(
+        values.number(4, 100, "connections"), 10, "Connections to PostgreSQL that each process opens at most."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailSettings:
+    """How mail is sent."""
+
+    from_address: str = declare(
+        addresses.read_mail_address, "", "Sender of every digest.", name="from", example="digest@example.org"
+    )
+    from_name: str = declare(values.read_line, "Digest", "The sender's name.")
+    smtp: str = declare(
+        addresses.read_smtp_url,
+        "smtp://localhost:25",
+        "The mail server: smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465.",
+    )
+    password: str = declare(values.read_line, "", "Password of the name in mail.smtp.", secrecy=Secrecy.SECRET)
+    ca_file: Path | None = declare(
+        values.read_line,
+        "",
+        "Certificates (PEM) trusted for the mail server besides the system's.",
+        example="mail-ca.pem",
+        resolve=addresses.resolve_path,
+    )
+    unsubscribe: str = declare(
+        addresses.read_mail_address,
+        "",
+        "Address that reads mails from people who want to leave, and replies; mail.from where none is given.",
+        example="leave@example.org",
+    )
+    on_ambiguous: Literal["resend", "hold"] = declare(
+        values.choose_from(("resend", "hold")),
+        "resend",
+        "Where the mail server's last answer was lost: resend the same mail, or hold it for you.",
+    )
+    ambiguous_wait: timedelta = declare(
+        values.read_seconds,
+        900,
+        "Seconds such a mail is left alone first: a slow server or a paused process may yet be heard of.",
+    )
+    idempotency_header: str = declare(
+        values.read_header_name,
+        "",
+        "Header by which your mail provider knows a repeated mail; then such a mail is simply sent again.",
+        example="Resend-Idempotency-Key",
+    )
+    connections: int = declare(
+        values.number(1, 50, "connections"),
+        1,
+        "Connections to the mail server at once, at most, from each process: several send faster, and a crash "
+        "makes more mails come twice. Exchange Online allows 3 in all, your own server takes 8.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackSettings:
+    """How Slack is reached; the app's token belongs in DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE."""
+
+    token: str = declare(values.read_line, "", "The Slack app's bot token (xoxb-…).", secrecy=Secrecy.SECRET)
+    url: str = declare(addresses.read_slack_url, "https://slack.com/api/", "Slack's Web API.")
+    ambiguous_wait: timedelta = declare(
+        values.read_seconds,
+        15,
+        "Seconds until a post whose answer was lost is looked for in the channel's history, which lags a little.",
+    )
+    webhook_on_ambiguous: Literal["resend", "hold"] = declare(
+        values.choose_from(("resend", "hold")),
+        "hold",
+        "Where a webhook's answer was lost: resend the post, or hold it for you.",
+    )
+    webhooks: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """Where feeds and pages are served by `digest serve`."""
+
+    base_url: str = declare(
+        addresses.read_secure_url,
+        "",
+        "Public https address of `digest serve`; without it no message carries a link to it.",
+        example="https://digest.example.org",
+    )
+    bind: str = declare(addresses.read_bind, "127.0.0.1:8000", "Where `digest serve` listens.")
+    metrics_bind: str = declare(
+        addresses.read_bind,
+        "",
+        "Where `digest serve` answers `/metrics` in Prometheus' format to anybody; nowhere where none is given.",
+        example="127.0.0.1:9464",
+    )
+    secret: str = declare(
+        values.read_long_secret,
+        "",
+        "What secret addresses are derived from, in 32 characters or more; made by the store where none is given.",
+        secrecy=Secrecy.SECRET,
+    )
+
+    @property
+    def host(self) -> str:
+        """The public host name, "" where there is no public address."""
+        return urlsplit(self.base_url).hostname or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmSettings:
+    """Who is told when something that should have happened has not."""
+
+    to: tuple[Destination, ...] = declare(
+        addresses.read_operator_places,
+        [],
+        "Where you are told: mailto:…, slack:#…, slack-webhook:name, webhook:name, file:…, console.",
+        example="mailto:ops@example.org",
+        resolve=addresses.resolve_destinations,
+    )
+    ping_url: str = declare(
+        addresses.read_private_url,
+        "",
+        "Asked once a minute while the work is done: a watcher such as Healthchecks notices when that stops.",
+        secrecy=Secrecy.SECRET,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultSettings:
+    """What each subscription gets that says nothing else."""
+
+    when: Cadence = declare(
+        values.read_cadence,
+        "on announcement",
+        'When digests are due: "on announcement", "at once", or days, time and zone such as '
+        '"weekdays at 09:00 Europe/Berlin": once the mailing is complete, not before 09:00, and at the latest 90 '
+        'minutes later, or when you say: "weekdays at 09:00 Europe/Berlin, at the latest 12:00".',
+    )
+    kinds: tuple[Kind, ...] = declare(
+        values.read_kinds,
+        ["new", "cross-list"],
+        "What is told: any of new, cross-list, replacement, withdrawal, metadata.",
+    )
+    quiet_days: QuietDays = declare(
+        values.choose_from(QuietDays),
+        "skip",
+        "A due digest without papers: skip it, send a note, or a heartbeat even when looking failed.",
+    )
+    quiet_hours: QuietHours | Literal[""] = declare(
+        values.read_quiet_hours,
+        "",
+        "Hours in which nothing goes out: what is due then is due when they end. In the zone of `when`; with "
+        '"on announcement" and "at once", which have none, name one: "22:00-07:00 Europe/Berlin".',
+        example="22:00-07:00 Europe/Berlin",
+    )
+    cap: int | None = declare(
+        values.read_cap,
+        40,
+        'How many papers a mail or a Slack message shows in full; "none" for all there is room for. A mail has '
+        "room for 100 KB: abstracts are shortened, then left out, until about 130 papers fill it. The rest are "
+        "counted and linked: by the page that holds them or, without `web.base_url`, by their ids, up to 400 in a "
+        "mail and 20 in Slack.",
+    )
+    first_look: int = declare(
+        values.number(0, 365, "days"), 7, "How many days a new saved query looks back, once; 0 for not at all."
+    )
+    group_by: Grouping = declare(
+        values.choose_from(Grouping),
+        "kind",
+        'What papers stand under: their "kind", or the first saved "query" of the subscription that they match.',
+    )
+    replacements: Replacements = declare(
+        values.choose_from(Replacements),
+        "folded",
+        'How a replaced paper tells what changed: "folded" to one line, or "whole": the abstract word by word.',
+    )
+    weekly: Weekly = declare(
+        values.choose_from(Weekly),
+        "round-up",
+        'What comes where `when` names one day a week: a "round-up" of the week by day, or a "digest" like any '
+        "other.",
     )
 
 
 @dataclass(frozen=True, slots=True)
-class ArxivSettings:
-    """How arXiv is asked.
-
-    Attributes:
-        contact: mail address or web page sent with every request, so that arXiv can tell us of trouble.
-        source: `harvest` fetches all that is announced, `query` asks for each saved query.
-        api_url: the search API's address.
-        oai_url: the OAI-PMH address.
-    """
-
-    contact: str
-    source: Literal["harvest", "query"]
-    api_url: str
-    oai_url: str
-
-
-@dataclass(frozen=True, slots=True)
-class StoreSettings:
-    """Where everything is kept.
-
-    Attributes:
-        url: `sqlite:////absolute/path` or `postgresql://…`.
-        pool: connections to PostgreSQL a process opens at most.
-    """
-
-    url: str = field(repr=False)
-    pool: int = 10
-
-
-@dataclass(frozen=True, slots=True)
-class MailSettings:
-    """How mail is sent.
-
-    Attributes:
-        from_address: sender of every digest; "" where no mail is sent.
-        from_name: the sender's name.
-        smtp: `smtp://`, `smtp+starttls://` or `smtps://`, with host, optional port and user; no password.
-        password: of the user in `smtp`, "" for none.
-        ca_file: certificates (PEM) trusted besides the system's, None for none.
-        unsubscribe: address that reads "leave" mails; "" for `from_address`.
-        on_ambiguous: what is done where a mail server may have taken a mail but its answer was lost.
-        ambiguous_wait: how long such a mail is left alone before that.
-        idempotency_header: header by which the mail server knows a repetition, "" where it doesn't.
-        connections: to the mail server at once, at most.
-    """
-
-    from_address: str
-    from_name: str
-    smtp: str
-    password: str = field(repr=False)
-    ca_file: Path | None
-    unsubscribe: str
-    on_ambiguous: Literal["resend", "hold"]
-    ambiguous_wait: timedelta
-    idempotency_header: str
-    connections: int
-
-
-@dataclass(frozen=True, slots=True)
-class SlackSettings:
-    """How Slack is reached.
-
-    Attributes:
-        token: the app's bot token, "" where there is none.
-        url: the Web API's address, with a trailing slash.
-        ambiguous_wait: how long a post that may have arrived is left alone before it is looked for.
-        webhook_on_ambiguous: what is done then where a webhook's answer was lost: it can't be asked.
-        webhooks: name → URL of an incoming webhook; each URL is a secret.
-    """
-
-    token: str = field(repr=False)
-    url: str
-    ambiguous_wait: timedelta
-    webhook_on_ambiguous: Literal["resend", "hold"]
-    webhooks: Mapping[str, str] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where signed JSON is posted.
-
-    Attributes:
-        url: https, or this machine; it may be a secret.
-        secret: the key that signs, as bytes.
-    """
+    """Where signed JSON is posted, and the key that signs it."""
 
     url: str = field(repr=False)
     secret: bytes = field(repr=False)
@@ -121,81 +248,35 @@ Lacking = tuple[tuple[str, str], ...]
 """What is not given of a webhook: `url` or `secret`, and the variable that gives it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WebSettings:
-    """Where feeds and pages are served.
-
-    Attributes:
-        base_url: public address without a trailing slash, "" where there is none: then no link is made.
-        bind: `host:port` that `digest serve` listens at.
-        metrics_bind: the same for what it counts, "" for nowhere.
-        secret: what secret addresses are derived from; "" for the one the store made.
-    """
-
-    base_url: str
-    bind: str
-    metrics_bind: str
-    secret: str = field(repr=False)
-
-    @property
-    def host(self) -> str:
-        """The public host name, "" where there is no public address."""
-        return urlsplit(self.base_url).hostname or ""
-
-
-def split_bind(bind: str) -> tuple[str, int]:
-    """Return the address listened at, without brackets, and the TCP port; 0 for any free one."""
-    host, _, port = bind.rpartition(":")
-    return host.strip("[]"), int(port)
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultSettings:
-    """What a subscription that says nothing else gets; see `digest.subscriptions.Subscription`."""
-
-    when: Cadence
-    kinds: tuple[Kind, ...]
-    quiet_days: QuietDays
-    quiet_hours: QuietHours | Literal[""]
-    cap: int | None
-    first_look: int
-    group_by: Grouping
-    replacements: Replacements
-    weekly: Weekly
-
-
-@dataclass(frozen=True, slots=True)
-class AlarmSettings:
-    """Who is told of what should have happened and has not.
-
-    Attributes:
-        to: where the operator is told; () for nowhere.
-        ping_url: an address asked as long as all is well, so that a watcher notices silence; "" for none.
-    """
-
-    to: tuple[Destination, ...]
-    ping_url: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything the operator configured, checked. Paths and SQLite's URL are absolute.
 
     Attributes:
-        arxiv, store, mail, slack, web, alarms, defaults: the tables of `digest.toml`.
         webhooks: where signed JSON is posted, by name.
         unready_webhooks: by name what those lack that are written down, or that a subscription names, and can't
             be used yet.
-        templates: folder of the operator's templates, which win over the shipped ones; None for none.
         queries: saved queries as written; whether one can be read is found out one by one, later.
         subscriptions: with everything inherited from `defaults`.
-        test_clock: address of a simulated clock on this machine, "" for real time.
         path: the file read, None where there was none.
         folder: absolute; what relative paths in the configuration count from.
         warnings: sentences the operator should see.
-        origins: key → where its value comes from: `default`, `digest.toml:12`, `DIGEST_MAIL_SMTP` …
+        origins: key → where its value comes from: `default`, `digest.toml`, `DIGEST_MAIL_SMTP` …
     """
 
+    templates: Path | None = declare(
+        values.read_line,
+        "",
+        "Folder with templates of your own, which replace the shipped ones file by file.",
+        example="templates",
+        resolve=addresses.resolve_path,
+    )
+    test_clock: str = declare(
+        addresses.read_http_url,
+        "",
+        "Address of a simulated clock, for tests; refused unless every outside address is on this machine.",
+        is_environment_only=True,
+    )
     arxiv: ArxivSettings
     store: StoreSettings
     mail: MailSettings
@@ -203,13 +284,32 @@ class Config:
     web: WebSettings
     alarms: AlarmSettings
     defaults: DefaultSettings
-    webhooks: Mapping[str, Webhook]
-    templates: Path | None
     queries: tuple[SavedQuery, ...]
     subscriptions: tuple[Subscription, ...]
-    test_clock: str
     path: Path | None
     folder: Path
     warnings: tuple[str, ...] = ()
+    webhooks: Mapping[str, Webhook] = field(default_factory=lambda: MappingProxyType({}))
     unready_webhooks: Mapping[str, Lacking] = field(default_factory=lambda: MappingProxyType({}))
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+
+TABLES: dict[str, type] = {
+    "": Config,
+    "arxiv": ArxivSettings,
+    "store": StoreSettings,
+    "mail": MailSettings,
+    "slack": SlackSettings,
+    "web": WebSettings,
+    "alarms": AlarmSettings,
+    "defaults": DefaultSettings,
+}
+"""The tables of single settings, in the order they are written; "" for what stands above all tables."""
+
+SETTINGS: tuple[Setting, ...] = tuple(
+    setting for table, owner in TABLES.items() for setting in list_settings(table, owner)
+)
+"""Every setting, in that order."""
+
+INHERITED: dict[str, Setting] = {setting.name: setting for setting in SETTINGS if setting.table == "defaults"}
+"""What a subscription takes from `[defaults]` where it says nothing else."""

@@ -6,8 +6,10 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from digest.config.table import HOOKS, INHERITED, SETTINGS, SUBSCRIPTION_KEYS, TABLES, WEBHOOKS, Secrecy, Setting
-from digest.config.writing import write_text, write_toml
+from digest.config.display import write_text, write_toml
+from digest.config.fields import Secrecy, Setting
+from digest.config.settings import INHERITED, SETTINGS, TABLES
+from digest.config.subscribing import SLACK_WEBHOOKS, SUBSCRIPTION_KEYS, WEBHOOKS
 from digest.errors import UsageError
 from digest.subscriptions import NAME, NAME_RULE, normalise_address
 
@@ -82,18 +84,19 @@ def _write_lines(
 ) -> Iterator[str]:
     yield "# Digest's configuration. What stands behind # is off: a default, or an example where there is none."
     yield "# Look at what counts, and where it comes from:  digest config show"
-    for table, about in TABLES.items():
+    for table, owner in TABLES.items():
         yield ""
         if table:
             yield f"[{table}]"
-            yield from _comment(about)
+            yield from _comment(str(owner.__doc__))
         for setting in SETTINGS:
             if setting.table == table and not setting.is_environment_only:
                 yield from _write_setting(setting, filled.get(setting.key, ""))
-        if WEBHOOKS.startswith(f"{table}.") and table:
-            yield from _comment(f"Incoming webhooks belong in DIGEST_SLACK_WEBHOOKS_NAME, or below [{WEBHOOKS}].")
+        if table == "slack":
+            where = f"DIGEST_SLACK_WEBHOOKS_NAME, or below [{SLACK_WEBHOOKS}]"
+            yield from _comment(f"Incoming webhooks belong in {where}.")
     yield ""
-    yield from _comment(f"Other programs get signed JSON: a table [{HOOKS}.NAME] with url and secret.")
+    yield from _comment(f"Other programs get signed JSON: a table [{WEBHOOKS}.NAME] with url and secret.")
     yield from ("", "[queries]")
     yield from _comment('Saved queries: a name, and what arXiv\'s search would be asked. Try one: digest try "…"')
     for name, text in queries.items():

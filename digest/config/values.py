@@ -1,20 +1,23 @@
-"""Single values as they are written in TOML, checked one by one. Each reader says what it wanted instead."""
+"""Single values as they are written: text, numbers, words, lists. Each reader says what it wants."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from datetime import date, datetime, time, timedelta
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 from digest.announcements import DELIVERABLE_KINDS, Kind
-from digest.config.problems import suggest
-from digest.errors import ConfigurationError
-from digest.subscriptions import NAME, NAME_RULE, Cadence, Grouping, QuietDays, QuietHours, Replacements, Weekly
+from digest.errors import ConfigurationError, UsageError
+from digest.papers import ArxivId
+from digest.subscriptions import NAME, NAME_RULE, Cadence, QuietHours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 T = TypeVar("T")
+Word = TypeVar("Word", bound=str)
 
 UNLIMITED = "none"
 """How the absence of a cap is written: TOML has no null."""
@@ -29,10 +32,6 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((datetime, date, time), "a date or time"),
 )
 _LEAST_SECRET = 32
-_MOST_DAYS = 365
-_MOST_SECONDS = 86_400
-_LEAST_POOL, _MOST_POOL = 4, 100
-_MOST_CONNECTIONS = 50
 _HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}", re.ASCII)
 _OWN_HEADERS = frozenset(
     {
@@ -44,10 +43,32 @@ _OWN_HEADERS = frozenset(
 _MOST_PAPERS = 100_000
 """A mailing has about a thousand; databases keep the figure in 32 bits."""
 
+_KEY_PREFIX = "whsec_"
+_SHORTEST_KEY, _LONGEST_KEY = 24, 64
+"""Bytes of a webhook's key (https://www.standardwebhooks.com, "Signature scheme")."""
+
 
 def describe_type(value: object) -> str:
     """Name a TOML value's type in words."""
     return next((name for types, name in _TYPE_NAMES if isinstance(value, types)), type(value).__name__)
+
+
+def suggest(word: str, known: Iterable[str], what: str) -> str:
+    """Return a hint that names the nearest of the known words; where none is near all, if `what` leads them in."""
+    words = list(known)
+    near = get_close_matches(word, words, n=1, cutoff=0.6)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    return f"{what} {', '.join(words)}." if words and what else ""
+
+
+def refuse_repeats(texts: Iterable[str]) -> None:
+    """Refuse a list that names something twice."""
+    seen: set[str] = set()
+    for text in texts:
+        if text in seen:
+            raise ConfigurationError(f"names {text!r} twice", hint="Once is enough.")
+        seen.add(text)
 
 
 def read_line(value: object) -> str:
@@ -60,103 +81,39 @@ def read_line(value: object) -> str:
     return text
 
 
-def read_long_secret(value: object) -> str:
-    """Read a secret from which others are derived that people see: they must not be able to guess it."""
-    secret = read_line(value)
-    if len(secret) < _LEAST_SECRET:
-        raise ConfigurationError(
-            f"has fewer than {_LEAST_SECRET} characters: readers could find it from their own links",
-            hint="Make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
-        )
-    return secret
-
-
-def read_query_text(value: object) -> str:
-    """Read a saved query's text, as written: whether it can be understood is not asked here."""
-    if not isinstance(value, str):
-        raise ConfigurationError(
-            f"must be a query in quotes, not {describe_type(value)}", hint='Write perf = "cat:cs.PF", for one.'
-        )
-    return value
-
-
-def read_name(value: object) -> str:
-    """Read the name of a saved query, subscription or webhook."""
-    name = read_line(value)
-    if not NAME.fullmatch(name):
-        raise ConfigurationError(f"{name!r} can't be a name", hint=NAME_RULE)
-    return name
-
-
-def choose_from(*choices: str) -> Callable[[object], str]:
-    """Return a reader that takes one of several words."""
-
-    def read_choice(value: object) -> str:
-        word = read_line(value)
-        if word not in choices:
-            raise ConfigurationError(f"{word!r} is none of {', '.join(choices)}")
-        return word
-
-    return read_choice
-
-
-def may_be_empty(read: Callable[[object], T]) -> Callable[[object], T | str]:
-    """Return a reader that takes "" for "not set"."""
-
-    def read_optional(value: object) -> T | str:
-        return "" if value == "" else read(value)
-
-    return read_optional
-
-
-def read_cadence(value: object) -> Cadence:
-    """Read when digests are due."""
-    return Cadence.parse(read_line(value))
-
-
-def read_quiet_days(value: object) -> QuietDays:
-    """Read what is done on a day without papers."""
-    return QuietDays(choose_from(*QuietDays)(value))
-
-
-def read_grouping(value: object) -> Grouping:
-    """Read what the headings of digests are."""
-    return Grouping(choose_from(*Grouping)(value))
-
-
-def read_replacements(value: object) -> Replacements:
-    """Read how much digests tell of what changed in a paper."""
-    return Replacements(choose_from(*Replacements)(value))
-
-
-def read_weekly(value: object) -> Weekly:
-    """Read what comes where there is one day a week."""
-    return Weekly(choose_from(*Weekly)(value))
-
-
-def read_quiet_hours(value: object) -> QuietHours:
-    """Read the hours in which nothing goes out."""
-    return QuietHours.parse(read_line(value))
-
-
-def read_kinds(value: object) -> tuple[Kind, ...]:
-    """Read a list of kinds of announcement, into the order a digest shows them."""
-    words = read_lines(value)
-    for word in words:
-        if word not in DELIVERABLE_KINDS:
-            hint = suggest(word, map(str, DELIVERABLE_KINDS), "Kinds are")
-            raise ConfigurationError(f"{word!r} is no kind of announcement", hint=hint)
-    if not words:
-        raise ConfigurationError(
-            "names no kind of announcement", hint=f"Kinds are {', '.join(DELIVERABLE_KINDS)}."
-        )
-    return tuple(kind for kind in DELIVERABLE_KINDS if kind in words)
-
-
 def read_lines(value: object) -> tuple[str, ...]:
     """Read a list of texts; one text alone counts as a list of one."""
     values = value if isinstance(value, list) else [value]
     return tuple(read_line(one) for one in values)
+
+
+def number(least: int, most: int, unit: str) -> Callable[[object], int]:
+    """Return a reader of whole numbers in these bounds."""
+
+    def read_number(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ConfigurationError(f"must be a number of {unit} from {least} to {most:,}")
+        return value
+
+    return read_number
+
+
+def read_seconds(value: object) -> timedelta:
+    """Read a time span of up to a day."""
+    return timedelta(seconds=number(0, 86_400, "seconds")(value))
+
+
+def choose_from(choices: Iterable[Word]) -> Callable[[object], Word]:
+    """Return a reader that takes one of several words."""
+    words: Sequence[Word] = tuple(choices)
+
+    def read_choice(value: object) -> Word:
+        text = read_line(value)
+        if text not in words:
+            raise ConfigurationError(f"{text!r} is none of {', '.join(words)}", hint=suggest(text, words, ""))
+        return words[[str(word) for word in words].index(text)]
+
+    return read_choice
 
 
 def read_cap(value: object) -> int | None:
@@ -170,32 +127,66 @@ def read_cap(value: object) -> int | None:
     return value
 
 
-def read_days(value: object) -> int:
-    """Read a number of days, none or up to a year."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_DAYS:
-        raise ConfigurationError(f"must be a number of days from 0 to {_MOST_DAYS}")
+def read_name(value: object) -> str:
+    """Read the name of a saved query, subscription or webhook."""
+    name = read_line(value)
+    if not NAME.fullmatch(name):
+        raise ConfigurationError(f"{name!r} can't be a name", hint=NAME_RULE)
+    return name
+
+
+def read_query_text(value: object) -> str:
+    """Read a saved query's text, as written: whether it can be understood is not asked here."""
+    if not isinstance(value, str):
+        raise ConfigurationError(
+            f"must be a query in quotes, not {describe_type(value)}", hint='Write perf = "cat:cs.PF", for one.'
+        )
     return value
 
 
-def read_seconds(value: object) -> timedelta:
-    """Read a number of seconds, none or up to a day."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_SECONDS:
-        raise ConfigurationError(f"must be a number of seconds from 0 to {_MOST_SECONDS}")
-    return timedelta(seconds=value)
+def read_exclusions(value: object) -> tuple[str, ...]:
+    """Read queries; like a saved query's, their texts are not judged here."""
+    texts = read_lines(value)
+    if not all(texts):
+        raise ConfigurationError(
+            "holds an empty query", hint="""Write exclude = 'author:"Keiko Lindquell" AND cat:math.CO', for one."""
+        )
+    refuse_repeats(texts)
+    return texts
 
 
-def read_pool(value: object) -> int:
-    """Read a number of connections; with fewer than four a process would wait for itself."""
-    if isinstance(value, bool) or not isinstance(value, int) or not _LEAST_POOL <= value <= _MOST_POOL:
-        raise ConfigurationError(f"must be a number of connections from {_LEAST_POOL} to {_MOST_POOL}")
-    return value
+def read_paper_ids(value: object) -> tuple[ArxivId, ...]:
+    """Read papers by id, in any spelling; a version written behind it counts for nothing."""
+    try:
+        ids = tuple(ArxivId.parse(text) for text in read_lines(value))
+    except UsageError as error:
+        raise ConfigurationError(error.message, hint=error.hint) from error
+    refuse_repeats(str(id_) for id_ in ids)
+    return ids
 
 
-def read_connections(value: object) -> int:
-    """Read a number of connections to a mail server: fifty is the most that Postfix takes from one machine."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_CONNECTIONS:
-        raise ConfigurationError(f"must be a number of connections from 1 to {_MOST_CONNECTIONS}")
-    return value
+def read_cadence(value: object) -> Cadence:
+    """Read when digests are due."""
+    return Cadence.parse(read_line(value))
+
+
+def read_quiet_hours(value: object) -> QuietHours:
+    """Read the hours in which nothing goes out."""
+    return QuietHours.parse(read_line(value))
+
+
+def read_kinds(value: object) -> tuple[Kind, ...]:
+    """Read a list of kinds of announcement, into the order a digest shows them."""
+    words = read_lines(value)
+    if not words:
+        raise ConfigurationError(
+            "names no kind of announcement", hint=f"Kinds are {', '.join(DELIVERABLE_KINDS)}."
+        )
+    for word in words:
+        if word not in DELIVERABLE_KINDS:
+            hint = suggest(word, map(str, DELIVERABLE_KINDS), "Kinds are")
+            raise ConfigurationError(f"{word!r} is no kind of announcement", hint=hint)
+    return tuple(kind for kind in DELIVERABLE_KINDS if kind in words)
 
 
 def read_header_name(value: object) -> str:
@@ -210,12 +201,34 @@ def read_header_name(value: object) -> str:
     return name
 
 
-def split_text(text: str) -> object:
-    """Turn a variable's text into a list, as it would be written in TOML."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+def read_long_secret(value: object) -> str:
+    """Read a secret from which others are derived that people see: they must not be able to guess it."""
+    secret = read_line(value)
+    if len(secret) < _LEAST_SECRET:
+        raise ConfigurationError(
+            f"has fewer than {_LEAST_SECRET} characters: readers could find it from their own links",
+            hint="Make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+        )
+    return secret
 
 
-def number_text(text: str) -> object:
-    """Turn a variable's text into a number where it is one."""
-    digits = text.strip()
-    return int(digits) if digits.isdecimal() and digits.isascii() else digits
+def read_signing_key(value: object) -> bytes:
+    """Return the key that a webhook's secret stands for: `whsec_` and base64. No message repeats it."""
+    text = read_line(value)
+    hint = "`digest webhook secret` makes one."
+    if not text.startswith(_KEY_PREFIX):
+        raise ConfigurationError(f"is no secret of a webhook: those begin with {_KEY_PREFIX}", hint=hint)
+    try:
+        key = b64decode(text.removeprefix(_KEY_PREFIX), validate=True)
+    except ValueError:
+        raise ConfigurationError(f"is not base64 behind {_KEY_PREFIX}", hint=hint) from None
+    if not _SHORTEST_KEY <= len(key) <= _LONGEST_KEY:
+        raise ConfigurationError(
+            f"holds {len(key)} bytes, and must hold {_SHORTEST_KEY} to {_LONGEST_KEY}", hint=hint
+        )
+    return key
+
+
+def write_signing_key(key: bytes) -> str:
+    """Return the secret that stands for a key: what `read_signing_key` reads."""
+    return _KEY_PREFIX + b64encode(key).decode("ascii")

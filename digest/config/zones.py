@@ -1,4 +1,4 @@
-"""Zones as configured: that of the operator's screens and its name, and those that were hardly meant."""
+"""The zone in which moments are shown to the operator, and its name; which schedules name no zone."""
 
 from __future__ import annotations
 
@@ -16,46 +16,21 @@ if TYPE_CHECKING:
     from digest.config.settings import Config
 
 
-_PLACES_OF_ABBREVIATIONS = {
-    "EST": "America/New_York",
-    "EST5EDT": "America/New_York",
-    "CST6CDT": "America/Chicago",
-    "MST": "America/Denver",
-    "MST7MDT": "America/Denver",
-    "PST8PDT": "America/Los_Angeles",
-}
-_WITHOUT_SUMMER = ("EST", "MST")
-"""Zones by a name that people use for places whose clocks are put forward in summer, which theirs are not."""
-
-
 def remark_on_zones(config: Config) -> Iterator[str]:
-    """Yield what looks like a slip in the zones of `when` and `quiet_hours`: none, told once for all, or EST."""
-    keys = ["defaults", *(f"subscriptions.{subscription.name}" for subscription in config.subscriptions)]
-    cadences = [config.defaults.when, *(subscription.cadence for subscription in config.subscriptions)]
-    hours = [config.defaults.quiet_hours, *(subscription.quiet_hours for subscription in config.subscriptions)]
-    places = [_find_place(config, f"{key}.when") for key in keys]
-    without = {place: one for place, one in zip(places, cadences, strict=True) if not one.names_zone}
+    """Yield, once for all, which `when` names no zone: such a time is read as UTC, which few mean."""
+    cadences = {"defaults.when": config.defaults.when}
+    for subscription in config.subscriptions:
+        key = f"subscriptions.{subscription.name}.when"
+        if config.origins.get(key) != "defaults.when":
+            cadences[key] = subscription.cadence
+    without = {key: one for key, one in cadences.items() if not one.names_zone}
     if without:
         first = next(iter(without.values()))
         elsewhere = str(replace(first, zone="Europe/Berlin"))
         yield (
-            f"{', '.join(without)}: when names no time zone, so it is read as UTC; "
+            f"{', '.join(without)}: names no time zone, so it is read as UTC; "
             f'write "{first}" if that is meant, else a place: "{elsewhere}"'
         )
-    zones = {place: one.zone for place, one in zip(places, cadences, strict=True)}
-    zones |= {
-        _find_place(config, f"{key}.quiet_hours"): one.zone for key, one in zip(keys, hours, strict=True) if one
-    }
-    for place, zone in zones.items():
-        if zone in _PLACES_OF_ABBREVIATIONS:
-            wrong = ", and an hour off while clocks are put forward" if zone in _WITHOUT_SUMMER else ""
-            yield f"{place}: {zone} is no place{wrong}; write {_PLACES_OF_ABBREVIATIONS[zone]}, for one"
-
-
-def _find_place(config: Config, key: str) -> str:
-    """Return where a key's value was written, for what is inherited where the default was."""
-    origin = config.origins.get(key, "")
-    return config.origins.get(origin, origin)
 
 
 def choose_zone(config: Config) -> tzinfo | None:

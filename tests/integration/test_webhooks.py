@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from standardwebhooks import Webhook
 
 from digest.clock import ManualClock
-from digest.config.hooks import write_secret
+from digest.config.values import write_signing_key
 from digest.pipeline import run_pass
 from digest.render.webhook_schema import describe_events
 from digest.store import deliveries as outbox
@@ -22,7 +22,7 @@ from tests.command_line import call_digest
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 from tests.integration.web.world import World, live_in
 
-SECRET = write_secret(bytes(range(32)))
+SECRET = write_signing_key(bytes(range(32)))
 VALIDATOR = Draft202012Validator(describe_events(), format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 

@@ -10,7 +10,7 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from digest.clock import SystemClock
-from digest.config.hooks import write_secret
+from digest.config.values import write_signing_key
 from digest.errors import DeliveryError
 from digest.messages import Message
 from digest.subscriptions import Destination, DestinationKind
@@ -59,12 +59,12 @@ def test_what_arrives_is_the_bytes_signed_so_that_any_receiver_can_tell() -> Non
     (visit,) = visits
     assert (visit.method, visit.body, visit.param("from")) == ("POST", MESSAGE.body, "digest")
     assert visit.headers["webhook-id"] == visit.headers["idempotency-key"] == MESSAGE.idempotency_key
-    reader = Webhook(write_secret(KEY))
+    reader = Webhook(write_signing_key(KEY))
     assert reader.verify(visit.body, visit.headers) == json.loads(MESSAGE.body)
     with pytest.raises(WebhookVerificationError):
         reader.verify(visit.body + b" ", visit.headers)
     with pytest.raises(WebhookVerificationError):
-        Webhook(write_secret(KEY[::-1])).verify(visit.body, visit.headers)
+        Webhook(write_signing_key(KEY[::-1])).verify(visit.body, visit.headers)
 
 
 def test_an_attempt_is_signed_with_its_own_time_so_that_an_old_one_cannot_be_played_again() -> None:
@@ -76,7 +76,7 @@ def test_an_attempt_is_signed_with_its_own_time_so_that_an_old_one_cannot_be_pla
 
     send(note, age=timedelta(hours=1))
     with pytest.raises(WebhookVerificationError, match="too old"):
-        Webhook(write_secret(KEY)).verify(visits[0].body, visits[0].headers)
+        Webhook(write_signing_key(KEY)).verify(visits[0].body, visits[0].headers)
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 410, 413, 422])

@@ -39,7 +39,12 @@ def test_a_secret_given_both_ways_is_refused(refuse: Refuse, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(None, "can't be read: No such file"), (b"", "is empty"), (b"\n", "is empty"), (b"\xff\xfe", "is not UTF-8")],
+    [
+        (None, "can't be read: No such file"),
+        (b"", "holds no text"),
+        (b"\n", "holds no text"),
+        (b"\xff\xfe", "holds no text"),
+    ],
 )
 def test_a_secret_file_that_holds_no_secret_is_refused(
     refuse: Refuse, tmp_path: Path, content: bytes | None, words: str
@@ -48,21 +53,16 @@ def test_a_secret_file_that_holds_no_secret_is_refused(
     if content is not None:
         path.write_bytes(content)
     error = refuse(DIGEST_MAIL_PASSWORD_FILE=str(path))
-    assert error.message.startswith(f"DIGEST_MAIL_PASSWORD_FILE: {path} {words}"), "no line of the file is meant"
+    assert error.message.startswith(f"DIGEST_MAIL_PASSWORD_FILE: {path} {words}")
     assert error.hint
-
-
-def test_a_secret_file_as_large_as_a_disk_image_is_refused(refuse: Refuse, tmp_path: Path) -> None:
-    (tmp_path / "image").write_bytes(b"x" * 100_000)
-    assert "too long for a secret" in refuse(DIGEST_WEB_SECRET_FILE="image").message
 
 
 def test_a_secret_in_the_file_is_taken_with_a_warning(load: Load) -> None:
     config = load('[slack]\ntoken = "xoxb-1"\n[store]\nurl = "postgresql://d:hush@localhost/d"\n')
     assert config.slack.token == "xoxb-1"
     assert config.warnings == (
-        "digest.toml:6 holds store.url, a secret: move it to DIGEST_STORE_URL or DIGEST_STORE_URL_FILE",
-        "digest.toml:4 holds slack.token, a secret: move it to DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE",
+        "digest.toml holds store.url, a secret: move it to DIGEST_STORE_URL or DIGEST_STORE_URL_FILE",
+        "digest.toml holds slack.token, a secret: move it to DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE",
     )
 
 
@@ -101,4 +101,3 @@ def test_a_wrong_value_in_a_variable_is_named_by_the_variable(refuse: Refuse) ->
     assert error.message.startswith("DIGEST_WEB_BASE_URL: 'digest.example.org' is no web address")
     error = refuse(DIGEST_WEB_BASE_URL="digest.example.org", DIGEST_WEB_BIND="everywhere")
     assert error.message.startswith("the environment: 2 things to mend")
-    assert "line" not in error.message

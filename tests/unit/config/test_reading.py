@@ -1,4 +1,3 @@
-import re
 from collections.abc import Callable
 from datetime import time
 from pathlib import Path
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from digest.announcements import Kind
 from digest.config import SETTINGS, Config, Setting, load_config
-from digest.config.writing import write_toml
+from digest.config.display import write_toml
 from digest.errors import ConfigurationError
 from digest.subscriptions import Cadence, CadenceKind, Destination, DestinationKind, QuietDays, SavedQuery
 
@@ -128,7 +127,7 @@ def test_the_environment_beats_the_file_and_the_file_beats_the_default(load: Loa
 
 def test_each_value_knows_where_it_comes_from(load: Load) -> None:
     config = load('[mail]\nsmtp = "smtps://mx.example.org"\n', DIGEST_SLACK_TOKEN="xoxb-1")
-    assert config.origins["mail.smtp"] == "digest.toml:4"
+    assert config.origins["mail.smtp"] == "digest.toml"
     assert config.origins["slack.token"] == "DIGEST_SLACK_TOKEN"
     assert config.origins["web.bind"] == "default"
 
@@ -160,49 +159,49 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
         assert setting.variable == "DIGEST_" + setting.key.replace(".", "_").upper()
         assert setting.help.endswith(".")
         if setting.example:
-            setting.read(setting.example)
+            setting.read_written(setting.example)
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words", "hint"),
+    ("text", "words", "hint"),
     [
-        ('[mial]\nfrom = "a@example.org"', 3, "mial: there is no such table", "Did you mean 'mail'?"),
-        ('[mail]\nfrmo = "a@example.org"', 4, "mail.frmo: there is no such setting", "Did you mean 'from'?"),
-        ('[slack]\nwebhook = "x"', 4, "slack.webhook: there is no such setting", "Did you mean 'webhooks'?"),
-        ("[queries]\nperf = 5", 4, "queries.perf: must be a query in quotes", "perf = "),
-        ('[queries]\nPerf = "x"', 4, "queries.Perf: 'Perf' can't be a name", "small letters"),
-        ("[mail]\nfrom = 5", 4, "mail.from: must be text in quotes, not a whole number", ""),
-        ('[mail]\nfrom = "nobody"', 4, "mail.from: 'nobody' is not an e-mail address", "reader@example.org"),
-        ('[mail]\nsmtp = "localhost:25"', 4, "mail.smtp: 'localhost:25' is no mail server", "smtp://host:25"),
-        ('[store]\nurl = "mysql://h/d"', 4, "store.url: 'mysql://h/d' is no database", "sqlite:///digest.db"),
-        ('[store]\nurl = "sqlite:///:memory:"', 4, "names no file", "sqlite:///digest.db"),
-        ('[web]\nbase_url = "http://digest.example.org"', 4, "must be https", "127.0.0.1"),
-        ('[web]\nsecret = "a"', 4, "web.secret: has fewer than 32 characters", "secrets.token_urlsafe(32)"),
-        ('[web]\nbind = "8000"', 4, "web.bind: '8000' is no host and port", "127.0.0.1:8000"),
-        ('[slack]\nurl = "http://slack.example.org/api/"', 4, "slack.url: 'http://slack", "Plain http"),
-        ('[defaults]\nwhen = "at noon"', 4, "defaults.when: 'at noon' is not a time", "weekdays at 09:00"),
-        ('[defaults]\nkinds = ["newest"]', 4, "'newest' is no kind of announcement", "Did you mean 'new'?"),
-        ('[defaults]\nkinds = ["withdrawn"]', 4, "'withdrawn' is no kind", "Did you mean 'withdrawal'?"),
-        ("[defaults]\nkinds = []", 4, "names no kind", "cross-list"),
-        ("[defaults]\ncap = 0", 4, "defaults.cap: must be a whole number from 1", ""),
-        ("[defaults]\ncap = true", 4, "defaults.cap: must be a whole number from 1", ""),
-        ('[defaults]\ncap = "40"', 4, "defaults.cap: must be a whole number from 1", ""),
-        ("[defaults]\nfirst_look = -1", 4, "defaults.first_look: must be a number of days", ""),
-        ('[defaults]\nquiet_days = "sleep"', 4, "'sleep' is none of skip, note, heartbeat", ""),
-        ("mail = 5", 3, "arxiv.mail: there is no such setting", "[arxiv] takes"),
-        ("[[mail]]", 3, "mail: must be a table, not a list", "Write [mail]."),
-        ("[queries]\n[queries.perf]", 4, "queries.perf: must be a query in quotes, not a table", ""),
-        ("[slack]\nwebhooks = 5", 4, "slack.webhooks: must be a table of names", "[slack.webhooks]"),
-        ("[subscriptions]", 3, "subscriptions: must be a list of tables, not a table", "[[subscriptions]]"),
-        ('[mail]\nfrom_name = "a\\nBcc: x"', 4, "mail.from_name: must be one line", ""),
-        ('[mail]\nca_file = "nowhere.pem"', 4, "mail.ca_file: there is no file", "PEM"),
+        ('[mial]\nfrom = "a@example.org"', "mial: there is no such table", "Did you mean 'mail'?"),
+        ('[mail]\nfrmo = "a@example.org"', "mail.frmo: there is no such setting", "Did you mean 'from'?"),
+        ('[slack]\nwebhook = "x"', "slack.webhook: there is no such setting", "Did you mean 'webhooks'?"),
+        ("[queries]\nperf = 5", "queries.perf: must be a query in quotes", "perf = "),
+        ('[queries]\nPerf = "x"', "queries.Perf: 'Perf' can't be a name", "small letters"),
+        ("[mail]\nfrom = 5", "mail.from: must be text in quotes, not a whole number", ""),
+        ('[mail]\nfrom = "nobody"', "mail.from: 'nobody' is not an e-mail address", "reader@example.org"),
+        ('[mail]\nsmtp = "localhost:25"', "mail.smtp: 'localhost:25' is no mail server", "smtp://host:25"),
+        ('[store]\nurl = "mysql://h/d"', "store.url: 'mysql://h/d' is no database", "sqlite:///digest.db"),
+        ('[store]\nurl = "sqlite:///:memory:"', "names no file", "sqlite:///digest.db"),
+        ('[web]\nbase_url = "http://digest.example.org"', "must be https", "127.0.0.1"),
+        ('[web]\nsecret = "a"', "web.secret: has fewer than 32 characters", "secrets.token_urlsafe(32)"),
+        ('[web]\nbind = "8000"', "web.bind: '8000' is no host and port", "127.0.0.1:8000"),
+        ('[slack]\nurl = "http://slack.example.org/api/"', "slack.url: 'http://slack", "Plain http"),
+        ('[defaults]\nwhen = "at noon"', "defaults.when: 'at noon' is not a time", "weekdays at 09:00"),
+        ('[defaults]\nkinds = ["newest"]', "'newest' is no kind of announcement", "Did you mean 'new'?"),
+        ('[defaults]\nkinds = ["withdrawn"]', "'withdrawn' is no kind", "Did you mean 'withdrawal'?"),
+        ("[defaults]\nkinds = []", "names no kind", "cross-list"),
+        ("[defaults]\ncap = 0", "defaults.cap: must be a whole number from 1", ""),
+        ("[defaults]\ncap = true", "defaults.cap: must be a whole number from 1", ""),
+        ('[defaults]\ncap = "40"', "defaults.cap: must be a whole number from 1", ""),
+        ("[defaults]\nfirst_look = -1", "defaults.first_look: must be a number of days", ""),
+        ('[defaults]\nquiet_days = "sleep"', "'sleep' is none of skip, note, heartbeat", ""),
+        ("mail = 5", "arxiv.mail: there is no such setting", "[arxiv] takes"),
+        ("[[mail]]", "mail: must be a table, not a list", "Write [mail]."),
+        ("[queries]\n[queries.perf]", "queries.perf: must be a query in quotes, not a table", ""),
+        ("[slack]\nwebhooks = 5", "slack.webhooks: must be a table, not", "[slack.webhooks]"),
+        ("[subscriptions]", "subscriptions: must be a list of tables, not a table", "[[subscriptions]]"),
+        ('[mail]\nfrom_name = "a\\nBcc: x"', "mail.from_name: must be one line", ""),
+        ('[mail]\nca_file = "nowhere.pem"', "mail.ca_file: there is no file", "PEM"),
     ],
 )
-def test_a_mistake_is_named_with_its_file_line_key_and_mending(
-    refuse: Refuse, text: str, line: int, words: str, hint: str
+def test_a_mistake_is_named_with_its_file_key_and_mending(
+    refuse: Refuse, text: str, words: str, hint: str
 ) -> None:
     error = refuse(text)
-    assert f"digest.toml, line {line}: " in error.message
+    assert "digest.toml: " in error.message
     assert words in error.message
     assert hint in error.hint
 
@@ -230,16 +229,14 @@ def test_a_key_in_the_wrong_place_is_told_where_it_belongs(
     assert hint in message.hint
 
 
-def test_everything_that_is_wrong_is_told_at_once_in_the_files_order(refuse: Refuse) -> None:
+def test_everything_that_is_wrong_is_told_at_once(refuse: Refuse) -> None:
     error = refuse(
         '[mail]\nfrom = "nobody"\nspeed = 1\n[defaults]\ncap = 0\nwhen = "never"\n', DIGEST_WEB_BIND="everywhere"
     )
-    lines = [line.strip() for line in error.message.splitlines()]
-    assert lines[0].endswith("digest.toml: 5 things to mend")
-    problems = [line for line in lines if line.startswith(("line", "DIGEST"))]
-    assert [line.partition(":")[0] for line in problems] == [
-        "line 4", "line 5", "line 7", "line 8", "DIGEST_WEB_BIND",
-    ]  # fmt: skip
+    first, *others = [line.strip() for line in error.message.splitlines()]
+    assert first.endswith("digest.toml: 5 things to mend")
+    for place in ("mail.from", "mail.speed", "defaults.cap", "defaults.when", "DIGEST_WEB_BIND"):
+        assert [place] == [one.partition(":")[0] for one in others if one.startswith(f"{place}: ")]
     assert "Write 127.0.0.1:8000" in error.message
     assert "digest config check" in error.hint
 
@@ -247,21 +244,16 @@ def test_everything_that_is_wrong_is_told_at_once_in_the_files_order(refuse: Ref
 @pytest.mark.parametrize(
     ("text", "line", "hint"),
     [
-        ("[mail]\nfrom = digest@example.org", 2, "quotes"),
-        ('[mail]\nfrom = "a', 2, "quotes"),
-        ('[queries]\na = "x"\na = "y"', 3, "twice"),
-        ("[mail]\n[mail]\n", 2, "twice"),
-        ("[mail]\nfrom = 2026-02-30\n", 2, "A date is one that exists"),
-        ("[x]\nfrom=2026-13-01 # never\n", 2, "A date is one that exists"),
-        ("[x]\nfrom = [2026-1-5]\n", 2, "A date is one that exists"),
-        ("[x]\nfrom = 2026 2026-01-05\n", 2, "quotes"),
-        ("[mail", 1, "quotes"),
+        ("[mail]\nfrom = digest@example.org", "line 2", "quotes"),
+        ('[queries]\na = "x"\na = "y"\n', "line 3", "twice"),
+        ("[mail]\n[mail]\n", "line 2", "twice"),
+        ("[mail", "end of document", "quotes"),
     ],
 )
-def test_a_slip_of_syntax_is_shown_with_its_line(refuse: Refuse, text: str, line: int, hint: str) -> None:
+def test_a_slip_of_syntax_is_shown_with_its_line(refuse: Refuse, text: str, line: str, hint: str) -> None:
     error = refuse(text, top="")
-    assert f"digest.toml, line {line}" in error.message
-    assert "(at" not in error.message
+    assert "digest.toml: " in error.message
+    assert line in error.message
     assert hint in error.hint
 
 
@@ -276,10 +268,10 @@ def test_a_folder_in_place_of_the_file_is_a_clear_error(tmp_path: Path) -> None:
         load_config(tmp_path, {})
 
 
-def test_a_file_that_is_not_utf8_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     path = tmp_path / "digest.toml"
     path.write_bytes("# first\n# Zoë\n".encode("latin-1"))
-    with pytest.raises(ConfigurationError, match=r"digest\.toml, line 2: is not UTF-8"):
+    with pytest.raises(ConfigurationError, match=r"digest\.toml is not UTF-8"):
         load_config(path, {})
 
 
@@ -287,12 +279,7 @@ def test_a_byte_order_mark_and_the_line_ends_of_windows_do_no_harm(tmp_path: Pat
     path = tmp_path / "digest.toml"
     path.write_bytes(b'\xef\xbb\xbf[arxiv]\r\ncontact = "ops@example.org"\r\n[mail]\r\nfrom_name = "D"\r\n')
     config = load_config(path, {})
-    assert config.origins["mail.from_name"] == "digest.toml:4"
-
-
-def test_a_file_no_person_wrote_is_refused(refuse: Refuse) -> None:
-    assert "larger than any configuration" in refuse("#" * 5_000_000, top="").message
-    assert "nested too deeply" in refuse(f"a = {'[' * 5000}{']' * 5000}", top="").message
+    assert config.origins["mail.from_name"] == "digest.toml"
 
 
 def test_a_saved_query_that_cannot_be_understood_is_taken_all_the_same(load: Load) -> None:
@@ -319,7 +306,7 @@ def test_nothing_secret_is_in_the_printed_form_of_a_configuration(load: Load) ->
     ),
     st.sampled_from([setting for setting in SETTINGS if setting.table]),
 )
-def test_any_value_of_any_setting_is_read_or_refused_by_its_line(
+def test_any_value_of_any_setting_is_read_or_refused_within_its_table(
     load: Load, value: object, setting: Setting
 ) -> None:
     top = f"[{setting.table}]\n{setting.name} = {write_toml(value)}\n"
@@ -330,6 +317,6 @@ def test_any_value_of_any_setting_is_read_or_refused_by_its_line(
     except ConfigurationError as error:
         config, refusal = None, error.message
     if config is None:
-        assert re.search(r"line [12]: ", refusal)
+        assert f" {setting.table}." in refusal
     else:
-        assert config.origins[setting.key] == "digest.toml:2"
+        assert config.origins[setting.key] == "digest.toml"

@@ -63,37 +63,6 @@ def test_a_cap_is_a_whole_number_from_one_that_any_database_keeps(number: int) -
             values.read_cap(number)
 
 
-@given(st.integers())
-def test_days_are_none_or_up_to_a_year(number: int) -> None:
-    if 0 <= number <= 365:
-        assert values.read_days(number) == number
-    else:
-        with pytest.raises(ConfigurationError):
-            values.read_days(number)
-
-
-@given(st.integers(0, 10**6))
-def test_a_number_in_a_variable_is_read_as_a_number(number: int) -> None:
-    assert values.number_text(f" {number} ") == number
-
-
-@pytest.mark.parametrize("text", ["none", "-1", "1.5", "٣", ""])
-def test_what_is_no_number_in_a_variable_stays_text_for_the_reader_to_judge(text: str) -> None:
-    assert values.number_text(text) == text
-
-
-def test_a_list_in_a_variable_is_split_at_commas() -> None:
-    assert values.split_text(" new, cross-list ,,") == ["new", "cross-list"]
-
-
-def test_empty_text_stands_for_not_set_where_that_is_allowed() -> None:
-    read = values.may_be_empty(values.read_name)
-    assert read("") == ""
-    assert read("perf") == "perf"
-    with pytest.raises(ConfigurationError):
-        read("P")
-
-
 @pytest.mark.parametrize("text", ["Subject", "content-type", "A b", "X:", "Ü", "message-id"])
 def test_a_header_that_mails_have_or_cannot_have_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="can't be such a header"):
@@ -102,14 +71,21 @@ def test_a_header_that_mails_have_or_cannot_have_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("value", [-1, 86_401, True, "9", 1.5])
 def test_seconds_are_whole_and_not_longer_than_a_day(value: object) -> None:
-    with pytest.raises(ConfigurationError, match="seconds from 0 to 86400"):
+    with pytest.raises(ConfigurationError, match="seconds from 0 to 86,400"):
         values.read_seconds(value)
 
 
-@given(st.integers(-5, 200))
-def test_a_pool_is_neither_so_small_that_a_process_waits_for_itself_nor_huge(number: int) -> None:
-    if 4 <= number <= 100:
-        assert values.read_pool(number) == number
+@given(st.integers())
+def test_a_number_stands_in_its_bounds(number: int) -> None:
+    read = values.number(0, 365, "days")
+    if 0 <= number <= 365:
+        assert read(number) == number
     else:
-        with pytest.raises(ConfigurationError, match="4 to 100"):
-            values.read_pool(number)
+        with pytest.raises(ConfigurationError, match="must be a number of days from 0 to 365"):
+            read(number)
+
+
+def test_a_word_that_is_none_is_told_the_nearest() -> None:
+    with pytest.raises(ConfigurationError, match="'harvset' is none of harvest, query") as caught:
+        values.choose_from(("harvest", "query"))("harvset")
+    assert caught.value.hint == "Did you mean 'harvest'?"

@@ -19,23 +19,9 @@ def test_times_without_a_zone_are_remarked_once_for_all_that_say_them(load: Load
     )
     (said,) = remark_on_zones(config)
     assert said == (
-        "digest.toml:4, digest.toml:15: when names no time zone, so it is read as UTC; "
+        "defaults.when, subscriptions.b.when: names no time zone, so it is read as UTC; "
         'write "weekdays at 08:00 UTC" if that is meant, else a place: "weekdays at 08:00 Europe/Berlin"'
     )
-
-
-@pytest.mark.parametrize(
-    ("zone", "words"),
-    [
-        ("EST", "EST is no place, and an hour off while clocks are put forward; write America/New_York, for one"),
-        ("PST8PDT", "PST8PDT is no place; write America/Los_Angeles, for one"),
-    ],
-)
-def test_an_abbreviation_is_remarked_with_a_place_of_it(load: Load, zone: str, words: str) -> None:
-    config = load(f'[defaults]\nwhen = "daily at 08:00 {zone}"\n')
-    assert list(remark_on_zones(config)) == [f"digest.toml:4: {words}"]
-    quiet = load(f'[defaults]\nquiet_hours = "22:00-07:00 {zone}"\n')
-    assert list(remark_on_zones(quiet)) == [f"digest.toml:4: {words}"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""The configuration in words: what counts now and where it comes from, the README's table, values as TOML.
+
+Secrets are never shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from digest.config.addresses import mask_password
+from digest.config.fields import Secrecy, Setting, variable_of
+from digest.config.settings import INHERITED, SETTINGS
+from digest.config.subscribing import SLACK_WEBHOOKS, SUBSCRIPTION_KEYS, WEBHOOK_KEYS, WEBHOOKS
+from digest.config.values import UNLIMITED, read_cap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.config.settings import Config
+
+_ATTRIBUTES = {"to": "destinations", "when": "cadence"}
+"""What keys of a subscription are called in code, where that is something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of `digest config show`: a key, its value as shown, and where it comes from."""
+
+    key: str
+    value: str
+    origin: str
+
+
+def show(config: Config) -> tuple[Row, ...]:
+    """Return every setting, saved query and subscription key."""
+    return tuple(Row(key, value, config.origins.get(key, "")) for key, value in _list_values(config))
+
+
+def as_json(config: Config) -> dict[str, Any]:
+    """Return the same as values that `json.dumps` takes, for `digest config show --json`."""
+    return {
+        "path": None if config.path is None else str(config.path),
+        "settings": [asdict(row) for row in show(config)],
+        "warnings": list(config.warnings),
+    }
+
+
+def _list_values(config: Config) -> Iterator[tuple[str, str]]:
+    for setting in SETTINGS:
+        owner = getattr(config, setting.table) if setting.table else config
+        value = getattr(owner, setting.field)
+        if setting.secrecy is Secrecy.SECRET:
+            yield setting.key, _hide(config, setting.key) if value else "not set"
+        else:
+            shown = _write(value, setting)
+            yield setting.key, mask_password(shown) if setting.secrecy is Secrecy.INSIDE else shown
+    secrets = [f"{SLACK_WEBHOOKS}.{name}" for name in config.slack.webhooks]
+    secrets += [f"{WEBHOOKS}.{name}.{key}" for name in config.webhooks for key in WEBHOOK_KEYS]
+    yield from ((key, _hide(config, key)) for key in secrets)
+    yield from ((f"queries.{query.name}", query.text) for query in config.queries)
+    for subscription in config.subscriptions:
+        for name in SUBSCRIPTION_KEYS:
+            key = f"subscriptions.{subscription.name}.{name}"
+            if key in config.origins and name != "name":
+                yield key, _write(getattr(subscription, _ATTRIBUTES.get(name, name)), INHERITED.get(name))
+
+
+def _hide(config: Config, key: str) -> str:
+    return f"set (from {config.origins[key]})"
+
+
+def _write(value: object, setting: Setting | None) -> str:
+    """Return a value in the words it can be written with."""
+    if value is None:
+        return UNLIMITED if setting is not None and setting.read is read_cap else ""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, timedelta):
+        return str(round(value.total_seconds()))
+    return write_toml(value) if isinstance(value, bool) else str(value)
+
+
+def settings_table_markdown() -> str:
+    """Return the README's table of settings, ending in a line break."""
+    rows = [("Key in `digest.toml`", "Variable", "Default", "Meaning"), ("---", "---", "---", "---")]
+    for one in SETTINGS:
+        variable = f"`{one.variable}`" + (", `…_FILE`" if one.takes_file else "")
+        default = "" if one.default == "" else f"`{write_toml(one.default)}`"
+        rows.append(("" if one.is_environment_only else f"`{one.key}`", variable, default, one.help))
+    secrets = {f"{SLACK_WEBHOOKS}.NAME": 'URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.'}
+    secrets |= {f"{WEBHOOKS}.NAME.{key}": text for key, text in WEBHOOK_KEYS.items()}
+    rows += [(f"`{key}`", f"`{variable_of(key)}`, `…_FILE`", "", text) for key, text in secrets.items()]
+    rows.append(("`queries.NAME`", "", "", "A saved query, as arXiv's search writes them."))
+    rows += [(f"`subscriptions.{key}`", "", "", text) for key, text in SUBSCRIPTION_KEYS.items()]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
+
+
+def write_toml(value: object) -> str:
+    """Write text, a whole number, a truth value, or a list of these, as TOML would be typed by hand."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(write_toml, value))}]"
+    return write_text(str(value))
+
+
+def write_text(text: str) -> str:
+    """Write text in quotes: in single ones where it holds double ones, so that nothing need be escaped."""
+    if '"' in text and "'" not in text and text.isprintable():
+        return f"'{text}'"
+    return '"' + "".join(map(_escape, text)) + '"'
+
+
+def _escape(letter: str) -> str:
+    if letter in '"\\':
+        return "\\" + letter
+    return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
