@@ -55,9 +55,6 @@ class StoreSettings:
         secrecy=Secrecy.INSIDE,
         resolve=addresses.resolve_store_url,
     )
-    pool: int = declare(
-        values.number(4, 100, "connections"), 10, "Connections to PostgreSQL that each process opens at most."
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ def open_site(
         StoreError: the database cannot be used as it is.
         ConfigurationError: something configured cannot work.
     """
-    store = open_store(config.store.url, create=create, pool=config.store.pool)
+    store = open_store(config.store.url, create=create)
     gate = Gate(store, clock, owner, jitter=lambda seconds: seconds * (0.5 + jitter() / 2))
     return Site(
         config=config,
