@@ -94,12 +94,6 @@ class MailSettings:
         900,
         "Seconds such a mail is left alone first: a slow server or a paused process may yet be heard of.",
     )
-    idempotency_header: str = declare(
-        values.read_header_name,
-        "",
-        "Header by which your mail provider knows a repeated mail; then such a mail is simply sent again.",
-        example="Resend-Idempotency-Key",
-    )
     connections: int = declare(
         values.number(1, 50, "connections"),
         1,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode, b64encode
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
@@ -32,14 +31,6 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((datetime, date, time), "a date or time"),
 )
 _LEAST_SECRET = 32
-_HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}", re.ASCII)
-_OWN_HEADERS = frozenset(
-    {
-        *("date", "from", "to", "cc", "bcc", "subject", "sender", "reply-to", "message-id", "mime-version"),
-        *("list-id", "list-unsubscribe", "list-unsubscribe-post"),
-        *("auto-submitted", "precedence", "x-auto-response-suppress"),
-    }
-)
 _MOST_PAPERS = 100_000
 """A mailing has about a thousand; databases keep the figure in 32 bits."""
 
@@ -187,18 +178,6 @@ def read_kinds(value: object) -> tuple[Kind, ...]:
             hint = suggest(word, map(str, DELIVERABLE_KINDS), "Kinds are")
             raise ConfigurationError(f"{word!r} is no kind of announcement", hint=hint)
     return tuple(kind for kind in DELIVERABLE_KINDS if kind in words)
-
-
-def read_header_name(value: object) -> str:
-    """Read the name of a mail header that no mail has by itself."""
-    name = read_line(value)
-    if _HEADER_NAME.fullmatch(name) is None or name.lower() in _OWN_HEADERS or name.lower().startswith("content-"):
-        raise ConfigurationError(
-            f"{name!r} can't be such a header",
-            hint="Write the name your mail provider's documentation gives, letters, digits and dashes, such as "
-            "Resend-Idempotency-Key.",
-        )
-    return name
 
 
 def read_long_secret(value: object) -> str:

@@ -261,7 +261,6 @@ def mail_identity(site: Site, digest: Digest) -> MailIdentity:
         from_name=mail.from_name,
         domain=mail.from_address.rpartition("@")[2] or "localhost",
         date=digest.planned_at,
-        idempotency_header=mail.idempotency_header,
     )
 
 

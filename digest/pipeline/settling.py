@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from digest.config import Config
-    from digest.messages import Message, Receipt
+    from digest.messages import Receipt
     from digest.pipeline.site import Site
     from digest.store.deliveries import UnknownDelivery
 
@@ -69,10 +68,9 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
     """Settle one ambiguous delivery.
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
-    again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says; a mail that carries
-    `mail.idempotency_header` goes out again without counting, since its server drops repetitions. The same
-    choice for Slack's webhooks is `slack.webhook_on_ambiguous`. A signed webhook goes out again under the same
-    id, without counting: receivers tell repetitions by it. Whatever else cannot be told is held for the operator.
+    again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. The same choice for Slack's
+    webhooks is `slack.webhook_on_ambiguous`. A signed webhook goes out again under the same id, without counting:
+    receivers tell repetitions by it. Whatever else cannot be told is held for the operator.
 
     Raises:
         StoreError: the database is away.
@@ -90,7 +88,7 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
         if not error.permanent or (error.whole_transport and has_successor(site)):
             return  # the other side is away, or this process knows it no more: asked again on a later pass
         may_repeat = delivery.destination.kind in _repeated(site.config)
-        is_harmless = may_repeat and _is_recognised(site.config, delivery.destination.kind, unknown.message)
+        is_harmless = delivery.destination.kind is DestinationKind.WEBHOOK
         reason = f"nobody can tell whether it arrived: {error.message}"
     except ConfigurationError as error:
         if has_successor(site):
@@ -119,12 +117,3 @@ def _repeated(config: Config) -> set[DestinationKind]:
         DestinationKind.SLACK_WEBHOOK: config.slack.webhook_on_ambiguous,
     }
     return {kind for kind, policy in policies.items() if policy == "resend"} | {DestinationKind.WEBHOOK}
-
-
-def _is_recognised(config: Config, kind: DestinationKind, message: Message) -> bool:
-    """Whether the other side knows a repetition: by a webhook's id, or by the header that a mail carries."""
-    if kind is DestinationKind.WEBHOOK:
-        return True
-    name = config.mail.idempotency_header
-    head = message.body.partition(b"\r\n\r\n")[0]
-    return bool(name) and re.search(rb"(?im)^" + re.escape(name.encode("ascii")) + rb":", head) is not None

@@ -55,15 +55,12 @@ class MailIdentity:
         from_name: the sender's name, "" for none.
         domain: the right side of `Message-ID` and `List-Id`.
         date: frozen with the delivery: every attempt carries the same `Date`.
-        idempotency_header: header that says again which mail this is, for a server that drops repetitions by
-            it; "" for none.
     """
 
     from_address: str
     from_name: str
     domain: str
     date: datetime
-    idempotency_header: str = ""
 
 
 def render_mail_text(fragments: Fragments, digest: Digest, links: Links) -> MailText:
@@ -116,8 +113,6 @@ def _list_fields(
         ("Message-ID", f"<{key}@{domain}>"),
         ("List-Id", write_list_id(digest.title, digest.subscription, domain)),
     ]
-    if identity.idempotency_header:
-        fields.append((identity.idempotency_header, key))
     if leave:
         fields.append(("List-Unsubscribe", write_uris(leave)))
     if links.unsubscribe.startswith("https://"):

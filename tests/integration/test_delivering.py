@@ -145,29 +145,6 @@ def test_output_that_nobody_reads_to_its_end_is_no_failure(world: World) -> None
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_mail_whose_server_knows_repetitions_is_sent_again_as_often_as_it_takes(world: World) -> None:
-    world.write_config(to=READER)
-    world.environ["DIGEST_MAIL_IDEMPOTENCY_HEADER"] = "Resend-Idempotency-Key"
-    world.mail.script.drop("END", times=3)
-    pass_by(world, 9)
-    stored, tries = look(world)
-    assert stored.delivery.state is DeliveryState.SENT
-    assert [one.outcome for one in tries] == ["ready"] * 3 + ["sent"]
-    assert {mail.message["Resend-Idempotency-Key"] for mail in world.mail.mails} == {
-        stored.delivery.idempotency_key
-    }
-
-
-def test_a_mail_rendered_before_its_server_knew_repetitions_is_sent_again_once(world: World) -> None:
-    world.write_config(to=READER)
-    world.mail.script.drop("END", times=FOR_EVER)
-    pass_by(world, 1)
-    world.environ["DIGEST_MAIL_IDEMPOTENCY_HEADER"] = "Resend-Idempotency-Key"
-    pass_by(world, 5)
-    assert look(world)[0].delivery.state is DeliveryState.HELD
-    assert len(world.mail.mails) == 2
-
-
 def test_how_long_a_mail_of_unknown_fate_is_left_alone_can_be_chosen(world: World) -> None:
     world.write_config(to=READER)
     world.environ["DIGEST_MAIL_AMBIGUOUS_WAIT"] = "7200"

@@ -63,12 +63,6 @@ def test_a_cap_is_a_whole_number_from_one_that_any_database_keeps(number: int) -
             values.read_cap(number)
 
 
-@pytest.mark.parametrize("text", ["Subject", "content-type", "A b", "X:", "Ü", "message-id"])
-def test_a_header_that_mails_have_or_cannot_have_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="can't be such a header"):
-        values.read_header_name(text)
-
-
 @pytest.mark.parametrize("value", [-1, 86_401, True, "9", 1.5])
 def test_seconds_are_whole_and_not_longer_than_a_day(value: object) -> None:
     with pytest.raises(ConfigurationError, match="seconds from 0 to 86,400"):

@@ -195,11 +195,6 @@ def test_one_click_is_promised_over_https_only(write: Write) -> None:
     assert "List-Unsubscribe-Post" not in fields
 
 
-def test_the_providers_own_header_says_again_which_mail_it_is(write: Write, identity: MailIdentity) -> None:
-    fields = read_fields(write(sender=replace(identity, idempotency_header="X-Request-Id")))
-    assert fields["X-Request-Id"] == KEY.encode()
-
-
 @settings(max_examples=20)
 @given(st.sampled_from(list(Occasion)), st.from_regex(r"[a-zA-Z0-9-]{1,20}(\.[a-z]{2,6}){0,2}", fullmatch=True))
 def test_a_feedback_id_has_at_most_four_fields_and_a_sender_of_5_to_15_letters(
