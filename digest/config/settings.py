@@ -113,11 +113,6 @@ class SlackSettings:
         15,
         "Seconds until a post whose answer was lost is looked for in the channel's history, which lags a little.",
     )
-    webhook_on_ambiguous: Literal["resend", "hold"] = declare(
-        values.choose_from(("resend", "hold")),
-        "hold",
-        "Where a webhook's answer was lost: resend the post, or hold it for you.",
-    )
     webhooks: Mapping[str, str] = field(repr=False)
 
 

@@ -68,9 +68,9 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
     """Settle one ambiguous delivery.
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
-    again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. The same choice for Slack's
-    webhooks is `slack.webhook_on_ambiguous`. A signed webhook goes out again under the same id, without counting:
-    receivers tell repetitions by it. Whatever else cannot be told is held for the operator.
+    again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A signed webhook goes out
+    again under the same id, without counting: receivers tell repetitions by it. Whatever else cannot be told, as
+    what Slack's webhooks took, is held for the operator.
 
     Raises:
         StoreError: the database is away.
@@ -111,9 +111,6 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
 
 
 def _repeated(config: Config) -> set[DestinationKind]:
-    """Return the ways out where a second copy is the lesser harm, as the operator decided."""
-    policies = {
-        DestinationKind.MAIL: config.mail.on_ambiguous,
-        DestinationKind.SLACK_WEBHOOK: config.slack.webhook_on_ambiguous,
-    }
-    return {kind for kind, policy in policies.items() if policy == "resend"} | {DestinationKind.WEBHOOK}
+    """Return the ways out where a second copy is the lesser harm; for mail the operator decides."""
+    resent = {DestinationKind.MAIL} if config.mail.on_ambiguous == "resend" else set()
+    return resent | {DestinationKind.WEBHOOK}
