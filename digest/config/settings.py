@@ -133,12 +133,6 @@ class WebSettings:
         "Where `digest serve` answers `/metrics` in Prometheus' format to anybody; nowhere where none is given.",
         example="127.0.0.1:9464",
     )
-    secret: str = declare(
-        values.read_long_secret,
-        "",
-        "What secret addresses are derived from, in 32 characters or more; made by the store where none is given.",
-        secrecy=Secrecy.SECRET,
-    )
 
     @property
     def host(self) -> str:

@@ -30,7 +30,6 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (dict, "a table"),
     ((datetime, date, time), "a date or time"),
 )
-_LEAST_SECRET = 32
 _MOST_PAPERS = 100_000
 """A mailing has about a thousand; databases keep the figure in 32 bits."""
 
@@ -178,17 +177,6 @@ def read_kinds(value: object) -> tuple[Kind, ...]:
             hint = suggest(word, map(str, DELIVERABLE_KINDS), "Kinds are")
             raise ConfigurationError(f"{word!r} is no kind of announcement", hint=hint)
     return tuple(kind for kind in DELIVERABLE_KINDS if kind in words)
-
-
-def read_long_secret(value: object) -> str:
-    """Read a secret from which others are derived that people see: they must not be able to guess it."""
-    secret = read_line(value)
-    if len(secret) < _LEAST_SECRET:
-        raise ConfigurationError(
-            f"has fewer than {_LEAST_SECRET} characters: readers could find it from their own links",
-            hint="Make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
-        )
-    return secret
 
 
 def read_signing_key(value: object) -> bytes:

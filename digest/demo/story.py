@@ -45,7 +45,6 @@ NIGHT = datetime(2026, 11, 20, 5, 31, tzinfo=UTC)
 SUNDAY = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
 """22:47 of Sun 22 Nov: the next mailing is out, with a new version of one paper."""
 
-SECRET = "known to everybody: the demo's mails are the same every time"  # noqa: S105 - guards nothing
 
 _CONFIG = """\
 # The configuration `digest demo` ran with. Every address is on this machine.
@@ -153,7 +152,7 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
             ),
             encoding="utf-8",
         )
-        config = load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN, "DIGEST_WEB_SECRET": SECRET})
+        config = load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN})
         site = open_site(config, clock, owner="demo", jitter=lambda: 0.0)
         stack.callback(site.close)
         narrator.opening(len(config.queries))

@@ -95,8 +95,8 @@ def make_refs_url(config: Config) -> str:
 
 
 def make_links(conn: Connection, config: Config) -> LinkMaker:
-    """Return the maker of this installation's addresses: the operator's secret, or the one the store made."""
-    return LinkMaker(config, config.web.secret or token_store.installation_secret(conn))
+    """Return the maker of this installation's addresses, with the secret that the store made."""
+    return LinkMaker(config, token_store.installation_secret(conn))
 
 
 def remember_tokens(

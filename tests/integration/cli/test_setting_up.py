@@ -97,14 +97,14 @@ def test_the_configuration_is_shown_with_origins_and_without_secrets(
     world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DIGEST_MAIL_FROM_NAME", "The digest")
-    monkeypatch.setenv("DIGEST_WEB_SECRET", "let nobody see this, whoever asks for it")
+    monkeypatch.setenv("DIGEST_ALARMS_PING_URL", "http://127.0.0.1:9/let-nobody-see-this")
     said = digest("config", "show")
     rows = {line.split()[0]: line for line in said.lines}
     assert rows["mail.from_name"].split("  ")[-1].strip() == "DIGEST_MAIL_FROM_NAME"
     assert rows["queries.perf"].endswith("digest.toml")
-    assert "set (from DIGEST_WEB_SECRET)" in rows["web.secret"]
+    assert "set (from DIGEST_ALARMS_PING_URL)" in rows["alarms.ping_url"]
     text = digest("config", "show", "--json").out
-    for secret in ("let nobody see this, whoever asks for it", world.slack.token):
+    for secret in ("let-nobody-see-this", world.slack.token):
         assert secret not in said.out + text
     assert json.loads(text)["path"] == "digest.toml"
 

@@ -20,8 +20,8 @@ def test_a_secret_can_be_read_from_a_file_without_its_last_line_break(load: Load
 
 def test_a_secret_files_relative_path_counts_from_the_configurations_folder(load: Load, tmp_path: Path) -> None:
     (tmp_path / "secrets").mkdir()
-    (tmp_path / "secrets" / "web").write_text(f"{'pepper' * 6}\n")
-    assert load(DIGEST_WEB_SECRET_FILE="secrets/web").web.secret == "pepper" * 6
+    (tmp_path / "secrets" / "slack").write_text("xoxb-1\n")
+    assert load(DIGEST_SLACK_TOKEN_FILE="secrets/slack").slack.token == "xoxb-1"
 
 
 def test_a_database_address_can_come_from_a_file_since_it_may_hold_a_password(load: Load, tmp_path: Path) -> None:

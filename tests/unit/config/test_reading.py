@@ -176,7 +176,6 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
         ('[store]\nurl = "mysql://h/d"', "store.url: 'mysql://h/d' is no database", "sqlite:///digest.db"),
         ('[store]\nurl = "sqlite:///:memory:"', "names no file", "sqlite:///digest.db"),
         ('[web]\nbase_url = "http://digest.example.org"', "must be https", "127.0.0.1"),
-        ('[web]\nsecret = "a"', "web.secret: has fewer than 32 characters", "secrets.token_urlsafe(32)"),
         ('[web]\nbind = "8000"', "web.bind: '8000' is no host and port", "127.0.0.1:8000"),
         ('[slack]\nurl = "http://slack.example.org/api/"', "slack.url: 'http://slack", "Plain http"),
         ('[defaults]\nwhen = "at noon"', "defaults.when: 'at noon' is not a time", "weekdays at 09:00"),
@@ -291,7 +290,7 @@ def test_nothing_secret_is_in_the_printed_form_of_a_configuration(load: Load) ->
         DIGEST_MAIL_PASSWORD="hush-1",
         DIGEST_MAIL_SMTP="smtps://digest@mx.example.org",
         DIGEST_SLACK_TOKEN="hush-2",
-        DIGEST_WEB_SECRET="hush-3" * 6,
+        DIGEST_ALARMS_PING_URL="https://watch.example.org/hush-3",
         DIGEST_STORE_URL="postgresql://digest:hush-4@db.example.org/digest",
     )
     assert "hush" not in repr(config)

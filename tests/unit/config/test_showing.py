@@ -8,7 +8,7 @@ Load = Callable[..., Config]
 SECRETS = {
     "DIGEST_MAIL_PASSWORD": "hush-password",
     "DIGEST_SLACK_TOKEN": "hush-token",
-    "DIGEST_WEB_SECRET": "hush-secret, which is long enough to be one",
+    "DIGEST_ALARMS_PING_URL": "https://watch.example.org/hush",
     "DIGEST_STORE_URL": "postgresql://digest:hush-url@db.example.org/digest",
 }
 TEXT = """\
