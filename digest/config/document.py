@@ -57,7 +57,7 @@ def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path |
     subscriptions = read_subscriptions(draft, [query.name for query in queries])
     told = [to for one in subscriptions for to in one.destinations] + [*draft.values["alarms.to"]]
     draft.values[SLACK_WEBHOOKS] = read_slack_webhooks(draft, told)
-    draft.values[WEBHOOKS], lacking = read_webhooks(draft, told)
+    draft.values[WEBHOOKS] = read_webhooks(draft, told)
     draft.judge_variables()
     check_together(draft, subscriptions, told)
     draft.raise_mistakes()
@@ -69,7 +69,6 @@ def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path |
         **parts[""],
         **{table: TABLES[table](**given) for table, given in parts.items() if table},
         webhooks=MappingProxyType(draft.values[WEBHOOKS]),
-        unready_webhooks=MappingProxyType(lacking),
         queries=queries,
         subscriptions=subscriptions,
         path=path,

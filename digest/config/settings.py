@@ -224,18 +224,12 @@ class Webhook:
     secret: bytes = field(repr=False)
 
 
-Lacking = tuple[tuple[str, str], ...]
-"""What is not given of a webhook: `url` or `secret`, and the variable that gives it."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything the operator configured, checked. Paths and SQLite's URL are absolute.
 
     Attributes:
         webhooks: where signed JSON is posted, by name.
-        unready_webhooks: by name what those lack that are written down, or that a subscription names, and can't
-            be used yet.
         queries: saved queries as written; whether one can be read is found out one by one, later.
         subscriptions: with everything inherited from `defaults`.
         path: the file read, None where there was none.
@@ -270,7 +264,6 @@ class Config:
     folder: Path
     warnings: tuple[str, ...] = ()
     webhooks: Mapping[str, Webhook] = field(default_factory=lambda: MappingProxyType({}))
-    unready_webhooks: Mapping[str, Lacking] = field(default_factory=lambda: MappingProxyType({}))
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from digest.cadences import choose_zone, read_pause_end
 from digest.config.addresses import read_destination, read_private_url, read_slack_webhook, resolve_destinations
 from digest.config.fields import variable_of
-from digest.config.settings import INHERITED, Lacking, Webhook
+from digest.config.settings import INHERITED, Webhook
 from digest.config.values import (
     describe_type,
     read_exclusions,
@@ -269,15 +269,9 @@ def read_slack_webhooks(draft: Draft, destinations: Iterable[Destination]) -> di
     return urls
 
 
-def read_webhooks(
-    draft: Draft, destinations: Iterable[Destination]
-) -> tuple[dict[str, Webhook], dict[str, Lacking]]:
-    """Return webhooks by name, and by name what those lack that can't be used yet.
-
-    They are those of the file, and those that destinations name and variables give.
-    """
+def read_webhooks(draft: Draft, destinations: Iterable[Destination]) -> dict[str, Webhook]:
+    """Return name → webhook: those of the file, and those that destinations name and variables give."""
     found: dict[str, Webhook] = {}
-    lacking: dict[str, Lacking] = {}
     table = _check_table(draft, WEBHOOKS, draft.data.get(WEBHOOKS), f"Write [{WEBHOOKS}.lab] and url = …")
     for name in _list_names(draft, WEBHOOKS, table, destinations, DestinationKind.WEBHOOK):
         full = f"{WEBHOOKS}.{name}"
@@ -288,11 +282,10 @@ def read_webhooks(
         if url and secret:
             found[name] = Webhook(url, secret)
         elif missing := [key for key in WEBHOOK_KEYS if f"{full}.{key}" not in draft.origins]:
-            variables = [variable_of(f"{full}.{key}") for key in missing]
-            lacking[name] = tuple(zip(missing, variables, strict=True))
             what = " and ".join(f"{full}.{key}" for key in missing)
-            draft.warnings.append(f"webhook:{name} lacks {what}: set {' and '.join(variables)}")
-    return found, lacking
+            variables = " and ".join(variable_of(f"{full}.{key}") for key in missing)
+            draft.warnings.append(f"webhook:{name} lacks {what}: set {variables}")
+    return found
 
 
 def _read_webhook_key(draft: Draft, name: str, key: str, read: Callable[[Any], T]) -> T | None:

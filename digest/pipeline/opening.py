@@ -109,7 +109,6 @@ def _open_transport(config: Config, clock: Clock, kind: DestinationKind) -> Tran
         DestinationKind.WEBHOOK: {
             "hooks": {name: (hook.url, hook.secret) for name, hook in config.webhooks.items()},
             "now": clock.now,
-            "unready": config.unready_webhooks,
         },
         DestinationKind.FILE: {"root": config.folder},
         DestinationKind.CONSOLE: {},

@@ -8,7 +8,6 @@ Each request carries `webhook-id` (the same for every attempt: by it a receiver 
 from __future__ import annotations
 
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from digest.errors import DeliveryError
@@ -18,7 +17,7 @@ from digest.transports.fence import always_ours
 from digest.transports.http import CLIENT_ERRORS, TIMEOUT, Answer, HttpSender, judge_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from digest.messages import Message
@@ -38,7 +37,6 @@ class SignedWebhookTransport:
     Args:
         hooks: name → address and key. Both are secrets: they appear in no message and no log.
         now: the time, for signatures.
-        unready: by name what those lack that can't be used yet: what it is, and the variable that gives it.
         timeout: seconds for connecting and for each read.
     """
 
@@ -47,11 +45,9 @@ class SignedWebhookTransport:
         *,
         hooks: Mapping[str, tuple[str, bytes]],
         now: Callable[[], datetime],
-        unready: Mapping[str, Sequence[tuple[str, str]]] = MappingProxyType({}),
         timeout: float = TIMEOUT,
     ) -> None:
         self._hooks = dict(hooks)
-        self._unready = dict(unready)
         self._now = now
         self._sender = HttpSender(timeout)
 
@@ -114,26 +110,12 @@ class SignedWebhookTransport:
             return self._hooks[name]
         # What is configured wrongly is the operator's to mend: nothing is given up for it, as little as where
         # Slack's token is missing.
-        if lacking := self._unready.get(name):
-            keys, variables = zip(*lacking, strict=True)
-            raise DeliveryError(
-                f"webhook {name} has no {' and no '.join(keys)}",
-                permanent=True,
-                whole_transport=True,
-                hint=_advise(name, keys, variables),
-            )
         raise DeliveryError(
-            f"there is no webhook called {name!r}",
+            f"there is no webhook {name!r} with url and secret",
             permanent=True,
             whole_transport=True,
-            hint=f"[webhooks.{name}] in digest.toml needs a url and a secret.",
+            hint="`digest config check` says what it lacks, and which variable gives it.",
         )
-
-
-def _advise(name: str, keys: Sequence[str], variables: Sequence[str]) -> str:
-    made = ", which `digest webhook secret` makes" if "secret" in keys else ""
-    written = f", or write url = … below [webhooks.{name}]" if "url" in keys else ""
-    return f"Set {' and '.join(variables)}{made}{written}."
 
 
 def _judge(who: str, answer: Answer) -> DeliveryError:
