@@ -102,7 +102,7 @@ def _read(option: str | None) -> tuple[Config | None, list[str]]:
 def _check_written_queries(option: str | None) -> list[str]:
     """Look at the queries of a file that can't be used, so that one look mends it all."""
     from digest.config import find_config, read_environment  # noqa: PLC0415 - the same
-    from digest.config.draft import read_document  # noqa: PLC0415 - the same
+    from digest.config.document import read_document  # noqa: PLC0415 - the same
 
     try:
         document = read_document(find_config(option, read_environment()))

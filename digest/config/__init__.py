@@ -8,7 +8,7 @@ display, starter    what counts now; a new file
 zones           the zone in which moments are told to the operator
 """
 
-from digest.config.display import Row, as_json, settings_table_markdown, show
+from digest.config.display import as_json, settings_table_markdown, show
 from digest.config.document import (
     find_config,
     find_state_folder,
@@ -18,29 +18,13 @@ from digest.config.document import (
     read_environment,
 )
 from digest.config.fields import Setting
-from digest.config.settings import (
-    SETTINGS,
-    ArxivSettings,
-    Config,
-    DefaultSettings,
-    MailSettings,
-    SlackSettings,
-    StoreSettings,
-    WebSettings,
-)
+from digest.config.settings import SETTINGS, Config
 from digest.config.starter import starter_text
 
 __all__ = [
     "SETTINGS",
-    "ArxivSettings",
     "Config",
-    "DefaultSettings",
-    "MailSettings",
-    "Row",
     "Setting",
-    "SlackSettings",
-    "StoreSettings",
-    "WebSettings",
     "as_json",
     "find_config",
     "find_state_folder",

@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
 
 from digest.clock import LOOPBACK_HOSTS
-from digest.config.values import read_line, read_lines
+from digest.config.values import read_each, read_line
 from digest.errors import ConfigurationError, UsageError
 from digest.subscriptions import Destination, DestinationKind, normalise_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SMTP_SCHEMES = ("smtp", "smtp+starttls", "smtps")
 _SQLITE_PREFIX = "sqlite:///"
 _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465."
 _STORE_HINT = (
     "Write sqlite:///digest.db, or postgresql://name:password@host/database, "
     "several hosts as host1:5432,host2:5432."
 )
-_MORE_HOSTS = re.compile(r"(?<=://)(?P<first>(?:[^/?#]*@)?[^/?#@,]+)(?P<others>(?:,[^/?#@,]+)+)(?=[/?#]|$)")
+_POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
 _WEBHOOK = re.compile(r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+", re.ASCII)
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
@@ -50,33 +49,24 @@ def read_mail_address(value: object) -> str:
 
 
 def read_reachable(value: object) -> str:
-    """Read how arXiv can reach the operator: a mail address or a web page."""
+    """Read how arXiv can reach the operator: a mail address or a web page, in plain ASCII for a header."""
     text = read_line(value)
     if "@" in text and "://" not in text:
         return read_mail_address(text)
-    if "://" not in text:
+    if "://" not in text or not text.isascii():
         raise ConfigurationError(
             f"{text!r} is no mail address or web page", hint="Write you@example.org, or https:// and what follows."
         )
-    url = read_http_url(text)
-    if not url.isascii():
-        raise ConfigurationError(f"{url!r} must be plain ASCII: it is sent in a header")
-    return url
+    return read_http_url(text)
 
 
 def read_http_url(value: object) -> str:
-    """Read an http or https address, without a trailing slash."""
+    """Read an http or https address of host, port and path, without a trailing slash."""
     url = read_line(value)
     parts = _split(url)
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError(
-            f"{mask_password(url)!r} is no web address", hint="Write https:// and what follows."
-        )
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise ConfigurationError(
-            f"{mask_password(url)!r} carries more than host, port and path",
-            hint="Leave out names, passwords, and what follows ? or #.",
-        )
+    if parts is None or not _is_web(parts) or "@" in parts.netloc or parts.query or parts.fragment:
+        hint = "Write https://, host and path, without a name, a password, or what follows ? or #."
+        raise ConfigurationError(f"{mask_password(url)!r} is no web address", hint=hint)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
@@ -84,10 +74,9 @@ def read_private_url(value: object) -> str:
     """Read a web address that is asked as it stands; it may be a secret, so no message repeats it."""
     url = read_line(value)
     parts = _split(url)
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or not url.isascii():
-        raise ConfigurationError("is no web address", hint="Write https:// and what follows.")
-    if "@" in parts.netloc or parts.fragment:
-        raise ConfigurationError("carries a name or a password, or what follows #", hint="Leave them out.")
+    if parts is None or not _is_web(parts) or "@" in parts.netloc or parts.fragment or not url.isascii():
+        hint = "Write https:// and what follows, without a name, a password, or what follows #."
+        raise ConfigurationError("is no web address", hint=hint)
     if parts.scheme == "http" and not is_loopback(url):
         raise ConfigurationError("must be https", hint="Plain http is for 127.0.0.1 alone.")
     return url
@@ -112,49 +101,33 @@ def read_slack_url(value: object) -> str:
 def read_slack_webhook(value: object) -> str:
     """Read the URL of a Slack incoming webhook. It is a secret, so no message repeats it."""
     url = read_line(value)
-    if _WEBHOOK.fullmatch(url):
-        return url
     parts = _split(url)
-    if parts is None or parts.scheme not in ("http", "https") or parts.hostname not in LOOPBACK_HOSTS:
-        raise ConfigurationError(
-            "is not the URL of a Slack incoming webhook",
-            hint="It reads https://hooks.slack.com/services/T…/B…/… and nothing else.",
-        )
-    return url
+    if _WEBHOOK.fullmatch(url) or (parts is not None and _is_web(parts) and parts.hostname in LOOPBACK_HOSTS):
+        return url
+    raise ConfigurationError(
+        "is not the URL of a Slack incoming webhook",
+        hint="It reads https://hooks.slack.com/services/T…/B…/… and nothing else.",
+    )
 
 
 def read_smtp_url(value: object) -> str:
-    """Read the mail server's address."""
+    """Read the mail server's address: scheme, name, host and port, and nothing else."""
     url = read_line(value)
     parts = _split(url)
-    if parts is None or parts.scheme not in SMTP_SCHEMES or not parts.hostname:
+    if parts is None or parts.scheme not in ("smtp", "smtp+starttls", "smtps") or not parts.hostname:
         raise ConfigurationError(f"{mask_password(url)!r} is no mail server", hint=_SMTP_HINT)
-    if parts.path.strip("/") or parts.query or parts.fragment:
-        raise ConfigurationError(
-            f"{mask_password(url)!r} carries more than a name, host and port", hint=_SMTP_HINT
-        )
-    if parts.password is not None:
-        raise ConfigurationError(
-            "carries a password",
-            hint="Leave it out here and set DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE.",
-        )
+    if parts.path.strip("/") or parts.query or parts.fragment or parts.password is not None:
+        hint = f"{_SMTP_HINT} The password belongs in DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE."
+        raise ConfigurationError(f"{mask_password(url)!r} carries more than a name, host and port", hint=hint)
     return url
 
 
 def read_store_url(value: object) -> str:
     """Read the database's address; several hosts may stand in it, the one that takes writes is used."""
     url = read_line(value)
-    several = _MORE_HOSTS.search(url)
-    others = several["others"].split(",")[1:] if several else []
-    parts = _split(_MORE_HOSTS.sub(r"\g<first>", url))
-    if any(_split(f"postgresql://{other}") is None for other in others):
-        parts = None
-    scheme = parts.scheme if parts else ""
-    if scheme == "sqlite" and url.startswith(_SQLITE_PREFIX):
-        if url.removeprefix(_SQLITE_PREFIX) in ("", ":memory:"):
-            raise ConfigurationError(f"{url!r} names no file: all would be forgotten", hint=_STORE_HINT)
-        return url
-    if parts is None or scheme != "postgresql" or not parts.path.strip("/"):
+    if url in (_SQLITE_PREFIX, f"{_SQLITE_PREFIX}:memory:"):
+        raise ConfigurationError(f"{url!r} names no file: all would be forgotten", hint=_STORE_HINT)
+    if not url.startswith(_SQLITE_PREFIX) and not _POSTGRESQL.match(url):
         raise ConfigurationError(f"{mask_password(url)!r} is no database", hint=_STORE_HINT)
     return url
 
@@ -192,24 +165,22 @@ def read_destination(text: str) -> Destination:
     if destination.kind is DestinationKind.MAIL:
         return Destination(DestinationKind.MAIL, read_mail_address(destination.address))
     if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(destination.address):
-        hint = _suggest_channel(destination.address)
+        hint = "Write slack:#papers, for one, or the channel's id. A name has no blank, comma or colon."
         raise ConfigurationError(f"{text!r} names no Slack channel", hint=hint)
     return destination
 
 
-def _suggest_channel(address: str) -> str:
-    """Return how a channel's name could read: as Slack makes one of several words, with dashes."""
-    name = re.sub(r"[\s#,:]+", "-", address).strip("-")
-    if not _SLACK_ADDRESS.fullmatch(f"#{name}"):
-        return "Write slack:#papers, for one, or the channel's id."
-    has_other_signs = name != address.lstrip("#")
-    rule = "A channel's name has no blank, comma or colon. " if has_other_signs else ""
-    return f"{rule}Write slack:#{name}, or the channel's id."
+def read_destinations(value: object) -> tuple[Destination, ...]:
+    """Read where digests go: one place or several."""
+    destinations = read_each(value, read_destination)
+    if not destinations:
+        raise ConfigurationError("names no destination", hint='Write to = "feed", for one.')
+    return destinations
 
 
 def read_operator_places(value: object) -> tuple[Destination, ...]:
     """Read where the operator is told: none, one, or a list; only where something can be sent."""
-    places = tuple(read_destination(text) for text in read_lines(value) if text)
+    places = () if value in ("", []) else read_each(value, read_destination)
     for place in places:
         if place.is_pulled:
             raise ConfigurationError(
@@ -250,3 +221,7 @@ def _split(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if port != 0 and " " not in url else None
+
+
+def _is_web(parts: SplitResult) -> bool:
+    return parts.scheme in ("http", "https") and bool(parts.hostname)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from digest.config.addresses import find_remote_hosts, is_loopback
-from digest.config.subscribing import SLACK_WEBHOOKS, WEBHOOKS
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -112,5 +111,6 @@ def _outside_addresses(draft: Draft, destinations: Sequence[Destination]) -> Ite
         yield key, draft.values[key]
     if draft.values["slack.token"] or any(one.kind is DestinationKind.SLACK for one in destinations):
         yield "slack.url", draft.values["slack.url"]
-    yield from ((f"{SLACK_WEBHOOKS}.{name}", url) for name, url in draft.values[SLACK_WEBHOOKS].items())
-    yield from ((f"{WEBHOOKS}.{name}.url", webhook.url) for name, webhook in draft.values[WEBHOOKS].items())
+    for key, value in draft.values.items():
+        if key.startswith("slack.webhooks.") or (key.startswith("webhooks.") and key.endswith(".url")):
+            yield key, value

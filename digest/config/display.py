@@ -10,9 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from digest.config.addresses import mask_password
-from digest.config.fields import Secrecy, Setting, variable_of
-from digest.config.settings import INHERITED, SETTINGS
-from digest.config.subscribing import SLACK_WEBHOOKS, SUBSCRIPTION_KEYS, WEBHOOK_KEYS, WEBHOOKS
+from digest.config.fields import Secrecy, Setting
+from digest.config.settings import QUERY, SETTINGS, SLACK_WEBHOOK, SUBSCRIPTION, WEBHOOK
 from digest.config.values import UNLIMITED, read_cap
 
 if TYPE_CHECKING:
@@ -56,25 +55,26 @@ def _list_values(config: Config) -> Iterator[tuple[str, str]]:
         else:
             shown = _write(value, setting)
             yield setting.key, mask_password(shown) if setting.secrecy is Secrecy.INSIDE else shown
-    secrets = [f"{SLACK_WEBHOOKS}.{name}" for name in config.slack.webhooks]
-    secrets += [f"{WEBHOOKS}.{name}.{key}" for name in config.webhooks for key in WEBHOOK_KEYS]
+    secrets = [f"{SLACK_WEBHOOK.table}.{name}" for name in config.slack.webhooks]
+    secrets += [f"webhooks.{name}.{one.name}" for name in config.webhooks for one in WEBHOOK]
     yield from ((key, _hide(config, key)) for key in secrets)
     yield from ((f"queries.{query.name}", query.text) for query in config.queries)
     for subscription in config.subscriptions:
-        for name in SUBSCRIPTION_KEYS:
-            key = f"subscriptions.{subscription.name}.{name}"
-            if key in config.origins and name != "name":
-                yield key, _write(getattr(subscription, _ATTRIBUTES.get(name, name)), INHERITED.get(name))
+        for setting in SUBSCRIPTION[1:]:
+            key = f"subscriptions.{subscription.name}.{setting.name}"
+            if key in config.origins:
+                value = getattr(subscription, _ATTRIBUTES.get(setting.name, setting.name))
+                yield key, _write(value, setting)
 
 
 def _hide(config: Config, key: str) -> str:
     return f"set (from {config.origins[key]})"
 
 
-def _write(value: object, setting: Setting | None) -> str:
+def _write(value: object, setting: Setting) -> str:
     """Return a value in the words it can be written with."""
     if value is None:
-        return UNLIMITED if setting is not None and setting.read is read_cap else ""
+        return UNLIMITED if setting.read is read_cap else ""
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     if isinstance(value, timedelta):
@@ -85,15 +85,12 @@ def _write(value: object, setting: Setting | None) -> str:
 def settings_table_markdown() -> str:
     """Return the README's table of settings, ending in a line break."""
     rows = [("Key in `digest.toml`", "Variable", "Default", "Meaning"), ("---", "---", "---", "---")]
-    for one in SETTINGS:
+    for one in (*SETTINGS, SLACK_WEBHOOK, *WEBHOOK):
         variable = f"`{one.variable}`" + (", `…_FILE`" if one.takes_file else "")
         default = "" if one.default == "" else f"`{write_toml(one.default)}`"
         rows.append(("" if one.is_environment_only else f"`{one.key}`", variable, default, one.help))
-    secrets = {f"{SLACK_WEBHOOKS}.NAME": 'URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.'}
-    secrets |= {f"{WEBHOOKS}.NAME.{key}": text for key, text in WEBHOOK_KEYS.items()}
-    rows += [(f"`{key}`", f"`{variable_of(key)}`, `…_FILE`", "", text) for key, text in secrets.items()]
-    rows.append(("`queries.NAME`", "", "", "A saved query, as arXiv's search writes them."))
-    rows += [(f"`subscriptions.{key}`", "", "", text) for key, text in SUBSCRIPTION_KEYS.items()]
+    rows.append((f"`{QUERY.key}`", "", "", QUERY.help))
+    rows += [(f"`subscriptions.{one.name}`", "", "", one.help) for one in SUBSCRIPTION]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
 
 

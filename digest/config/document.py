@@ -11,25 +11,21 @@ mistake alone, and neither knows the nearest key or keeps a hint.
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from digest.config.addresses import mask_password
 from digest.config.checks import check_together
-from digest.config.draft import CONFIG_VARIABLE, DEFAULT_ORIGIN, Draft
-from digest.config.fields import Secrecy, Setting
+from digest.config.draft import CONFIG_VARIABLE, Draft
 from digest.config.settings import SETTINGS, TABLES, Config
 from digest.config.subscribing import (
     OTHER_KEYS,
-    SLACK_WEBHOOKS,
-    WEBHOOKS,
     read_queries,
     read_slack_webhooks,
     read_subscriptions,
     read_webhooks,
 )
-from digest.config.values import describe_type, suggest
 from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -43,32 +39,28 @@ def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path |
 
     Args:
         path: the file; None for a configuration of defaults and environment alone.
-        environ: environment variables.
+        environ: what the process was given.
         folder: what relative paths count from where there is no file.
 
     Raises:
         ConfigurationError: the file isn't there or isn't TOML; or everything that is wrong in it, at once.
     """
-    draft = Draft(path, environ, path.absolute().parent if path is not None else (folder or Path.cwd()))
-    for setting in SETTINGS:
-        _read_setting(draft, setting)
-    _refuse_strangers(draft)
+    folder = path.absolute().parent if path is not None else (folder or Path.cwd())
+    draft = Draft(read_document(path), path, environ, folder)
+    parts = {table: _read_part(draft, table) for table in TABLES}
     queries = read_queries(draft)
     subscriptions = read_subscriptions(draft, [query.name for query in queries])
     told = [to for one in subscriptions for to in one.destinations] + [*draft.values["alarms.to"]]
-    draft.values[SLACK_WEBHOOKS] = read_slack_webhooks(draft, told)
-    draft.values[WEBHOOKS] = read_webhooks(draft, told)
+    slack_webhooks = read_slack_webhooks(draft, told)
+    webhooks = read_webhooks(draft, told)
     draft.judge_variables()
     check_together(draft, subscriptions, told)
     draft.raise_mistakes()
-    parts: dict[str, dict[str, Any]] = {table: {} for table in TABLES}
-    for setting in SETTINGS:
-        parts[setting.table][setting.field] = draft.values[setting.key]
-    parts["slack"]["webhooks"] = MappingProxyType(draft.values[SLACK_WEBHOOKS])
+    parts["slack"]["webhooks"] = MappingProxyType(slack_webhooks)
     return Config(
         **parts[""],
         **{table: TABLES[table](**given) for table, given in parts.items() if table},
-        webhooks=MappingProxyType(draft.values[WEBHOOKS]),
+        webhooks=MappingProxyType(webhooks),
         queries=queries,
         subscriptions=subscriptions,
         path=path,
@@ -78,61 +70,42 @@ def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path |
     )
 
 
-def _read_setting(draft: Draft, setting: Setting) -> None:
-    """Find a setting's value and its origin; the default where none is given or it is wrong."""
-    draft.origins[setting.key] = DEFAULT_ORIGIN
-    key = setting.key
-    written = draft.find(
-        *key.split("."), takes_file=setting.takes_file, is_environment_only=setting.is_environment_only
-    )
-    if isinstance(written, str) and draft.is_in_variable(key):
-        written = _parse_variable(written, setting.default)
-    value = draft.read(key, setting.default if written is None else written, setting.read_written)
-    if key in draft.wrong:
-        value = setting.read_written(setting.default)
-    draft.values[key] = setting.resolve(value, draft.folder) if setting.resolve else value
-    if value and (mask_password(value) != value if setting.secrecy is Secrecy.INSIDE else setting.takes_file):
-        draft.warn_of_secret(key)
+def read_document(path: Path | None) -> dict[str, Any]:
+    """Read a configuration file; None gives an empty one.
+
+    Raises:
+        ConfigurationError: it isn't there, can't be read, or isn't TOML.
+    """
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError as error:
+        raise ConfigurationError(
+            f"there is no {path}", hint="Write one with `digest init`, or name yours: `digest --config FILE …`."
+        ) from error
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} can't be read: {error.strerror or error}", hint="Check the path and its permissions."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path} is not UTF-8 text", hint="Save the file as UTF-8.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path}: {error}", hint=_suggest_syntax(str(error))) from error
 
 
-def _parse_variable(text: str, default: object) -> object:
-    """Return what a variable's text would be in TOML, where the default is of another type; else the text."""
-    word = text.strip()
-    match default:
-        case bool():
-            return {"true": True, "false": False}.get(word.lower(), text)
-        case int() if word.isdecimal() and word.isascii():
-            return int(word)
-        case list():
-            return [part.strip() for part in text.split(",") if part.strip()]
-        case _:
-            return text
+def _suggest_syntax(message: str) -> str:
+    if "Cannot overwrite" in message or "Cannot declare" in message:
+        return "The same key or table stands there twice; subscriptions begin with [[subscriptions]]."
+    return 'Text stands in quotes: name = "value"; lists in brackets: ["new", "cross-list"].'
 
 
-def _refuse_strangers(draft: Draft) -> None:
-    """Report every table and key there is none by that name."""
-    tables = [name for name in TABLES if name]
-    single = [setting.name for setting in SETTINGS if not setting.table and not setting.is_environment_only]
-    for key, value in draft.data.items():
-        if key in tables and isinstance(value, dict):
-            known = [setting.name for setting in SETTINGS if setting.table == key]
-            known += ["webhooks"] if key == "slack" else []
-            draft.refuse_strangers(value, known, key, f"[{key}] takes")
-        elif key in tables:
-            draft.complain(key, f"must be a table, not {describe_type(value)}", f"Write [{key}].")
-        elif key not in (*single, *OTHER_KEYS):
-            what = "there is no such table" if isinstance(value, dict | list) else "there is no such setting"
-            draft.complain(key, what, _suggest_key(key, [*tables, *OTHER_KEYS, *single]))
-
-
-def _suggest_key(key: str, known: list[str]) -> str:
-    """Name the nearest key; or where it belongs, where only its table was left out."""
-    for setting in SETTINGS:
-        if setting.is_environment_only and setting.key == key:
-            return f"It is set by {setting.variable} alone."
-        if setting.name == key:
-            return f"Put it below [{setting.table}]."
-    return suggest(key, known, "There are")
+def _read_part(draft: Draft, table: str) -> dict[str, Any]:
+    """Read a table of single settings into the attributes of its class; "" for what stands above all tables."""
+    settings = [setting for setting in SETTINGS if setting.table == table]
+    others = {"": [*filter(None, TABLES), *OTHER_KEYS], "slack": ["webhooks"]}.get(table, [])
+    read = draft.read_table(table, draft.data.get(table) if table else draft.data, settings, others=others)
+    return {setting.field: read[setting.name] for setting in settings}
 
 
 def find_config(option: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> Path:
@@ -169,10 +142,7 @@ def find_state_folder(environ: Mapping[str, str]) -> Path:
 
 
 def open_config(option: str | os.PathLike[str] | None = None) -> Config:
-    """Find and read the configuration of this process.
-
-    Args:
-        option: the file named on the command line.
+    """Find and read the configuration of this process; `option` is the file named on the command line.
 
     Raises:
         ConfigurationError: it isn't there, or something in it has to be mended.

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import tomllib
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from digest.config.fields import variable_of
-from digest.config.values import suggest
+from digest.config.addresses import mask_password
+from digest.config.fields import Secrecy, variable_of
+from digest.config.settings import INHERITED, SETTINGS
+from digest.config.values import describe_type, suggest
 from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from digest.config.fields import Setting
 
 T = TypeVar("T")
 
@@ -35,36 +39,6 @@ class Mistakes(ConfigurationError):
         self.each = each
 
 
-def read_document(path: Path | None) -> dict[str, Any]:
-    """Read a configuration file; None gives an empty one.
-
-    Raises:
-        ConfigurationError: it isn't there, can't be read, or isn't TOML.
-    """
-    if path is None:
-        return {}
-    try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except FileNotFoundError as error:
-        raise ConfigurationError(
-            f"there is no {path}", hint="Write one with `digest init`, or name yours: `digest --config FILE …`."
-        ) from error
-    except OSError as error:
-        raise ConfigurationError(
-            f"{path} can't be read: {error.strerror or error}", hint="Check the path and its permissions."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path} is not UTF-8 text", hint="Save the file as UTF-8.") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path}: {error}", hint=_suggest_syntax(str(error))) from error
-
-
-def _suggest_syntax(message: str) -> str:
-    if "Cannot overwrite" in message or "Cannot declare" in message:
-        return "The same key or table stands there twice; subscriptions begin with [[subscriptions]]."
-    return 'Text stands in quotes: name = "value"; lists in brackets: ["new", "cross-list"].'
-
-
 class Draft:
     """What is written, and what is known of it so far.
 
@@ -78,8 +52,8 @@ class Draft:
         wrong: keys whose value has to be mended.
     """
 
-    def __init__(self, path: Path | None, environ: Mapping[str, str], folder: Path) -> None:
-        self.data = read_document(path)
+    def __init__(self, data: dict[str, Any], path: Path | None, environ: Mapping[str, str], folder: Path) -> None:
+        self.data = data
         self.has_file = path is not None
         self.folder = folder
         self.values: dict[str, Any] = {}
@@ -94,27 +68,99 @@ class Draft:
         self._asked = set(_OTHER_VARIABLES)
         self._mistakes: list[tuple[str, str, str]] = []
 
-    def find(self, *path: str, takes_file: bool = False, is_environment_only: bool = False) -> object:
-        """Return what is written for a key, in its variable or in the file; None for nothing."""
-        key = ".".join(path)
-        text = self._find_text(variable_of(key), takes_file=takes_file)
-        if text is not None:
-            self.origins[key] = text[0]
-            return text[1]
-        value: object = {} if is_environment_only else self.data
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        if value is not None:
-            self.note(key)
+    def read_table(
+        self,
+        key: str,
+        written: object,
+        settings: Iterable[Setting],
+        *,
+        others: Iterable[str] = (),
+        inherited: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Read the settings of a table by name; the default counts where one is missing or wrong.
+
+        Args:
+            key: the table's; "" for what stands above all tables.
+            written: the table as written; None where it is not.
+            settings: what may stand in it.
+            others: what else may, which is read elsewhere.
+            inherited: name → value that counts instead of the default, in a table whose keys have no variables.
+        """
+        prefix = f"{key}." if key else ""
+        table = self.check_table(key, written)
+        known = [*(one.name for one in settings if not one.is_environment_only), *others]
+        for name in table:
+            if name not in known:
+                hint = _suggest_key(name, known, f"[{key}] takes" if key else "There are")
+                what = "table" if isinstance(table[name], dict) else "setting"
+                self.complain(f"{prefix}{name}", f"there is no such {what}", hint)
+        return {
+            one.name: self._read_setting(f"{prefix}{one.name}", table.get(one.name), one, inherited)
+            for one in settings
+        }
+
+    def check_table(self, key: str, written: object) -> Mapping[str, Any]:
+        """Return a table; an empty one where none is written, or it is wrong, which is reported."""
+        if written is None or isinstance(written, dict):
+            return written or {}
+        self.complain(key, f"must be a table, not {describe_type(written)}", f"Write [{key}].")
+        return {}
+
+    def _read_setting(
+        self, key: str, written: object, setting: Setting, inherited: Mapping[str, Any] | None
+    ) -> Any:  # noqa: ANN401 - as many types as settings
+        if written is not None:
+            self.origins[key] = self._file_name
+        if inherited is None:
+            self.origins.setdefault(key, DEFAULT_ORIGIN)
+            written = self._find_in_variables(key, written, setting)
+        elif written is None and setting.name in inherited:
+            self.origins[key] = INHERITED[setting.name].key
+            return inherited[setting.name]
+        if written is None and setting.default is None:
+            self.complain(key, "is missing", f"Write {setting.name} = …: {setting.help}")
+            return None
+        use = partial(setting.use, folder=self.folder)
+        value = self.read(key, setting.default if written is None else written, use)
+        if key in self.wrong and setting.default is not None:
+            value = use(setting.default)
+        is_secret = mask_password(str(value)) != value if setting.secrecy is Secrecy.INSIDE else setting.takes_file
+        if value and is_secret and self.origins[key] == self._file_name:
+            variable = variable_of(key)
+            where = f"{variable} or {variable}{FILE_SUFFIX}"
+            self.warnings.append(f"{self._file_name} holds {key}, a secret: move it to {where}")
+        self.values[key] = value
         return value
 
-    def note(self, key: str) -> None:
-        """Note that a value stands in the file."""
-        self.origins[key] = self._file_name
+    def _find_in_variables(self, key: str, written: object, setting: Setting) -> object:
+        """Return what a setting's variable says, or the file it names, else what is written."""
+        variable = variable_of(key)
+        variables = (variable, variable + FILE_SUFFIX) if setting.takes_file else (variable,)
+        self._asked.update(variables)
+        given = [name for name in variables if name in self._variables]
+        if not given:
+            return written
+        self.origins[key] = given[0]
+        if len(given) > 1:
+            self.complain(key, f"is set, and so is {given[1]}", "Unset one of the two.")
+        text = self._variables[given[0]]
+        return (
+            _parse_variable(text, setting.default) if given[0] == variable else self._read_file(key, text.strip())
+        )
 
-    def is_in_variable(self, key: str) -> bool:
-        """Whether a value comes from a variable."""
-        return self.origins.get(key, "").startswith(PREFIX)
+    def _read_file(self, key: str, name: str) -> str | None:
+        """Return the text of a secret's file, without its last line break; None where there is none."""
+        path = self.folder / Path(name).expanduser()
+        try:
+            text = path.read_text(encoding="utf-8").removesuffix("\n")
+        except OSError as error:
+            self.complain(key, f"{path} can't be read: {error.strerror or error}", "Check the path.")
+            return None
+        except UnicodeDecodeError:
+            text = ""
+        if not text:
+            self.complain(key, f"{path} holds no text", "It must hold the secret and nothing else.")
+        return text or None
 
     def read(self, key: str, written: object, read: Callable[[Any], T]) -> T | None:
         """Return what is meant by what is written; None where it is wrong, which is reported."""
@@ -126,30 +172,16 @@ class Draft:
 
     def complain(self, key: str, what: str, hint: str = "") -> None:
         """Remember what has to be mended, under the variable or the key it is written in."""
+        origin = self.origins.get(key, "")
         self.wrong.add(key)
-        self._mistakes.append((self.origins[key] if self.is_in_variable(key) else key, what, hint))
-
-    def refuse_strangers(self, table: Iterable[str], known: Iterable[str], prefix: str, what: str) -> None:
-        """Report every key of a table that there is none by that name."""
-        names = tuple(known)
-        for name in table:
-            if name not in names:
-                self.complain(f"{prefix}.{name}", "there is no such setting", suggest(name, names, what))
-
-    def warn_of_secret(self, key: str) -> None:
-        """Say that a secret stands in the file, if it does."""
-        if self.origins.get(key) == self._file_name:
-            variable = variable_of(key)
-            self.warnings.append(
-                f"{self.origins[key]} holds {key}, a secret: move it to {variable} or {variable}{FILE_SUFFIX}"
-            )
+        self._mistakes.append((origin if origin.startswith(PREFIX) else key, what, hint))
 
     def judge_variables(self) -> None:
         """Report variables that misspell a setting, and warn of others that set nothing."""
         for name in sorted(set(self._variables) - self._asked):
             near = get_close_matches(name, sorted(self._asked), n=1, cutoff=_NEAR)
             if near:
-                self._mistakes.append((name, "sets nothing", f"Did you mean {near[0]}?"))
+                self.complain(name, "sets nothing", f"Did you mean {near[0]}?")
             else:
                 self.warnings.append(f"{name} is set, but Digest has no such setting")
 
@@ -172,31 +204,25 @@ class Draft:
         name = "" if are_variables or self._path is None else f"{self._path}: "
         raise Mistakes(f"{name}{where}: {what}", each, hint=hint)
 
-    def _find_text(self, variable: str, *, takes_file: bool) -> tuple[str, str] | None:
-        """Return a variable and its text, or that of the file it names; None where nothing is set."""
-        text = self._variables.get(variable)
-        self._asked.add(variable)
-        if takes_file:
-            file_variable = variable + FILE_SUFFIX
-            self._asked.add(file_variable)
-            if file_variable in self._variables:
-                if text is None:
-                    return self._read_secret_file(file_variable)
-                self._mistakes.append((variable, f"is set, and so is {file_variable}", "Unset one of the two."))
-        return None if text is None else (variable, text)
 
-    def _read_secret_file(self, variable: str) -> tuple[str, str] | None:
-        path = self.folder / Path(self._variables[variable].strip()).expanduser()
-        try:
-            text = path.read_text(encoding="utf-8").removesuffix("\n")
-        except OSError as error:
-            self._mistakes.append(
-                (variable, f"{path} can't be read: {error.strerror or error}", "Check the path.")
-            )
-            return None
-        except UnicodeDecodeError:
-            text = ""
-        if not text:
-            self._mistakes.append((variable, f"{path} holds no text", "It must hold the secret and nothing else."))
-            return None
-        return variable, text
+def _parse_variable(text: str, default: object) -> object:
+    """Return what a variable's text would be in TOML, where the default is of another type; else the text."""
+    word = text.strip()
+    match default:
+        case bool():
+            return {"true": True, "false": False}.get(word.lower(), text)
+        case int() if word.isdecimal() and word.isascii():
+            return int(word)
+        case list():
+            return [part.strip() for part in text.split(",") if part.strip()]
+        case _:
+            return text
+
+
+def _suggest_key(key: str, known: Iterable[str], what: str) -> str:
+    """Name the table a key belongs to, or the nearest key."""
+    owners = [setting for setting in SETTINGS if setting.name == key]
+    if len(owners) == 1 and (owners[0].table or owners[0].is_environment_only):
+        (owner,) = owners
+        return f"Put it below [{owner.table}]." if owner.table else f"It is set by {owner.variable} alone."
+    return suggest(key, known, what)

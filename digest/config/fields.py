@@ -28,7 +28,7 @@ class Setting:
     Attributes:
         read: from the value as written to the value as used; raises `ConfigurationError`. It never sees "" where
             that is the default: "" stands for "not set".
-        default: as it would be written.
+        default: as it would be written; None where it must be written.
         help: one sentence, for the starter file and the README.
         name: its key within its table, where it is not the field's name.
         secrecy: what of it is hidden.
@@ -65,13 +65,14 @@ class Setting:
         """Whether a variable may name a file that holds it."""
         return self.secrecy is not Secrecy.OPEN
 
-    def read_written(self, written: object) -> Any:  # noqa: ANN401 - as many types as settings
+    def use(self, written: object, folder: Path) -> Any:  # noqa: ANN401 - as many types as settings
         """Return the value that is meant; "" stands for "not set" where that is the default.
 
         Raises:
             ConfigurationError: there is no such value.
         """
-        return "" if written == self.default == "" else self.read(written)
+        value = "" if written == self.default == "" else self.read(written)
+        return self.resolve(value, folder) if self.resolve else value
 
 
 def variable_of(key: str) -> str:

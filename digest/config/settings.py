@@ -5,7 +5,7 @@ Reading, `config show`, the starter file and the README's table are all made fro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
@@ -220,8 +220,18 @@ class DefaultSettings:
 class Webhook:
     """Where signed JSON is posted, and the key that signs it."""
 
-    url: str = field(repr=False)
-    secret: bytes = field(repr=False)
+    url: str = declare(
+        addresses.read_private_url,
+        "",
+        'Where digests are posted as signed JSON, for `to = "webhook:NAME"`.',
+        secrecy=Secrecy.INSIDE,
+    )
+    secret: bytes = declare(
+        values.read_signing_key,
+        "",
+        "What they are signed with (whsec_…): `digest webhook secret` makes one.",
+        secrecy=Secrecy.SECRET,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,3 +296,69 @@ SETTINGS: tuple[Setting, ...] = tuple(
 
 INHERITED: dict[str, Setting] = {setting.name: setting for setting in SETTINGS if setting.table == "defaults"}
 """What a subscription takes from `[defaults]` where it says nothing else."""
+
+QUERY = Setting(
+    values.read_query_text, None, "A saved query, as arXiv's search writes them.", name="NAME", table="queries"
+)
+"""What is written in `[queries]`, by any name."""
+
+SLACK_WEBHOOK = Setting(
+    addresses.read_slack_webhook,
+    "",
+    'URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
+    name="NAME",
+    table="slack.webhooks",
+    secrecy=Secrecy.SECRET,
+)
+"""What is written in `[slack.webhooks]`, by any name."""
+
+WEBHOOK: tuple[Setting, ...] = list_settings("webhooks.NAME", Webhook)
+"""What is written in `[webhooks.NAME]`."""
+
+SUBSCRIPTION: tuple[Setting, ...] = (
+    Setting(
+        values.read_name,
+        None,
+        "Its name, unique and lasting; small letters, digits, dots, dashes, underscores.",
+        name="name",
+    ),
+    Setting(values.read_query_names, None, "Names of the saved queries it follows.", name="queries"),
+    Setting(
+        addresses.read_destinations,
+        None,
+        "One or a list: mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:…, console.",
+        name="to",
+        resolve=addresses.resolve_destinations,
+    ),
+    Setting(
+        values.read_line,
+        "",
+        "What its digests are called; its name where none is given, which subjects of mails leave out.",
+        name="title",
+    ),
+    Setting(
+        values.read_name,
+        "",
+        "The name it had before, so that renaming loses no history and changes no address.",
+        name="was",
+    ),
+    Setting(
+        values.read_exclusions,
+        [],
+        "A query or a list of them: what they bring is never told to it, as with `ANDNOT`.",
+        name="exclude",
+    ),
+    Setting(
+        values.read_paper_ids, [], "Papers never told to it, by id, in whichever version.", name="exclude_papers"
+    ),
+    Setting(
+        values.read_pause,
+        "",
+        "The first day or moment it goes on: 2026-12-01; it collects meanwhile. One without an offset is of the "
+        "zone of its `when`, else of its quiet hours, else America/New_York. Resting by command "
+        "(`digest subscription pause`) is apart from this: it rests while either says so.",
+        name="paused_until",
+    ),
+    *(replace(setting, table="", help=f"Instead of {setting.key}.") for setting in INHERITED.values()),
+)
+"""What is written in `[[subscriptions]]`."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from digest.config.display import write_text, write_toml
 from digest.config.fields import Secrecy, Setting
-from digest.config.settings import INHERITED, SETTINGS, TABLES
-from digest.config.subscribing import SLACK_WEBHOOKS, SUBSCRIPTION_KEYS, WEBHOOKS
+from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, TABLES
 from digest.errors import UsageError
 from digest.subscriptions import NAME, NAME_RULE, normalise_address
 
@@ -93,18 +92,19 @@ def _write_lines(
             if setting.table == table and not setting.is_environment_only:
                 yield from _write_setting(setting, filled.get(setting.key, ""))
         if table == "slack":
-            where = f"DIGEST_SLACK_WEBHOOKS_NAME, or below [{SLACK_WEBHOOKS}]"
-            yield from _comment(f"Incoming webhooks belong in {where}.")
+            yield from _comment(
+                "Incoming webhooks belong in DIGEST_SLACK_WEBHOOKS_NAME, or below [slack.webhooks]."
+            )
     yield ""
-    yield from _comment(f"Other programs get signed JSON: a table [{WEBHOOKS}.NAME] with url and secret.")
+    yield from _comment("Other programs get signed JSON: a table [webhooks.NAME] with url and secret.")
     yield from ("", "[queries]")
     yield from _comment('Saved queries: a name, and what arXiv\'s search would be asked. Try one: digest try "…"')
     for name, text in queries.items():
         yield f"{_write_key(name)} = {write_text(text)}"
     yield from ("", "[[subscriptions]]")
-    for key, about in SUBSCRIPTION_KEYS.items():
-        if key not in INHERITED:
-            yield from _comment(f"{key}: {about}")
+    for setting in SUBSCRIPTION:
+        if setting.name not in INHERITED:
+            yield from _comment(f"{setting.name}: {setting.help}")
     yield from _comment(f"{', '.join(INHERITED)}: as in [defaults], for this subscription alone.")
     yield f"name = {write_text(next(iter(queries)))}"
     yield f"queries = {write_toml(list(queries))}"

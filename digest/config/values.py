@@ -77,6 +77,20 @@ def read_lines(value: object) -> tuple[str, ...]:
     return tuple(read_line(one) for one in values)
 
 
+def read_each(value: object, read: Callable[[str], T]) -> tuple[T, ...]:
+    """Read a list of texts one by one; all that are wrong are told at once."""
+    found, wrong = [], []
+    for text in read_lines(value):
+        try:
+            found.append(read(text))
+        except ConfigurationError as error:
+            wrong.append(error)
+    if wrong:
+        hints = dict.fromkeys(error.hint for error in wrong)
+        raise ConfigurationError("; ".join(error.message for error in wrong), hint=" ".join(hints))
+    return tuple(found)
+
+
 def number(least: int, most: int, unit: str) -> Callable[[object], int]:
     """Return a reader of whole numbers in these bounds."""
 
@@ -153,6 +167,24 @@ def read_paper_ids(value: object) -> tuple[ArxivId, ...]:
         raise ConfigurationError(error.message, hint=error.hint) from error
     refuse_repeats(str(id_) for id_ in ids)
     return ids
+
+
+def read_query_names(value: object) -> tuple[str, ...]:
+    """Read names of saved queries; whether there are such is asked where all are known."""
+    names = read_lines(value)
+    if not names:
+        raise ConfigurationError("names no saved query", hint='Write queries = ["perf"], for one.')
+    refuse_repeats(names)
+    return names
+
+
+def read_pause(value: object) -> date | str:
+    """Read until when a subscription rests: a date, a moment, or the text of one, of a zone still to come."""
+    if isinstance(value, bool) or not isinstance(value, date | str):
+        raise ConfigurationError(
+            f"must be a date or a moment, not {describe_type(value)}", hint="Write paused_until = 2026-12-01."
+        )
+    return value
 
 
 def read_cadence(value: object) -> Cadence:

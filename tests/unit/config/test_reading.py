@@ -159,7 +159,7 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
         assert setting.variable == "DIGEST_" + setting.key.replace(".", "_").upper()
         assert setting.help.endswith(".")
         if setting.example:
-            setting.read_written(setting.example)
+            setting.read(setting.example)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_mistake_is_named_with_its_file_key_and_mending(
             "test_clock: there is no such setting",
             "DIGEST_TEST_CLOCK alone",
         ),
-        ("[other]\n", "other: there is no such table", "There are arxiv, store, mail, slack, web"),
+        ("[other]\n", "other: there is no such table", "There are templates, arxiv, store, mail, slack, web"),
         ('templates = "nowhere"\n', "templates: there is no folder", "leave `templates` out"),
         ("mail = 5\n", "mail: must be a table, not a whole number", "Write [mail]."),
         ("arxiv = 5\n", "arxiv: must be a table", "Write [arxiv]."),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from digest.config import SETTINGS, load_config, starter_text
 from digest.config.display import write_toml
-from digest.config.subscribing import SUBSCRIPTION_KEYS
+from digest.config.settings import SUBSCRIPTION
 from digest.errors import ConfigurationError, UsageError
 from digest.subscriptions import Destination, DestinationKind
 
@@ -57,7 +57,7 @@ def test_the_starter_explains_every_setting_and_turns_on_only_what_is_needed() -
         assert setting.is_environment_only or " ".join(setting.help.split()) in " ".join(
             text.replace("\n# ", " ").split()
         )
-    for key in SUBSCRIPTION_KEYS:
+    for key in (setting.name for setting in SUBSCRIPTION):
         assert f"# {key}" in text or f"{key}, " in text or f", {key}" in text
     assert set(tomllib.loads(text)["arxiv"]) == {"contact"}
     assert all(not tomllib.loads(text)[table] for table in ("store", "mail", "slack", "web", "defaults"))
