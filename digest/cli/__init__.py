@@ -34,10 +34,7 @@ _COMMANDS = {
     "templates": ("digest.cli.templates", "Templates: list, export as your own, check."),
     "slack": ("digest.cli.slack", "Slack: the app's manifest, and a check of token, scopes and channels."),
     "webhook": ("digest.cli.webhook", "Signed JSON to other programs: secret, schema, test."),
-    "backup": ("digest.cli.backup", "Copy the database while it works, and prove the copy."),
-    "restore": ("digest.cli.restore", "Put a backup in place; it sends nothing until you say how to go on."),
-    "resume": ("digest.cli.resume", "Let a restored database plan and send again."),
-    "db": ("digest.cli.db", "The database: check it, move it to PostgreSQL or back."),
+    "db": ("digest.cli.db", "The database: check, backup, restore, resume, copy to PostgreSQL or back."),
     "migrate": ("digest.cli.migrate", "Bring the database up to this release."),
     "completion": ("digest.cli.completion", "Print the shell completion script."),
 }

@@ -1,21 +1,25 @@
-"""`digest db`: the database as a whole: looked through, moved elsewhere, taken back."""
+"""`digest db`: the database as a whole: looked through, backed up, restored, copied elsewhere."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.telling import json_option, print_json, print_table
+from digest.counting import count
 from digest.errors import UsageError
 
 if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
     from digest.store.invariants import Violation
 
 
 @click.group()
 def command() -> None:
-    """The database as a whole: look it through, move it to another one, take it back."""
+    """The database as a whole: look it through, back it up, restore it, copy it to another one."""
 
 
 @command.command()
@@ -30,7 +34,7 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.store.invariants import INVARIANTS, count_rows, find_violations  # noqa: PLC0415 - the same
 
-    with opened_store(ctx, moved_too=True) as here, here.store.read() as conn:
+    with opened_store(ctx) as here, here.store.read() as conn:
         violations = find_violations(conn)
         rows = count_rows(conn)
     if as_json:
@@ -58,21 +62,21 @@ def _tell(violations: list[Violation], asked: int, rows: int) -> None:
 @json_option
 @click.pass_context
 def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
-    """Move everything to another, empty database.
+    """Copy everything to another, empty database, to work there from then on.
 
     From SQLite to PostgreSQL, back, or elsewhere. Stop every Digest that works on either first. All rows go
     over in one transaction, are counted, and every invariant is asked on both sides; where anything is wrong
-    nothing has changed. Afterwards the old database works no more and says where everything is; links in
-    mails sent before go on working. Then write the new URL under [store] in digest.toml.
+    nothing has changed. Then write the new URL under [store] in digest.toml, and start nothing on the old
+    database again: both would send. Links in mails sent before go on working.
     """
     from digest.cli.progress import Progress  # noqa: PLC0415 - the same
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
     from digest.config.addresses import mask_password  # noqa: PLC0415 - the same
+    from digest.store.copying import copy_store  # noqa: PLC0415 - the same
     from digest.store.invariants import INVARIANTS  # noqa: PLC0415 - the same
-    from digest.store.moving import move_store  # noqa: PLC0415 - the same
 
     with opened_store(ctx) as here, Progress(quiet=as_json) as tell:
-        report = move_store(here.store, url, tell)
+        report = copy_store(here.store, url, tell)
         before = here.store.url_masked
     after = mask_password(url)
     if as_json:
@@ -81,23 +85,168 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
         return
     lines = [[name, f"{rows:,}", f"{rows:,}"] for name, rows in report.rows.items() if rows]
     print_table(["TABLE", "HERE", "THERE"], lines, empty="")
-    click.echo(f"{report.total:,} rows moved, {len(INVARIANTS)} invariants hold on both sides.")
-    click.echo(f'{before} works no more. Next: write url = "{after}" under [store] in digest.toml.')
+    click.echo(f"{report.total:,} rows copied, {len(INVARIANTS)} invariants hold on both sides.")
+    click.echo(f'Next: write url = "{after}" under [store] in digest.toml, and start nothing on {before} again.')
 
 
-@command.command("take-back")
+@command.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.option("--force", is_flag=True, help="Write over FILE where it is there already.")
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    help="Without FILE: afterwards remove all backups there but so many, the newest.",
+)
+@json_option
 @click.pass_context
-def take_back(ctx: click.Context) -> None:
-    """Let a database that `digest db copy` moved away work here again.
+def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | None, as_json: bool) -> None:
+    """Copy the database to FILE while everything goes on, and prove the copy.
 
-    What was sent from the new place it does not know, so nothing of it is sent until `digest resume`. See
-    that nothing works on the new place any more.
+    Without FILE it goes to a file named after the moment, in the folder `backups` beside the database (on
+    PostgreSQL: beside digest.toml). It is looked all through, only then given its name, and can be read by
+    this account only: it holds the addresses of your readers, and what they read.
+
+    Of PostgreSQL this makes a SQLite file, from one snapshot: good to copy or to look into. For backups up to
+    the last second use the server's own: pg_dump, or base backups with archived WAL; after going back to one
+    of those call `digest db restore --mark` before anything else.
+
+    A backup knows that it is one: whoever starts from it sends nothing until `digest db resume`.
     """
+    from digest.cli.progress import Progress  # noqa: PLC0415 - the same
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
-    from digest.pipeline.resuming import take_back as take_store_back  # noqa: PLC0415 - the same
-    from digest.store import hold_worker  # noqa: PLC0415 - the same
+    from digest.store.backing_up import FOLDER, back_up, default_backup, prune_backups  # noqa: PLC0415 - the same
 
-    with opened_store(ctx, moved_too=True) as here, hold_worker(here.store):
-        if not take_store_back(here.store, here.now):
-            raise UsageError("this database was not moved: it works here", hint="`digest status` shows how it is.")
-    click.echo("It works here again, and holds everything back: see digest restore --status.")
+    if keep is not None and file is not None:
+        raise UsageError("--keep is for backups without FILE", hint="Leave FILE or --keep away.")
+    with opened_store(ctx) as here:
+        folder = (here.store.path.parent if here.store.path else here.config.folder) / FOLDER
+        path = file or default_backup(folder, here.now)
+        with Progress(quiet=as_json) as tell:
+            report = back_up(here.store, path, here.now, tell, replace=force)
+        removed = prune_backups(folder, keep, report.path) if keep is not None else ()
+    if as_json:
+        print_json({"file": report.path, "bytes": report.size, "rows": report.rows, "removed": list(removed)})
+        return
+    rows, size = sum(report.rows.values()), report.size / 1e6
+    click.echo(f"{report.path}: {size:,.1f} MB, {count(rows, 'row')}, looked all through and sound.")
+    if removed:
+        click.echo(f"{count(len(removed), 'older backup')} removed.")
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--mark", is_flag=True, help="Say that the database was restored by other means.")
+@json_option
+@click.pass_context
+def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool) -> None:
+    """Put the backup FILE in the place of the database.
+
+    The backup is looked all through first. What was in its place is kept beside it, named .before-restore-….
+    Into PostgreSQL a backup goes only where the database is empty. Refused while a worker runs.
+
+    A restored database does not know what was sent after the backup, and finds papers anew that readers have
+    had. So it polls and matches but plans and sends NOTHING, old or new, until `digest db resume`. Who left or
+    subscribed after the backup is not known either: enter them again first (`digest subscription leave`). Nor
+    is which feeds were closed or got another address since: until you do it again (`digest feed`), the old
+    addresses answer.
+
+    A database that was restored by other means, such as a snapshot of the machine or PostgreSQL's own tools,
+    does not know that it was: call `digest db restore --mark` before anything is started.
+    """
+    if (file is not None) == mark:
+        raise UsageError("name a FILE, or --mark", hint="`digest db restore --help` explains them.")
+    if file is not None:
+        _restore(ctx, file, as_json=as_json)
+    else:
+        _mark(ctx, as_json=as_json)
+
+
+def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
+    from digest.cli.opening import choose_clock, load  # noqa: PLC0415 - loaded by the command that needs it
+    from digest.cli.progress import Progress  # noqa: PLC0415 - the same
+    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
+    from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
+    from digest.store.restoring import restore_backup  # noqa: PLC0415 - the same
+
+    config = load(ctx)
+    now = choose_clock(config).now()
+    with Progress(quiet=as_json) as tell:
+        report = restore_backup(config.store.url, file, now, tell)
+    if as_json:
+        kept = str(report.kept) if report.kept else None
+        print_json({"store": report.place, "taken_at": report.taken_at, "kept": kept, "rows": report.rows})
+        return
+    rows, taken = sum(report.rows.values()), write_moment(report.taken_at, choose_zone(config))
+    click.echo(f"{report.place}: as it was at {taken}, {count(rows, 'row')}, looked all through and sound.")
+    if report.kept is not None:
+        click.echo(f"What was there before is kept: {report.kept}")
+    click.echo("It sends nothing until you say how to go on: digest run, then digest db resume.")
+    click.echo("Who left, and feeds that were closed, since the backup: do that again (digest db restore --help).")
+
+
+def _mark(ctx: click.Context, *, as_json: bool) -> None:
+    from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
+    from digest.store import hold_worker, provenance  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, hold_worker(here.store), here.store.begin() as conn:
+        provenance.mark_copy(conn, here.now)
+    if as_json:
+        print_json({"restored": True})
+    else:
+        click.echo("Nothing is planned or sent until `digest db resume`.")
+
+
+@command.command()
+@click.option(
+    "--since",
+    metavar="MOMENT",
+    help="What was due by then was sent already: 2026-11-20T08:30Z; without a zone, in that of the screens.",
+)
+@json_option
+@click.pass_context
+def resume(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
+    """Let a restored database plan and send again.
+
+    Without --since everything that waits goes out, each paper once, also those that the database before had
+    sent after the backup. With --since MOMENT, whatever was due by then counts as sent: its deliveries are
+    dropped, and papers whose turn had come by then are told no more. Name the last moment at which all that
+    was due was sent, and when in doubt an earlier one: some papers come twice then, and none is missed. So may
+    what was replaced, cross-listed or edited, and what a pause kept: nobody knows when that was told.
+
+    A moment that says no zone is read in the one that screens show: that of `when` under [defaults], else the
+    one that all subscriptions share, else this machine's. 2026-11-20T08:30Z is UTC whatever that is.
+    """
+    from digest.cli.storing import opened_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
+    from digest.config.zones import write_with_zone  # noqa: PLC0415 - the same
+    from digest.pipeline.resuming import resume as resume_restored  # noqa: PLC0415 - the same
+
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        moment = _read_moment(since, here.zone) if since is not None else None
+        resumed = resume_restored(conn, here.config.arxiv.source, here.now, since=moment)
+    if as_json:
+        since_then = {"since": moment} if moment is not None else {}
+        print_json({"released": resumed.released, "dropped": resumed.dropped, "told": resumed.told, **since_then})
+        return
+    if moment is not None:
+        dropped = count(resumed.dropped, "delivery", "deliveries")
+        papers = f"{count(resumed.told, 'paper')} that had come due by {write_with_zone(moment, here.zone)}"
+        click.echo(f"Taken as sent: {dropped}, and {papers} ({moment:%Y-%m-%dT%H:%M:%SZ}).")
+    released = count(resumed.released, "delivery", "deliveries")
+    click.echo(f"Working again: {released} released. The next `digest run` sends, or `digest serve` at once.")
+
+
+def _read_moment(text: str, zone: tzinfo | None) -> datetime:
+    """Return a moment as it was written (UTC): in its own zone, or in that of all screens.
+
+    Raises:
+        UsageError: it is none.
+    """
+    from datetime import UTC, datetime  # noqa: PLC0415 - the same
+
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            f"{text!r} is no moment", hint="Write day and time: 2026-11-20T09:30, or 2026-11-20T08:30Z."
+        ) from error

@@ -280,10 +280,10 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
                 refuse(conn, id_, "tried again")
             else:
                 went.setdefault(to, []).append(id_)
-        is_held_back = provenance.is_in_quarantine(conn)
+        is_held_back = provenance.is_restored(conn)
     when = "by the next `digest run`, or at once where `digest serve` runs"
     if is_held_back:
-        when = "by the first `digest run` after `digest resume`: until then this restored database sends nothing"
+        when = "by the first `digest run` after `digest db resume`: before it this restored database sends nothing"
     for id_ in went.get(DeliveryState.UNKNOWN, ()):
         click.echo(
             f"{name_deliveries([id_])} may have arrived: it is looked for there first and sent only if it is"

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.errors import UsageError
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -47,20 +45,11 @@ def choose_held(here: Installation, conn: Connection, *, anyway: bool) -> list[i
     """Return the held deliveries to send, and print what they are; those that may have arrived stay held.
 
     Of what went to a Slack channel it can be found out whether it arrived: it is looked for, not left out.
-
-    Raises:
-        UsageError: the database was restored from a copy, and holds everything back by rules of its own.
     """
     from digest.messages import DeliveryState  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-    from digest.store import provenance  # noqa: PLC0415 - the same
     from digest.store.holds import load_holds  # noqa: PLC0415 - the same
 
-    if provenance.is_in_quarantine(conn):
-        raise UsageError(
-            "this database was restored from a copy, and holds everything back; nothing was changed",
-            hint="`digest restore --status` says what waits and how to go on.",
-        )
     holds = load_holds(conn)
     stored = outbox.list_deliveries(conn, (DeliveryState.HELD,), limit=max(len(holds.ids), 1))
     left: list[StoredDelivery] = []

@@ -49,8 +49,11 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
         print_json(_as_json(report))
     else:
         _tell(report, choose_zone(site.config))
-    if report.held_back:
-        raise StoreError(report.held_back, hint="`digest restore --status` shows what waits and what to do.")
+    if report.is_restored:
+        raise StoreError(
+            "this database was restored: nothing is planned or sent until you say how to go on",
+            hint="`digest db resume --help` says how.",
+        )
     if report.is_troubled:
         raise OutsideError("; ".join(report.troubles), hint=_advise(report))
 
@@ -69,7 +72,7 @@ def _tell(report: PassReport, zone: tzinfo | None) -> None:
     _tell_poll(report)
     _tell_deliveries(report)
     _tell_left(report, zone)
-    if report.holds.ids and not report.held_back:
+    if report.holds.ids:
         click.echo(describe_holds(report.holds))
     for alarm in report.watch.due:
         click.echo(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
@@ -113,8 +116,8 @@ def _tell_deliveries(report: PassReport) -> None:
         digests = count(len(report.plan.digests), "digest")
         click.echo(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
     else:
-        waits = report.waiting or report.in_doubt.number or report.holds.ids
-        is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits or report.held_back)
+        waits = report.waiting or report.in_doubt.number or report.holds.ids or report.is_restored
+        is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
         click.echo("Nothing new to send." if is_quiet else "Nothing was sent.")
     for line in report.deliver.retries:
         click.echo(f"will be tried again: {line}")
@@ -130,9 +133,11 @@ def _tell_deliveries(report: PassReport) -> None:
 
 def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
     """Say what is left in the outbox, and what it waits for."""
+    if report.is_restored:
+        return
     if report.waiting:
         click.echo(f"{count(report.waiting, 'message')} waiting for the next try (digest delivery list).")
-    if report.in_doubt.first_at is not None and not report.held_back:
+    if report.in_doubt.first_at is not None:
         looked = "it is looked into" if report.in_doubt.number == 1 else "they are looked into"
         since = write_with_zone(report.in_doubt.first_at, zone)
         doubtful = count(report.in_doubt.number, "message")
@@ -201,5 +206,5 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "may_have_arrived": report.holds.doubtful,
             "why": report.holds.reason,
         },
-        "held_back": report.held_back,
+        "is_restored": report.is_restored,
     }

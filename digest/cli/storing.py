@@ -66,12 +66,11 @@ class Installation:
 
 
 @contextmanager
-def opened_store(ctx: click.Context, *, moved_too: bool = False, warns: bool = False) -> Iterator[Installation]:
+def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Installation]:
     """Open the database of the installation the call means, and close it afterwards.
 
     Args:
         ctx: the call.
-        moved_too: also where it was moved elsewhere and works no more.
         warns: see `load`.
 
     Raises:
@@ -83,7 +82,7 @@ def opened_store(ctx: click.Context, *, moved_too: bool = False, warns: bool = F
 
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
-    store = open_store(config.store.url, moved_too=moved_too, is_reading=True)
+    store = open_store(config.store.url, is_reading=True)
     try:
         clock = choose_clock(config)
         yield Installation(config, store, clock, clock.now(), choose_zone(config))

@@ -41,7 +41,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
 
     with opened_store(ctx) as here, here.store.read() as conn:
         lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
-        is_held_back = provenance.is_in_quarantine(conn)
+        is_held_back = provenance.is_restored(conn)
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
         drift = describe_drift(here.config, conn)
     if as_json:
@@ -74,7 +74,7 @@ def describe_turn(here: Installation, line: SubscriptionLine, *, is_held_back: b
     Args:
         here: the installation.
         line: the subscription.
-        is_held_back: the database was restored from a copy, and plans nothing until the operator has spoken.
+        is_held_back: the database was restored, and plans nothing before `digest db resume`.
     """
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
     from digest.subscriptions import SubscriptionState  # noqa: PLC0415 - the same
@@ -86,7 +86,7 @@ def describe_turn(here: Installation, line: SubscriptionLine, *, is_held_back: b
     if all(destination.is_pulled for destination in line.destinations):
         return "read when fetched" if line.destinations else "–"
     if is_held_back:
-        return f"held until `digest resume`{waits}"
+        return f"held until `digest db resume`{waits}"
     if line.next_due_at is not None and line.next_due_at <= here.now:
         return f"due, with the next look{waits}"
     return (write_moment(line.next_due_at, here.zone) if line.next_due_at else "as papers come") + waits
@@ -136,7 +136,7 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here, conn, name)
         lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
-        is_held_back = provenance.is_in_quarantine(conn)
+        is_held_back = provenance.is_restored(conn)
         places = load_places(conn, due.id)
         digests = digest_store.list_digests(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)

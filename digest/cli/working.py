@@ -31,16 +31,14 @@ def describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str]
             state = f"silent for {_write_age(worker.silent_for)}: it has died, or can't reach the database"
         else:
             state = f"at work since {since}"
-        signed = f", release {worker.release}, last sign {_write_age(worker.silent_for)} ago" * bool(
-            worker.release
-        )
+        signed = f", release {worker.release}, last sign {_write_age(worker.silent_for)} ago"
         lines.append(f"{name_worker(worker)} {state}{'' if worker.is_gone else signed}")
     return lines
 
 
 def name_worker(worker: Worker) -> str:
     """Return a process as people look for it: its machine and its number there."""
-    return f"{worker.host}:{worker.pid}" if worker.host else f"process {worker.pid}"
+    return f"{worker.host}:{worker.pid}"
 
 
 def worker_as_json(worker: Worker) -> dict[str, object]:
@@ -59,12 +57,11 @@ def worker_as_json(worker: Worker) -> dict[str, object]:
 def show_jobs(ctx: click.Context, *, as_json: bool) -> None:
     """Print how each job of each process at work stands."""
     from digest.store.job_turns import list_turns  # noqa: PLC0415 - loaded by the command that needs it
-    from digest.store.presence import list_present  # noqa: PLC0415 - the same
+    from digest.store.workers import list_workers  # noqa: PLC0415 - the same
 
-    with opened_store(ctx) as here:
-        workers = {worker.owner: worker for worker in list_present(here.store)}
-        with here.store.read() as conn:
-            turns = [turn for turn in list_turns(conn) if turn.owner in workers]
+    with opened_store(ctx) as here, here.store.read() as conn:
+        workers = {worker.owner: worker for worker in list_workers(conn)}
+        turns = [turn for turn in list_turns(conn) if turn.owner in workers]
     if as_json:
         print_json(
             {"workers": [worker_as_json(worker) for worker in workers.values()], "jobs": turns_as_json(turns)}

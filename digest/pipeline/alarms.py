@@ -96,9 +96,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
         now: the moment (UTC).
         planning: see `watch`.
     """
-    facts = AlarmFacts(
-        _load_mailing(conn, config.arxiv.source, now), is_restored=provenance.is_in_quarantine(conn)
-    )
+    facts = AlarmFacts(_load_mailing(conn, config.arxiv.source, now), is_restored=provenance.is_restored(conn))
     if not facts.is_restored:
         digests = alarm_store.find_overdue_digests(conn, now - DIGEST_LIMIT)
         facts = replace(

@@ -239,7 +239,7 @@ def _follow(
     outcomes = trail_store.find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
     met = {(query_id, change_id): _MET[name] for query_id, change_id, name in outcomes}
     overtaken = find_overtaken(conn, source, history)
-    awaited = find_awaited(due, now, is_copy=provenance.is_in_quarantine(conn))
+    awaited = find_awaited(due, now, is_restored=provenance.is_restored(conn))
     for change in history:
         ready = analyse(change.paper)
         asked = tuple(

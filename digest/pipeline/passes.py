@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from digest.messages import DeliveryState
 from digest.pipeline.alarms import WatchReport, watch
-from digest.pipeline.clearing import note_clear
 from digest.pipeline.feeds import FeedReport, publish_feeds
 from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.lanes import deliver
@@ -20,12 +19,11 @@ from digest.pipeline.matching_step import MatchReport, match
 from digest.pipeline.planning_step import PlanReport, plan
 from digest.pipeline.poll_report import PollReport
 from digest.pipeline.polling import poll
-from digest.pipeline.resuming import load_quarantine, recognise_copy
 from digest.pipeline.roster import RosterReport, sync_roster
 from digest.pipeline.settling import settling_times
 from digest.pipeline.working import at_work, polling_alone
 from digest.store import deliveries as outbox
-from digest.store import hold_worker, overview, workers
+from digest.store import hold_worker, overview, provenance, workers
 from digest.store import runs as run_store
 from digest.store.gate import adopt_gate
 from digest.store.holds import Holds, load_holds
@@ -45,8 +43,8 @@ class PassReport:
     """What one pass did, verb by verb; `watch` says what is amiss.
 
     `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
-    be looked into; `holds` are the messages held for the operator, of this pass and of earlier ones; `held_back`
-    says that nothing is sent since this is a restored copy.
+    be looked into; `holds` are the messages held for the operator, of this pass and of earlier ones;
+    `is_restored` says that nothing is sent before `digest db resume`.
     """
 
     roster: RosterReport
@@ -58,7 +56,7 @@ class PassReport:
     watch: WatchReport = field(default_factory=WatchReport)
     waiting: int = 0
     in_doubt: Waits = field(default_factory=Waits)
-    held_back: str = ""
+    is_restored: bool = False
     holds: Holds = field(default_factory=Holds)
 
     @property
@@ -110,13 +108,11 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         delivered = deliver(site)
         feeds = publish_feeds(site)
         site.progress.end("deliver", delivered.describe(feeds.written))
-        note_clear(site)
         with site.store.read() as conn:
             left = overview.load_open(conn, site.clock.now())
             holds = load_holds(conn)
-            quarantine = load_quarantine(conn, site.store, site.config.arxiv.source)
+            is_restored = provenance.is_restored(conn)
         watched = watch(site, planning=planned.trouble)
-    held_back = quarantine.describe() if quarantine else ""
     return PassReport(
         roster,
         polled,
@@ -127,7 +123,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         watched,
         waiting=left.counts.get(DeliveryState.READY, 0),
         in_doubt=left.in_doubt,
-        held_back=held_back,
+        is_restored=is_restored,
         holds=holds,
     )
 
@@ -152,4 +148,3 @@ def recover(site: Site) -> None:
             outbox.adopt_orphans(conn, site.clock.now(), settle=waits)
             adopt_gate(conn, site.clock)
             workers.strike_off_others(conn, site.owner)
-    recognise_copy(site.store, site.clock.now())

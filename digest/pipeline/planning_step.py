@@ -95,7 +95,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
         if not idling.has_turns(conn, now):
             return report
     with site.store.begin() as conn:
-        if provenance.is_in_quarantine(conn):
+        if provenance.is_restored(conn):
             return report  # what this copy takes for news may have been told
         make_due_what_waits(conn, now)
     drafts = Drafts(site)

@@ -212,7 +212,7 @@ def make_due_what_waits(conn: Connection, now: datetime) -> None:
     are due. Of a database that was restored all stays as it was found: what it says of pauses tells what
     was sent before.
     """
-    if provenance.is_in_quarantine(conn):
+    if provenance.is_restored(conn):
         return
     subscription_store.end_pauses(conn, now)
     for due in subscription_store.find_far_due(conn, now, FARTHEST, FARTHEST_OFTEN):

@@ -17,7 +17,7 @@ from digest.store import overview, provenance
 from digest.store import runs as run_store
 from digest.store.gate import load_breaker
 from digest.store.job_turns import list_turns
-from digest.store.presence import list_present
+from digest.store.workers import list_workers
 from digest.telemetry.health import is_stuck
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ class Status:
         workers: the processes at work, and those that fell silent lately.
         alarms: what is amiss; `troubles` has it too.
         untold: names of those that somebody is to be told of and nobody was yet.
-        is_held_back: the database was restored from a copy, and plans and sends nothing until the operator has
-            spoken.
+        is_held_back: the database was restored, and plans and sends nothing before `digest db resume`.
     """
 
     now: datetime
@@ -109,10 +108,10 @@ class Status:
 def load_status(config: Config, store: Store, clock: Clock) -> Status:
     """Gather the screen's facts."""
     now = clock.now()
-    workers = tuple(list_present(store))
-    has_worker = any(not worker.is_gone for worker in workers)
     size = overview.measure_size(store)
     with store.read() as conn:
+        workers = tuple(list_workers(conn))
+        has_worker = any(not worker.is_gone for worker in workers)
         outbox = overview.load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
         alarms = load_alarms(conn, config, now)
@@ -143,7 +142,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             workers=workers,
             alarms=alarms,
             untold=tuple(one.name for one in alarms if config.alarms.to and not told_at.get(one.name)),
-            is_held_back=provenance.is_in_quarantine(conn),
+            is_held_back=provenance.is_restored(conn),
         )
 
 

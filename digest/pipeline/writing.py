@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from digest.errors import StoreError
 from digest.messages import DeliveryState
 from digest.store import deliveries as outbox
-from digest.store import stamps
 from digest.subscriptions import SLACK_KINDS, DestinationKind
 
 if TYPE_CHECKING:
@@ -38,9 +37,6 @@ _log = logging.getLogger("digest.deliver")
 
 SLACK_SPACING = timedelta(seconds=1)
 """Slack takes one message a second and channel (https://docs.slack.dev/apis/web-api/rate-limits)."""
-
-_FILE_PAUSE = timedelta(minutes=1)
-"""Until what could not be sent for want of the file beside the database is tried again."""
 
 
 @dataclass(eq=False)
@@ -119,7 +115,7 @@ class Clerk:
             new_address: what the other side calls the destination, where that was not known.
 
         Raises:
-            StoreError: the database is away, or what must be said beside it can't be.
+            StoreError: the database is away.
         """
         intent = _Intent(delivery, message, new_address)
         self._intents.write(intent, self._write_together)
@@ -154,7 +150,7 @@ class Clerk:
             now = self._site.clock.now()  # before the database is held: a test's clock takes its time
             with self._site.store.begin(awaits_disk=awaits_disk) as conn:
                 self._write_answers(conn, answers, now)
-                stamp = self._write_intents(conn, intents, now)
+                self._write_intents(conn, intents, now)
         except BaseException as error:  # noqa: BLE001 - raised again in each thread that wrote
             if len(batch) > 1 and isinstance(error, Exception) and not isinstance(error, StoreError):
                 for entry in batch:  # something is wrong with one of them, which is to harm no other
@@ -162,27 +158,9 @@ class Clerk:
                 return
             for entry in batch:
                 entry.error = error
-        else:
-            try:
-                stamps.keep_stamp(self._site.store, stamp)
-            except BaseException as error:  # noqa: BLE001 - the same: nothing may be sent then
-                for intent in intents:
-                    intent.error = error
-                if isinstance(error, StoreError):
-                    self._take_back(intents, error, now)
         finally:
             for entry in batch:
                 entry.is_written = True
-
-    def _take_back(self, intents: Sequence[_Intent], error: StoreError, now: datetime) -> None:
-        """Put back what was not sent after all, or it would be taken for something that may have arrived."""
-        begun = [intent for intent in intents if intent.state is DeliveryState.SENDING]
-        try:
-            with self._site.store.begin() as conn:
-                for intent in begun:
-                    outbox.take_back(conn, intent.delivery, now + _FILE_PAUSE, error.message, now)
-        except StoreError as another:
-            _log.warning("%d messages that were not sent can't be put back: %s", len(begun), another.message)
 
     def _may_come_twice(self, answers: Sequence[_Answer]) -> bool:
         """Whether nothing worse than a copy would follow if the power took these answers."""
@@ -199,9 +177,9 @@ class Clerk:
             if delivery.destination.kind in SLACK_KINDS:
                 outbox.block_destination(conn, delivery.destination, now + SLACK_SPACING)
 
-    def _write_intents(self, conn: Connection, intents: Sequence[_Intent], now: datetime) -> stamps.Stamp | None:
+    def _write_intents(self, conn: Connection, intents: Sequence[_Intent], now: datetime) -> None:
         if not intents:
-            return None
+            return
         for intent in sorted(intents, key=lambda intent: str(intent.delivery.destination)):  # as others do
             if intent.new_address:
                 outbox.remember_address(conn, intent.delivery.destination, intent.new_address, now)
@@ -209,7 +187,6 @@ class Clerk:
         states = outbox.begin_sending_many(conn, sends, now)
         for intent in intents:
             intent.state = states[intent.delivery.id]
-        return stamps.count_sending(conn, now, len(intents))
 
 
 def _warn_of_loss(delivery: Delivery) -> None:

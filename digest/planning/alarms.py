@@ -142,8 +142,8 @@ def does_its_work(alarms: Iterable[Alarm]) -> bool:
 
 def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
     if facts.is_restored:
-        what = "the database was restored: nothing is sent until you call digest resume"
-        yield Alarm(AlarmName.RESTORED, what, "`digest restore --status` says what waits and how to go on.")
+        what = "the database was restored: nothing is sent until you call digest db resume"
+        yield Alarm(AlarmName.RESTORED, what, "`digest db resume --help` says how to go on.")
     else:
         yield from _find_overdue(facts, write)
     if facts.mailing is not None and facts.mailing.state not in _TAKEN_IN:

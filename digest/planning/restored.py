@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from digest.announcements import Kind, earliest_mailing, mailing_moment
 from digest.planning.quiet import leave_quiet
-from digest.planning.slots import is_taken, latest_slot, next_slot, take_slot
+from digest.planning.slots import next_slot
 from digest.subscriptions import CadenceKind
 
 if TYPE_CHECKING:
     from datetime import date
 
     from digest.comparing import StoredChange
-    from digest.planning.turns import Rhythm
     from digest.subscriptions import Subscription
-
-    Turns: TypeAlias = tuple[datetime | None, str]
 
 _DAY = timedelta(days=1)
 
@@ -61,38 +58,9 @@ def was_due_by(
     """
     if subscription.paused_until is not None:
         announced = max(announced, subscription.paused_until - _INSTANT)
-    return has_come_due(subscription, announced, moment, is_first_look=is_first_look)
-
-
-def has_come_due(
-    subscription: Subscription | Rhythm, announced: datetime, moment: datetime, *, is_first_look: bool = False
-) -> bool:
-    """Whether the first turn after something was announced had come by a moment, were there no pauses."""
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     if is_first_look or cadence.kind is CadenceKind.AT_ONCE:
         return leave_quiet(cadence, quiet, announced) <= moment
     own_mailing = timedelta(seconds=cadence.kind is CadenceKind.ANNOUNCEMENT)
     turn = next_slot(cadence, quiet, announced - own_mailing)
     return turn is not None and turn.due_at <= moment
-
-
-def pass_turns(subscription: Subscription, next_due_at: datetime | None, taken: str, since: datetime) -> Turns:
-    """Return the next turn (UTC) and the turns taken, once those up to a moment were taken by the database before.
-
-    What it did not tell waits for the next turn then, rather than go out at once under the name of one long past.
-
-    Args:
-        subscription: whose.
-        next_due_at: its next turn as the copy knows it (UTC); None while nothing makes it due.
-        taken: the names the copy knows of, see `digest.planning.slots`.
-        since: up to when all was told (UTC).
-    """
-    cadence, quiet, rest = subscription.cadence, subscription.quiet_hours, subscription.paused_until
-    has_passed = next_due_at is not None and next_due_at <= since and (rest is None or rest <= since)
-    if not has_passed or cadence.kind is CadenceKind.AT_ONCE:
-        return next_due_at, taken
-    last = latest_slot(cadence, quiet, since)
-    if not is_taken(taken, last.name):
-        taken = take_slot(taken, last.name)
-    following = next_slot(cadence, quiet, since, taken)
-    return (following.due_at if following else None), taken

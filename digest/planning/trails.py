@@ -160,16 +160,16 @@ def choose_former(
     return tuple(revision for revision in mine if revision.id not in asked)
 
 
-def find_awaited(due: DueSubscription, now: datetime, *, is_copy: bool) -> str:
+def find_awaited(due: DueSubscription, now: datetime, *, is_restored: bool) -> str:
     """Say what the matches of a subscription wait for at a moment (UTC).
 
     Args:
         due: the subscription as it is now.
         now: the moment (UTC).
-        is_copy: the database is held back, since it was restored.
+        is_restored: nothing is sent before `digest db resume`.
     """
-    if is_copy:
-        return "your word, since this database was restored from a copy: digest restore --status"
+    if is_restored:
+        return "your word, since this database was restored: digest db resume"
     until = due.subscription.paused_until
     if due.state == SubscriptionState.PAUSED or (until is not None and until > now):
         return "the end of the pause"

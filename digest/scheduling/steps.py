@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from digest.errors import DigestError
 from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_roster
 from digest.pipeline.alarms import watch
-from digest.pipeline.clearing import note_clear
 from digest.pipeline.gap_check import check_gaps
 from digest.pipeline.looking_back import look_back
 from digest.pipeline.working import polling_alone
@@ -53,7 +52,6 @@ class Steps:
         self._site = site
         self._is_stopping = is_stopping
         self._published_run: int | None = None
-        self._may_be_clear = True
 
     def poll(self) -> None:
         """Ask arXiv for what is due, unless another worker is at it, and match what came.
@@ -66,7 +64,6 @@ class Steps:
                 _log.debug("%s is asking arXiv", other)
             else:
                 self._poll()
-                self._may_be_clear = True
 
     def _poll(self) -> None:
         if self._site.store.path is None:
@@ -132,14 +129,6 @@ class Steps:
             for line in lines:  # each begins with its destination, and that with the transport
                 log_event(Verb.DELIVER, outcome, level=logging.WARNING, why=line)
                 self.metrics.count_deliveries(line.partition(":")[0], outcome)
-        self._note_clear(has_sent=bool(report.total or report.dead or report.suppressed))
-
-    def _note_clear(self, *, has_sent: bool) -> None:
-        """Note that nothing due is left, asked where that may have become so: most turns find nothing to do."""
-        if has_sent or self._may_be_clear:
-            self._may_be_clear = False  # first: another lane may end meanwhile, and say yes again
-            if note_clear(self._site):
-                self._may_be_clear = True
 
     def publish(self) -> None:
         """Write the feeds that are files, where something was matched since."""

@@ -6,15 +6,19 @@ counted and held against every invariant on both sides before it is committed.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, insert, select, text
 
 from digest.errors import AnotherWorker, StoreError
+from digest.store import migrating
+from digest.store.engine import open_store
 from digest.store.invariants import count_rows, find_violations, numbered_tables
 from digest.store.postgresql import be_patient
 from digest.store.schema import gate, installation, marks, metadata
+from digest.store.worker import hold_worker
 from digest.store.workers import list_workers
 
 if TYPE_CHECKING:
@@ -47,6 +51,35 @@ class CopyReport:
     def total(self) -> int:
         """How many rows there are altogether."""
         return sum(self.rows.values())
+
+
+def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> CopyReport:
+    """Copy everything into an empty database; nothing may work on the source from then on.
+
+    Both sides keep the installation's secret, so that links in messages sent long ago go on working.
+
+    Args:
+        source: where it works now.
+        url: the new database; its tables are made.
+        tell: is told a table's name and how many of its rows are through.
+
+    Raises:
+        AnotherWorker: a process works on one of the two.
+        SchemaMismatch: a newer release wrote the source.
+        StoreError: the target isn't empty or can't be written.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(hold_worker(source))
+        target = open_store(url, create=True)
+        stack.callback(target.close)
+        if target.path is not None and source.path is not None and target.path.samefile(source.path):
+            raise StoreError(f"{source.url_masked} can't be copied onto itself", hint="Name another database.")
+        stack.enter_context(hold_worker(target))
+        with target.begin() as into, source.begin() as out:
+            refuse_filled(into, target.url_masked)
+            migrating.refuse_other(out, source.url_masked)
+            _hold_still(out, source)
+            return copy_rows(out, into, tell)
 
 
 def copy_rows(out: Connection, into: Connection, tell: Callable[[str, int], None]) -> CopyReport:
@@ -112,7 +145,7 @@ def refuse_violations(violations: list[Violation], what: str) -> None:
         raise StoreError(f"{what} is not sound: {broken}", hint="`digest db check` shows what is wrong.")
 
 
-def hold_still(conn: Connection, store: Store) -> None:
+def _hold_still(conn: Connection, store: Store) -> None:
     """Let nobody write until a transaction ends; whatever is being sent right now must have ended.
 
     On SQLite a transaction that writes is alone anyway.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, not_, or_, select, true, update
+from sqlalchemy import func, not_, or_, select, true, update
 
 from digest.messages import DeliveryState, Message
 from digest.store.claiming import (
@@ -105,7 +105,6 @@ __all__ = [
     "stored_message",
     "supersede",
     "take_as_arrived",
-    "take_back",
     "take_unknown",
     "unblock_destination",
 ]
@@ -173,21 +172,6 @@ def mark_retry(conn: Connection, delivery: Delivery, not_before: datetime, error
     """
     step = Step(DeliveryState.READY, now, error, {"not_before": not_before})
     return take_step(conn, delivery.id, step, _BEGUN, token=delivery.token)
-
-
-def take_back(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
-    """Put it back as if it had never been begun: the network was not touched. From `sending`."""
-    step = Step(DeliveryState.READY, now, error, {"not_before": not_before})
-    if not take_step(conn, delivery.id, step, (DeliveryState.SENDING,), token=delivery.token):
-        return False
-    begun = (attempts.c.delivery_id == delivery.id, attempts.c.token == delivery.token)
-    conn.execute(delete(attempts).where(*begun))
-    counted = update(deliveries).where(deliveries.c.id == delivery.id)
-    conn.execute(counted.values(attempts=deliveries.c.attempts - 1))
-    # What was never begun is made anew: for the place as it is called then.
-    never = counted.where(deliveries.c.attempts == 0)
-    conn.execute(never.values(body=None, media_type=None, name="", remote_address=""))
-    return True
 
 
 def mark_unknown(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:

@@ -12,9 +12,8 @@ from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from digest.errors import ConfigurationError, StoreBusy, StoreError
-from digest.store import migrating, postgresql, sqlite, stamps
+from digest.store import migrating, postgresql, sqlite
 from digest.store.failures import explaining
-from digest.store.provenance import refuse_moved, refuse_unfilled
 from digest.store.queueing import WriterQueue
 from digest.store.reading import connect_for_reading
 
@@ -108,7 +107,7 @@ class Store:
         if not is_same:
             raise StoreError(
                 f"the database {self.path} was deleted or replaced while it was in use",
-                hint="Put back the one that belongs there, or `digest restore` a backup, and start again.",
+                hint="Put back the one that belongs there, or `digest db restore` a backup, and start again.",
             )
 
     def settle_on_disk(self) -> None:
@@ -195,7 +194,6 @@ def open_store(
     *,
     create: bool = False,
     upgrade: bool = False,
-    moved_too: bool = False,
     is_reading: bool = False,
     pool: int = postgresql.POOL,
 ) -> Store:
@@ -205,7 +203,6 @@ def open_store(
         url: `sqlite:///path`, `postgresql://user@host/name` or `postgresql://user@h1:5432,h2:5432/name`.
         create: build the tables where there are none (a SQLite file is made readable by its owner only).
         upgrade: bring an older schema up to date.
-        moved_too: open it also where `digest db copy` has moved it elsewhere, or has not filled it.
         is_reading: open it also where its disk is full or read-only; writing then fails. Not for a process
             that stays: its connections would not notice that there is room again.
         pool: connections to PostgreSQL at most.
@@ -213,7 +210,7 @@ def open_store(
     Raises:
         ConfigurationError: the URL names no database we know, or its driver is not installed.
         SchemaMismatch: the tables are older than this release (and `upgrade` is false), or newer.
-        StoreError: it isn't there, can't be reached or written, is no database, or was moved elsewhere.
+        StoreError: it isn't there, can't be reached or written, or is no database.
     """
     store = connect(url, create=create, is_reading=is_reading, pool=pool)
     try:
@@ -223,10 +220,6 @@ def open_store(
             migrating.upgrade(store)
         else:
             migrating.check_schema(schema, store.url_masked)
-        if not moved_too:
-            with store.read() as conn:
-                refuse_moved(conn, store.url_masked)
-                refuse_unfilled(conn, store.url_masked)
     except BaseException:
         store.close()
         raise
@@ -294,7 +287,6 @@ def _create_file(path: Path, *, create: bool) -> None:
             f"the folder of the database is not there: {path.parent}",
             hint="Create it, or change url under [store] in digest.toml.",
         )
-    stamps.refuse_gone(path)
     if not create:
         raise StoreError(
             f"there is no database at {path}",

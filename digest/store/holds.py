@@ -10,7 +10,6 @@ from sqlalchemy import and_, select
 from digest.messages import DeliveryState
 from digest.store.outbox_orders import ASKED
 from digest.store.outbox_steps import IN_DOUBT
-from digest.store.provenance import HELD_BACK
 from digest.store.schema import STUCK_DELIVERY, attempts, deliveries
 from digest.subscriptions import Destination
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """Deliveries held for the operator's word; not those that a restored database holds back.
+    """Deliveries held for the operator's word.
 
     Attributes:
         ids: their numbers, growing.
@@ -41,7 +40,7 @@ def load_holds(conn: Connection) -> Holds:
     found = (
         select(deliveries.c.id, deliveries.c.destination, deliveries.c.last_error, attempts.c.outcome)
         .outerjoin(attempts, latest)
-        .where(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD, deliveries.c.last_error != HELD_BACK)
+        .where(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD)
         .order_by(deliveries.c.id)
     )
     rows = conn.execute(found).all()

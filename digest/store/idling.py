@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, bindparam, exists, literal, literal_column, not_, or_, select
 
-from digest.messages import DeliveryState
 from digest.store.schema import (
     ACTIVE_DELIVERY,
     PAUSED_SUBSCRIPTION,
-    STUCK_DELIVERY,
     UNPLANNED_FIRST_LOOK,
     Moment,
     deliveries,
@@ -48,11 +46,6 @@ def has_turns(conn: Connection, now: datetime) -> bool:
 def has_deliveries(conn: Connection) -> bool:
     """Whether any delivery is on its way, or waits to be."""
     return conn.execute(_ON_THEIR_WAY).first() is not None
-
-
-def has_held(conn: Connection) -> bool:
-    """Whether any delivery waits for the operator."""
-    return conn.execute(_HELD).first() is not None
 
 
 def is_sent_for() -> ColumnElement[bool]:
@@ -102,5 +95,3 @@ _TURNS = select(literal(1)).where(
 )
 
 _ON_THEIR_WAY = select(deliveries.c.id).where(ACTIVE_DELIVERY).limit(_ONE)
-
-_HELD = select(deliveries.c.id).where(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD).limit(_ONE)

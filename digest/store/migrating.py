@@ -27,7 +27,6 @@ from digest.errors import SchemaMismatch, StoreBusy, StoreError
 from digest.store.dialect import take_turn
 from digest.store.failures import is_busy
 from digest.store.schema import gate, installation, marks, metadata
-from digest.store.stamps import refuse_gone
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -148,7 +147,7 @@ def upgrade(store: Store) -> MigrationReport:
     Raises:
         SchemaMismatch: a newer release wrote it, and this one can't work on it.
         StoreBusy: others use its tables so much that they can't be changed.
-        StoreError: the tables can't be built, or those of a database that is gone were here.
+        StoreError: the tables can't be built.
     """
     for _ in range(_ATTEMPTS if store.dialect == "postgresql" else 0):
         with contextlib.suppress(StoreBusy):
@@ -168,8 +167,6 @@ def _upgrade_once(store: Store) -> MigrationReport:
         if before and before not in known_revisions():
             check_schema(schema, store.url_masked)
             return MigrationReport(before, before)
-        if not before and store.path is not None:
-            refuse_gone(store.path)
         try:
             if before:
                 _run_alembic(conn, "upgrade")
@@ -203,7 +200,6 @@ def _make_tables(conn: Connection) -> None:
             id=1,
             secret=secrets.token_urlsafe(32),
             created_at=SystemClock().now(),
-            generation=secrets.token_hex(8),
         )
     )
 

@@ -9,7 +9,6 @@ from sqlalchemy import exists, select, update
 
 from digest.messages import DeliveryState
 from digest.store.destinations import known_address
-from digest.store.provenance import HELD_BACK
 from digest.store.schema import deliveries, digests
 from digest.subscriptions import SLACK_KINDS, Destination
 
@@ -72,7 +71,7 @@ def _move(conn: Connection, subscription_id: int, old: str, new: str, at: dateti
         .with_for_update(of=deliveries)
     )
     rows = conn.execute(found).all()
-    others = {row.digest_id for row in rows if row.state not in _STUCK or row.last_error == HELD_BACK}
+    others = {row.digest_id for row in rows if row.state not in _STUCK}
     ids = [row.id for row in rows if row.digest_id not in others]
     fresh = {"state": DeliveryState.READY, "ended_at": None, "last_error": "", "not_before": at}
     conn.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(destination=new, **fresh))

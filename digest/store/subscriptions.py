@@ -188,13 +188,6 @@ def pause(conn: Connection, subscription_id: int, until: datetime | None) -> boo
     return _change(conn, subscription_id, _LIVE, {"state": SubscriptionState.PAUSED, "paused_until": until})
 
 
-def load_pauses(conn: Connection) -> dict[int, datetime]:
-    """Return when the pauses end that commands made (UTC), by subscription; without those that have no end."""
-    has_end = (PAUSED_SUBSCRIPTION, subscriptions.c.paused_until.is_not(None))
-    found = select(subscriptions.c.id, subscriptions.c.paused_until).where(*has_end)
-    return {row.id: row.paused_until for row in conn.execute(found)}
-
-
 def end_pauses(conn: Connection, now: datetime) -> int:
     """Let subscriptions go on whose pause is over; return how many."""
     is_over = (PAUSED_SUBSCRIPTION, subscriptions.c.paused_until <= now)

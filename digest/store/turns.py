@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import and_, or_, select
 
-from digest.messages import Occasion
 from digest.planning import Rhythm
 from digest.store.dialect import in_chunks, is_among
-from digest.store.idling import is_sent_for
-from digest.store.packing import unpack
 from digest.store.queries import ACTIVE, current_revision
-from digest.store.schema import matches, subscription_destinations, subscription_queries, subscriptions
+from digest.store.schema import subscription_destinations, subscription_queries, subscriptions
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import is_let_go_by_file, read_cadence, read_quiet_hours
 from digest.subscriptions import Destination, DestinationKind, QuietDays, SubscriptionState
@@ -112,35 +109,6 @@ def due_turns(
 def _read_rhythm(cadence: str, quiet_hours: str, quiet_days: str) -> Rhythm:
     """Read a rhythm once: a hundred thousand subscriptions share a few."""
     return Rhythm(read_cadence(cadence), read_quiet_hours(quiet_hours), QuietDays(quiet_days))
-
-
-def load_unplanned(conn: Connection) -> dict[tuple[Rhythm, bool], set[int]]:
-    """Return the changes that wait to be planned for those who have digests, also for those who are paused.
-
-    Returns:
-        Change ids, by the rhythm of those they wait for and whether they are of a first look.
-
-    Raises:
-        ConfigurationError: what one of them says of its rhythm can't be read.
-    """
-    unplanned: dict[tuple[Rhythm, bool], set[int]] = {}
-    for occasion, changes, *written in conn.execute(_UNPLANNED):
-        group = _read_rhythm(*written), occasion == Occasion.FIRST_LOOK
-        unplanned.setdefault(group, set()).update(unpack(changes))
-    return unplanned
-
-
-_UNPLANNED = (
-    select(matches.c.occasion, matches.c.changes, *_WRITTEN)
-    .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
-    .where(
-        subscriptions.c.state != SubscriptionState.ENDED,
-        matches.c.digest_id.is_(None),
-        matches.c.match_run_id > subscriptions.c.plan_after,
-        is_sent_for(),
-    )
-    .distinct()  # a crowd shares a few saved queries
-)
 
 
 def sent_somewhere(conn: Connection, ids: Collection[int]) -> set[int]:

@@ -1,7 +1,6 @@
 """The processes at work on a database: each signs on the database's clock, and after a silence counts as gone.
 
-No process's own clock matters. On SQLite, where one works at a time, its lock says for certain that it
-lives (see `presence`); what is written here says more about it.
+No process's own clock matters.
 """
 
 from __future__ import annotations

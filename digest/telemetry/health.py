@@ -46,7 +46,7 @@ class HealthFacts:
         breaker_until: arXiv is left alone until then (UTC); None while it is not.
         dead: deliveries that failed for good and nobody has looked at.
         held: deliveries that wait for the operator.
-        is_copy: the database was restored, and nobody has said yet how to go on.
+        is_restored: the database was restored, and nobody has said yet how to go on.
     """
 
     is_store_writable: bool
@@ -56,7 +56,7 @@ class HealthFacts:
     breaker_until: datetime | None = None
     dead: int = 0
     held: int = 0
-    is_copy: bool = False
+    is_restored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ def _find_warnings(facts: HealthFacts, now: datetime) -> Iterator[str]:
         yield "arXiv has not been looked at completely yet"
     elif now - facts.last_complete_poll_at > STALE_POLL:
         yield f"the last complete look at arXiv was {_write_age(now - facts.last_complete_poll_at)} ago"
-    if facts.is_copy:
-        yield "the database was restored and nothing is sent: digest restore --status"
+    if facts.is_restored:
+        yield "the database was restored and nothing is sent: digest db resume"
     if facts.dead:
         yield f"{count(facts.dead, 'delivery is', 'deliveries are')} dead: digest delivery list"
     if facts.held:

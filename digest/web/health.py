@@ -123,7 +123,7 @@ def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) ->
         breaker_until=now + timedelta(seconds=breaker.seconds) if breaker.seconds else None,
         dead=outbox.counts.get(DeliveryState.DEAD, 0),
         held=outbox.counts.get(DeliveryState.HELD, 0),
-        is_copy=provenance.is_in_quarantine(conn),
+        is_restored=provenance.is_restored(conn),
     )
 
 

@@ -169,14 +169,6 @@ TABLE = (
         {"mail": CLAIMED_LONG},
     ),
     Row(
-        "C9, mail, inside",
-        "the intent written → committed",
-        Point("digest.store.stamps:count_sending", after=True),
-        PLANNED,
-        *(CLAIMED, READY, FEED_SERVED),
-        {"mail": CLAIMED_LONG},
-    ),
-    Row(
         "C9, Slack",
         "claimed → the intent",
         Point(_OUTBOX + "begin_sending_many", skip=1),

@@ -39,7 +39,6 @@ POINTS = (
     Point("digest.store.deliveries:mark_sent_many"),
     Point("digest.store.deliveries:mark_sent_alone", after=True),
     Point("digest.store.deliveries:mark_sent_many", after=True),
-    Point("digest.store.stamps:keep_stamp"),
     Point("tests.acceptance.planted:between"),
 )
 """Where a process dies in these histories: all the table has, and the edges of each transaction besides."""

@@ -28,7 +28,7 @@ class Copy:
     Attributes:
         between: when it was taken.
         taken: where the day's run dies and the copy is taken; None before the run.
-        held: the delivery while the database is in quarantine.
+        held: the delivery before the database is resumed.
         dropped: the delivery once what was due is taken as told.
     """
 
@@ -42,7 +42,7 @@ BEFORE_PLANNING = Copy("taken before the digest was planned", None, held="none 1
 AFTER_PLANNING = Copy(
     "taken between plan and claim",
     Point("digest.pipeline.passes:plan", after=True),
-    held="held 1",
+    held="ready 1",
     dropped="suppressed 1",
 )
 
@@ -63,14 +63,14 @@ def restored(live: Live, make_database: Callable[[str], tuple[str, str]]) -> Los
         with live(database) as here:
             if copy.taken is not None:
                 here.run(copy.taken, expect=KILLED)
-            command(here, "backup", "copy.db")
+            command(here, "db", "backup", "copy.db")
             here.advance(timedelta(seconds=10))
             here.run()
             assert [here.look_at(medium) for medium in MEDIA] == ["sent 1", "sent 1", "4/4"]
             if not here.is_sqlite:  # into PostgreSQL a backup goes only where the database is empty
                 here.move_to(make_database("postgresql")[0])
             here.engine.dispose()
-            command(here, "restore", "copy.db")
+            command(here, "db", "restore", "copy.db")
             here.advance(timedelta(hours=5))
             here.run()
             yield here
@@ -79,7 +79,7 @@ def restored(live: Live, make_database: Callable[[str], tuple[str, str]]) -> Los
 
 
 def take_as_told(here: Mortal) -> None:
-    command(here, "resume", "--since", here.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+    command(here, "db", "resume", "--since", here.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 @COPIES
@@ -105,7 +105,7 @@ def test_a_restored_database_sends_nothing_and_what_was_sent_is_not_repeated(
 def test_what_the_operator_does_not_take_as_sent_goes_out_again(database: str, copy: Copy, restored: Lose) -> None:
     with restored(database, copy) as here:
         assert here.look_at("mail") == copy.held
-        command(here, "resume")
+        command(here, "db", "resume")
         here.advance(timedelta(days=1))
         here.run()
         assert [here.look_at(medium) for medium in MEDIA] == ["sent 2", "sent 2", "4/4"]

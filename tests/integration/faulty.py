@@ -276,7 +276,7 @@ def list_past(count: int) -> list[DemoPaper]:
     return [made_up(n, before - timedelta(minutes=n), id=f"2602.{n:05d}") for n in range(1, count + 1)]
 
 
-_pasts: dict[tuple[str, ...], list[bytes]] = {}
+_pasts: dict[tuple[str, ...], bytes] = {}
 """Databases and stamps after a first look, which is the same each time, by source, papers and saved queries."""
 
 
@@ -290,14 +290,13 @@ def living(
         world = World(arxiv, clock, mail, folder, source)
         world.configure(queries)
         key = (source, str(past), *queries.values())
-        kept = (folder / "digest.db", folder / "digest.db.stamp")
+        kept = folder / "digest.db"
         if key not in _pasts:
             world.look()
             world.reports.clear()
             world.close()
-            _pasts[key] = [file.read_bytes() for file in kept]
-        for file, octets in zip(kept, _pasts[key], strict=True):
-            file.write_bytes(octets)
+            _pasts[key] = kept.read_bytes()
+        kept.write_bytes(_pasts[key])
         clock.set(NOON)
         world.announce()
         yield world

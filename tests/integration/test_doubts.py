@@ -13,12 +13,10 @@ import pytest
 
 from digest.clock import ManualClock, SystemClock, monotonic
 from digest.config import load_config
-from digest.errors import StoreError
 from digest.messages import Delivery, DeliveryState
 from digest.pipeline import LANES, deliver, delivering, open_site, run_pass
 from digest.pipeline.site import Site
 from digest.store import deliveries as outbox
-from digest.store import stamps
 from digest.transports.slack import SlackTransport
 from digest.transports.smtp import SmtpTransport
 from tests.fakes.loopback import Answer, Request
@@ -119,8 +117,8 @@ def test_a_retry_in_a_restored_database_says_that_it_waits_for_the_operators_wor
     world.write_config(to=READER)
     world.mail.script.reply("RCPT", "550 5.1.1 no such user")
     pass_by(world, 1)
-    assert world.run("restore", "--mark").returncode == 0
-    assert "by the first `digest run` after `digest resume`" in say(world, "retry", "1")
+    assert world.run("db", "restore", "--mark").returncode == 0
+    assert "by the first `digest run` after `digest db resume`" in say(world, "retry", "1")
 
 
 @by_night
@@ -320,19 +318,3 @@ def test_an_intent_that_cannot_be_written_harms_no_other_that_is_written_with_it
     with planned(world, mails_to(6), connections=6) as site:
         report = deliver(site)
         assert (report.sent, len(report.held)) == ({"mailto": 5}, 1)
-
-
-def test_a_mail_that_was_not_sent_for_want_of_the_file_beside_the_database_is_in_no_doubt(world: World) -> None:
-    with planned(world, READER, connections=1) as site:
-        assert site.store.path is not None
-        stamp = stamps.stamp_path(site.store.path)
-        stamp.unlink(missing_ok=True)
-        stamp.mkdir()
-        with pytest.raises(StoreError, match="beside the database"):
-            deliver(site)
-        assert (states(site), len(world.mail.mails)) == ({"ready": 1}, 0)
-        (stored,) = look(world)[:1]
-        assert (stored.delivery.attempts, look(world)[1]) == (0, []), "it was never begun"
-        stamp.rmdir()
-        world.clock.sleep(60)
-        assert deliver(site).sent == {"mailto": 1}

@@ -19,13 +19,10 @@ import pytest
 
 from digest.clock import Clock
 from digest.config import load_config
-from digest.errors import StoreError
 from digest.pipeline import Site, open_site, recover, run_pass, sync_roster
 from digest.scheduling import EVERY, Schedule
 from digest.store import hold_worker, open_store
-from digest.store.backing_up import back_up
 from digest.store.invariants import find_violations
-from digest.store.restoring import restore_backup
 from digest.web.health import judge_site
 from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Said, Shell
@@ -157,24 +154,6 @@ def is_sound(site: Site) -> bool:
         return not find_violations(conn)
 
 
-def test_a_database_that_there_is_no_room_to_keep_is_not_replaced_and_not_called_damaged(
-    disk: Path, tmp_path: Path
-) -> None:
-    url, backup, now = f"sqlite:///{disk / 'digest.db'}", tmp_path / "backup.db", SUNDAY
-    store = open_store(url, create=True)
-    back_up(store, backup, now, lambda *_: None)
-    store.close()
-    before, filler = (disk / "digest.db").read_bytes(), fill(disk)
-    with filler.open("r+b") as file:
-        file.truncate(filler.stat().st_size - len(before) - 100_000)  # room for one more, not for two
-    with pytest.raises(StoreError, match="disk is full"):
-        restore_backup(url, backup, now, lambda *_: None)
-    assert (disk / "digest.db").read_bytes() == before
-    assert {path.name for path in disk.iterdir()} == {"digest.db", "digest.db.lock", "filler"}
-    filler.unlink()
-    assert restore_backup(url, backup, now, lambda *_: None).kept is not None
-
-
 def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_is_room(
     disk: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -250,7 +229,6 @@ READING = (
     ("explain", "2611.15000", "perf-team"),
     ("query", "explain", "perf", "2611.15000", "--offline"),
     ("db", "check"),
-    ("restore", "--status"),
 )
 
 
@@ -266,7 +244,7 @@ def test_what_only_reads_works_on_a_full_or_read_only_disk_and_so_does_a_backup_
         _remount(disk, "rw" if is_full else "ro")
         for words, out in zip(READING, said, strict=True):
             assert digest(world, *words).out == out, words
-        digest(world, "backup", str(tmp_path / "backup.db"))
+        digest(world, "db", "backup", str(tmp_path / "backup.db"))
         refused = digest(world, "subscription", "pause", "perf-team", expect=3)
         _remount(disk, "rw")
         filler.unlink()
@@ -306,12 +284,16 @@ def test_a_backup_that_finds_no_room_leaves_nothing_behind_and_an_old_one_alone(
         run_pass(site)
         site.close()
         kept = disk / "kept.db"
-        digest(world, "backup", str(kept))
+        digest(world, "db", "backup", str(kept))
         before = kept.read_bytes()
         filler = fill(disk)
         with filler.open("r+b") as file:
             file.truncate(filler.stat().st_size - 200_000)  # room for a connection, not for a copy
-        for words in (("backup", str(disk / "more.db")), ("backup", str(kept), "--force"), ("restore", str(kept))):
+        for words in (
+            ("db", "backup", str(disk / "more.db")),
+            ("db", "backup", str(kept), "--force"),
+            ("db", "restore", str(kept)),
+        ):
             failed = digest(world, *words, expect=3)
             assert "full" in failed.err or "No space left" in failed.err
         assert kept.read_bytes() == before

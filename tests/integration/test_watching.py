@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from digest.pipeline.alarms import watch
-from digest.pipeline.resuming import mark_restored, resume
+from digest.pipeline.resuming import resume
 from digest.planning.alarms import AlarmName
 from digest.scheduling import Pulse
 from digest.store.provenance import mark_copy
@@ -158,7 +158,8 @@ def test_what_waits_for_a_person_takes_no_process_out_of_service(world: World) -
     pass_at(world)
     site, pulse = world.open(), Pulse()
     try:
-        mark_restored(site.store, world.clock.now())
+        with site.store.begin() as conn:
+            mark_copy(conn, world.clock.now())
         assert [alarm.name for alarm in pass_at(world, MONDAY).watch.alarms] == [
             AlarmName.RESTORED,
             AlarmName.MAILING,
@@ -168,7 +169,7 @@ def test_what_waits_for_a_person_takes_no_process_out_of_service(world: World) -
         health = judge_site(site, pulse)
         assert health.failures == ()
         assert [warning for warning in health.warnings if "restored" in warning] == [
-            "the database was restored and nothing is sent: digest restore --status"
+            "the database was restored and nothing is sent: digest db resume"
         ]
         with site.store.begin() as conn:
             resume(conn, "harvest", world.clock.now())
@@ -247,7 +248,7 @@ def test_a_restored_database_gives_no_sign_of_life_and_tells_of_nothing_but_the_
         assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.RESTORED]
         assert len(asked) == 1
         (post,) = world.slack.messages
-        assert post.text == ("Digest: the database was restored: nothing is sent until you call digest resume")
+        assert post.text == ("Digest: the database was restored: nothing is sent until you call digest db resume")
 
 
 @pytest.mark.skipif(not IS_NIGHTLY, reason="some seconds: .ci/nightly sets DIGEST_NIGHTLY")

@@ -156,9 +156,8 @@ installation = Table(
     col.explicit_key(),
     col.text("secret"),
     col.moment("created_at"),
-    col.text("generation"),
     col.text("zone_data", server_default=""),
     col.text("works_from", server_default="0001"),
-    col.moment("quarantined_at", nullable=True),
-    col.moment("restored_at", nullable=True),
+    col.moment("copied_at", nullable=True),
+    col.moment("resumed_at", nullable=True),
 )

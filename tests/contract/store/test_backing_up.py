@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from digest.store import Store, hold_worker, open_store, provenance, workers
 from digest.store.backing_up import back_up, default_backup, prove_backup, prune_backups
 from digest.store.restoring import restore_backup
 from digest.store.schema import marks, papers
-from digest.store.stamps import Stamp, write_stamp
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
 from tests.later_release import later_release
@@ -68,11 +67,11 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
         store.close()
 
 
-def known(path: Path) -> provenance.Provenance:
+def copied_at(path: Path) -> datetime | None:
     store = open_store(f"sqlite:///{path}")
     try:
         with store.read() as conn:
-            return provenance.load_provenance(conn)
+            return provenance.load_copied_at(conn)
     finally:
         store.close()
 
@@ -86,8 +85,7 @@ def test_a_backup_holds_every_row_is_its_owners_alone_and_knows_what_it_is(store
     assert [*path.parent.iterdir()] == [path], "one file, and nothing unfinished beside it"
     with store.read() as conn:
         expected = all_rows(conn)
-    assert known(path).is_unmet
-    assert known(path).quarantined_at == MORNING
+    assert copied_at(path) == MORNING
     found = rows(path)
     assert len(found.pop("installation")) == len(expected.pop("installation")) == 1
     assert found == expected
@@ -134,7 +132,7 @@ def test_a_file_that_is_there_is_written_over_on_demand_only(here: Path, backup:
     assert backup.read_bytes() == before
     back_up(store, backup, LATER, quiet, replace=True)
     store.close()
-    assert known(backup).quarantined_at == LATER
+    assert copied_at(backup) == LATER
 
 
 def test_what_is_not_sound_is_no_backup(here: Path) -> None:
@@ -182,15 +180,12 @@ def test_what_a_killed_process_left_is_in_nobodys_way_and_is_gone_after_a_day(he
     assert sorted(path.parent.iterdir()) == [young, path]
 
 
-def test_each_database_that_was_replaced_is_kept_also_where_two_were_in_one_second(
-    here: Path, backup: Path
-) -> None:
-    kept = [restore_backup(f"sqlite:///{here}", backup, LATER, quiet).kept for _ in range(2)]
-    assert [path.name for path in kept if path] == [
-        "digest.db.before-restore-20261123T080000Z",
-        "digest.db.before-restore-20261123T080000Z-1",
-    ]
-    assert all(path and prove_backup(path) for path in kept)
+def test_a_database_that_was_replaced_and_kept_is_written_over_by_no_other(here: Path, backup: Path) -> None:
+    restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    before = here.read_bytes()
+    with pytest.raises(StoreError, match="before-restore-20261123T080000Z is there already"):
+        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    assert here.read_bytes() == before
 
 
 def test_a_database_that_a_link_leads_to_is_restored_behind_the_link(
@@ -201,7 +196,7 @@ def test_a_database_that_a_link_leads_to_is_restored_behind_the_link(
     link.symlink_to(here)
     report = restore_backup(f"sqlite:///{link}", backup, LATER, quiet)
     assert link.is_symlink()
-    assert known(here).is_unmet
+    assert copied_at(here)
     assert report.kept is not None
     assert report.kept.parent == here.parent
 
@@ -215,10 +210,10 @@ def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(h
     assert report.taken_at == MORNING
     assert report.kept == here.with_name("digest.db.before-restore-20261123T080000Z")
     assert rows(report.kept) == before
-    with store.read() as conn:
-        assert all_rows(conn) == rows(backup), "also for who has had it open all the time"
-        assert provenance.load_provenance(conn).is_unmet
+    with pytest.raises(StoreError, match="replaced while it was in use"), store.read():
+        pass
     store.close()
+    assert rows(here) == rows(backup)
     assert report.rows == prove_backup(here)
 
 
@@ -230,8 +225,8 @@ def test_a_backup_comes_into_the_place_of_a_damaged_database_or_of_none(here: Pa
     assert report.kept.read_bytes().endswith(b"???")
     assert report.kept.with_name(report.kept.name + "-wal").read_bytes() == b"left over"
     assert rows(here) == rows(backup)
-    for suffix in ("", "-wal", "-shm"):
-        here.with_name(here.name + suffix).unlink(missing_ok=True)
+    for path in (here, report.kept):
+        path.unlink()
     assert restore_backup(f"sqlite:///{here}", backup, LATER, quiet).kept is None
     assert rows(here) == rows(backup)
 
@@ -243,19 +238,13 @@ def test_the_log_of_a_database_that_was_set_aside_is_set_aside_too_and_never_pla
     store_papers(store, [make_paper(number) for number in range(50, 90)])
     log = here.with_name("digest.db-wal").read_bytes()
     store.close()
-    write_stamp(store, Stamp("of the lost one", 7))
     here.rename(here.with_name("broken.db"))
     here.with_name("digest.db-wal").write_bytes(log)  # as a process that is killed leaves it
     here.with_name("digest.db-shm").write_bytes(b"of the same")
-    kept = [restore_backup(f"sqlite:///{here}", backup, LATER, quiet).kept]
+    restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
     assert prove_backup(here)
     assert rows(here) == rows(backup)
-    assert kept[0] == here.with_name("digest.db.before-restore-20261123T080000Z-wal")
-    assert kept[0].read_bytes() == log
-    here.unlink()
-    here.with_name("digest.db-wal").write_bytes(log[:-1])
-    kept.append(restore_backup(f"sqlite:///{here}", backup, LATER, quiet).kept)
-    assert [path.stat().st_size for path in kept if path] == [len(log), len(log) - 1], "none is written over"
+    assert here.with_name("digest.db.before-restore-20261123T080000Z-wal").read_bytes() == log
 
 
 def test_a_damaged_backup_is_refused_and_nothing_has_changed(here: Path, backup: Path) -> None:
@@ -306,7 +295,7 @@ def test_a_backup_of_an_older_release_is_brought_up_to_this_one(here: Path) -> N
     open_store(f"sqlite:///{backup}", create=True).close()
     with later_release(here.parent / "later"):
         restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert known(here).is_unmet
+    assert copied_at(here)
     for path, revision in ((here, "0002"), (backup, "0001")):
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (revision,)
@@ -335,7 +324,7 @@ def test_nothing_is_restored_beside_a_worker_whose_lock_was_removed(here: Path, 
             workers.sign_off(conn, "owner")
     store.close()
     restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert known(here).is_unmet
+    assert copied_at(here)
 
 
 def test_into_postgresql_a_backup_goes_where_nothing_is(
@@ -346,7 +335,7 @@ def test_into_postgresql_a_backup_goes_where_nothing_is(
     report = restore_backup(url, backup, LATER, quiet)
     with store.read() as conn:
         assert all_rows(conn) == rows(backup)
-        assert provenance.load_provenance(conn).is_unmet
+        assert provenance.load_copied_at(conn) == MORNING
     assert report.kept is None
     with pytest.raises(StoreError, match="is not empty"):
         restore_backup(url, backup, LATER, quiet)
@@ -365,19 +354,7 @@ def test_a_file_that_is_open_elsewhere_is_a_backup_too(here: Path, tmp_path: Pat
     with there.read() as conn:
         assert 60 in conn.execute(select(papers.c.number)).scalars().all()
     there.close()
-    assert known(place).quarantined_at == LATER
-
-
-def test_a_database_that_was_moved_away_comes_back_as_a_copy(here: Path) -> None:
-    backup = here.with_name("moved.db")
-    store = open_store(f"sqlite:///{here}")
-    with store.begin() as conn:
-        provenance.mark_moved(conn, "postgresql://elsewhere/digest")
-    back_up(store, backup, MORNING, quiet)
-    store.close()
-    restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert known(here).moved_to == ""
-    assert known(here).is_unmet
+    assert copied_at(place) == LATER
 
 
 def test_what_can_not_be_written_says_so(here: Path) -> None:

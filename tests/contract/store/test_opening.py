@@ -12,7 +12,7 @@ from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from digest.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store import engine, hold_worker, migrate, migrating, open_store, stamps, workers
+from digest.store import engine, hold_worker, migrate, migrating, open_store, workers
 from digest.store.schema import installation, marks
 from tests.contract.store.made import MORNING
 from tests.later_release import LATER, later_release
@@ -221,7 +221,6 @@ def test_whoever_comes_by_another_name_of_the_file_meets_the_same_worker(tmp_pat
     linked = open_store(f"sqlite:///{tmp_path / 'link.db'}")
     with hold_worker(store), pytest.raises(AnotherWorker), hold_worker(linked):
         pass
-    assert stamps.stamp_path(linked.path or tmp_path) == stamps.stamp_path(store.path or tmp_path)
     store.close()
     linked.close()
 

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from digest.store import hold_worker, overview
+from digest.store import overview
 from digest.store.pages import quarantine_entries
 from digest.store.places import load_places
-from digest.store.presence import find_holder
 from digest.store.runs import start_run
 from digest.store.subscribers import DestinationState, leave
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from digest.store import Store
 
 
@@ -47,28 +43,3 @@ def test_entries_set_aside_can_be_counted_from_a_moment_on(store: Store) -> None
         assert overview.count_quarantined(conn) == 3
         assert overview.count_quarantined(conn, since=NOW + DAY) == 2
         assert overview.count_quarantined(conn, since=NOW + 2 * DAY) == 0
-
-
-def test_no_worker_is_seen_where_none_works_or_the_kernel_does_not_tell(store: Store, tmp_path: Path) -> None:
-    assert find_holder(store) is None
-    with hold_worker(store):
-        assert find_holder(store, tmp_path / "no such list") is None
-
-
-def test_a_worker_is_told_from_other_locks_and_from_those_who_wait(store: Store, tmp_path: Path) -> None:
-    if store.path is None:
-        assert find_holder(store) is None  # any number may work
-        return
-    lock = store.path.with_name(store.path.name + ".lock")
-    lock.touch()
-    device, inode = lock.stat().st_dev, lock.stat().st_ino
-    place = f"{os.major(device):02x}:{os.minor(device):02x}"
-    locks = tmp_path / "locks"
-    others = f"1: POSIX  ADVISORY  WRITE 11 {place}:{inode} 0 EOF\n2: FLOCK  ADVISORY  WRITE 12 {place}:1 0 EOF\n"
-    waiting = f"3: -> FLOCK  ADVISORY  WRITE 13 {place}:{inode} 0 EOF\n"
-    locks.write_text(others + waiting, encoding="ascii")
-    assert find_holder(store, locks) is None
-    locks.write_text(f"{others}4: FLOCK  ADVISORY  WRITE 14 {place}:{inode} 0 EOF\n", encoding="ascii")
-    worker = find_holder(store, locks)
-    assert worker is not None
-    assert worker.pid == 14

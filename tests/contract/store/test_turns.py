@@ -2,23 +2,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import update
-
-from digest.messages import Occasion
 from digest.planning import Rhythm
-from digest.store import schema, subscribers, subscriptions, turns
-from digest.subscriptions import QuietHours
+from digest.store import subscribers, subscriptions, turns
 from tests.contract.store.made import (
     DAY,
     FEED,
     MAIL,
     NOW,
     SLACK,
-    make_paper,
     make_subscription,
     recording,
-    store_match,
-    store_papers,
     subscribe,
 )
 
@@ -50,33 +43,6 @@ def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_any
     assert (first.excludes, second.excludes) == (True, False)
     assert first.likeness == second.likeness, "what is excluded does not decide over a turn"
     assert first.likeness != first._replace(last_slot="2026-11-18").likeness
-
-
-def test_what_waits_is_told_by_rhythm_also_of_those_who_rest_but_not_of_those_who_get_no_digests(
-    store: Store,
-) -> None:
-    awake, asleep = (
-        make_subscription("awake"),
-        make_subscription("asleep", quiet_hours=QuietHours.parse("22:00-07:00")),
-    )
-    fetched = make_subscription("fetched", destinations=(FEED,))
-    ids = subscribe(store, awake, asleep, fetched, make_subscription("new"), make_subscription("over"))
-    paper, other, late = (change.id for change in store_papers(store, [make_paper(n) for n in (1, 2, 3)]))
-    run_id = store_match(store, {ids["awake"]: (paper,), ids["new"]: (late,)})
-    store_match(store, {ids["asleep"]: (paper, other), ids["fetched"]: (late,), ids["over"]: (late,)})
-    store_match(store, {ids["awake"]: (other,)}, occasion=Occasion.FIRST_LOOK)
-    with store.begin() as conn:
-        subscriptions.pause(conn, ids["asleep"], None)
-        subscriptions.end(conn, ids["over"], NOW)
-        started = update(schema.subscriptions).where(schema.subscriptions.c.id == ids["new"])
-        conn.execute(started.values(plan_after=run_id))
-        unplanned = turns.load_unplanned(conn)
-    rhythms = [Rhythm(one.cadence, one.quiet_hours, one.quiet_days) for one in (awake, asleep)]
-    assert unplanned == {
-        (rhythms[0], False): {paper},
-        (rhythms[0], True): {other},
-        (rhythms[1], False): {paper, other},
-    }
 
 
 def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:

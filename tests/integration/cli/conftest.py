@@ -91,7 +91,7 @@ def world(_fortnight: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Ite
 @pytest.fixture
 def empty(world: World) -> World:
     """Give the same configuration without a database: nothing was ever run."""
-    for name in ("digest.db", "digest.db.lock", "digest.db.stamp"):
+    for name in ("digest.db", "digest.db.lock"):
         (world.folder / name).unlink(missing_ok=True)
     return world
 

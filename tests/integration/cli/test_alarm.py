@@ -35,7 +35,7 @@ def test_status_says_whether_a_sign_of_life_is_given_and_what_could_not_be_told(
     assert f"{ways} A sign of life is given. Not told yet: failed." in digest("status").lines
     digest("run", expect=4)
     assert f"{ways} A sign of life is given." in digest("status").lines
-    digest("restore", "--mark")
+    digest("db", "restore", "--mark")
     assert f"{ways} No sign of life is given meanwhile. Not told yet: restored." in digest("status").lines
 
 

@@ -235,15 +235,6 @@ def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: She
     assert f"Delivery 10 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
 
 
-@pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
-def test_a_restored_database_releases_nothing_of_what_is_held(world: World, digest: Shell) -> None:
-    hold_two_by_a_typo(world, digest)
-    digest("restore", "--mark")
-    said = digest("delivery", "retry", "--held", expect=2)
-    assert "holds everything back; nothing was changed" in said.err
-    assert len(digest("delivery", "list", "--state", "held").lines) == 3
-
-
 @pytest.mark.usefixtures("world")
 def test_which_to_try_again_has_to_be_said_one_way(digest: Shell) -> None:
     for words in ((), ("--held", "3")):

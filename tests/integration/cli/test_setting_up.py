@@ -173,7 +173,7 @@ def test_only_what_sends_or_says_how_all_stands_warns_of_a_missing_token(
     for words in (("status",), ("config", "check"), ("run",), ("delivery", "retry", "--held")):
         code = 3 if words[0] == "config" else 0
         assert "warning: there are slack: destinations, but no token" in digest(*words, expect=code).err, words
-    for words in (("delivery", "list"), ("restore", "--status"), ("subscription", "list"), ("query", "list")):
+    for words in (("delivery", "list"), ("db", "check"), ("subscription", "list"), ("query", "list")):
         assert digest(*words).err == "", words
 
 

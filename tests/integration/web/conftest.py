@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,7 +65,5 @@ def desk(shared: Desk, tmp_path: Path) -> Iterator[Desk]:
         source.backup(copy)
     source.close()
     copy.close()
-    # What stands beside the database comes along: without it the copy would be taken for a restored one.
-    shutil.copy(shared.world.folder / "digest.db.stamp", tmp_path)
     with live_in(tmp_path) as world, _open_desk(world, shared.mails) as desk:
         yield desk

@@ -144,7 +144,6 @@ def test_a_revoked_feed_ends_with_a_notice_and_is_gone_a_month_later(life: Life)
 def test_the_first_look_at_a_feed_of_nothing_shows_what_it_waits_for(life: Life) -> None:
     write(life.world, "ti:nothing")
     (life.world.folder / "digest.db").unlink()
-    (life.world.folder / "digest.db.stamp").unlink(missing_ok=True)
     site = life.world.open()
     run_pass(site)
     path = f"/f/{life.world.links(site).feed_token('perf-team', 0)}.json"

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from digest.announcements import Kind, mailing_moment
 from digest.comparing import StoredChange
 from digest.planning import first_due
-from digest.planning.restored import find_announced, pass_turns, was_due_by
-from digest.planning.slots import is_taken, latest_slot
+from digest.planning.restored import find_announced, was_due_by
 from digest.subscriptions import Cadence, Destination, DestinationKind, Subscription
 from tests.contract.store.made import make_paper
 
@@ -52,7 +51,7 @@ def test_a_record_that_was_edited_was_so_by_the_end_of_its_day_and_counts_as_tol
     edited = change(Kind.METADATA, submitted=datetime(2024, 1, 8, tzinfo=UTC))
     announced = find_announced(edited, TUESDAY, date(2026, 11, 18))
     assert announced == mailing_moment(date(2026, 11, 18))
-    assert not was_due_by(subscription("daily at 09:00 UTC"), announced, at(18, 9))
+    assert not was_due_by(subscription("daily at 09:00 UTC"), announced, datetime(2026, 11, 18, 9, tzinfo=UTC))
     assert find_announced(edited, TUESDAY, date(2026, 11, 20)) == FOUND
 
 
@@ -121,40 +120,3 @@ def test_what_was_told_by_a_moment_was_told_by_any_later_one_and_nothing_before_
     was_told = was_due_by(subscription(when), announced, moment)
     assert not was_told or was_due_by(subscription(when), announced, moment + timedelta(hours=more))
     assert not was_told or announced <= moment
-
-
-def at(day: int, hour: int) -> datetime:
-    return datetime(2026, 11, day, hour, tzinfo=UTC)
-
-
-def test_turns_that_the_lost_database_took_are_not_taken_again() -> None:
-    daily = subscription("daily at 09:00 UTC")
-    assert pass_turns(daily, at(18, 9), "2026-11-17", at(19, 12)) == (at(20, 9), "2026-11-19")
-    assert pass_turns(daily, at(20, 9), "2026-11-19", at(19, 12)) == (at(20, 9), "2026-11-19")
-
-
-def test_turns_it_did_not_take_stay_as_they_were() -> None:
-    resting = replace(subscription("daily at 09:00 UTC"), paused_until=at(20, 0))
-    assert pass_turns(resting, at(18, 9), "2026-11-17", at(19, 12)) == (at(18, 9), "2026-11-17")
-    assert pass_turns(subscription("at once"), at(18, 9), "", at(19, 12)) == (at(18, 9), "")
-    assert pass_turns(subscription("at once"), None, "", at(19, 12)) == (None, "")
-
-
-@given(
-    when=st.sampled_from(CADENCES),
-    back=st.integers(0, 30 * 24),
-    ahead=st.integers(0, 30 * 24),
-)
-def test_the_next_turn_lies_behind_the_moment_and_no_name_is_given_out_twice(
-    when: str, back: int, ahead: int
-) -> None:
-    here = subscription(when)
-    due_at, since = FOUND - timedelta(hours=back), FOUND + timedelta(hours=ahead)
-    following, taken = pass_turns(here, due_at, "", since)
-    if when == "at once":
-        return
-    assert following is not None
-    assert following > since
-    slot = latest_slot(here.cadence, None, following)
-    assert slot.due_at == following
-    assert not is_taken(taken, slot.name)
