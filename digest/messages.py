@@ -156,7 +156,6 @@ class Digest:
         group_by: what its headings are.
         replacements: how it tells what changed in a paper.
         is_round_up: it rounds up a week, day by day.
-        link_name: what its secret addresses are made from, where that is not the subscription's name.
     """
 
     subscription: str
@@ -173,7 +172,6 @@ class Digest:
     group_by: Grouping = Grouping.KIND
     replacements: Replacements = Replacements.FOLDED
     is_round_up: bool = False
-    link_name: str = ""
 
     @property
     def hidden(self) -> int:

@@ -221,7 +221,6 @@ class Subscription:
         replacements: how its digests tell what changed in a paper.
         weekly: what it gets where its cadence has one day a week.
         title: what a digest is called; the name where none is given.
-        was: the name it had before, so that renaming loses no history and changes no address.
         exclude: queries; what they bring is never told to it.
         exclude_papers: papers never told to it, in whichever version.
         quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
@@ -240,7 +239,6 @@ class Subscription:
     replacements: Replacements = Replacements.FOLDED
     weekly: Weekly = Weekly.ROUND_UP
     title: str = ""
-    was: str = ""
     exclude: tuple[str, ...] = ()
     exclude_papers: tuple[ArxivId, ...] = ()
     quiet_hours: QuietHours | None = None

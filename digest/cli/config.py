@@ -77,7 +77,7 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     warnings: list[str] = []
     if config is not None:
         problems += [*_check_queries(config), *_check_templates(config)]
-        warnings += [*config.warnings, *_find_oddities(config), *_find_renamed(config)]
+        warnings += [*config.warnings, *_find_oddities(config)]
     if as_json:
         print_json({"path": str(config_path), "problems": problems, "warnings": warnings})
     else:
@@ -160,31 +160,6 @@ def remind_of_contact(config: Config) -> Iterator[str]:
             "arxiv.contact is empty, which does only while arXiv's addresses are on this machine: "
             "write your mail address or web page"
         )
-
-
-def _find_renamed(config: Config) -> Iterator[str]:
-    """Yield what looks renamed since the last run, and what says so in vain: everybody would be told anew."""
-    from digest.cli.drift import find_renamed  # noqa: PLC0415 - the same
-    from digest.store import open_store  # noqa: PLC0415 - the same
-    from digest.store.renaming import foresee_renaming  # noqa: PLC0415 - the same
-    from digest.subscriptions import Origin  # noqa: PLC0415 - the same
-
-    try:
-        store = open_store(config.store.url, is_reading=True)
-    except DigestError:
-        return  # before the first run there is none; whether one can be reached is `digest status`' to say
-    try:
-        with store.read() as conn:
-            renaming = foresee_renaming(conn, config.subscriptions, Origin.FILE)
-            renaming.require_clear()
-            yield from (one.describe() for one in renaming.idle)
-            for gone, new in find_renamed(config, conn):
-                yield (
-                    f"subscription {gone} is gone and {new} is new, with a first look of its own for everybody; "
-                    f'if it is the same renamed, write was = "{gone}" before the next run'
-                )
-    finally:
-        store.close()
 
 
 def _check_templates(config: Config) -> Iterator[str]:

@@ -137,5 +137,5 @@ def write_addresses(here: Installation, conn: Connection, place: FeedPlace, gene
     if place.origin:
         token = maker.query_feed_token(place.name, place.origin, generation)
     else:
-        token = maker.feed_token((place.link_names or (place.name,))[0], generation)
+        token = maker.feed_token(place.name, generation)
     return {suffix: maker.write_feed_url(token, suffix) for suffix in ("atom", "json")}

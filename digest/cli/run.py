@@ -148,11 +148,9 @@ def _as_json(report: PassReport) -> dict[str, Any]:
     return {
         "roster": {
             "added": report.roster.added,
-            "renamed": dict(report.roster.renamed),
             "edited": report.roster.edited,
             "ended": report.roster.ended,
             "turned": report.roster.turned,
-            "not_renamed": [asdict(one) for one in report.roster.not_renamed],
             "unreadable": dict(report.roster.unreadable),
             "dropped": [asdict(dropped) for dropped in report.roster.dropped],
             "abandoned": [asdict(abandoned) for abandoned in report.roster.abandoned],

@@ -319,7 +319,7 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         values.read_name,
         None,
-        "Its name, unique and lasting; small letters, digits, dots, dashes, underscores.",
+        "Its name, for good (`title` may change); small letters, digits, dots, dashes, underscores.",
         name="name",
     ),
     Setting(values.read_query_names, None, "Names of the saved queries it follows.", name="queries"),
@@ -335,12 +335,6 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         "",
         "What its digests are called; its name where none is given, which subjects of mails leave out.",
         name="title",
-    ),
-    Setting(
-        values.read_name,
-        "",
-        "The name it had before, so that renaming loses no history and changes no address.",
-        name="was",
     ),
     Setting(
         values.read_exclusions,

@@ -13,7 +13,7 @@ from digest.config.values import describe_type, read_name, refuse_repeats, sugge
 from digest.subscriptions import CadenceKind, DestinationKind, SavedQuery, Subscription
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from digest.config.draft import Draft
     from digest.subscriptions import Destination
@@ -62,8 +62,6 @@ def _read_subscription(
     if quiet_hours is not None and not quiet_hours.zone and cadence.kind is not CadenceKind.CLOCK:
         hint = f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.'
         draft.complain(f"{key}.quiet_hours", f"names no time zone, and {str(cadence)!r} has none", hint)
-    if values["was"] and values["was"] == name:
-        draft.complain(f"{key}.was", "is its present name", "Leave it out, or write the name it had before.")
     if pause:
         read = partial(read_pause_end, zone=choose_zone(cadence, quiet_hours))
         pause = draft.read(f"{key}.paused_until", pause, read)
@@ -79,54 +77,11 @@ def _read_subscription(
 
 
 def _refuse_doubles(draft: Draft, tables: list[dict[str, Any]]) -> None:
-    """Report names used twice, and former names that are claimed twice or that nobody gives up."""
-    names: dict[object, int] = {}
-    former: dict[object, int] = {}
-    for index, table in enumerate(tables):
-        _refuse_double(draft, names, index, table, "name")
-        _refuse_double(draft, former, index, table, "was")
-    changes = {table.get("name"): table.get("was") for table in tables}
-    for was, index in former.items():
-        if was not in names or names[was] == index:
-            continue
-        name = tables[index].get("name", index + 1)
-        last = _follow_back(name, changes)
-        if last == name:
-            draft.complain(
-                f"subscriptions.{name}.was",
-                f"{was!r} and {name!r} change their names in a circle",
-                "Take two runs: give one of them a name that nobody has for the first.",
-            )
-        elif last in names:
-            draft.complain(
-                f"subscriptions.{name}.was",
-                f"another subscription is called {was!r} now",
-                "Leave `was` out where the last run has taken the renaming over; else rename in one run, and add"
-                f" the new {was!r} for the next.",
-            )
-
-
-def _follow_back(name: object, changes: Mapping[object, object]) -> object:
-    """Return the name that a chain of renamings leads back to; where that is a circle, the first one met again."""
-    met: set[object] = set()
-    while name not in met and isinstance(changes.get(name), str) and changes[name] != name:
-        met.add(name)
-        name = changes[name]
-    return name
-
-
-def _refuse_double(draft: Draft, seen: dict[object, int], index: int, table: dict[str, Any], key: str) -> None:
-    value = table.get(key)
-    if not isinstance(value, str):
-        return
-    if value in seen:
-        name = value if key == "name" else table.get("name")
-        draft.complain(
-            f"subscriptions.{name}.{key}",
-            f"{value!r} is the {key} of two subscriptions",
-            "Give each subscription a name of its own.",
-        )
-    seen.setdefault(value, index)
+    """Report names used twice."""
+    names = [table["name"] for table in tables if isinstance(table.get("name"), str)]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        what = f"{name!r} is the name of two subscriptions"
+        draft.complain(f"subscriptions.{name}.name", what, "Give each subscription a name of its own.")
 
 
 def read_slack_webhooks(draft: Draft, destinations: Iterable[Destination]) -> dict[str, str]:

@@ -186,7 +186,7 @@ def feed_urls(conn: Connection, site: Site) -> dict[str, str]:
     """Return the secret address of each subscription that has a feed, by name; "" without a public address."""
     maker = make_links(conn, site.config)
     return {
-        due.subscription.name: maker.feed_url(due.link_name or due.subscription.name, due.feed_generation)
+        due.subscription.name: maker.feed_url(due.subscription.name, due.feed_generation)
         for due in subscription_store.load_subscriptions(conn)
         if any(destination.kind is DestinationKind.FEED for destination in due.subscription.destinations)
     }

@@ -102,10 +102,9 @@ def make_preview_links(conn: Connection, site: Site, digest: Digest) -> Links:
     """Return what everybody's copy links to: nobody's own address to leave is among it."""
     base = site.config.web.base_url.rstrip("/")
     maker = make_links(conn, site.config)
-    link_name = digest.link_name or digest.subscription
     is_stored = bool(digest.id)
     return Links(
-        web_view=f"{base}/d/{maker.web_token(link_name, digest.slot)}" if base and is_stored else "",
+        web_view=f"{base}/d/{maker.web_token(digest.subscription, digest.slot)}" if base and is_stored else "",
         home=base,
         refs=make_refs_url(site.config),
     )

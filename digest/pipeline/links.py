@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 class LinkMaker:
     """Makes an installation's secret addresses.
 
-    A `link_name` stands for one subscription, whatever it or another is called (`digest.store.link_names`).
-
     Attributes:
         config: for the public address and the mail identity.
         secret: what tokens are derived from.
@@ -42,25 +40,25 @@ class LinkMaker:
         """A name no other installation has, which tells nothing of the secret."""
         return signing.derive_token(self.secret, "installation")
 
-    def leave_token(self, destination: Destination, link_name: str) -> str:
+    def leave_token(self, destination: Destination, subscription: str) -> str:
         """Return the token that ends one destination's part in a subscription."""
-        return signing.derive_token(self.secret, "leave", str(destination), link_name)
+        return signing.derive_token(self.secret, "leave", str(destination), subscription)
 
-    def feed_token(self, link_name: str, generation: int) -> str:
+    def feed_token(self, subscription: str, generation: int) -> str:
         """Return the token of a subscription's feed; another generation is another address."""
-        return signing.derive_token(self.secret, "feed", link_name, str(generation))
+        return signing.derive_token(self.secret, "feed", subscription, str(generation))
 
     def query_feed_token(self, query: str, origin: str, generation: int) -> str:
         """Return the token of a saved query's feed; saved queries of two origins may have one name."""
         return signing.derive_token(self.secret, "query feed", origin, query, str(generation))
 
-    def web_token(self, link_name: str, slot: str) -> str:
+    def web_token(self, subscription: str, slot: str) -> str:
         """Return the token of a digest's page."""
-        return signing.derive_token(self.secret, "web", link_name, slot)
+        return signing.derive_token(self.secret, "web", subscription, slot)
 
-    def feed_url(self, link_name: str, generation: int, suffix: str = "atom") -> str:
+    def feed_url(self, subscription: str, generation: int, suffix: str = "atom") -> str:
         """Return a feed's address, "" where there is no public address."""
-        return self.write_feed_url(self.feed_token(link_name, generation), suffix)
+        return self.write_feed_url(self.feed_token(subscription, generation), suffix)
 
     def write_feed_url(self, token: str, suffix: str) -> str:
         """Return the address at which a token opens a feed, "" where there is no public address."""
@@ -71,14 +69,13 @@ class LinkMaker:
         """Return what a message that tells one destination of a digest may link to."""
         base = self.config.web.base_url.rstrip("/")
         is_mail = destination.kind is DestinationKind.MAIL
-        link_name = digest.link_name or digest.subscription
-        token = self.leave_token(destination, link_name)
+        token = self.leave_token(destination, digest.subscription)
         back_to = self.config.mail.unsubscribe or self.config.mail.from_address
         subject = quote(f"leave {digest.subscription}", safe="")
         return Links(
             unsubscribe=f"{base}/u/{token}" if base and is_mail else "",
             unsubscribe_mail=f"mailto:{back_to}?subject={subject}" if is_mail and back_to else "",
-            web_view=f"{base}/d/{self.web_token(link_name, digest.slot)}" if base else "",
+            web_view=f"{base}/d/{self.web_token(digest.subscription, digest.slot)}" if base else "",
             home=base,
             refs=make_refs_url(self.config),
         )
@@ -113,12 +110,12 @@ def remember_tokens(
     rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call
     for due, slot, digest_id in told:
         subscription = due.subscription
-        name, link_name = subscription.name, due.link_name or subscription.name
-        web = signing.token_hash(maker.web_token(link_name, slot))
+        name = subscription.name
+        web = signing.token_hash(maker.web_token(name, slot))
         rows.append(token_store.make_token_row(web, "web", subscription=name, digest_id=digest_id))
         for destination in subscription.destinations:
             if destination.kind is mail:
-                leave = signing.token_hash(maker.leave_token(destination, link_name))
+                leave = signing.token_hash(maker.leave_token(destination, name))
                 place = str(destination)
                 rows.append(token_store.make_token_row(leave, "leave", destination=place, subscription=name))
     token_store.remember_tokens(conn, rows, at=at)

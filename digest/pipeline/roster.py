@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from digest.pipeline.site import Site
     from digest.planning import DueSubscription
-    from digest.store.renaming import NotRenamed
     from digest.store.waiting import Abandoned, Dropped
     from digest.subscriptions import Subscription
 
@@ -49,12 +48,10 @@ class RosterReport:
         unreadable: saved queries that can't be read, each with what is wrong.
         going_on: those of them that go on as they were read before.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
-        lookalikes: (ended, new) subscriptions that share a destination and may be one, renamed.
+        lookalikes: (ended, new) subscriptions that ask for the same and may be one.
         dropped: what waited for destinations that subscriptions have no more, and goes nowhere.
         abandoned: what waited for subscriptions that have ended, and goes nowhere.
         kept_away: (destination, new subscription, the one left): who left keeps being left alone.
-        renamed: (name before, name now) of subscriptions that are called otherwise.
-        not_renamed: where the file says `was` and nothing was renamed.
     """
 
     added: tuple[str, ...] = ()
@@ -68,8 +65,6 @@ class RosterReport:
     kept_away: tuple[tuple[str, str, str], ...] = ()
     dropped: tuple[Dropped, ...] = ()
     abandoned: tuple[Abandoned, ...] = ()
-    renamed: tuple[tuple[str, str], ...] = ()
-    not_renamed: tuple[NotRenamed, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -79,16 +74,15 @@ class RosterReport:
             " a look back (digest query diff OLD NEW shows what it gains and loses)"
         )
         renamed = (
-            f"{ended} has ended and {added} is new; if it is the same renamed, call it {ended} again for one run,"
-            f' and {added} with was = "{ended}" for the next'
+            f"{ended} has ended and {added} is new; if it is the same, call it {ended} again: its name is for"
+            " good, and `title` is what people see"
             for ended, added in self.lookalikes
         )
         left_alone = (
             f"{destination} left {old}, which {new} looks like, and is left alone (subscription return)"
             for destination, new, old in self.kept_away
         )
-        idle = (one.describe() for one in self.not_renamed)
-        return (*([edited] if self.turned else []), *renamed, *idle, *self.lost, *left_alone)
+        return (*([edited] if self.turned else []), *renamed, *self.lost, *left_alone)
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -156,8 +150,6 @@ def sync_roster(site: Site) -> RosterReport:
         kept_away=kept_away,
         dropped=subscriptions.dropped,
         abandoned=subscriptions.abandoned,
-        renamed=subscriptions.renamed,
-        not_renamed=subscriptions.not_renamed,
     )
 
 

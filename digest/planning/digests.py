@@ -38,7 +38,6 @@ class DueSubscription:
         created_at: when it was first stored (UTC).
         revisions: its saved queries in the subscription's order.
         feed_generation: how often its feed's address was changed.
-        link_name: what its secret addresses are made from, where that is not its name.
     """
 
     id: int
@@ -50,7 +49,6 @@ class DueSubscription:
     created_at: datetime
     revisions: tuple[ActiveRevision, ...] = ()
     feed_generation: int = 0
-    link_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,6 @@ def plan_digest(
         group_by=subscription.group_by,
         replacements=subscription.replacements,
         is_round_up=is_round_up,
-        link_name=due.link_name,
     )
 
 

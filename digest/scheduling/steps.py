@@ -187,7 +187,7 @@ class Steps:
             site.config = before
             raise
         self._published_run = None
-        fields = {name: getattr(report, name) for name in ("added", "renamed", "edited", "ended")}
+        fields = {name: getattr(report, name) for name in ("added", "edited", "ended")}
         _log.info("digest.toml was taken over", extra={"fields": fields})
         for sentence in (*report.doubts, *report.remarks):
             _log.warning("%s", " ".join(sentence.splitlines()[:2]))  # without the place, which a line can't show

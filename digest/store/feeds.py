@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 
 from digest.planning.feeds import Wording
-from digest.store.link_names import read_link_names
 from digest.store.queries import choose_text
 from digest.store.schema import (
     match_runs,
@@ -42,7 +41,6 @@ class FeedPlace:
             or it is not known.
         origin: whose saved query it is, `Origin` as text; "" for a subscription's feed.
         excluded: what it never tells of, as written.
-        link_names: what its addresses are made from, where that is not its name alone; new ones from the first.
     """
 
     key: int
@@ -54,7 +52,6 @@ class FeedPlace:
     rotated_at: datetime | None = None
     origin: str = ""
     excluded: tuple[str, ...] = ()
-    link_names: tuple[str, ...] = ()
 
 
 def load_feed_places(conn: Connection) -> list[FeedPlace]:
@@ -85,7 +82,6 @@ def _read_place(row: Row[Any]) -> FeedPlace:
         closed_at=closed_at,
         rotated_at=row.feed_rotated_at,
         excluded=(row.exclude_queries, row.exclude_papers),
-        link_names=names if (names := read_link_names(row.link_names, row.name)) != (row.name,) else (),
     )
 
 

@@ -50,8 +50,7 @@ def _freeze_reading(digest: Digest) -> str:
     """Freeze how a digest reads and what its addresses are made from, as far as that is not the usual."""
     grouping = f'"group_by":"{digest.group_by}",' if digest.group_by is not Grouping.KIND else ""
     whole = f'"replacements":"{digest.replacements}",' if digest.replacements is not Replacements.FOLDED else ""
-    link_name = f'"link_name":{_quote(digest.link_name)},' if digest.link_name else ""
-    return grouping + whole + ('"round_up":true,' if digest.is_round_up else "") + link_name
+    return grouping + whole + ('"round_up":true,' if digest.is_round_up else "")
 
 
 def freeze_entry(entry: DigestEntry, version: int) -> str:
@@ -123,7 +122,6 @@ def thaw(content: str, papers: Mapping[int, Paper], *, id_: int = 0) -> Digest:
         group_by=Grouping(frozen.get("group_by", Grouping.KIND)),
         replacements=Replacements(frozen.get("replacements", Replacements.FOLDED)),
         is_round_up=frozen.get("round_up", False),
-        link_name=frozen.get("link_name", ""),
     )
 
 

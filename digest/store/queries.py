@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from digest.store.renaming import NotRenamed
     from digest.store.waiting import Abandoned, Dropped
 
 ACTIVE, ENDED = "active", "ended"
@@ -45,8 +44,6 @@ class SyncReport:
         going_on: saved queries that can't be read and go on as they were read before.
         dropped: what waited for destinations that subscriptions have no more.
         abandoned: what waited for subscriptions that have ended.
-        renamed: (name before, name now) of subscriptions that are called otherwise.
-        not_renamed: where the file says `was` and nothing was renamed.
     """
 
     added: tuple[str, ...] = ()
@@ -56,8 +53,6 @@ class SyncReport:
     going_on: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     abandoned: tuple[Abandoned, ...] = ()
-    renamed: tuple[tuple[str, str], ...] = ()
-    not_renamed: tuple[NotRenamed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

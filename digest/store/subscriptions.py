@@ -15,7 +15,6 @@ from digest.errors import ConfigurationError
 from digest.papers import ArxivId
 from digest.planning import DueSubscription
 from digest.store.dialect import in_chunks, is_among
-from digest.store.link_names import choose_link_name
 from digest.store.queries import ACTIVE, current_revision, read_revision
 from digest.store.schema import (
     PAUSED_SUBSCRIPTION,
@@ -345,7 +344,6 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
         created_at=row.created_at,
         revisions=revisions,
         feed_generation=row.feed_generation,
-        link_name=choose_link_name(row.link_names, row.name),
     )
 
 

@@ -1,4 +1,4 @@
-"""The operator's file into the store: renamed, added, edited, ended; and people who left stay away.
+"""The operator's file into the store: added, edited, ended; and people who left stay away.
 
 Everything stored is read first and only what differs is written, so that a file without news costs a
 handful of reads however many subscriptions it names.
@@ -6,7 +6,6 @@ handful of reads however many subscriptions it names.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import delete, func, insert, select, update
@@ -14,10 +13,8 @@ from sqlalchemy import delete, func, insert, select, update
 from digest.consent import EVERYTHING
 from digest.errors import ConfigurationError
 from digest.store.destinations import destination_key
-from digest.store.link_names import LinkNames, number_link_name, read_link_names, write_link_names
 from digest.store.queries import ACTIVE, SyncReport
 from digest.store.readdressing import follow_mended_names
-from digest.store.renaming import rename
 from digest.store.schema import (
     deliveries,
     match_runs,
@@ -57,9 +54,9 @@ def sync_subscriptions(
 ) -> SyncReport:
     """Make the subscriptions of an origin exactly these; doing it twice changes nothing.
 
-    `was` renames and keeps all history, and the addresses that were handed out. What is no longer named
-    ends: its waiting deliveries are suppressed, its history stays. A destination that somebody left stays
-    left. A subscription whose first digest destination appears now plans only what is matched from now on.
+    A name is for good. What is no longer named ends: its waiting deliveries are suppressed, its history stays.
+    A destination that somebody left stays left. A subscription whose first digest destination appears now plans
+    only what is matched from now on.
 
     Args:
         conn: a writing transaction, after `sync_queries`.
@@ -71,10 +68,7 @@ def sync_subscriptions(
     Raises:
         ConfigurationError: a saved query is not stored, or a name is taken by the other origin.
     """
-    renaming = rename(conn, wanted, origin)
-    spared = {one.before for one in renaming.idle if one.goes_on}
-    report = _Syncing(conn, origin, at, schedule).run(wanted, spared)
-    return replace(report, renamed=renaming.renamed, not_renamed=renaming.idle)
+    return _Syncing(conn, origin, at, schedule).run(wanted)
 
 
 class Schedule(Protocol):
@@ -101,7 +95,6 @@ class _Syncing:
     ) -> None:
         self._conn, self._origin, self._at, self._schedule = conn, origin, at, schedule
         self._stored = {row.name: row for row in conn.execute(select(subscriptions))}
-        self._link_names = LinkNames(self._stored.values())
         self._places = _by_subscription(conn, subscription_destinations, "destination")
         self._links = _by_subscription(conn, subscription_queries, "query_id")
         self._query_ids = _load_query_ids(conn, origin)
@@ -110,8 +103,8 @@ class _Syncing:
         self._abandoned: tuple[Abandoned, ...] = ()
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
 
-    def run(self, wanted: Sequence[Subscription], spared: Collection[str]) -> SyncReport:
-        """Write what differs; end what is neither wanted nor, by its name, spared."""
+    def run(self, wanted: Sequence[Subscription]) -> SyncReport:
+        """Write what differs; end what is not wanted."""
         added, edited = [], []
         for subscription in wanted:
             row = self._stored.get(subscription.name)
@@ -121,8 +114,7 @@ class _Syncing:
                 added.append(subscription.name)
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
-        self._keep_former_names(wanted)
-        ended = self._end_others({*spared, *(subscription.name for subscription in wanted)})
+        ended = self._end_others({subscription.name for subscription in wanted})
         dropped, abandoned = tuple(self._dropped), self._abandoned
         return SyncReport(tuple(added), tuple(edited), ended, dropped=dropped, abandoned=abandoned)
 
@@ -156,38 +148,11 @@ class _Syncing:
 
     def _insert(self, subscription: Subscription, values: Mapping[str, Any]) -> int:
         """Store a subscription that there never was; return its key."""
-        name = subscription.name
-        link_name = name if self._link_names.may_begin(name) else ""
-        fresh = {"name": name, "origin": self._origin, "created_at": self._at, "link_names": link_name}
+        fresh = {"name": subscription.name, "origin": self._origin, "created_at": self._at}
         due_at = self._schedule.next_due(subscription, "", None) if subscription.has_digests else None
         fresh |= {"next_due_at": due_at, "last_slot": "", "feed_generation": 0}
         starting = insert(subscriptions).values({**values, **fresh}).returning(subscriptions.c.id)
-        key = int(self._conn.execute(starting).scalar_one())
-        if not link_name:
-            link_name = number_link_name(name, key)
-            self._set_link_names(key, link_name)
-        self._link_names.take(link_name)
-        return key
-
-    def _keep_former_names(self, wanted: Sequence[Subscription]) -> None:
-        """Let addresses made from the name before work where no other subscription's are made from that.
-
-        An earlier release took a renaming over without keeping what the addresses had been made from.
-        """
-        for subscription in wanted:
-            if (
-                subscription.was
-                and subscription.was not in self._stored
-                and self._link_names.take(subscription.was)
-            ):
-                mine = subscriptions.c.name == subscription.name
-                row = self._conn.execute(select(subscriptions).where(mine)).one()
-                known = read_link_names(row.link_names, row.name)
-                self._set_link_names(row.id, *known, subscription.was)
-
-    def _set_link_names(self, key: int, *names: str) -> None:
-        mine = subscriptions.c.id == key
-        self._conn.execute(update(subscriptions).where(mine).values(link_names=write_link_names(names)))
+        return int(self._conn.execute(starting).scalar_one())
 
     def _edit(self, subscription: Subscription, row: Row[Any]) -> bool:
         """Bring a live subscription in line; return whether anything differed."""

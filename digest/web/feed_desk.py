@@ -248,12 +248,11 @@ class FeedDesk:
     def _read_addresses(self, conn: Connection) -> dict[str, _Address]:
         maker = make_links(conn, self._site.config)
         places = [*feed_store.load_feed_places(conn), *query_feed_store.load_query_places(conn)]
-        named = [(name, place) for place in places for name in place.link_names or (place.name,)]
         known, self._hashes = self._hashes, {}
         table = {}
-        for name, place in named:
+        for place in places:
             for generation in range(place.generation + 1):
-                key = (place.origin, name, generation)
+                key = (place.origin, place.name, generation)
                 self._hashes[key] = known.get(key) or signing.token_hash(_derive_token(maker, *key))
                 table[self._hashes[key]] = _Address(place, generation)
         return table
@@ -262,8 +261,7 @@ class FeedDesk:
         site, place = self._site, address.place
         with site.store.read() as conn:
             maker = make_links(conn, site.config)
-            name = (place.link_names or (place.name,))[0]
-            token = _derive_token(maker, place.origin, name, address.generation)
+            token = _derive_token(maker, place.origin, place.name, address.generation)
             feed = self._load(conn, address, maker.write_feed_url(token, suffix))
         if feed is None:
             return None

@@ -259,29 +259,10 @@ def test_who_left_stays_away_when_the_subscription_comes_back_under_another_name
     assert report.roster.lookalikes == (("perf-team", "renamed"),)
     assert report.roster.kept_away == (("mailto:reader@example.org", "renamed", "perf-team"),)
     assert report.roster.remarks[0] == (
-        "perf-team has ended and renamed is new; if it is the same renamed, call it perf-team again for one run,"
-        ' and renamed with was = "perf-team" for the next'
+        "perf-team has ended and renamed is new; if it is the same, call it perf-team again: its name is for good,"
+        " and `title` is what people see"
     )
     assert len(here.mail.mails) == 1
-
-
-def test_what_ended_as_it_was_renamed_without_was_has_its_history_again_in_two_runs(
-    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
-) -> None:
-    here = install(arxiv)
-    here.run()
-    file = here.folder / "digest.toml"
-    text = file.read_text()
-    file.write_text(text.replace('name = "perf-team"', 'name = "renamed"'))
-    here.run()
-    clock.advance(timedelta(minutes=1))
-    file.write_text(text)
-    assert here.run().roster.lookalikes == (), "what comes back is no other one renamed"
-    file.write_text(text.replace('name = "perf-team"', 'name = "renamed"\nwas = "perf-team"'))
-    mails = len(here.mail.mails)
-    report = here.run()
-    assert (report.roster.added, report.roster.ended, report.roster.remarks) == ((), (), ())
-    assert len(here.mail.mails) == mails
 
 
 @pytest.mark.parametrize("kind", ["429", "reset"])

@@ -195,17 +195,3 @@ def test_a_subscription_without_turns_has_no_quiet_days_to_speak_of(
     report = here.run()
     assert [len(digest.entries) for digest in report.plan.digests] == [5, 1], "a look back, and the news by itself"
     assert id_ in told_ids(report)
-
-
-def test_a_feed_keeps_its_id_when_its_subscription_is_renamed(
-    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
-) -> None:
-    here = install(arxiv)
-    here.run()
-    feed = here.folder / "feeds/perf.atom"
-    before = feed.read_text().partition("<title")[0]
-    edit(here, ('name = "perf-team"', 'name = "performance"\nwas = "perf-team"'))
-    come_out(arxiv, clock, 101)
-    later(clock, 3)
-    here.run()
-    assert feed.read_text().partition("<title")[0].partition("<updated")[0] == before.partition("<updated")[0]

@@ -157,15 +157,6 @@ def test_a_link_names_what_it_ends_and_ends_it(store: Store) -> None:
     assert written_to(store, "team") == ["second@example.org"]
 
 
-def test_a_link_works_after_its_subscription_was_renamed(store: Store) -> None:
-    keep_token(store)
-    renamed = Subscription("squad", ("perf",), (READER, SECOND), TEAM.cadence, was="team")
-    sync(store, (renamed, OTHER))
-    with store.begin() as conn:
-        assert membership.leave_by_link(conn, "secret", at=NOW)
-    assert written_to(store, "squad") == ["second@example.org"]
-
-
 def test_a_link_nobody_was_given_ends_nothing(store: Store) -> None:
     with store.begin() as conn:
         assert not membership.leave_by_link(conn, "secret", at=NOW)

@@ -77,7 +77,6 @@ subscriptions = Table(
     col.text("group_by", server_default="kind"),
     col.text("replacements", server_default="folded"),
     col.text("weekly", server_default="round-up"),
-    col.text("link_names", server_default=""),
     col.moment("next_due_at", nullable=True, index=True),
     col.text("last_slot"),
     col.moment("last_planned_at", nullable=True),

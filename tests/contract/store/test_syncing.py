@@ -12,7 +12,7 @@ from digest.consent import EVERYTHING
 from digest.errors import ConfigurationError
 from digest.messages import DeliveryState
 from digest.papers import ArxivId
-from digest.store import matches, subscribers, syncing, tokens
+from digest.store import matches, subscribers, syncing
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import deliveries, subscription_queries
 from digest.store.subscriptions import load_excluding, load_subscriptions
@@ -219,23 +219,6 @@ def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store)
     sync(store)
     assert sync(store, make_subscription()).added == ("team",)
     assert load(store).next_due_at is None
-
-
-def test_renaming_keeps_the_subscription_and_who_left_it(store: Store) -> None:
-    ids = subscribe(store, make_subscription())
-    with store.begin() as conn:
-        subscribers.leave(conn, MAIL, "team", how="one-click", at=NOW)
-        tokens.remember_token(conn, "f00d", "leave", at=NOW, destination=str(MAIL), subscription="team")
-    renamed = make_subscription("crew", was="team", destinations=(MAIL, SLACK))
-    assert sync(store, renamed) == SyncReport(edited=("crew",), renamed=(("team", "crew"),))
-    assert load(store, "crew").id == ids["team"]
-    assert load(store, "crew").subscription.destinations == (SLACK,)
-    with store.begin() as conn:
-        token = tokens.find_token(conn, "f00d")
-        assert not subscribers.leave(conn, MAIL, "crew", how="page", at=NOW), "it had left already"
-    assert token is not None
-    assert token.subscription == "crew"
-    assert sync(store, renamed) == SyncReport(), "`was` may stay in the file"
 
 
 def test_a_destination_somebody_left_stays_left_whatever_the_file_says(store: Store) -> None:

@@ -238,23 +238,6 @@ def test_a_newer_database_is_refused_by_every_command(world: World, digest: Shel
         assert "newer than this release" in digest(*command, expect=3).err
 
 
-def test_a_subscription_that_looks_renamed_is_pointed_out_before_everybody_is_told_anew(
-    world: World, digest: Shell
-) -> None:
-    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
-    before = digest("config", "check").err
-    world.edit_config('name = "perf-mail"', 'name = "perf-mial"')
-    (line,) = (line for line in digest("config", "check").err.splitlines() if "perf-mial" in line)
-    assert "subscription perf-mail is gone and perf-mial is new" in line
-    assert 'write was = "perf-mail"' in line
-    world.edit_config('name = "perf-mial"', 'name = "perf-mial"\nwas = "perf-mail"')
-    assert digest("config", "check").err == before
-    world.edit_config('was = "perf-mail"', 'was = "perf-mall"')
-    mistyped = digest("config", "check").err
-    assert 'was = "perf-mall" renames nothing, since there is no perf-mall' in mistyped
-    assert line in mistyped, "and what has become of perf-mail is said all the same"
-
-
 def test_an_edited_saved_query_is_said_to_count_from_now_on_and_only_once(world: World, digest: Shell) -> None:
     world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.PF OR cat:cs.AR"')
     said = digest("run").out

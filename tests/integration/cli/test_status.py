@@ -128,22 +128,6 @@ def test_an_edit_of_the_file_is_told_until_a_run_takes_it_over(world: World, dig
     assert "takes over" not in digest("status").out
 
 
-def test_a_renaming_in_the_file_is_told_as_one_until_a_run_takes_it_over(world: World, digest: Shell) -> None:
-    world.edit_config('name = "gpu-mail"', 'name = "gpu-post"\nwas = "gpu-mail"')
-    for command in (["status"], ["subscription", "list"]):
-        assert digest(*command).out.count("takes over: subscription gpu-post (renamed from gpu-mail).") == 1
-    assert digest("run", "--json").json["roster"]["renamed"] == {"gpu-mail": "gpu-post"}
-    assert "takes over" not in digest("status").out
-
-
-def test_a_name_that_is_not_given_up_hides_no_state_and_is_told_by_the_check(world: World, digest: Shell) -> None:
-    stale = 'name = "gpu-mail"\nwas = "ghost"'
-    taken = 'name = "gpu-new"\nwas = "gpu-mail"\nqueries = ["gpu"]\nto = "mailto:new@digest.example"'
-    world.edit_config('name = "gpu-mail"', f"{taken}\n\n[[subscriptions]]\n{stale}")
-    assert any(line.startswith("gpu-mail ") for line in digest("status").lines)
-    assert "another subscription is called gpu-mail still" in digest("config", "check", expect=3).err
-
-
 def test_a_pause_that_is_over_shows_the_next_turn_again(world: World, digest: Shell) -> None:
     world.clock.set(datetime(2026, 11, 30, 0, 5, tzinfo=UTC))
     (line,) = (line for line in digest("status").lines if line.startswith("perf-mail"))

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from digest.pipeline import run_pass
-from digest.pipeline.feeds import feed_urls, load_feed
+from digest.pipeline.feeds import load_feed
 from digest.store import subscriptions as subscription_store
 from digest.store.schema import subscriptions
 from digest.web import feed_copies, feed_desk
@@ -202,35 +202,6 @@ def test_a_subscription_that_has_ended_or_has_no_feed_any_more_takes_its_feed_al
     run_pass(without)
     without.close()
     assert is_farewell(desk.http.get(path))
-
-
-@pytest.mark.usefixtures("look_always")
-def test_a_feed_keeps_its_address_when_its_subscription_is_renamed(desk: Desk) -> None:
-    path = desk.feed_path()
-    file = desk.world.folder / "digest.toml"
-    file.write_text(file.read_text().replace('name = "perf-team"', 'name = "renamed"\nwas = "perf-team"'))
-    take_over(desk)
-    assert desk.http.get(path).status_code == 200
-    file.write_text(file.read_text().replace('was = "perf-team"\n', ""))
-    take_over(desk)
-    assert desk.http.get(path).status_code == 200, "what has been taken over need not stay in the file"
-
-
-@pytest.mark.usefixtures("look_always")
-def test_the_feed_of_a_renamed_subscription_shows_nothing_of_one_that_takes_its_name(desk: Desk) -> None:
-    file = desk.world.folder / "digest.toml"
-    mine = desk.http.get(desk.feed_path())
-    before = file.read_text()
-    file.write_text(before.replace('name = "perf-team"', 'name = "renamed"\nwas = "perf-team"'))
-    take_over(desk)
-    other = before[before.index("[[subscriptions]]") :].replace("name =", 'title = "Nobody else\'s"\nname =')
-    file.write_text(before.replace('"perf-team"', '"renamed"') + other)
-    take_over(desk)
-    assert desk.http.get(desk.feed_path()).content == mine.content.replace(b"perf-team", b"renamed")
-    with desk.site.store.read() as conn:
-        urls = feed_urls(conn, desk.site)
-    assert desk.feed_path() in urls["renamed"]
-    assert "Nobody else" in desk.http.get(urls["perf-team"].removeprefix("https://localhost:8000")).text
 
 
 def test_a_feed_is_handed_out_for_a_while_though_the_database_is_away_and_then_no_more(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from sqlalchemy import select, update
@@ -63,27 +62,6 @@ def test_a_turn_that_nobody_hears_is_none_that_could_be_missed(desk: Desk) -> No
     plan(desk.site)
     with desk.site.store.read() as conn:
         assert conn.execute(select(subscriptions.c.next_due_at)).scalar() is None
-
-
-def test_a_link_ends_what_its_mail_was_of_though_another_subscription_had_the_name_before(desk: Desk) -> None:
-    file = desk.world.folder / "digest.toml"
-    before = file.read_text()
-    mine = before[before.index("[[subscriptions]]") :]
-    file.write_text(before.replace('name = "perf-team"', 'name = "renamed"\nwas = "perf-team"'))
-    sites = [desk.world.open()]
-    run_pass(sites[0])
-    file.write_text(before.replace('"perf-team"', '"renamed"') + mine)
-    sites.append(desk.world.open())
-    earlier = len(desk.world.mail.mails)
-    run_pass(sites[1])
-    new = replace(desk, mails=desk.world.mail.mails[earlier:])
-    assert desk.http.post(path_in_mail(new)).status_code == 200
-    assert desk.http.post(path_in_mail(desk, "second@example.org")).status_code == 200
-    with desk.site.store.read() as conn:
-        left = set(conn.execute(select(suppressions.c.destination, suppressions.c.subscription)))
-    assert left == {("mailto:reader@example.org", "perf-team"), ("mailto:second@example.org", "renamed")}
-    for site in sites:
-        site.close()
 
 
 def test_what_waits_in_the_outbox_is_not_sent_to_whoever_left_meanwhile(desk: Desk) -> None:

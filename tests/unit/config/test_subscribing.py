@@ -49,8 +49,6 @@ def table(**keys: str) -> str:
         ({"replacements": '"all"'}, "'all' is none of folded, whole", ""),
         ({"weekly": '"never"'}, "'never' is none of round-up, digest", ""),
         ({"first_look": '"week"'}, "number of days", ""),
-        ({"was": '"perf-team"'}, "is its present name", "name it had before"),
-        ({"was": '"Old"'}, "can't be a name", ""),
         ({"title": '"a\\nb"'}, "must be one line", ""),
         ({"quiet_hours": '"nights"'}, "'nights' are no hours of a day", "22:00-07:00"),
         (
@@ -93,27 +91,6 @@ def test_papers_and_queries_to_exclude_are_read(load: Load) -> None:
 def test_two_subscriptions_of_one_name_are_refused(refuse: Refuse) -> None:
     error = refuse(QUERIES + table() + table())
     assert "subscriptions.perf-team.name: 'perf-team' is the name of two subscriptions" in error.message
-
-
-def test_a_subscription_can_be_renamed_once(load: Load, refuse: Refuse) -> None:
-    assert load(QUERIES + table(was='"old"')).subscriptions[0].was == "old"
-    taken = table(was='"old"') + table(name='"two"', was='"old"')
-    assert "'old' is the was of two subscriptions" in refuse(QUERIES + taken).message
-    present = table(was='"old"') + table(name='"old"')
-    assert "another subscription is called 'old' now" in refuse(QUERIES + present).message
-
-
-def test_a_subscription_may_take_the_name_that_another_gives_up_in_the_same_edit(
-    load: Load, refuse: Refuse
-) -> None:
-    renamed = table(name='"b"', was='"a"') + table(name='"c"', was='"b"')
-    assert [one.was for one in load(QUERIES + renamed).subscriptions] == ["a", "b"]
-    swapped = table(name='"b"', was='"a"') + table(name='"a"', was='"b"')
-    error = refuse(QUERIES + swapped)
-    assert "subscriptions.b.was: 'a' and 'b' change their names in a circle" in error.message
-    blocked = table(name='"b"') + table(name='"c"', was='"b"') + table(name='"d"', was='"c"')
-    error = refuse(QUERIES + blocked)
-    assert "subscriptions.d.was: another subscription is called 'c' now" in error.message
 
 
 def test_a_subscription_without_any_saved_query_in_the_file_is_told_how_to_write_one(refuse: Refuse) -> None:

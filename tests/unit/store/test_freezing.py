@@ -219,13 +219,8 @@ def test_a_digest_of_an_earlier_release_is_read_as_it_was_meant() -> None:
 
 
 def test_what_is_as_usual_is_frozen_as_before_so_that_the_release_before_reads_it() -> None:
-    assert not {"group_by", "replacements", "round_up", "link_name"} & json.loads(freeze(EMPTY, {})).keys()
+    assert not {"group_by", "replacements", "round_up"} & json.loads(freeze(EMPTY, {})).keys()
     assert "told_at" not in json.loads(freeze(EMPTY, {}))["coverage"]
-
-
-def test_what_addresses_are_made_from_stays_as_it_was_when_the_digest_was_planned() -> None:
-    digest = replace(EMPTY, link_name="team#7")
-    assert thaw(freeze(digest, {}), {}) == digest
 
 
 def test_a_text_that_no_store_keeps_is_left_out_as_a_trial_is_never_stored() -> None:
