@@ -24,7 +24,8 @@ PATIENCE = 10
 """Seconds until a connection is closed that brings no whole request head, or takes no byte of its answer."""
 
 HEAD_LIMIT = 32 * 1024
-"""Bytes of a request head; one that comes in a single piece may be longer by that piece."""
+"""Bytes of a request head, and again of what is neither head nor body: the sizes of its chunks, and trailers.
+What comes in a single piece may be longer by that piece."""
 
 MOST = 1024
 """Connections at once, however many descriptors there are: each may hold a head and a body."""
@@ -90,7 +91,7 @@ class Connection(HttpToolsProtocol):
         self._all = connections
         self._since: float | None = None
         """Since when it waits for its client, on the loop's clock; None while it does not."""
-        self._head, self._is_in_head = 0, False
+        self._head = 0
         self._unsent = 0
         self._timer: asyncio.TimerHandle
         self._unanswered: deque[RequestResponseCycle] = deque()
@@ -112,26 +113,31 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, in pieces, as long as the head does not grow too long."""
+        """Read on, in pieces, as long as what is no body does not grow too long."""
         for start in range(0, len(data), _PIECE):
             if self.transport.is_closing():
                 return
             piece = data[start : start + _PIECE]
             super().data_received(piece)
-            self._head += len(piece) if self._is_in_head else 0
+            self._head += len(piece)
             if self._head > HEAD_LIMIT:
-                self.drop("its request head is too long")
+                self.drop("its request head or what stands around its body is too long")
 
     def on_message_begin(self) -> None:
         """Begin to count the head."""
-        self._is_in_head = True
+        self._head = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Stop waiting: what there is of a body has a time of its own."""
-        self._head, self._is_in_head, self._since = 0, False, None
+        self._head, self._since = 0, None
         super().on_headers_complete()
         self._unanswered.append(self.cycle)
+
+    def on_body(self, body: bytes) -> None:
+        """Count no body: that has a limit of its own."""
+        self._head -= len(body)
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Keep the place until it is answered; a body that came after the answer earns none."""

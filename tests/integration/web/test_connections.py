@@ -222,6 +222,18 @@ def test_a_head_that_is_too_long_is_not_read_to_its_end(doors: Doors, is_whole: 
         assert is_closed(one)
 
 
+@pytest.mark.parametrize("begin", [b"0\r\nX: ", b"1;x="], ids=["trailer", "chunk"])
+def test_what_stands_around_a_body_is_not_longer_than_a_head(doors: Doors, begin: bytes) -> None:
+    chunked = ASK % b"slow" + b"Transfer-Encoding: chunked\r\n\r\n"
+    with doors.connect() as one, doors.connect() as other:
+        with suppress(ConnectionError):
+            one.sendall(chunked + begin + b"y" * 2 * HEAD_LIMIT)
+        assert is_closed(one)
+        doors.may_answer.set()
+        other.sendall(chunked + b"%x\r\n%s\r\n" % (2 * HEAD_LIMIT, b"y" * 2 * HEAD_LIMIT) + b"0\r\n\r\n")
+        assert other.recv(1000).endswith(b"at last")
+
+
 def test_heads_that_are_as_long_as_may_be_are_answered_one_by_one(doors: Doors) -> None:
     with doors.connect() as one:
         for _ in range(3):
