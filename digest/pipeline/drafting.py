@@ -16,7 +16,6 @@ from digest.pipeline.covering import load_coverage, reach_back
 from digest.pipeline.links import make_links
 from digest.pipeline.matching_step import readable
 from digest.planning import (
-    Clauses,
     covered_since,
     find_last_papers,
     find_told_until,
@@ -52,8 +51,6 @@ if TYPE_CHECKING:
     from digest.store.digests import Draft
     from digest.store.matches import MatchRow
 
-_NEW, _KNOWN = Kind.NEW, Kind.KNOWN  # each mention of an enumeration's member is a call
-
 _INSTANT = timedelta(microseconds=1)
 
 _KEPT_CHANGES = 20_000
@@ -61,9 +58,6 @@ _KEPT_CHANGES = 20_000
 
 _KEPT_ENTRIES, _KEPT_QUERIES = 50_000, 10_000
 """Entries and saved queries kept at once; where each subscription has its own, keeping them gains nothing."""
-
-_KEPT_CLAUSES = 500_000
-"""What is kept at once of saved queries' conditions and of what each says of each paper: some 100 MB."""
 
 
 class Drafts:
@@ -82,7 +76,6 @@ class Drafts:
         self._seen: dict[int, Paper] = {}
         self._histories: dict[int, tuple[StoredChange, ...]] = {}
         self._ready: dict[int, AnalysedPaper] = {}
-        self._clauses = Clauses()
         self._entries: dict[tuple[object, ...], tuple[DigestEntry, str]] = {}
         self._coverages: dict[tuple[frozenset[str], datetime], Coverage] = {}
         self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
@@ -165,8 +158,6 @@ class Drafts:
             self._entries.clear()
         if len(self._queries) > _KEPT_QUERIES:
             self._queries.clear()
-        if len(self._clauses) > _KEPT_CLAUSES:
-            self._clauses.forget()
 
     def draft(
         self,
@@ -252,7 +243,7 @@ class Drafts:
         told_until = find_told_until(earlier)
         if told_until is not None:  # a digest that was missed stands for more than was out by its turn
             covered_until = max(mailing_moment(told_until), covered_until or mailing_moment(told_until))
-        mailings = [self._mailings[change.paper_key][0] for change in changes if change.kind is _NEW]
+        mailings = [self._mailings[change.paper_key][0] for change in changes if change.kind is Kind.NEW]
         first = min((mailing for mailing in mailings if mailing is not None), default=None)
         if first is not None and covered_until is not None and mailing_moment(first) <= covered_until:
             # Its turn passed while arXiv could not be reached, or lay on another day by the schedule of then.
@@ -268,8 +259,7 @@ class Drafts:
         ready = self._ready.get(last.id)
         if ready is None:
             ready = self._ready[last.id] = analyse(last.paper)
-        explain = self._clauses.find_reasons
-        entry = make_entry(told, queries, ready=ready, explain=explain)
+        entry = make_entry(told, queries, ready=ready)
         return entry, freeze_entry(entry, self._texts[entry.change_id])
 
     def _read_queries(self, revisions: Sequence[ActiveRevision]) -> dict[str, Query]:
@@ -294,7 +284,9 @@ class Drafts:
         self, conn: Connection, due: DueSubscription, changes: Collection[StoredChange]
     ) -> dict[int, Seen]:
         """Return what the reader saw before; of papers that were never stored before, that is nothing."""
-        known = [change.paper_key for change in changes if change.previous is not None or change.kind is _KNOWN]
+        known = [
+            change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN
+        ]
         seen = match_store.seen_versions(conn, due.id, known) if known else {}
         missing = {one.key for one in seen.values()} - self._seen.keys()
         if missing:

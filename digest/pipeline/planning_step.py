@@ -11,7 +11,6 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.collecting import collecting_later
 from digest.errors import DigestError, StoreBusy, StoreError
 from digest.excluding import read_exclusion
 from digest.messages import Occasion
@@ -114,7 +113,7 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
     while True:
         batch: list[DueTurn] = []
         try:
-            with collecting_later(), site.store.begin() as conn:
+            with site.store.begin() as conn:
                 batch = turn_store.due_turns(conn, drafts.now, BATCH, after=after, lock=True)
                 part = _plan_turns(conn, drafts, batch, patience)
         except DigestError as error:

@@ -1,6 +1,5 @@
 """The decisions that make digests: when one is due, what is in it, and where its parts go. All pure."""
 
-from digest.planning.clauses import Clauses
 from digest.planning.coverage import PollSummary, assess_coverage, join_coverages, was_asked
 from digest.planning.digests import (
     DeliveryPlan,
@@ -31,7 +30,6 @@ from digest.planning.turns import (
 __all__ = [
     "FARTHEST",
     "FARTHEST_OFTEN",
-    "Clauses",
     "DeliveryPlan",
     "DueSubscription",
     "EarlierDigest",

@@ -72,7 +72,6 @@ def make_entry(
     queries: Mapping[str, Query],
     *,
     ready: AnalysedPaper | None = None,
-    explain: Callable[[Query, AnalysedPaper], Sequence[Reason]] = find_reasons,
 ) -> DigestEntry:
     """Make the entry of one paper; it names no saved query where none of them is met, now or before.
 
@@ -80,13 +79,12 @@ def make_entry(
         told: what is told of it.
         queries: the subscription's saved queries by name.
         ready: the paper as its last change found it, analysed already.
-        explain: says why a paper matches as `find_reasons` does, such as `Clauses`, which remembers.
     """
     changes, seen = told.changes, told.seen
     last = changes[-1]
     kind = merge_kinds(changes, told.occasion)
     analysed = ready or analyse(last.paper)
-    found = {name: explain(query, analysed) for name, query in queries.items()}
+    found = {name: find_reasons(query, analysed) for name, query in queries.items()}
     matched = [name for name, reasons in found.items() if reasons]  # whatever matches has a reason
     reasons = [Reason(reason.clause, reason.spans, name) for name in matched for reason in found[name]]
     return DigestEntry(

@@ -17,7 +17,6 @@ from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from digest.collecting import collecting_later
 from digest.query.compaction import compact
 from digest.query.indexing import Indexer
 from digest.query.lexicon import Lexicon
@@ -127,10 +126,6 @@ class ReverseIndex(Generic[Key]):
 
     def match(self, papers: Sequence[Paper]) -> Matches[Key]:
         """Hold papers against all queries."""
-        with collecting_later():
-            return self._match(papers)
-
-    def _match(self, papers: Sequence[Paper]) -> Matches[Key]:
         from digest.query import bitsets, detecting, scanning  # noqa: PLC0415 - numpy takes its time to import
 
         if self._prepared is None:

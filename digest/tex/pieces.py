@@ -6,9 +6,8 @@ The TeXbook, chapter 18); plain Unicode has to settle that question too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
-
-from digest.enumerations import Named
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,42 +16,42 @@ Tags = tuple[str, ...]
 """HTML elements around a text, outermost first: `("b", "i")`."""
 
 
-class Kind(Named):
+class Kind(Enum):
     """What a piece is, and so how it is written and how a highlight cuts it."""
 
-    TEXT: ClassVar[Kind]
+    TEXT = auto()
     """Characters exactly as in the raw text: `text == raw[start:end]`, may be cut anywhere."""
-    SYMBOL: ClassVar[Kind]
+    SYMBOL = auto()
     """Characters standing for the raw text as a whole."""
-    BLANK: ClassVar[Kind]
+    BLANK = auto()
     """White space."""
-    SUPERSCRIPT: ClassVar[Kind]
+    SUPERSCRIPT = auto()
     """`inside`, raised; `text` is its plain form, such as `⁻³` or `^(3/2)`."""
-    SUBSCRIPT: ClassVar[Kind]
+    SUBSCRIPT = auto()
     """`inside`, lowered; `text` is its plain form, such as `₂` or `_(g,n)`."""
-    FRACTION: ClassVar[Kind]
+    FRACTION = auto()
     """A fraction not yet set in its formula; never part of what `parse_tex` returns."""
 
 
-class Role(Named):
+class Role(Enum):
     """What a piece does in a formula; it decides the blanks around it."""
 
-    WORD: ClassVar[Role]
-    VARIABLE: ClassVar[Role]
-    NUMBER: ClassVar[Role]
-    NAME: ClassVar[Role]
-    BIG: ClassVar[Role]
-    INFIX: ClassVar[Role]
+    WORD = auto()
+    VARIABLE = auto()
+    NUMBER = auto()
+    NAME = auto()
+    BIG = auto()
+    INFIX = auto()
     """A sign between two operands, set off by blanks as typed."""
-    RELATION: ClassVar[Role]
+    RELATION = auto()
     """A named relation or arrow between two operands, always set off by blanks."""
-    OPEN: ClassVar[Role]
-    CLOSE: ClassVar[Role]
-    BAR: ClassVar[Role]
-    PUNCTUATION: ClassVar[Role]
-    SCRIPT: ClassVar[Role]
+    OPEN = auto()
+    CLOSE = auto()
+    BAR = auto()
+    PUNCTUATION = auto()
+    SCRIPT = auto()
     """Raised, lowered or a prime: part of what stands before it."""
-    LOOSE: ClassVar[Role]
+    LOOSE = auto()
     """A blank typed between the parts of a formula, which TeX would ignore."""
 
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import re
+from enum import Enum, auto
 from itertools import islice
-from typing import ClassVar, NamedTuple
-
-from digest.enumerations import Named
+from typing import NamedTuple
 
 
-class TokenKind(Named):
+class TokenKind(Enum):
     """What a token is; the order is that of the groups in the pattern below."""
 
-    RUN: ClassVar[TokenKind]
-    NAME: ClassVar[TokenKind]
-    ESCAPE: ClassVar[TokenKind]
-    OPEN: ClassVar[TokenKind]
-    CLOSE: ClassVar[TokenKind]
-    DOLLAR: ClassVar[TokenKind]
-    RAISE: ClassVar[TokenKind]
-    LOWER: ClassVar[TokenKind]
-    CELL: ClassVar[TokenKind]
-    TIE: ClassVar[TokenKind]
-    LIGATURE: ClassVar[TokenKind]
-    BLANK: ClassVar[TokenKind]
-    SURROGATE: ClassVar[TokenKind]
-    LONE_BACKSLASH: ClassVar[TokenKind]
+    RUN = auto()
+    NAME = auto()
+    ESCAPE = auto()
+    OPEN = auto()
+    CLOSE = auto()
+    DOLLAR = auto()
+    RAISE = auto()
+    LOWER = auto()
+    CELL = auto()
+    TIE = auto()
+    LIGATURE = auto()
+    BLANK = auto()
+    SURROGATE = auto()
+    LONE_BACKSLASH = auto()
 
 
 class Token(NamedTuple):
@@ -54,7 +53,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_KINDS = (None, *(getattr(TokenKind, name) for name in TokenKind.__annotations__))
+_KINDS = (None, *TokenKind)
 _PLAIN = re.compile(rf"([^{DROPPED}\ud800-\udfff]+)|([\ud800-\udfff])")
 _NAMED_PAIR = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _BRACKETS = {"\\]": "\\[", "\\)": "\\("}
