@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from digest.pipeline import Site
     from digest.scheduling import Schedule
-    from digest.store import Store
-    from digest.store.worker import Hold
     from digest.web import WebServer
 
 Done = TypeVar("Done")
@@ -64,7 +62,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     load(ctx, warns=True)
     with ExitStack() as stack:
         site = _patiently(lambda: stack.enter_context(opened(ctx)), stop)
-        hold = stack.enter_context(hold_worker(site.store))
+        stack.enter_context(hold_worker(site.store))
         configure_logging("DEBUG" if ctx.obj["verbose"] else "INFO")
         schedule = Schedule(site)
         webs = [] if no_web else _open_webs(site, schedule)
@@ -85,7 +83,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
             web.start()
         click.echo(greeting)
         reread = partial(open_config, ctx.obj["config_path"])
-        lost = _wait(webs, stop, reload, partial(_keep, site.store, hold), partial(schedule.reload, reread))
+        lost = _wait(webs, stop, reload, site.store.check_file, partial(schedule.reload, reread))
         for web in webs:
             web.ask_to_stop()
         has_ended = schedule.stop(grace=grace, force=LIMIT - _MARGIN - grace)
@@ -139,17 +137,17 @@ def _wait(
     webs: list[WebServer],
     stop: threading.Event,
     reload: threading.Event,
-    keep: Callable[[], None],
+    check_file: Callable[[], None],
     take_over: Callable[[], None],
 ) -> StoreError | None:
     """Return once a stop is asked for, or the web server has ended; meanwhile take the file over when asked.
 
     Returns:
-        Why this may not work on: the lock is another's now, or the database another one. None where it may.
+        Why this may not work on: the database is another one now. None where it may.
     """
     while not stop.wait(_LOOK):
         try:
-            keep()
+            check_file()
         except StoreError as error:
             return error
         if reload.is_set():
@@ -158,11 +156,6 @@ def _wait(
         if not all(web.is_alive for web in webs):
             break
     return None
-
-
-def _keep(store: Store, hold: Hold) -> None:
-    store.check_file()
-    hold.keep()
 
 
 def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:

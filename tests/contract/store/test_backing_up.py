@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select, update
 
 from digest.errors import AnotherWorker, StoreError
-from digest.store import Store, hold_worker, open_store, provenance, workers
+from digest.store import Store, hold_worker, open_store, provenance
 from digest.store.backing_up import back_up, default_backup, prove_backup, prune_backups
 from digest.store.restoring import restore_backup
 from digest.store.schema import marks, papers
@@ -310,21 +310,6 @@ def test_nothing_is_restored_while_a_process_works_nor_from_the_database_itself(
         restore_backup(f"sqlite:///{here}", here, LATER, quiet)
     with pytest.raises(StoreError, match="there is no backup at"):
         restore_backup(f"sqlite:///{here}", here.with_name("none.db"), LATER, quiet)
-
-
-def test_nothing_is_restored_beside_a_worker_whose_lock_was_removed(here: Path, backup: Path) -> None:
-    store = open_store(f"sqlite:///{here}")
-    with hold_worker(store):
-        with store.begin() as conn:
-            workers.sign(conn, workers.Worker("owner", "1.0", "host", 4711, MORNING))
-        here.with_name("digest.db.lock").unlink()
-        with pytest.raises(AnotherWorker, match=r"process 4711 .* its lock was removed"):
-            restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-        with store.begin() as conn:
-            workers.sign_off(conn, "owner")
-    store.close()
-    restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert copied_at(here)
 
 
 def test_into_postgresql_a_backup_goes_where_nothing_is(

@@ -12,9 +12,8 @@ from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from digest.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store import engine, hold_worker, migrate, migrating, open_store, workers
+from digest.store import engine, hold_worker, migrate, migrating, open_store
 from digest.store.schema import installation, marks
-from tests.contract.store.made import MORNING
 from tests.later_release import LATER, later_release
 
 if TYPE_CHECKING:
@@ -256,90 +255,10 @@ def test_one_worker_to_one_sqlite_file_and_the_second_is_told_its_number(tmp_pat
     opened.close()
 
 
-def _sign(store: Store, pid: int) -> None:
-    with store.begin() as conn:
-        workers.sign(conn, workers.Worker(f"owner-{pid}", "1.0", "host", pid, MORNING))
-
-
-@pytest.mark.parametrize("database", ["sqlite"])
-def test_nobody_is_let_in_beside_a_worker_whose_lock_was_removed(store: Store) -> None:
-    lock = find_lock(store)
-    with hold_worker(store):
-        _sign(store, 4711)
-        for _ in range(2):  # who was refused leaves nothing behind that lets in the next
-            lock.unlink(missing_ok=True)
-            with pytest.raises(AnotherWorker, match=r"process 4711 .* its lock was removed"), hold_worker(store):
-                pass
-        with pytest.raises(AnotherWorker, match="process 4711"), hold_worker(store):
-            pass
-        with store.begin() as conn:
-            workers.sign_off(conn, "owner-4711")
-    with hold_worker(store):
-        pass
-
-
-@pytest.mark.parametrize("database", ["sqlite"])
-def test_a_worker_that_was_killed_keeps_nobody_out_where_its_lock_is_in_place(store: Store) -> None:
-    with hold_worker(store):
-        _sign(store, 4711)
-    with hold_worker(store):
-        pass
-
-
-@pytest.mark.parametrize("database", ["sqlite"])
-def test_a_worker_whose_lock_was_removed_takes_it_anew(store: Store) -> None:
-    lock = find_lock(store)
-    with hold_worker(store) as hold:
-        for _ in range(2):
-            lock.unlink()
-            hold.keep()
-            with pytest.raises(AnotherWorker, match=f"process {os.getpid()} works"), hold_worker(store):
-                pass
-    with hold_worker(store):
-        pass
-
-
-@pytest.mark.parametrize("database", ["sqlite"])
-def test_a_worker_whose_lock_another_took_meanwhile_may_not_go_on(store: Store) -> None:
-    lock = find_lock(store)
-    with hold_worker(store) as hold:
-        lock.unlink()
-        with hold_worker(store):
-            hold.keep()  # the same process: nothing to be afraid of
-            for number, token in ((4711, ""), (os.getpid(), " 0123456789abcdef")):  # one in another container
-                lock.write_text(f"{number}{token}\n", encoding="ascii")
-                with pytest.raises(AnotherWorker, match=f"process {number} works"):
-                    hold.keep()
-            lock.write_text("", encoding="ascii")
-            hold.keep()  # who has just come looks around first
-
-
-@pytest.mark.parametrize("database", ["sqlite"])
-def test_a_worker_goes_on_where_its_removed_lock_cannot_be_taken_anew_yet(
-    store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
-    lock = find_lock(store)
-    with hold_worker(store) as hold:
-        lock.unlink()
-        lock.mkdir()  # as a disk that takes no file
-        hold.keep()
-        hold.keep()
-        assert caplog.text.count("can't be taken anew yet") == 1
-        lock.rmdir()
-        hold.keep()
-        assert "it is taken anew" in caplog.text
-        assert lock.is_file()
-
-
 @pytest.mark.parametrize("database", ["postgresql"])
 def test_any_number_of_workers_share_a_postgresql(store: Store) -> None:
     with hold_worker(store), hold_worker(store):
         pass
-
-
-def find_lock(store: Store) -> Path:
-    assert store.path is not None
-    return store.path.with_name(store.path.name + ".lock")
 
 
 def test_a_worker_that_is_killed_frees_its_lock_and_leaves_nothing_half_done(tmp_path: Path) -> None:
