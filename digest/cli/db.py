@@ -69,13 +69,13 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
     nothing has changed. Then write the new URL under [store] in digest.toml, and start nothing on the old
     database again: both would send. Links in mails sent before go on working.
     """
-    from digest.cli.progress import Progress  # noqa: PLC0415 - the same
+    from digest.cli.progress import showing_progress  # noqa: PLC0415 - the same
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
     from digest.config.addresses import mask_password  # noqa: PLC0415 - the same
     from digest.store.copying import copy_store  # noqa: PLC0415 - the same
     from digest.store.invariants import INVARIANTS  # noqa: PLC0415 - the same
 
-    with opened_store(ctx) as here, Progress(quiet=as_json) as tell:
+    with opened_store(ctx) as here, showing_progress(quiet=as_json) as tell:
         report = copy_store(here.store, url, tell)
         before = here.store.url_masked
     after = mask_password(url)
@@ -112,7 +112,7 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
 
     A backup knows that it is one: whoever starts from it sends nothing until `digest db resume`.
     """
-    from digest.cli.progress import Progress  # noqa: PLC0415 - the same
+    from digest.cli.progress import showing_progress  # noqa: PLC0415 - the same
     from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
     from digest.store.backing_up import FOLDER, back_up, default_backup, prune_backups  # noqa: PLC0415 - the same
 
@@ -121,7 +121,7 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
     with opened_store(ctx) as here:
         folder = (here.store.path.parent if here.store.path else here.config.folder) / FOLDER
         path = file or default_backup(folder, here.now)
-        with Progress(quiet=as_json) as tell:
+        with showing_progress(quiet=as_json) as tell:
             report = back_up(here.store, path, here.now, tell, replace=force)
         removed = prune_backups(folder, keep, report.path) if keep is not None else ()
     if as_json:
@@ -163,14 +163,14 @@ def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool)
 
 def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     from digest.cli.opening import choose_clock, load  # noqa: PLC0415 - loaded by the command that needs it
-    from digest.cli.progress import Progress  # noqa: PLC0415 - the same
+    from digest.cli.progress import showing_progress  # noqa: PLC0415 - the same
     from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
     from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
     from digest.store.restoring import restore_backup  # noqa: PLC0415 - the same
 
     config = load(ctx)
     now = choose_clock(config).now()
-    with Progress(quiet=as_json) as tell:
+    with showing_progress(quiet=as_json) as tell:
         report = restore_backup(config.store.url, file, now, tell)
     if as_json:
         kept = str(report.kept) if report.kept else None

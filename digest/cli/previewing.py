@@ -214,25 +214,13 @@ def print_papers(query: Query, papers: Iterable[Paper]) -> None:
 
 
 def _list_bars(survey: Survey) -> Iterator[str]:
-    import sys  # noqa: PLC0415 - the same
-
     from digest.planning.charts import draw_chart  # noqa: PLC0415 - the same
 
-    is_unicode = can_show("█▏", sys.stdout.encoding)
-    bars = draw_chart(survey.days, width=_BAR, is_unicode=is_unicode)
+    bars = draw_chart(survey.days, width=_BAR)
     broadest = max((len(f"{bar.number:,}") for bar in bars), default=1)
     for bar in bars:
         so_far = "" if bar.is_whole else f"{' ' * bool(bar.bar)}so far"
         yield f"  {bar.label}  {bar.number:>{broadest},}  {bar.bar}{so_far}".rstrip()
-
-
-def can_show(signs: str, encoding: str | None) -> bool:
-    """Tell whether an encoding has some signs."""
-    try:
-        signs.encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def _list_shares(survey: Survey) -> Iterator[str]:

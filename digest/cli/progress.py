@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import click
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
-class Progress:
-    """Call it with what is being done and how much of it is through; the line is gone at the end."""
+@contextmanager
+def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
+    """Give what is to be called with what is done and how much is through; the line is gone at the end."""
+    from rich.console import Console  # noqa: PLC0415 - only where there is something to wait for
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._is_shown = sys.stderr.isatty() and not quiet
-
-    def __call__(self, what: str, through: int) -> None:
-        """Show how far it has come."""
-        if self._is_shown:
-            rows = f" {through:,} rows" if through else ""
-            click.echo(f"\r\x1b[K {what}{rows}", nl=False, err=True)
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Clear the line."""
-        if self._is_shown:
-            click.echo("\r\x1b[K", nl=False, err=True)
+    with Console(stderr=True, quiet=quiet).status("") as status:
+        yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)

@@ -17,7 +17,6 @@ WEEKS_FROM: Final = 45
 """From so many days on a chart has a bar a week."""
 
 _WEEK = 7
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +29,12 @@ class Bar:
     is_whole: bool = True
 
 
-def draw_chart(days: Sequence[Day], *, width: int, is_unicode: bool) -> list[Bar]:
+def draw_chart(days: Sequence[Day], *, width: int) -> list[Bar]:
     """Draw papers a day as bars of at most `width` cells, one for each week where there are many days.
 
     Args:
         days: in order; a long run of them without any paper has one line.
         width: cells of the longest bar; small numbers take four cells a paper.
-        is_unicode: whether eighths of a cell can be shown; whole ones of `#` otherwise.
     """
     lines = list(_sum_weeks(days) if len(days) >= WEEKS_FROM else _label_days(days))
     highest = max((line.number for line in lines), default=0)
@@ -46,7 +44,7 @@ def draw_chart(days: Sequence[Day], *, width: int, is_unicode: bool) -> list[Bar
         replace(
             line,
             label=f"{line.label:<{broadest}}",
-            bar=_draw_bar(line.number * cells / max(highest, 1), is_unicode=is_unicode),
+            bar="█" * max(bool(line.number), round(line.number * cells / max(highest, 1))),
         )
         for line in lines
     ]
@@ -70,12 +68,3 @@ def _sum_weeks(days: Sequence[Day]) -> Iterator[Bar]:
         week = list(group)
         number, is_whole = sum(day.papers for day in week), all(day.is_whole for day in week)
         yield Bar(f"week of {monday.day:>2} {monday:%b}", "", number, is_whole)
-
-
-def _draw_bar(cells: float, *, is_unicode: bool) -> str:
-    if not cells:
-        return ""
-    if not is_unicode:
-        return "#" * max(1, round(cells))
-    eighths = max(1, round(cells * 8))
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

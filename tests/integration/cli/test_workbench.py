@@ -212,13 +212,6 @@ def test_a_name_that_is_nearly_a_saved_querys_is_read_as_a_query_with_a_note(dig
 
 
 @pytest.mark.usefixtures("world")
-def test_a_terminal_without_blocks_gets_plain_bars(digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("digest.cli.previewing.can_show", lambda signs, encoding: False)  # noqa: ARG005 - its signature
-    lines = digest("query", "preview", "perf", "--days", "7").lines
-    assert "  Thu 19 Nov  6  ########################" in lines
-
-
-@pytest.mark.usefixtures("world")
 def test_a_difference_names_what_is_gained_and_lost_and_through_which_clause(digest: Shell) -> None:
     said = digest("query", "diff", "cat:cs.PF ANDNOT cat:cs.DC", "cat:cs.PF AND abs:GPU", "--from", "store").lines
     assert "1 paper gained, 6 lost, 1 kept" in said
