@@ -12,7 +12,6 @@ import math
 import re
 import socket
 import threading
-import zlib
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +20,7 @@ import httpx
 
 from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN
 from digest.clock import LOOPBACK_HOSTS, monotonic
-from digest.errors import ArxivHostile, ArxivTruncated, ArxivUnreachable, ArxivUnreadable
+from digest.errors import ArxivHostile, ArxivTruncated, ArxivUnreachable
 
 if TYPE_CHECKING:
     import ssl
@@ -33,7 +32,6 @@ _log = logging.getLogger("digest.arxiv")
 CONNECT_SECONDS = 10.0
 _POOL_SECONDS = 5.0
 _KEPT_ALIVE_SECONDS = 60.0
-_GZIP = zlib.MAX_WBITS | 16
 _CHECK_NETWORK = "Look at the network, the proxy and the addresses under [arxiv]. The next poll tries again."
 
 
@@ -119,14 +117,15 @@ class Line:
         Raises:
             TooLate: that moment has passed; nothing was sent.
             ArxivUnreachable: no connection, no answer in time, or the connection broke.
-            ArxivTruncated: the packed body breaks off.
+            ArxivTruncated: the packed body is damaged.
             ArxivHostile: the body is too large.
-            ArxivUnreadable: the body is packed in a way nobody asked for.
         """
         self._not_after = not_after
         with _Watch(self, self._deadline) as watch:
             try:
                 answer = self._exchange(asked)
+            except httpx.DecodingError as error:
+                raise ArxivTruncated(f"the packed body is damaged: {error}", hint=TRY_AGAIN) from error
             except httpx.HTTPError as error:
                 raise _describe_failure(error, asked, watch) from error
         if watch.has_ended_it:
@@ -152,8 +151,7 @@ class Line:
             timeout=timeout,
             extensions={"trace": self._watch_steps},
         ) as response:
-            pieces = response.iter_raw()
-            body = _gather(_unpack(pieces, response.headers.get("content-encoding", "")), self._body_limit)
+            body = _gather(response.iter_bytes(), self._body_limit)
             return Answer(response.status_code, dict(response.headers), body)
 
     def _watch_steps(self, event: str, info: Mapping[str, Any]) -> None:
@@ -205,31 +203,6 @@ def _gather(pieces: Iterator[bytes], limit: int) -> bytes:
         if len(gathered) > limit:
             raise ArxivHostile(f"the body has more than {limit:,} bytes", hint=TRY_AGAIN)
     return bytes(gathered)
-
-
-def _unpack(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    name = encoding.strip().lower()
-    if name in {"", "identity"}:
-        return pieces
-    if name in {"gzip", "x-gzip"}:
-        return _inflate(pieces)
-    raise ArxivUnreadable(f"the body is packed as {name[:40]!r}; only gzip was offered", hint=TRY_AGAIN)
-
-
-def _inflate(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    unpacker = zlib.decompressobj(_GZIP)
-    try:
-        for piece in pieces:
-            packed = piece
-            while packed:
-                # One step at a time: a few packed bytes may stand for thousands of times as many.
-                yield unpacker.decompress(packed, 1 << 20)
-                packed = unpacker.unconsumed_tail
-    except zlib.error as error:
-        raise ArxivTruncated(f"the packed body is damaged: {error}", hint=TRY_AGAIN) from error
-    yield unpacker.flush()
-    if not unpacker.eof:
-        raise ArxivTruncated("the packed body breaks off", hint=TRY_AGAIN)
 
 
 def _describe_failure(error: httpx.HTTPError, asked: Asked, watch: _Watch) -> ArxivUnreachable:

@@ -91,5 +91,5 @@ def test_a_packed_body_that_ends_too_soon_is_no_page(source: str, tmp_path: Path
             return Answer(packed[:-40], media_type="text/xml", headers=(("Content-Encoding", "gzip"),))
 
         world.arxiv.bend = pack
-        assert_not_believed(world, "the packed body breaks off")
+        assert_not_believed(world, "the XML breaks off")
         assert_all_follows(world)
