@@ -7,7 +7,6 @@ they are, and is several times slower than rendering itself. Sources: RFC 2045, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from digest.render.headers import check_atom, write_headers
@@ -19,34 +18,14 @@ _UNSAFE = re.compile(rb"[^\n\x20-\x3c\x3e-\x7e]+| (?=\n|\Z)|^F(?=rom )|^\.(?=\.?
 start of a line (mailbox files), lone dots (the end of a message)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MailParts:
-    """What a mail is made of.
-
-    Attributes:
-        fields: header fields up to the MIME ones, in order.
-        key: unique to the message; names the boundary.
-        text: the plain part, already flowed.
-        html: the HTML part.
-    """
-
-    fields: list[tuple[str, str]]
-    key: str
-    text: str
-    html: str
-
-
-def write_mail(parts: MailParts) -> bytes:
-    """Write a whole mail: lines of at most 76 bytes in the body, ended by CRLF throughout.
-
-    Raises:
-        ConfigurationError: a header field cannot be written.
-    """
-    return join_mail(parts.fields, parts.key, quote_printable(parts.text), quote_printable(parts.html))
-
-
 def join_mail(header: list[tuple[str, str]], key: str, plain: bytes, html: bytes) -> bytes:
-    """Write a whole mail of parts that are quoted-printable already; see `MailParts`.
+    """Write a whole mail of parts that are quoted-printable already.
+
+    Args:
+        header: fields up to the MIME ones, in order.
+        key: unique to the message; names the boundary.
+        plain: the plain part.
+        html: the HTML part.
 
     Raises:
         ConfigurationError: a header field cannot be written.

@@ -3,7 +3,7 @@ import quopri
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.render.mime import MailParts, quote_printable, write_mail
+from digest.render.mime import join_mail, quote_printable
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n =.F")))
@@ -21,7 +21,7 @@ def test_lines_that_mail_software_would_change_on_the_way_are_encoded() -> None:
 
 def test_a_mail_ends_with_its_last_boundary_and_the_boundary_occurs_nowhere_else() -> None:
     text = "--=_key--\n--=_key\n"
-    raw = write_mail(MailParts([("X", "y")], "key", text, text))
+    raw = join_mail([("X", "y")], "key", quote_printable(text), quote_printable(text))
     assert raw.count(b"--=_key") == 3
     assert raw.endswith(b"\r\n--=_key--\r\n")
     assert raw.startswith(
