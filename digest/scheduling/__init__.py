@@ -7,15 +7,15 @@ those of other replicas do.
 """
 
 from digest.scheduling.board import Board
-from digest.scheduling.pulse import STORE_DOUBT, TICK, Pulse
+from digest.scheduling.pulse import LONGEST_SILENCE, STORE_DOUBT, Pulse
 from digest.scheduling.schedule import EVERY, Job, Schedule
 from digest.scheduling.steps import LONGEST_DELIVERY, Steps
 
 __all__ = [
     "EVERY",
     "LONGEST_DELIVERY",
+    "LONGEST_SILENCE",
     "STORE_DOUBT",
-    "TICK",
     "Board",
     "Job",
     "Pulse",

@@ -167,7 +167,7 @@ class Schedule:
         if load is None:
             return
         try:
-            self.pulse.refused = self.steps.reload(load)
+            self.steps.reload(load)
         except BaseException:
             self._keep_edit(load)
             raise

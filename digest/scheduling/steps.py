@@ -155,12 +155,10 @@ class Steps:
                 _log.error("alarm: %s", alarm)
         self.told["alarms"] = alarms
 
-    def reload(self, load: Callable[[], Config]) -> str:
+    def reload(self, load: Callable[[], Config]) -> None:
         """Take over the saved queries and subscriptions of a file that was edited, and where alarms go.
 
-        Returns:
-            Why the file was refused, "" where it was taken over. All stays as it was then, and where anything
-            is raised.
+        All stays as it was where the file is refused, or anything is raised.
 
         Raises:
             StoreError: the database does not take the subscriptions now.
@@ -171,7 +169,7 @@ class Steps:
         except DigestError as error:
             what = error.message.partition("\n")[0]  # of several mistakes how many; `digest config check` has each
             _log.error("digest.toml was not taken over: %s. %s", what.rstrip("."), error.hint)
-            return what
+            return
         before = site.config
         restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
         site.config = replace(
@@ -193,4 +191,3 @@ class Steps:
             _log.warning("%s", " ".join(sentence.splitlines()[:2]))  # without the place, which a line can't show
         if restart:
             _log.warning("what changed in %s counts after a restart", ", ".join(restart))
-        return ""

@@ -3,21 +3,17 @@
 redacting   what no log line may carry, and how it is masked
 logs        one line per event, as `key=value` or JSON
 metrics     counters and gauges for Prometheus
-health      facts about a running process, and what they mean
+health      figures by which a running process is judged
 """
 
-from digest.telemetry.health import Health, HealthFacts, assess_health
 from digest.telemetry.logs import Verb, configure_logging, log_event
 from digest.telemetry.metrics import Metrics
 from digest.telemetry.redacting import RedactionFilter, redact
 
 __all__ = [
-    "Health",
-    "HealthFacts",
     "Metrics",
     "RedactionFilter",
     "Verb",
-    "assess_health",
     "configure_logging",
     "log_event",
     "redact",

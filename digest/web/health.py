@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -11,13 +10,12 @@ from starlette.routing import Route
 
 from digest.errors import StoreError
 from digest.messages import DeliveryState
-from digest.planning.alarms import STUCK, AlarmName
-from digest.scheduling import TICK
+from digest.planning.alarms import STUCK
+from digest.scheduling import Pulse
 from digest.store import alarms as alarm_store
 from digest.store import cursors as cursor_store
-from digest.store import overview, provenance
+from digest.store import overview
 from digest.store import queries as query_store
-from digest.telemetry import Health, HealthFacts, assess_health
 from digest.web.shell import shell_of
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from digest.pipeline import Site
-    from digest.scheduling import Pulse
     from digest.telemetry import Metrics
 
 UNAVAILABLE = 503
@@ -51,7 +48,7 @@ def show_liveness(_request: Request) -> Response:
 def show_readiness(request: Request) -> Response:
     """Say whether digests are made and sent: 200 or 503. Why is for the operator: `digest status`."""
     shell = shell_of(request)
-    is_ready = judge_site(shell.site, shell.pulse).is_ready
+    is_ready = not find_failures(shell.site, shell.pulse or Pulse())
     return JSONResponse({"ready": is_ready}, 200 if is_ready else UNAVAILABLE)
 
 
@@ -72,7 +69,7 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
             return PlainTextResponse("The database does not answer.", UNAVAILABLE)
         waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
         metrics.set_outbox({str(state): outbox.counts.get(state, 0) for state in _WAITING}, waited)
-        metrics.set_ready(is_ready=judge_site(site, pulse).is_ready)
+        metrics.set_ready(is_ready=not find_failures(site, pulse))
         if last_look is not None:
             metrics.set_last_poll(last_look)
         return Response(metrics.render(), headers={"Content-Type": metrics.content_type})
@@ -80,51 +77,14 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
     return Starlette(routes=[Route("/metrics", show_metrics)])
 
 
-def judge_site(site: Site, pulse: Pulse | None) -> Health:
-    """Gather the facts about a running installation, and judge them."""
-    now = site.clock.now()
+def find_failures(site: Site, pulse: Pulse) -> list[str]:
+    """Return why the installation does not do its work, in sentences; [] where it does."""
     try:
         with site.store.read() as conn:
-            facts = _gather(conn, site, pulse, now)
             alarms = alarm_store.list_alarms(conn)
     except StoreError:
-        return Health(failures=("the database does not answer",))
-    health = assess_health(facts, now)
-    troubles = tuple(
-        f"the job {name} failed last time ({error}); the log says why"
-        for name, error in (sorted(pulse.troubles.items()) if pulse else ())
-    )
-    remarks = tuple(
-        f"the job {name} left something undone last time ({what})"
-        for name, what in (sorted(pulse.remarks.items()) if pulse else ())
-    )
-    stuck = tuple(
-        f"the job {name} has been at the same turn for {seconds / 60:.0f} min"
-        for name, seconds in (sorted(pulse.board.stuck.items()) if pulse else ())
-    )
-    urgent = tuple(alarm.detail for alarm in alarms if alarm.name in STUCK)
-    said = STUCK | {AlarmName.RESTORED, AlarmName.FAILED}  # the facts warn of both
-    others = tuple(alarm.detail for alarm in alarms if alarm.name not in said)
-    refused = pulse.refused if pulse else ""
-    edited = (f"the edited digest.toml was refused, the one before counts: {refused}",) if refused else ()
-    return Health((*health.failures, *troubles, *stuck, *urgent), (*health.warnings, *edited, *remarks, *others))
-
-
-def _gather(conn: Connection, site: Site, pulse: Pulse | None, now: datetime) -> HealthFacts:
-    outbox = overview.load_open(conn, now)
-    breaker = overview.load_breaker(conn, site.clock)
-    age = pulse.age if pulse else None
-    return HealthFacts(
-        is_store_writable=pulse is None or pulse.age is None or pulse.is_store_writable,
-        tick=TICK,
-        # Jobs tick in real time, whatever the installation's clock says.
-        heartbeat_at=None if age is None else now - timedelta(seconds=age),
-        last_complete_poll_at=_last_look(conn, site),
-        breaker_until=now + timedelta(seconds=breaker.seconds) if breaker.seconds else None,
-        dead=outbox.counts.get(DeliveryState.DEAD, 0),
-        held=outbox.counts.get(DeliveryState.HELD, 0),
-        is_restored=provenance.is_restored(conn),
-    )
+        return ["the database does not answer"]
+    return [*pulse.failures, *(alarm.detail for alarm in alarms if alarm.name in STUCK)]
 
 
 def _last_look(conn: Connection, site: Site) -> datetime | None:

@@ -23,7 +23,7 @@ from digest.pipeline import Site, open_site, recover, run_pass, sync_roster
 from digest.scheduling import EVERY, Schedule
 from digest.store import hold_worker, open_store
 from digest.store.invariants import find_violations
-from digest.web.health import judge_site
+from digest.web.health import find_failures
 from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Said, Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
@@ -165,14 +165,12 @@ def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_i
         filler = fill(disk)
         announce_later(world)
         wait_until(lambda: schedule.pulse.troubles)
-        assert any(
-            "failed last time (StoreError)" in reason for reason in judge_site(site, schedule.pulse).failures
-        )
+        assert any("failed last time (StoreError)" in reason for reason in find_failures(site, schedule.pulse))
         assert titles(world) == 0
         filler.unlink()
         world.mail.wait_for(2, timeout=60)
         wait_until(lambda: not schedule.pulse.troubles)
-        wait_until(lambda: judge_site(site, schedule.pulse).is_ready)
+        wait_until(lambda: not find_failures(site, schedule.pulse))
         assert is_sound(site)
     assert titles(world) == 1
     assert "its disk is full" in caplog.text
@@ -320,7 +318,7 @@ def test_after_the_disk_has_died_under_it_nothing_is_lost_and_nothing_doubled(
             _kill_disk(disk)
             announce_later(world)
             wait_until(lambda: schedule.pulse.troubles)
-            assert not judge_site(site, schedule.pulse).is_ready
+            assert find_failures(site, schedule.pulse)
         assert len(world.mail.mails) == 1
         subprocess.run(["umount", str(disk)], check=True)  # noqa: S603, S607 - made up here
         subprocess.run(["mount", "-o", "loop", str(image), str(disk)], check=True)  # noqa: S603, S607 - the same
