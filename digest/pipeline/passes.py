@@ -94,7 +94,9 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
     with hold_worker(site.store), at_work(site):
         recover(site)
         roster = sync_roster(site)
-        polled = _look(site, poll_anyway=poll_anyway)
+        with polling_alone(site) as other:
+            busy = PollReport(why_not=f"another process, {other}, is asking arXiv right now")
+            polled = busy if other else ask_arxiv(site, even_if_not_due=poll_anyway)
         has_nothing = bool(polled.failures) and not polled.papers  # of which "nothing changed" would say too much
         if polled.was_due and not has_nothing:
             tell("compare", "")
@@ -128,14 +130,11 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
     )
 
 
-def _look(site: Site, *, poll_anyway: bool) -> PollReport:
-    """Ask arXiv for what is due, unless another process is at it."""
-    with polling_alone(site) as other:
-        if other:
-            return PollReport(why_not=f"another process, {other}, is asking arXiv right now")
-        polled = poll(site, even_if_not_due=poll_anyway)
-        check_gaps(site, polled)
-        look_back(site, polled)
+def ask_arxiv(site: Site, *, even_if_not_due: bool = False) -> PollReport:
+    """Ask arXiv for what is due, for ids that are missing, and for the past of new saved queries."""
+    polled = poll(site, even_if_not_due=even_if_not_due)
+    check_gaps(site, polled)
+    look_back(site, polled)
     return polled
 
 

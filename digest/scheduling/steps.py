@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from digest.errors import DigestError
-from digest.pipeline import deliver, match, plan, poll, publish_feeds, sync_roster
+from digest.pipeline import deliver, match, plan, publish_feeds, sync_roster
 from digest.pipeline.alarms import watch
-from digest.pipeline.gap_check import check_gaps
-from digest.pipeline.looking_back import look_back
+from digest.pipeline.passes import ask_arxiv
 from digest.pipeline.working import polling_alone
 from digest.planning.alarms import AlarmName
 from digest.store import feeds as feed_store
@@ -70,9 +69,7 @@ class Steps:
             with self._site.store.begin() as conn:
                 run_store.abandon_running(conn, self._site.clock.now())
         with self.metrics.time_verb(Verb.POLL):
-            polled = poll(self._site)
-            check_gaps(self._site, polled)
-            look_back(self._site, polled)
+            polled = ask_arxiv(self._site)
         self.metrics.set_late_requests(self._site.client.late_requests)
         if polled.was_due and not polled.failures:
             log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)
