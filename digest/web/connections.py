@@ -27,6 +27,9 @@ HEAD_LIMIT = 32 * 1024
 """Bytes of a request head, and again of what is neither head nor body: the sizes of its chunks, and trailers.
 What comes in a single piece may be longer by that piece."""
 
+QUEUE = 8
+"""Requests of one connection that may wait for an answer; browsers and feed readers send one at a time."""
+
 MOST = 1024
 """Connections at once, however many descriptors there are: each may hold a head and a body."""
 
@@ -122,6 +125,8 @@ class Connection(HttpToolsProtocol):
             self._head += len(piece)
             if self._head > HEAD_LIMIT:
                 self.drop("its request head or what stands around its body is too long")
+            elif len(self._unanswered) > QUEUE:
+                self.drop("too many of its requests wait for an answer")
 
     def on_message_begin(self) -> None:
         """Begin to count the head."""

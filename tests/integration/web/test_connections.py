@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from digest.clock import monotonic
 from digest.web import WebServer, connections
-from digest.web.connections import HEAD_LIMIT
+from digest.web.connections import HEAD_LIMIT, QUEUE
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import World, live_in, wait_until
 
@@ -241,6 +241,19 @@ def test_heads_that_are_as_long_as_may_be_are_answered_one_by_one(doors: Doors) 
             assert one.recv(1000).endswith(b"here")
 
 
+def test_only_so_many_requests_of_one_connection_wait_for_their_answers(doors: Doors) -> None:
+    with doors.connect() as patient, doors.connect() as greedy:
+        patient.sendall((ASK % b"slow" + b"\r\n") * QUEUE)
+        greedy.sendall((ASK % b"slow" + b"\r\n") * (QUEUE + 1))
+        assert is_closed(greedy)
+        doors.may_answer.set()
+        said = b""
+        while said.count(b"at last") < QUEUE:
+            part = patient.recv(10_000)
+            assert part
+            said += part
+
+
 def test_where_there_are_too_many_the_one_idle_for_longest_gives_way(doors: Doors) -> None:
     with doors.connect() as busy, doors.connect() as idle:
         busy.sendall(ASK % b"slow" + b"\r\n")
@@ -309,7 +322,7 @@ def test_a_client_that_leaves_early_costs_a_line_for_who_looks_closely(
     with caplog.at_level(logging.DEBUG):
         for _ in range(5):
             with socket.create_connection(address(str(shared.http.base_url))) as one:
-                one.sendall((ASK % b"" + b"\r\n") * 20)
+                one.sendall((ASK % b"" + b"\r\n") * QUEUE)
                 threading.Event().wait(0.02)
         wait_until(lambda: sum("left early" in record.getMessage() for record in caplog.records) >= 1)
     assert not [record for record in caplog.records if record.exc_info or record.levelno > logging.INFO]
