@@ -49,11 +49,6 @@ class Board:
                 turn = self._find(job)
                 self._turns[job] = replace(turn, overruns=turn.overruns + 1)
 
-    def miss(self, job: str) -> None:
-        """Note that a job's time has passed without a turn."""
-        with self._lock:
-            self._turns[job] = replace(self._find(job), trouble="missed a turn")
-
     def list_turns(self, next_at: Mapping[str, datetime | None]) -> list[JobTurn]:
         """Return how each job stands that is known or comes next."""
         with self._lock:

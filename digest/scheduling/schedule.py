@@ -15,7 +15,6 @@ from apscheduler.events import (
     EVENT_JOB_ERROR,
     EVENT_JOB_EXECUTED,
     EVENT_JOB_MAX_INSTANCES,
-    EVENT_JOB_MISSED,
     JobEvent,
     JobExecutionEvent,
 )
@@ -133,7 +132,7 @@ class Schedule:
         )
         self._scheduler.add_listener(
             self._note_event,
-            EVENT_JOB_EXECUTED | EVENT_JOB_ERROR | EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES,
+            EVENT_JOB_EXECUTED | EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES,
         )
 
     @property
@@ -251,8 +250,6 @@ class Schedule:
         board, name = self.pulse.board, event.job_id
         if event.code == EVENT_JOB_MAX_INSTANCES:
             board.overrun(name)
-        elif event.code == EVENT_JOB_MISSED:
-            board.miss(name)
         elif isinstance(event, JobExecutionEvent) and event.exception is not None:
             board.end(name, SystemClock().now(), type(event.exception).__name__)
             self._note_trouble(name, event.exception)

@@ -23,8 +23,6 @@ class TokenPurpose(StrEnum):
 
     LEAVE = "leave"
     FEED = "feed"
-    CONFIRM = "confirm"
-    MANAGE = "manage"
     WEB = "web"
 
 
