@@ -65,7 +65,6 @@ def test_what_fails_in_telling_is_said_once_in_words_and_not_as_a_log_line(world
         assert "logger=" not in said.err + said.out
         for what in ("there is no channel #nowhere", "the ping address can't be reached"):
             assert (said.err + said.out).count(what) == 1
-    assert "logger=" in digest("-v", "run", "--now", expect=4).err
 
 
 @pytest.mark.usefixtures("world")
