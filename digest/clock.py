@@ -22,7 +22,6 @@ from digest.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
-    from pathlib import Path
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -202,43 +201,6 @@ def _to_utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("a clock needs an aware moment")
     return moment.astimezone(UTC)
-
-
-def name_zone_data() -> str:
-    """Name the data of the time zones in use, such as `2025b + 2026.6`: the machine's own, and the package's.
-
-    zoneinfo reads a zone from the machine first. Where that does not say which release it is, a checksum of
-    all zones stands for it.
-    """
-    import zoneinfo  # noqa: PLC0415 - commands that open no database do not pay for these
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - the same
-    from pathlib import Path  # noqa: PLC0415 - the same
-
-    folders = [Path(folder) for folder in zoneinfo.TZPATH if Path(folder, "UTC").is_file()]
-    names = [_name_release(folder) for folder in folders]
-    try:
-        names.append(version("tzdata"))
-    except PackageNotFoundError:
-        names.append("no package")
-    return " + ".join(names)
-
-
-def _name_release(folder: Path) -> str:
-    """Return the release of the zones in a folder, from its first line, or a checksum of what is in it."""
-    from hashlib import sha256  # noqa: PLC0415 - the same
-
-    compact = folder / "tzdata.zi"
-    if compact.is_file():
-        with compact.open(encoding="utf-8", errors="replace") as lines:
-            line = lines.readline().strip()
-        if line.startswith("# version "):
-            return line.removeprefix("# version ")
-    total = sha256()
-    for file in sorted(folder.rglob("*")):
-        if file.is_file():
-            total.update(str(file.relative_to(folder)).encode())
-            total.update(file.read_bytes())
-    return total.hexdigest()[:16]
 
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)

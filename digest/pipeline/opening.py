@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
-from digest.clock import name_zone_data
 from digest.pipeline.site import Silent, Site
 from digest.store import open_store
 from digest.store import pages as page_store
@@ -63,7 +62,6 @@ def open_site(
         owner=owner,
         jitter=jitter,
         progress=progress or Silent(),
-        zone_data=name_zone_data(),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from digest.errors import StoreError
 from digest.messages import DeliveryState
 from digest.pipeline.alarms import WatchReport, watch
 from digest.pipeline.feeds import FeedReport, publish_feeds
@@ -30,9 +31,14 @@ from digest.store.holds import Holds, load_holds
 from digest.store.overview import Waits
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from digest.pipeline.delivering import DeliverReport
     from digest.pipeline.site import Site
 
+
+CLOCKS_DIFFER = timedelta(days=1)
+"""By how much the clocks of hosts may differ; what is less passes by itself."""
 
 ORPHANS_SETTLE = timedelta(minutes=1)
 """How long a message a dead process may have sent is left alone at most: the other side may still be taking it."""
@@ -139,11 +145,27 @@ def ask_arxiv(site: Site, *, even_if_not_due: bool = False) -> PollReport:
 
 
 def recover(site: Site) -> None:
-    """Take up what a process that died left behind. Only for the one that holds the database alone."""
+    """Take up what a process that died left behind. Only for the one that holds the database alone.
+
+    Raises:
+        StoreError: this machine's clock is behind what the database says, or another one ran ahead.
+    """
     with site.store.begin() as conn:
+        _refuse_moment_to_come(run_store.find_last_start(conn), site.clock.now())
         run_store.abandon_running(conn, site.clock.now())
         if site.store.dialect == "sqlite":
             waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}
             outbox.adopt_orphans(conn, site.clock.now(), settle=waits)
             adopt_gate(conn, site.clock)
             workers.strike_off_others(conn, site.owner)
+
+
+def _refuse_moment_to_come(last: datetime | None, now: datetime) -> None:
+    """Refuse a database whose last look at arXiv lies ahead: what is due, and what was told, nobody could say."""
+    if last is not None and last > now + CLOCKS_DIFFER:
+        raise StoreError(
+            f"arXiv was last looked at on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
+            f" {now:%a %-d %b %Y %H:%M} here: a clock is wrong, or was",
+            hint="Set this machine's clock right. If it is, wait until then, or `digest db restore` a backup from"
+            " before.",
+        )

@@ -6,22 +6,19 @@ store and are not touched here.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.errors import QueryError
 from digest.excluding import read_exclusion
-from digest.planning import FARTHEST, FARTHEST_OFTEN, first_due, next_due, put_right, realign_due
+from digest.planning import first_due, next_due, realign_due
 from digest.query import parse_query
-from digest.store import clocks, provenance
 from digest.store import matches as match_store
+from digest.store import provenance
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
 from digest.store.syncing import sync_subscriptions
-from digest.store.zones import follow_zone_data
 from digest.subscriptions import DestinationKind, Origin, SubscriptionState
 
 if TYPE_CHECKING:
@@ -31,11 +28,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.pipeline.site import Site
-    from digest.planning import DueSubscription
     from digest.store.waiting import Abandoned, Dropped
     from digest.subscriptions import Subscription
-
-_log = logging.getLogger("digest.roster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +112,6 @@ def sync_roster(site: Site) -> RosterReport:
         texts[query.name] = (query.text, canonical, problem)
     now = site.clock.now()
     with site.store.begin() as conn:
-        follow_zone_data(conn, site.zone_data, partial(_realign, now))
         queries = query_store.sync_queries(conn, texts, Origin.FILE, now)
         subscriptions = sync_subscriptions(
             conn,
@@ -168,10 +161,6 @@ class _Schedule:
         return realign_due(subscription, due_at, self.now, taken)
 
 
-def _realign(now: datetime, due: DueSubscription, due_at: datetime) -> datetime:
-    return realign_due(due.subscription, due_at, now, due.last_slot)
-
-
 def _find_lookalikes(
     conn: Connection, ended: Sequence[str], added: Sequence[str], now: datetime
 ) -> tuple[tuple[str, str], ...]:
@@ -200,22 +189,11 @@ def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) ->
 def make_due_what_waits(conn: Connection, now: datetime) -> None:
     """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns.
 
-    One whose turn was put off by a clock that ran ahead is due as it would have been, and deliveries put off so
-    are due. Of a database that was restored all stays as it was found: what it says of pauses tells what
-    was sent before.
+    Of a database that was restored all stays as it was found: what it says of pauses tells what was sent before.
     """
     if provenance.is_restored(conn):
         return
     subscription_store.end_pauses(conn, now)
-    for due in subscription_store.find_far_due(conn, now, FARTHEST, FARTHEST_OFTEN):
-        next_due_at, taken = put_right(due.subscription, now, due.last_slot)
-        if (next_due_at, taken) == (due.next_due_at, due.last_slot):
-            continue
-        subscription_store.set_next_due(conn, due.id, next_due_at, last_slot=taken)
-        name, before = due.subscription.name, due.next_due_at
-        _log.warning("%s was not due before %s: a clock ran ahead, and was put right", name, before)
-    if freed := clocks.put_right(conn, now):
-        _log.warning("%d deliveries waited for longer than a day: a clock ran ahead, and was put right", freed)
     waiting = subscription_store.load_subscriptions(conn, match_store.undue_subscriptions(conn))
     for due in waiting:
         if due.subscription.has_digests:

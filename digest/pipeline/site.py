@@ -64,7 +64,6 @@ class Site:
         owner: this process's name in claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         progress: is told what happens.
-        zone_data: names the data of the time zones in use; see `digest.clock.name_zone_data`.
         standing: the saved queries as the last batch of changes was held against them.
     """
 
@@ -77,7 +76,6 @@ class Site:
     owner: str
     jitter: Callable[[], float]
     progress: Progress = field(default_factory=Silent)
-    zone_data: str = ""
     standing: StandingQueries = field(default_factory=StandingQueries)
     _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)

@@ -13,7 +13,7 @@ from digest.planning.entries import Seen, Told, make_entry
 from digest.planning.firstlook import choose_first_look
 from digest.planning.localtime import resolve_local
 from digest.planning.quiet import leave_quiet
-from digest.planning.slots import FARTHEST, FARTHEST_OFTEN, Slot, latest_slot, nearest_slot, next_slot
+from digest.planning.slots import Slot, latest_slot, nearest_slot, next_slot
 from digest.planning.turns import (
     Outcome,
     Rhythm,
@@ -23,13 +23,10 @@ from digest.planning.turns import (
     decide_turn,
     first_due,
     next_due,
-    put_right,
     realign_due,
 )
 
 __all__ = [
-    "FARTHEST",
-    "FARTHEST_OFTEN",
     "DeliveryPlan",
     "DueSubscription",
     "EarlierDigest",
@@ -59,7 +56,6 @@ __all__ = [
     "next_slot",
     "plan_deliveries",
     "plan_digest",
-    "put_right",
     "realign_due",
     "resolve_local",
     "was_asked",

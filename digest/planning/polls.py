@@ -53,9 +53,6 @@ RETRY_AFTER_FAILURE = timedelta(minutes=10)
 LONGEST_RETRY = timedelta(hours=2)
 """A look that failed is made again after ten minutes, then after twice as long each time, up to this."""
 
-CLOCK_AHEAD = timedelta(hours=6)
-"""What is dated so far ahead was dated by a clock that has been put right since."""
-
 
 class Source(StrEnum):
     """Where papers come from."""
@@ -118,12 +115,8 @@ class LastLooks:
 
 
 def is_poll_due(last: LastLooks, now: datetime) -> bool:
-    """Whether to ask now. A failure is repeated after a while, whenever the last complete look was.
-
-    A last look that is still to come was dated by a clock that ran ahead, so its date keeps nobody waiting.
-    """
-    latest = last.failure or last.complete
-    return last.next_at is None or last.next_at <= now or (latest is not None and latest - now > CLOCK_AHEAD)
+    """Whether to ask now. A failure is repeated after a while, whenever the last complete look was."""
+    return last.next_at is None or last.next_at <= now
 
 
 def describe_pause(last: LastLooks, now: datetime) -> str:

@@ -30,16 +30,6 @@ _KEPT = 4096
 
 _DAY = timedelta(days=1)
 
-FARTHEST = 8 * _DAY
-"""Turns lie at most a week and a night ahead, unless their week was taken on another weekday. One farther ahead is
-reckoned anew: a clock may have run ahead."""
-
-FARTHEST_OFTEN = {"at once": 2 * _DAY, "daily ": 2 * _DAY, "weekdays ": 5 * _DAY, "on announcement": 5 * _DAY}
-"""The same of cadences with more turns, by how their phrases begin: a weekend, a holiday beside it, a night."""
-
-_FARTHEST_TAKEN = _DAY
-"""No turn that was taken lies farther ahead, whatever the zone its date was read in."""
-
 _MAILING = "mailing:"
 _RUN = "run:"
 
@@ -79,7 +69,7 @@ def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Sl
 
 
 def nearest_slot(cadence: Cadence, quiet: QuietHours | None, due_at: datetime, taken: str = "") -> Slot | None:
-    """Return the turn that a due moment of old is now, after the zone's data or the quiet hours have changed.
+    """Return the turn that a due moment of old is now, after the quiet hours have changed.
 
     That is the turn due nearest to it; the next one where that was taken, and None where only an event
     makes it due.
@@ -103,24 +93,6 @@ def is_taken(taken: str, name: str) -> bool:
     """Tell whether a turn was taken already, or passed over for a later one of its kind."""
     kind = _kind_of(name)
     return any(name <= one for one in taken.split() if _kind_of(one) == kind)
-
-
-def forget_ahead(taken: str, now: datetime) -> str:
-    """Return the names taken last without those that lie ahead: a clock that was wrong then took them."""
-    last = (now + _FARTHEST_TAKEN).date()
-    return " ".join(name for name in taken.split() if (_read_date(name) or last) <= last)
-
-
-def _read_date(name: str) -> date | None:
-    """Return the date a slot is named after, of a week its Monday; None where it has no date."""
-    match _kind_of(name):
-        case "mailing" | "day":
-            return date.fromisoformat(name.removeprefix(_MAILING))
-        case "week":
-            year, week = name.split("-W")
-            return date.fromisocalendar(int(year), int(week), 1)
-        case _:
-            return None
 
 
 def find_taken(cadence: Cadence, quiet: QuietHours | None, taken: str) -> Slot | None:

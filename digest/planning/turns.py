@@ -16,7 +16,6 @@ from digest.planning.quiet import leave_quiet
 from digest.planning.slots import (
     Slot,
     find_taken,
-    forget_ahead,
     is_taken,
     latest_slot,
     nearest_slot,
@@ -168,21 +167,6 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     slot = nearest_slot(cadence, quiet, due_at, taken)
     return leave_quiet(cadence, quiet, max(subscription.paused_until or now, now)) if slot is None else slot.due_at
-
-
-def put_right(subscription: Subscription, now: datetime, taken: str) -> tuple[datetime | None, str]:
-    """Return when a subscription is due next whose turn lies remarkably far ahead, and the slots taken.
-
-    A clock that ran ahead took turns of a time to come. Now that it was put right those have not been: else
-    nothing would be told until then. Where it never did, all stays as it is.
-
-    Args:
-        subscription: as configured; no pause holds.
-        now: the moment (UTC).
-        taken: the slots it took last.
-    """
-    believed = forget_ahead(taken, now)
-    return next_due(subscription, now, believed), believed
 
 
 def covered_since(subscription: Subscription, taken: str) -> datetime | None:

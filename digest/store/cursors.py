@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, update
 
-from digest.planning.polls import CLOCK_AHEAD
 from digest.store.dialect import insert
 from digest.store.gate import is_current
 from digest.store.schema import cursors
@@ -84,8 +83,6 @@ def move_cursor(
     gate_token: int | None = None,
 ) -> bool:
     """Record a complete run. A cursor only moves forward; its first move sets the mark, for good.
-
-    It goes back only from a moment that is still to come, where a clock that ran ahead was put right.
 
     Args:
         conn: the transaction that finishes the run.
@@ -171,4 +168,4 @@ def _is_cursor(source: str, query_key: str) -> tuple[Any, ...]:
 
 def _is_behind(started_at: datetime) -> ColumnElement[bool]:
     last = cursors.c.last_complete_at
-    return last.is_(None) | (last <= started_at) | (last > started_at + CLOCK_AHEAD)
+    return last.is_(None) | (last <= started_at)

@@ -211,6 +211,11 @@ def find_first_start(conn: Connection) -> datetime | None:
     return conn.execute(select(poll_runs.c.started_at).order_by(poll_runs.c.id).limit(1)).scalar()
 
 
+def find_last_start(conn: Connection) -> datetime | None:
+    """Return when arXiv was asked last, with or without success (UTC); None for never."""
+    return conn.execute(select(poll_runs.c.started_at).order_by(poll_runs.c.id.desc()).limit(1)).scalar()
+
+
 def recent_polls(conn: Connection, source: str, query_keys: Collection[str], now: datetime) -> list[PollSummary]:
     """Return the finished runs of a source, for any of these queries, of the last four days.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, and_, or_, select, update
+from sqlalchemy import Select, or_, select, update
 
 from digest.announcements import Kind
 from digest.errors import ConfigurationError
@@ -45,7 +45,7 @@ _STORED_ZONE = re.compile(r"(?<=:\d\d) [^\s,]+")
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Row
 
@@ -107,29 +107,6 @@ def load_excluding(conn: Connection) -> list[DueSubscription]:
     ids = select(subscriptions.c.id).where(subscriptions.c.exclude_queries != "")
     found = load_subscriptions(conn, conn.execute(ids).scalars().all())
     return sorted(found, key=lambda due: due.subscription.name)
-
-
-def find_far_due(
-    conn: Connection, now: datetime, farthest: timedelta, often: Mapping[str, timedelta]
-) -> list[DueSubscription]:
-    """Return the subscriptions that no pause holds at a moment (UTC), whose next turn is yet farther ahead.
-
-    Args:
-        conn: any transaction.
-        now: the moment (UTC).
-        farthest: how far ahead a turn may lie.
-        often: the same, of cadences whose phrases begin so.
-    """
-    due_at, cadence = subscriptions.c.next_due_at, subscriptions.c.cadence
-    is_active = subscriptions.c.state == SubscriptionState.ACTIVE
-    is_far = or_(
-        due_at > now + farthest,
-        *(and_(due_at > now + ahead, cadence.startswith(phrase)) for phrase, ahead in often.items()),
-    )
-    # What bounds them all, and no order: this is asked every half minute, and so an index serves it.
-    is_ahead = due_at > now + min(farthest, *often.values())
-    rows = conn.execute(select(subscriptions).where(is_ahead, is_far, is_active, is_let_go_by_file(now))).all()
-    return _read_all(conn, sorted(rows, key=lambda row: row.id))
 
 
 def set_next_due(

@@ -12,6 +12,7 @@ import pytest
 from digest.announcements import Kind
 from digest.clock import ManualClock
 from digest.comparing import Horizon
+from digest.errors import StoreError
 from digest.papers import Paper
 from digest.pipeline.recording import store_changes
 from digest.store import open_store
@@ -75,19 +76,15 @@ def test_after_looks_that_failed_a_late_mailing_is_not_called_complete_for_the_o
     assert (digest.coverage.is_complete, digest.coverage.new, report.watch.alarms) == (True, 10, ())
 
 
-def test_a_clock_that_ran_a_day_ahead_and_was_put_right_keeps_no_mailing_waiting(world: World) -> None:
+def test_a_last_look_that_is_yet_to_come_is_refused_with_both_moments(world: World) -> None:
     world.write(PERF, source="harvest")
+    right = world.clock
+    world.clock = ManualClock(TUESDAY + timedelta(days=3))
     world.run()
-    morning, right = TUESDAY - timedelta(hours=11), world.clock
-    right.set(morning)
-    world.clock = ManualClock(morning + timedelta(days=1))
-    world.run()
-    right.set(morning + timedelta(minutes=10))
+    right.set(TUESDAY)
     world.clock = right
-    assert world.run().poll.was_due
-    assert not world.run().poll.was_due, "and is no reason to ask again and again"
-    world.clock.set(TUESDAY + timedelta(hours=3))
-    assert world.run().poll.was_due
+    with pytest.raises(StoreError, match=r"on Sat 7 Mar 2026 .* it is Wed 4 Mar .* here: a clock is wrong"):
+        world.run()
 
 
 def test_a_page_that_holds_a_paper_in_two_versions_tells_it_once_whoever_waits_for_which(tmp_path: Path) -> None:

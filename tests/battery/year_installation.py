@@ -67,7 +67,6 @@ class YearInstallation:
     def __init__(self, folder: Path, arxiv: DemoArxiv) -> None:
         self.folder, self._arxiv = folder, arxiv
         self._site: Site | None = None
-        self._zone_data = "first"
 
     @property
     def database(self) -> Path:
@@ -92,10 +91,9 @@ class YearInstallation:
         (self.folder / "digest.toml").write_text(text, encoding="utf-8")
 
     def start(self) -> None:
-        """Begin to work, as `digest serve` does: the file is read, and the time zones' data compared."""
+        """Begin to work, as `digest serve` does: the file is read."""
         config = load_config(self.folder / "digest.toml", self._environ)
         site = open_site(config, self._arxiv.clock, owner="year", jitter=lambda: 0.5)
-        site.zone_data = self._zone_data
         self._site = site
         sync_roster(site)
 
@@ -111,10 +109,6 @@ class YearInstallation:
         site = self._at_work
         site.config = replace(site.config, queries=config.queries, subscriptions=config.subscriptions)
         sync_roster(site)
-
-    def change_zone_data(self, name: str) -> None:
-        """Let the next start find other data of the time zones."""
-        self._zone_data = name
 
     def look(self) -> bool:
         """Ask arXiv if it is time, and match; return whether all went well."""

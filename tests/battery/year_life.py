@@ -264,7 +264,6 @@ class Life:
         name = ("first", "second")[self.diary.counts["releases"] % 2 == 0]
         self._here.stop()
         self._use_zones(name)
-        self._here.change_zone_data(name)
         self._here.start()
         self.diary.counts["releases"] += 1
         self.diary.shake(self._clock.now())

@@ -277,7 +277,7 @@ def list_past(count: int) -> list[DemoPaper]:
 
 
 _pasts: dict[tuple[str, ...], bytes] = {}
-"""Databases and stamps after a first look, which is the same each time, by source, papers and saved queries."""
+"""Databases after a first look, which is the same each time, by source, papers and saved queries."""
 
 
 @contextmanager

@@ -1,13 +1,12 @@
 import threading
 import time
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.clock import ManualClock, RemoteClock, SystemClock, monotonic, name_zone_data
+from digest.clock import ManualClock, RemoteClock, SystemClock, monotonic
 from digest.errors import ConfigurationError
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -96,20 +95,6 @@ def test_a_test_clock_elsewhere_than_on_this_machine_is_refused(url: str) -> Non
     with pytest.raises(ConfigurationError, match="on this machine") as caught:
         RemoteClock(url)
     assert "DIGEST_TEST_CLOCK" in caught.value.hint
-
-
-def test_the_data_of_the_time_zones_is_named_by_release_or_else_by_what_it_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("zoneinfo.TZPATH", (str(tmp_path), "/nowhere"))
-    package = name_zone_data()
-    (tmp_path / "UTC").write_bytes(b"TZif2")
-    unnamed = name_zone_data()
-    assert unnamed.endswith(f" + {package}")
-    (tmp_path / "UTC").write_bytes(b"TZif3")
-    assert name_zone_data() != unnamed
-    (tmp_path / "tzdata.zi").write_text("# version 2026b\nR A 1", encoding="utf-8")
-    assert name_zone_data() == f"2026b + {package}"
 
 
 @pytest.mark.skipif(

@@ -55,16 +55,6 @@ def test_no_query_moves_back(store: Store) -> None:
     assert load(store)["cat:a"].last_complete_at == NOW
 
 
-def test_what_a_clock_dated_that_ran_ahead_is_put_right(store: Store) -> None:
-    move(store, Together((), ("cat:a",)), NOW + DAY)
-    move(store, Together(("cat:a",), ()), NOW)
-    assert load(store)["cat:a"].last_complete_at == NOW
-    with store.begin() as conn:
-        assert cursors.move_cursor(conn, source="harvest", run_id=9, started_at=NOW + DAY)
-        assert not cursors.move_cursor(conn, source="harvest", run_id=9, started_at=NOW + DAY - timedelta(hours=5))
-        assert cursors.move_cursor(conn, source="harvest", run_id=9, started_at=NOW)
-
-
 def test_ten_thousand_queries_move_at_once(store: Store) -> None:
     texts = tuple(f"all:w{number}" for number in range(10_000))
     move(store, Together((), texts), NOW)

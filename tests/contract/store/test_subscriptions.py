@@ -7,12 +7,9 @@ from sqlalchemy import select
 
 from digest.messages import DeliveryState
 from digest.papers import ArxivId
-from digest.pipeline.roster import make_due_what_waits
-from digest.planning import FARTHEST, FARTHEST_OFTEN
 from digest.store import subscriptions, turns
 from digest.store.schema import deliveries
 from digest.store.subscribers import leave
-from digest.subscriptions import Cadence
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -182,27 +179,3 @@ def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     assert sorted(turn.name for turn in locked) == ["a", "b"]
     assert (found["a"].next_due_at, found["a"].last_slot) == (NOW + 2 * DAY, "2026-11-20")
     assert (found["b"].next_due_at, found["b"].last_slot) == (None, "run:7 2026-11-19")
-
-
-def test_a_turn_put_off_by_days_is_remarkable_where_there_are_many(store: Store) -> None:
-    phrases = ("daily at 08:00 UTC", "weekdays at 08:00 UTC", "on announcement", "at once", "mondays at 08:00 UTC")
-    ids = subscribe(store, *(make_subscription(phrase, cadence=Cadence.parse(phrase)) for phrase in phrases))
-    for days, far in ((2, ()), (3, (0, 3)), (6, (0, 1, 2, 3)), (9, (0, 1, 2, 3, 4))):
-        with store.begin() as conn:
-            for id_ in ids.values():
-                subscriptions.set_next_due(conn, id_, NOW + days * DAY)
-            found = subscriptions.find_far_due(conn, NOW, FARTHEST, FARTHEST_OFTEN)
-        assert [due.subscription.name for due in found] == [phrases[number] for number in far]
-
-
-def test_a_turn_put_off_for_years_by_a_clock_that_ran_ahead_comes_when_it_would_have(store: Store) -> None:
-    ids = subscribe(store, make_subscription(), make_subscription("paused", paused_until=NOW + 999 * DAY))
-    with store.begin() as conn:
-        for id_ in ids.values():
-            subscriptions.set_next_due(conn, id_, NOW + 1000 * DAY, last_slot="2026-W46 2029-08-15")
-        make_due_what_waits(conn, NOW)
-        found = {due.subscription.name: due for due in subscriptions.load_subscriptions(conn)}
-        assert subscriptions.find_far_due(conn, NOW, FARTHEST, FARTHEST_OFTEN) == []
-    assert found["team"].next_due_at == NOW + DAY
-    assert found["team"].last_slot == "2026-W46"
-    assert found["paused"].next_due_at == NOW + 1000 * DAY

@@ -174,7 +174,7 @@ def test_the_turn_taken_last_is_found_again_by_its_name(phrase: str, taken: str,
     assert (slot and slot.due_at) == (utc(due) if due else None)
 
 
-def test_a_due_time_of_old_zone_data_stays_the_same_turn_whichever_way_it_moves() -> None:
+def test_a_due_time_of_old_quiet_hours_stays_the_same_turn_whichever_way_it_moves() -> None:
     cadence = Cadence.parse("daily at 09:00 Europe/Berlin")
     for hours in (-3, -1, 1, 3):
         slot = nearest_slot(cadence, None, utc("2026-11-20T08:00") + timedelta(hours=hours))
