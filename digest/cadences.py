@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from difflib import get_close_matches
 from enum import StrEnum
@@ -61,7 +61,6 @@ class Cadence:
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.
         wait: how long after `at`, on the wall clock, it waits for an incomplete mailing at the latest.
-        names_zone: False where a time's phrase names no zone, so that UTC was taken.
     """
 
     kind: CadenceKind
@@ -69,7 +68,6 @@ class Cadence:
     at: time = time(0, 0)
     zone: str = "UTC"
     wait: timedelta = USUAL_WAIT
-    names_zone: bool = field(default=True, compare=False)
 
     @classmethod
     def parse(cls, phrase: str) -> Self:
@@ -101,8 +99,12 @@ class Cadence:
         wait = (
             USUAL_WAIT if late_hour is None else _read_wait(at, _read_time(late_hour, late_minute, phrase), phrase)
         )
-        place = _read_zone(zone or late_zone or "UTC", phrase)
-        return cls(CadenceKind.CLOCK, _read_days(days, phrase), at, place, wait, bool(zone or late_zone))
+        weekdays = _read_days(days, phrase)
+        if not (zone or late_zone):
+            raise ConfigurationError(
+                f"{phrase!r} names no time zone", hint=f'Write "{phrase} Europe/Berlin", or UTC.'
+            )
+        return cls(CadenceKind.CLOCK, weekdays, at, _read_zone(zone or late_zone, phrase), wait)
 
     @property
     def latest(self) -> time:

@@ -136,7 +136,6 @@ def _describe_problem(place: str, error: QueryError) -> str:
 
 def _find_oddities(config: Config) -> Iterator[str]:
     """Yield what is allowed and still looks like a slip: remarks on queries, and queries nobody follows."""
-    from digest.config.zones import remark_on_zones  # noqa: PLC0415 - the same
     from digest.query import parse_query  # noqa: PLC0415 - the same
 
     followed = {name for subscription in config.subscriptions for name in subscription.queries}
@@ -150,7 +149,6 @@ def _find_oddities(config: Config) -> Iterator[str]:
             continue  # an error, and told as one
     yield from list_remarks(config)
     yield from remind_of_contact(config)
-    yield from remark_on_zones(config)
 
 
 def remind_of_contact(config: Config) -> Iterator[str]:

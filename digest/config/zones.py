@@ -1,36 +1,17 @@
-"""The zone in which moments are shown to the operator, and its name; which schedules name no zone."""
+"""The zone in which moments are shown to the operator, and its name."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.subscriptions import CadenceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime, tzinfo
 
     from digest.cadences import Cadence, QuietHours
     from digest.config.settings import Config
-
-
-def remark_on_zones(config: Config) -> Iterator[str]:
-    """Yield, once for all, which `when` names no zone: such a time is read as UTC, which few mean."""
-    cadences = {"defaults.when": config.defaults.when}
-    for subscription in config.subscriptions:
-        key = f"subscriptions.{subscription.name}.when"
-        if config.origins.get(key) != "defaults.when":
-            cadences[key] = subscription.cadence
-    without = {key: one for key, one in cadences.items() if not one.names_zone}
-    if without:
-        first = next(iter(without.values()))
-        elsewhere = str(replace(first, zone="Europe/Berlin"))
-        yield (
-            f"{', '.join(without)}: names no time zone, so it is read as UTC; "
-            f'write "{first}" if that is meant, else a place: "{elsewhere}"'
-        )
 
 
 def choose_zone(config: Config) -> tzinfo | None:

@@ -64,14 +64,14 @@ def test_case_and_white_space_do_not_change_a_cadence(cadence: Cadence) -> None:
     [
         ("weekdays at 09:00 Europe/Berlin", {0, 1, 2, 3, 4}, time(9), "Europe/Berlin"),
         ("every weekday at 9:00 Europe/Berlin", {0, 1, 2, 3, 4}, time(9), "Europe/Berlin"),
-        ("daily at 07:30", {0, 1, 2, 3, 4, 5, 6}, time(7, 30), "UTC"),
-        ("every day at 7.30", {0, 1, 2, 3, 4, 5, 6}, time(7, 30), "UTC"),
+        ("daily at 07:30 UTC", {0, 1, 2, 3, 4, 5, 6}, time(7, 30), "UTC"),
+        ("every day at 7.30 UTC", {0, 1, 2, 3, 4, 5, 6}, time(7, 30), "UTC"),
         ("mondays at 08:00 America/New_York", {0}, time(8), "America/New_York"),
-        ("on Mondays and Thursdays at 08:00", {0, 3}, time(8), "UTC"),
+        ("on Mondays and Thursdays at 08:00 UTC", {0, 3}, time(8), "UTC"),
         ("monday, wednesday, and friday at 23:59 Etc/GMT+5", {0, 2, 4}, time(23, 59), "Etc/GMT+5"),
         ("Saturdays at 00:00 UTC", {5}, time(0), "UTC"),
         ("weekly on monday at 09:00 Europe/Berlin", {0}, time(9), "Europe/Berlin"),
-        ("weekly on fridays at 9:00", {4}, time(9), "UTC"),
+        ("weekly on fridays at 9:00 UTC", {4}, time(9), "UTC"),
         ("weekdays not before 09:00 Europe/Berlin", {0, 1, 2, 3, 4}, time(9), "Europe/Berlin"),
     ],
 )
@@ -132,12 +132,11 @@ def test_a_slip_in_a_time_or_a_day_is_answered_with_what_was_meant(phrase: str, 
     assert hint in caught.value.hint
 
 
-def test_a_time_without_a_zone_is_utc_and_known_to_name_none() -> None:
-    unsaid = Cadence.parse("daily at 09:00")
-    assert unsaid == Cadence.parse("daily at 09:00 UTC")
-    assert (unsaid.names_zone, Cadence.parse(str(unsaid)).names_zone) == (False, True)
-    assert Cadence.parse("daily at 09:00, at the latest 10:00 UTC").names_zone
-    assert Cadence.parse("on announcement").names_zone
+def test_a_time_without_a_zone_is_refused_and_one_zone_is_enough_for_both_times() -> None:
+    with pytest.raises(ConfigurationError, match="names no time zone") as caught:
+        Cadence.parse("daily at 09:00")
+    assert '"daily at 09:00 Europe/Berlin"' in caught.value.hint
+    assert Cadence.parse("daily at 09:00, at the latest 10:00 UTC").zone == "UTC"
 
 
 def test_every_way_out_that_is_offered_can_be_taken() -> None:
