@@ -6,6 +6,7 @@
     arxiv.org/a/warner_s_1                                     what one author wrote
     arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds
     arxiv.org/abs/2603.10026                                   one paper
+    search_query=…&id_list=…, query=…&searchtype=…             what stands behind the ? of a search
 
 Names of parameters: arXiv/arxiv-search, `controllers/simple/forms.py` and `controllers/advanced/forms.py`;
 its terms bind as ours do: NOT, then AND, then OR. How many results a page has, and in which order, is no
@@ -31,6 +32,10 @@ _ADDRESS = re.compile(
     r"/(?P<path>[^\s?#<>]*)"
     r"(?:\?(?P<query>[^\s#<>]*(?:[ \t]+(?!\S*://)[^\s#<>]+)*))?(?:#[^\s<>]*)?>?\s*",
     re.IGNORECASE,
+)
+_PART = re.compile(
+    r"\s*(?:[\w/]*\?)?(?P<path>)"
+    r"(?P<query>(?:(?P<is_api>search_query|id_list)|query)=[^\s#<>]*(?:[ \t]+[^\s#<>]+)*)\s*"
 )
 _SPACED = re.compile(r"(?:search_query|id_list|query|terms-\d+-term)=[^&]*|[^&\s]*")
 """What may have blanks that were not encoded, as in `…?search_query=ti:"tail latency"&start=0`; or has none."""
@@ -96,7 +101,7 @@ def read_address(text: str) -> Pasted | None:
     Raises:
         QueryError: it is one, but of a page that is no search, or asks for what only arXiv knows.
     """
-    address = _ADDRESS.fullmatch(text)
+    address = _ADDRESS.fullmatch(text) or _PART.fullmatch(text)
     is_alone = address is not None and all(map(_SPACED.fullmatch, (address["query"] or "").split("&")))
     return _Address(text, address).read() if address and is_alone else None
 
@@ -107,6 +112,8 @@ class _Address:
     def __init__(self, text: str, address: re.Match[str]) -> None:
         self._text = text
         self._path = address["path"]
+        if address.re is _PART:
+            self._path = "api/query" if address["is_api"] else "search"
         self._start = address.start("path")
         self._query = Composer()
         self._remarks: list[str] = []

@@ -1,11 +1,12 @@
 """Parts of arXiv's addresses, and categories in a row, read as the query they stand for.
 
     cat:cs.AI+AND+abs:%22tail%20latency%22     what stands behind search_query=
-    search_query=au:del_maestro&start=0        the same with what stands around it
+    au:del_maestro&start=0&max_results=10      the same with what says how results are shown
     cs.AI+cs.CV                                as arXiv's feeds join categories, any of which will do
 
-A `+` is a blank only where something shows that it comes from an address: an escape such as %22, or a `+` beside
-an operator or before a prefix. So `abs:C++` keeps its signs, and so does what stands between quotation marks.
+A `+` is a blank only where something shows that it comes from an address: an escape such as %22, a parameter such
+as `&start=0`, or a `+` beside an operator, or before a prefix. So `abs:C++` keeps its signs, and so does
+what stands between quotation marks.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ from digest.query.tree import Prefix
 if TYPE_CHECKING:
     from digest.query.composing import Pasted
 
-_HEAD = re.compile(r"\s*(?:[\w/]*\?)?search_query=")
-_PAGING = re.compile(r"(?:id_list=|start=\d*|max_results=\d*|sortBy=\w*|sortOrder=\w*)\s*")
+_PAGING = re.compile(r"(?:id_list=|(?:start|max_results|size)=\d*|(?:sortBy|sortOrder|order)=[\w-]*)\s*")
 _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", re.IGNORECASE)
 """Signs of the language, and letters beyond ASCII: no text has these but one from an address."""
 
@@ -43,13 +43,12 @@ def read_fragment(text: str) -> Pasted | None:
     Raises:
         QueryError: it is encoded over and over.
     """
-    head = _HEAD.match(text)
-    is_part = head is not None or _ESCAPE.search(text) is not None or has_joining_plus(text)
-    start, end = head.end() if head else 0, _find_end(text) if is_part else len(text)
-    lists = _find_categories(text[start:end])
+    end = find_end(text)
+    is_part = end < len(text) or _ESCAPE.search(text) is not None or has_joining_plus(text)
+    lists = _find_categories(text[:end])
     if not is_part and not lists:
         return None
-    letters = [Letter(char, place) for place, char in enumerate(text[start:end], start)]
+    letters = [Letter(char, place) for place, char in enumerate(text[:end])]
     for first, behind, written in reversed(lists):
         letters[first:behind] = (Letter(char, letters[first].place) for char in written)
     query = Composer()
@@ -57,8 +56,8 @@ def read_fragment(text: str) -> Pasted | None:
     return query.finish("a part of an address" if is_part else "categories, any of which will do", len(text))
 
 
-def _find_end(text: str) -> int:
-    """Return where parameters begin that say how results are shown, and nothing of what is looked for."""
+def find_end(text: str) -> int:
+    """Return where parameters of an address begin that say how results are shown; the text's end without any."""
     *query, last = text.split("&")
     while query and _PAGING.fullmatch(last):
         last = query.pop()

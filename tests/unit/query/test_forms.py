@@ -119,6 +119,20 @@ FORMS = [
         "read as cat:math.PR AND abs:percolation",
     ),
     ("search_query=all:percolation&start=0&max_results=50", "all:percolation", "read as all:percolation"),
+    ("all:percolation&start=0&max_results=10", "all:percolation", "read as all:percolation"),
+    ("ti:percolation&max_results=5", "ti:percolation", "read as ti:percolation"),
+    ("cat:math.PR&sortBy=submittedDate&sortOrder=descending", "cat:math.PR", "read as cat:math.PR"),
+    ('doi:"10.1000/a&start=5"', 'doi:"10.1000/a&start=5"', ""),
+    (
+        "search_query=cat:math.PR&id_list=2301.00001",
+        "cat:math.PR AND id:2301.00001",
+        'read as (cat:math.PR) AND (id:"2301.00001")',
+    ),
+    (
+        "query=random+graph&searchtype=all",
+        "all:graph AND all:random",
+        "read as (all:random AND all:graph)",
+    ),
     (
         "?search_query=ti:percolation+ANDNOT+abs:bootstrap",
         "ti:percolation ANDNOT abs:bootstrap",
