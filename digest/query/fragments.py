@@ -5,7 +5,7 @@
     cs.AI+cs.CV                                as arXiv's feeds join categories, any of which will do
 
 A `+` is a blank only where something shows that it comes from an address: an escape such as %22, a parameter such
-as `&start=0`, or a `+` beside an operator, or before a prefix. So `abs:C++` keeps its signs, and so does
+as `&start=0`, or a `+` beside an operator, a date or before a prefix. So `abs:C++` keeps its signs, and so does
 what stands between quotation marks.
 """
 
@@ -27,7 +27,7 @@ _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", r
 """Signs of the language, and letters beyond ASCII: no text has these but one from an address."""
 
 _PLUS = re.compile(r'"[^"]*"|(\+)')
-_JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
+_JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
 _NAME = r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z-]{2,})?"
 _PARTING = r"\s*[+,]\s*"
 _CATEGORIES = re.compile(

@@ -158,6 +158,16 @@ FORMS = [
         "read as submittedDate:[2024 TO 2025] AND cat:math.PR",
     ),
     (
+        "submittedDate:[20230101+TO+20231231]",
+        "submittedDate:[202301010000 TO 202312312359]",
+        "read as submittedDate:[20230101 TO 20231231]",
+    ),
+    (
+        "submittedDate:[20230101+TO+*] AND cat:math.PR",
+        "cat:math.PR AND submittedDate:[202301010000 TO *]",
+        "read as submittedDate:[20230101 TO *] AND cat:math.PR",
+    ),
+    (
         "ti:random NEAR/2 graph",
         "all:graph AND all:near/2 AND ti:random",
         'near and 2 may stand anywhere in the field; all:"near 2" finds them side by side',
@@ -183,6 +193,7 @@ def test_a_form_is_read_as_what_it_stands_for(text: str, canonical: str, note: s
         '"x+OR+y"',
         'doi:"10.1000/a+or+b"',
         "k+means",
+        "k+to+means",
         "math+physics",
         "95% OR 20%",
         "ti:large, cs.AI",
