@@ -29,10 +29,14 @@ _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", r
 _PLUS = re.compile(r'"[^"]*"|(\+)')
 _JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
 _NAME = r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z-]{2,})?"
-_PARTING = r"\s*[+,]\s*"
+_PARTING = r"\s*(?:[+,]|%2[Cc])\s*"
 _CATEGORIES = re.compile(
-    rf'"[^"]*"|(?<![^\s(+])(?P<prefix>cat:\s*)?(?P<names>{_NAME}(?:{_PARTING}{_NAME})+)(?=[\s)+]|\Z)'
+    rf'"[^"]*"|(?<![^\s(+])(?<!(?<!cat):\()-?(?P<row>(?P<prefix>cat:\s*)?(?P<names>{_NAME}(?:{_PARTING}{_NAME})+))'
+    r"(?=[\s)+]|\Z)"
 )
+"""Behind another prefix, as in `ti:(cs.AI,cs.LG)`, they are words."""
+
+_MAY_BE_ROW = re.compile(r"[+,]|%2[Cc]")
 _MOST_ROUNDS = 3
 """Programs encode an address anew that is encoded already: `%2522`."""
 
@@ -72,10 +76,10 @@ def has_joining_plus(text: str) -> bool:
 def _find_categories(text: str) -> list[tuple[int, int, str]]:
     """Return where categories stand in a row, from the first to behind the last, and as what they are read."""
     lists = []
-    for found in _CATEGORIES.finditer(text) if "+" in text or "," in text else ():
+    for found in _CATEGORIES.finditer(text) if _MAY_BE_ROW.search(text) else ():
         names = re.split(_PARTING, found["names"] or "")
         if _are_categories(names, has_prefix=found["prefix"] is not None):
-            lists.append((*found.span(), f"cat:({' OR '.join(names)})"))
+            lists.append((*found.span("row"), f"cat:({' OR '.join(names)})"))
     return lists
 
 

@@ -75,6 +75,14 @@ FORMS = [
     ("math.PR+math.CO", "cat:math.CO OR cat:math.PR", "read as cat:(math.PR OR math.CO)"),
     ("cs.CL, cs.LG, stat.ML", "cat:cs.CL OR cat:cs.LG OR cat:stat.ML", "read as cat:(cs.CL OR cs.LG OR stat.ML)"),
     (
+        "ti:x1 -cat:cs.CL,cs.LG",
+        "ti:x1 ANDNOT (cat:cs.CL OR cat:cs.LG)",
+        "read as ti:x1 -cat:(cs.CL OR cs.LG)",
+    ),
+    ("cs.CL%2Ccs.LG", "cat:cs.CL OR cat:cs.LG", "read as cat:(cs.CL OR cs.LG)"),
+    ("cat:(cs.CL,cs.LG)", "cat:cs.CL OR cat:cs.LG", "read as cat:(cat:(cs.CL OR cs.LG))"),
+    ("ti:(cs.CL,cs.LG)", "ti:cs.cl-cs.lg", 'ti:"cs.cl cs.lg" finds them side by side'),
+    (
         "cat:cs.CL+cs.LG AND abs:translation",
         "abs:translation AND (cat:cs.CL OR cat:cs.LG)",
         "read as cat:(cs.CL OR cs.LG) AND abs:translation",
