@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 _WILDCARD = re.compile(r"[*?]")
 _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
+_WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
+"""Elsewhere between quotes signs are mere signs: "is it all you need?"."""
 _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _MOST_GUESSED, _MOST_MEANT = 4, 12
-_NOT_IN_QUOTES = re.compile(r'["$\\]')
+_NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
 _NOT_IN_WORDS = re.compile(r'[\s"$\\()*?]')
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
 
@@ -64,6 +66,7 @@ class _Reading(NamedTuple):
 def _read_star(source: Source, term: TermToken) -> _Reading:
     """Take a trailing `*` off an unquoted value; between quotes it is a mere sign, as it is at arXiv."""
     if term.is_quoted:
+        _refuse_wildcard(source, term, _WILDCARD_IN_QUOTES.search(term.value))
         return _Reading(term.value, has_star=False)
     value = term.value.rstrip("*")
     _refuse_wildcard(source, term, _WILDCARD.search(value))
@@ -72,12 +75,17 @@ def _read_star(source: Source, term: TermToken) -> _Reading:
     return _Reading(value, has_star=value != term.value)
 
 
-def _refuse_wildcard(source: Source, term: TermToken, found: re.Match[str] | None) -> None:
+def _refuse_wildcard(
+    source: Source, term: TermToken, found: re.Match[str] | None, *, is_name: bool = False
+) -> None:
     """Refuse a `*` or `?` that stands for letters elsewhere than at the end of a word, with what comes nearest."""
     if found is None:
         return
-    nearest = _WILD_WORD.sub(_find_nearest, term.value)
-    written = f"{term.prefix}:" * bool(term.prefix) + (f'"{nearest}"' if " " in nearest else nearest)
+    nearest = _WILD_WORD.sub(_find_nearest, term.value).strip()
+    if " " in nearest:
+        nearest = f'"{nearest}"' if is_name else f"({' AND '.join(nearest.split())})"
+    prefix = Prefix.AUTHOR if is_name else term.prefix
+    written = f"{prefix}:{nearest}" if prefix else nearest
     hint = f"The nearest that works is {written}." if any(map(str.isalnum, nearest)) else "Write it like transf*."
     meant = None if term.prefix else _name_meant(term.value)
     sign = f"{found[0]} can't stand here: {WILDCARDS}"
@@ -98,7 +106,10 @@ def _read_words(source: Source, term: TermToken, prefix: Prefix) -> Condition | 
     if not words:
         _leave_out_sign(source, term)
         return None
-    has_star = has_star and words[-1].end == len(plain)
+    if has_star and words[-1].end < len(plain):
+        message = "* needs the beginning of a word right before it"
+        nearest = f"{term.prefix}:" * bool(term.prefix) + f"{words[-1].text}*"
+        source.fail(term.value_position + len(value), message, f"The nearest that works is {nearest}.")
     kept = [word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])]
     if not kept:
         message = f"{term.value!r} is too common to search for and was left out"
@@ -147,7 +158,7 @@ def _leave_out_sign(source: Source, term: TermToken) -> None:
 
 
 def _read_author(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
-    _refuse_wildcard(source, term, _WILDCARD_IN_NAME.search(term.value))
+    _refuse_wildcard(source, term, _WILDCARD_IN_NAME.search(term.value), is_name=True)
     name = spell_name(term.value)
     if not name:
         _leave_out_sign(source, term)
@@ -158,6 +169,7 @@ def _read_author(source: Source, term: TermToken, prefix: Prefix) -> Condition |
 
 
 def _read_person(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    _refuse_wildcard(source, term, _WILDCARD.search(term.value), is_name=True)
     try:
         return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
     except UnclearPerson as error:

@@ -59,6 +59,7 @@ def test_a_query_is_remarked_on(text: str, kind: NoteKind, position: int, words:
         'abs:"state of the art"',
         'abs:"supply and demand"',
         'ti:"does it not"',
+        'ti:"is attention all you need?"',
         'ti:"more or less"',
         "abs:superv*",
         "co:generative*",
