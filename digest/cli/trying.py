@@ -33,11 +33,12 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
     """  # noqa: D301 - click reads the backspace, which must be one
     from digest.cli.workbench import opened_workbench  # noqa: PLC0415 - the stack is loaded by the command that needs it
     from digest.pipeline.looking_up import look_up  # noqa: PLC0415 - the same
-    from digest.query import parse_query  # noqa: PLC0415 - the same
+    from digest.query import NoteKind, lint_query, parse_query  # noqa: PLC0415 - the same
 
     query = parse_query(text)
-    for note in query.notes:
-        click.echo(f"note: {note.message}", err=True)
+    for note in lint_query(query):
+        if note.kind not in (NoteKind.ALL, NoteKind.VOLUME):
+            click.echo(f"note: {note.message}", err=True)
     with opened_workbench(ctx) as bench, bench.asking() as client:
         bench.tell_beginnings(query)
         click.echo(f"asking arXiv for {query.text} …", err=True)

@@ -31,6 +31,8 @@ _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
 _WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
 """Elsewhere between quotes signs are mere signs: "is it all you need?"."""
 _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
+_NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
+"""What goes on with a name without quotes: `author:Percy Liang`."""
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _MOST_GUESSED, _MOST_MEANT = 4, 12
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
@@ -173,11 +175,11 @@ def _read_person(source: Source, term: TermToken, prefix: Prefix) -> Condition:
     try:
         return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
     except UnclearPerson as error:
-        source.fail(
-            term.value_position,
-            str(error),
-            'Write author:"Keiko Lindquell" for one person; au:lindquell is everybody of that name.',
-        )
+        hint = 'Write author:"Keiko Lindquell" for one person; au:lindquell is everybody of that name.'
+        behind = _NAMES_BEHIND.match(source.text, term.value_position + len(term.value))
+        if behind and not term.is_quoted:
+            hint = f'Write author:"{term.value}{behind[0]}".'
+        source.fail(term.value_position, str(error), hint)
 
 
 def _read_category(source: Source, term: TermToken, prefix: Prefix) -> Condition:

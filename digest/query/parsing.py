@@ -36,10 +36,9 @@ from digest.query.tree import And, Node, Not, Or, Prefix
 if TYPE_CHECKING:
     from digest.query.tree import Condition
 
-_PHRASED = frozenset(
-    (None, Prefix.ALL, Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
-)
-"""What may stand before words that are meant side by side."""
+_OF_VALUES = frozenset((Prefix.PERSON, Prefix.CATEGORY, Prefix.ID, Prefix.DOI, Prefix.SUBMITTED))
+_PHRASED = frozenset((None, *Prefix)) - _OF_VALUES
+"""What may stand before words that are meant side by side, or as one name."""
 
 _PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")
 _LONGEST_PHRASE = 8
@@ -184,27 +183,42 @@ class _Parser:
             return
         is_noted = any(note.kind is NoteKind.MISSING_OPERATOR for note in self._source.notes)
         said = ["no operator: read as AND, where arXiv reads OR"] * (not is_noted)
-        if phrase := self._find_phrase():
+        if phrase := self._find_formula() or self._find_phrase():
             said.append(phrase)
         if said:
             self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, "; ".join(said))
 
+    def _find_formula(self) -> str:
+        """Return how to look for a formula such as `SU(2)`, where its parenthesis stands; else ""."""
+        match self._tokens[self._index - 1 : self._index + 3]:
+            case [TermToken(is_quoted=False) as name, OpenToken() as opening, TermToken() as inner, CloseToken()]:
+                prefix = f"{name.prefix}:" if name.prefix else ""
+                is_one = opening.position == name.value_position + len(name.value)
+                return f'{prefix}"{name.value}({inner.value})" finds it as one' if is_one else ""
+            case _:
+                return ""
+
     def _find_phrase(self) -> str:
         """Return how to look for words in a row side by side, where the second of them stands; else ""."""
         *earlier, first = self._tokens[max(0, self._index - 2) : self._index]
-        if not _is_plain_word(first) or (first.prefix is None and any(map(_is_plain_word, earlier))):
+        if not _is_plain_word(first) or _ends_row(first):
+            return ""
+        if first.prefix is None and any(_is_plain_word(token) and not _ends_row(token) for token in earlier):
             return ""
         words = [first]
         for token in self._tokens[self._index :]:
             if not _is_plain_word(token) or token.prefix is not None:
                 break
             words.append(token)
+            if _ends_row(token):
+                break
         if not 1 < len(words) <= _LONGEST_PHRASE:
             return ""
         prefix = f"{first.prefix}:" if first.prefix else ""
-        alone = f"{prefix} goes with {first.value} alone, and " if prefix else ""
-        phrase = " ".join(word.value.strip("'") for word in words)
-        return f'{alone}{prefix}"{phrase}" finds the words side by side'
+        alone = f"{prefix} goes with {first.value.rstrip(',')} alone, and " if prefix else ""
+        phrase = " ".join(word.value.strip("'") for word in words).rstrip(",;")
+        found = "whoever has all these names" if first.prefix is Prefix.AUTHOR else "the words side by side"
+        return f'{alone}{prefix}"{phrase}" finds {found}'
 
     def _read_factor(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
         is_negated = False
@@ -262,7 +276,12 @@ def _is_plain_word(token: Token | None) -> TypeGuard[TermToken]:
     """Tell whether a token is a word that could be one of a phrase."""
     if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED:
         return False
-    return _PLAIN_WORD.fullmatch(token.value) is not None
+    return _PLAIN_WORD.fullmatch(token.value.rstrip(",;")) is not None
+
+
+def _ends_row(token: TermToken) -> bool:
+    """Tell whether a comma ends words in a row here; in a name it parts the last one from the others."""
+    return token.value.endswith((",", ";")) and token.prefix is not Prefix.AUTHOR
 
 
 def _negate(node: Node | None) -> Node | None:

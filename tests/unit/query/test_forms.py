@@ -15,8 +15,20 @@ FORMS = [
     (
         "spin glass, replica",
         "all:glass AND all:replica AND all:spin",
-        "no operator: read as AND, where arXiv reads OR",
+        'no operator: read as AND, where arXiv reads OR; "spin glass" finds the words side by side',
     ),
+    (
+        "spin glass theory, replica method",
+        "all:glass AND all:method AND all:replica AND all:spin AND all:theory",
+        '"spin glass theory" finds',
+    ),
+    (
+        "spin glass theory, replica method",
+        "all:glass AND all:method AND all:replica AND all:spin AND all:theory",
+        '"replica method" finds',
+    ),
+    ("abs:SU(2)", "abs:su AND all:2", 'abs:"SU(2)" finds it as one'),
+    ("U(1) gauge", "all:1 AND all:gauge AND all:u", '"U(1)" finds it as one'),
     (
         "ti:spin glass replica",
         "all:glass AND all:replica AND ti:spin",
@@ -100,8 +112,10 @@ FORMS = [
     (
         "au:Pólya, George",
         "all:george AND au:pólya",
-        "no operator",
+        'au: goes with Pólya alone, and au:"Pólya, George" finds whoever has all these names',
     ),
+    ("au:Y. Meyer", "all:meyer AND au:y", 'au:"Y. Meyer" finds whoever'),
+    ("au:van der Waals", "all:der AND all:waals AND au:van", 'au:"van der Waals" finds whoever'),
     (
         "percolation+OR+%22random+graph%22",
         'all:"random graph" OR all:percolation',

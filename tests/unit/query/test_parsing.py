@@ -190,6 +190,7 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ('auhtor:"Keiko Lindquell"', 0, "auhtor: is no known prefix", "Did you mean author:?"),
         ("autor:Lindquell_K", 0, "autor: is no known prefix", "Did you mean author:?"),
         ("author:smith", 7, "'smith' is no full name", "au:lindquell is everybody"),
+        ("author:Percy Liang OR x1", 7, "'Percy' is no full name", 'Write author:"Percy Liang".'),
         ("https://scholar.google.com/scholar?q=gpu", 0, "only arXiv's are understood", "needs quotes"),
         ("a1 https://arxiv.org/abs/2603.10026", 3, "An address must stand alone", "id:2603.10026"),
         ("a1 ti:", 3, "nothing to look for", "ti:word"),
@@ -290,6 +291,7 @@ def test_each_row_of_words_is_offered_as_a_phrase() -> None:
         (10, "no operator: read as AND, where arXiv reads OR"),
         (16, 'ti: goes with a1 alone, and ti:"a1 b1" finds the words side by side'),
         (31, '"c1 d1" finds the words side by side'),
+        (44, 'au: goes with e1 alone, and au:"e1 f1" finds whoever has all these names'),
     ]
 
 
