@@ -62,7 +62,7 @@ def _tell(violations: list[Violation], asked: int, rows: int) -> None:
 @json_option
 @click.pass_context
 def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
-    """Copy everything to another, empty database, to work there from then on.
+    """Copy everything to another, empty database.
 
     From SQLite to PostgreSQL, back, or elsewhere. Stop every Digest that works on either first. All rows go
     over in one transaction, are counted, and every invariant is asked on both sides; where anything is wrong
@@ -100,7 +100,7 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | None, as_json: bool) -> None:
-    """Copy the database to FILE while everything goes on, and prove the copy.
+    """Copy the database to FILE while it works, and prove the copy.
 
     Without FILE it goes to a file named after the moment, in the folder `backups` beside the database (on
     PostgreSQL: beside digest.toml). It is looked all through, only then given its name, and can be read by
