@@ -43,12 +43,10 @@ class WayOut:
     has_left: bool
 
 
-def find_way_out(conn: Connection, token: str, now: datetime) -> WayOut | None:
-    """Return what the link with this token ends; None where there is no such link, or none any more."""
+def find_way_out(conn: Connection, token: str) -> WayOut | None:
+    """Return what the link with this token ends; None where there is no such link."""
     stored = token_store.find_token(conn, signing.token_hash(token))
     if stored is None or stored.purpose is not token_store.TokenPurpose.LEAVE:
-        return None
-    if stored.expires_at is not None and stored.expires_at <= now:
         return None
     found = subscription_store.load_subscriptions(conn, names=[stored.subscription], include_ended=True)
     title = found[0].subscription.title if found else ""
@@ -60,7 +58,7 @@ def find_way_out(conn: Connection, token: str, now: datetime) -> WayOut | None:
 
 def leave_by_link(conn: Connection, token: str, *, at: datetime) -> WayOut | None:
     """Leave what a link ends, and return it; twice is as good as once. None where there is no such link."""
-    way_out = find_way_out(conn, token, at)
+    way_out = find_way_out(conn, token)
     if way_out is not None:
         subscriber_store.leave(conn, way_out.destination, way_out.subscription, how=ONE_CLICK, at=at)
     return way_out

@@ -51,11 +51,6 @@ def token_hash(token: str) -> str:
     return hashlib.sha256(_encode(token)).hexdigest()
 
 
-def tokens_equal(left: str, right: str) -> bool:
-    """Compare two tokens in constant time; any text may be given, not only ASCII."""
-    return hmac.compare_digest(_encode(left), _encode(right))
-
-
 def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
     """Return the key of one part of one digest for one destination, the same for every attempt (a UUID).
 

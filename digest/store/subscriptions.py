@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -50,23 +49,6 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
     from digest.matching import ActiveRevision
-
-
-@dataclass(frozen=True, slots=True)
-class FeedAccess:
-    """What decides whether a feed's address still works.
-
-    Attributes:
-        subscription_id: whose feed it is.
-        generation: grows with each new address; older ones are gone.
-        revoked_at: since when no address works (UTC); None while one does.
-        is_live: the subscription has not ended.
-    """
-
-    subscription_id: int
-    generation: int
-    revoked_at: datetime | None
-    is_live: bool
 
 
 def load_subscriptions(
@@ -204,15 +186,6 @@ def write_exclusion(subscription: Subscription) -> dict[str, str]:
         "exclude_queries": "\n".join(subscription.exclude),
         "exclude_papers": " ".join(map(str, subscription.exclude_papers)),
     }
-
-
-def load_feed_access(conn: Connection, name: str) -> FeedAccess | None:
-    """Return what decides whether a subscription's feed may be read; None where there is no such name."""
-    row = conn.execute(select(subscriptions).where(subscriptions.c.name == name)).one_or_none()
-    if row is None:
-        return None
-    is_live = row.state != SubscriptionState.ENDED
-    return FeedAccess(row.id, row.feed_generation, row.feed_revoked_at, is_live)
 
 
 def bump_feed_generation(conn: Connection, subscription_id: int, at: datetime) -> int:

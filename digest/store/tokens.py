@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from digest.store.bulk import ManyRows
 from digest.store.schema import installation, tokens
@@ -22,7 +22,6 @@ class TokenPurpose(StrEnum):
     """What a token opens, and nothing else."""
 
     LEAVE = "leave"
-    FEED = "feed"
     WEB = "web"
 
 
@@ -36,8 +35,6 @@ class StoredToken:
         subscription: which subscription it is about; "" for all.
         digest_id: which digest it shows; None where it shows none.
         created_at: when it was kept (UTC).
-        expires_at: from when on it opens nothing (UTC); None for never.
-        used_at: when it was first used (UTC); None before.
     """
 
     purpose: TokenPurpose
@@ -45,31 +42,6 @@ class StoredToken:
     subscription: str
     digest_id: int | None
     created_at: datetime
-    expires_at: datetime | None
-    used_at: datetime | None
-
-
-def remember_token(
-    conn: Connection,
-    token_hash: str,
-    purpose: str,
-    *,
-    at: datetime,
-    destination: str = "",
-    subscription: str = "",
-    digest_id: int | None = None,
-    expires_at: datetime | None = None,
-) -> None:
-    """Keep what a token stands for, by its hash (`digest.signing.token_hash`); one kept already stays as it is."""
-    row = make_token_row(
-        token_hash,
-        purpose,
-        destination=destination,
-        subscription=subscription,
-        digest_id=digest_id,
-        expires_at=expires_at,
-    )
-    remember_tokens(conn, [row], at=at)
 
 
 def remember_tokens(conn: Connection, rows: Sequence[tuple[Any, ...]], *, at: datetime) -> None:
@@ -79,7 +51,7 @@ def remember_tokens(conn: Connection, rows: Sequence[tuple[Any, ...]], *, at: da
 
 _TOKENS = ManyRows(
     tokens,
-    ("hash", "purpose", "destination", "subscription", "digest_id", "expires_at"),
+    ("hash", "purpose", "destination", "subscription", "digest_id"),
     ("created_at",),
     unless=("hash",),
 )
@@ -92,14 +64,13 @@ def make_token_row(
     destination: str = "",
     subscription: str = "",
     digest_id: int | None = None,
-    expires_at: datetime | None = None,
 ) -> tuple[Any, ...]:
-    """Return what is kept of a token; see `remember_token`."""
-    return token_hash, TokenPurpose(purpose).value, destination, subscription, digest_id, expires_at
+    """Return what is kept of a token, by its hash (`digest.signing.token_hash`)."""
+    return token_hash, TokenPurpose(purpose).value, destination, subscription, digest_id
 
 
 def find_token(conn: Connection, token_hash: str) -> StoredToken | None:
-    """Return what a token stands for, None where it is unknown. Whether it has expired is the caller's to see."""
+    """Return what a token stands for; None where it is unknown."""
     row = conn.execute(select(tokens).where(tokens.c.hash == token_hash)).one_or_none()
     if row is None:
         return None
@@ -109,15 +80,7 @@ def find_token(conn: Connection, token_hash: str) -> StoredToken | None:
         subscription=row.subscription,
         digest_id=row.digest_id,
         created_at=row.created_at,
-        expires_at=row.expires_at,
-        used_at=row.used_at,
     )
-
-
-def use_token(conn: Connection, token_hash: str, now: datetime) -> bool:
-    """Record a token's first use; False where it was used before or is unknown."""
-    use = update(tokens).where(tokens.c.hash == token_hash, tokens.c.used_at.is_(None)).values(used_at=now)
-    return conn.execute(use).rowcount == 1
 
 
 def installation_secret(conn: Connection) -> str:

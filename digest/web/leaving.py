@@ -27,7 +27,7 @@ def ask_to_leave(request: Request) -> Response:
     shell = shell_of(request)
     token = request.path_params["token"]
     with shell.site.store.read() as conn:
-        way_out = find_way_out(conn, token, shell.site.clock.now())
+        way_out = find_way_out(conn, token)
     if way_out is None:
         return shell.pages.fail(404)
     if way_out.has_left:

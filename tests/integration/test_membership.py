@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from digest.store import queries as query_store
 from digest.store.subscribers import confirm_by_operator, load_departures
 from digest.store.subscriptions import load_subscriptions
 from digest.store.syncing import sync_subscriptions
-from digest.store.tokens import TokenPurpose, remember_token
+from digest.store.tokens import TokenPurpose, make_token_row, remember_tokens
 from digest.subscriptions import Cadence, CadenceKind, Destination, Origin, Subscription
 from tests.contract.store.made import AlwaysDue
 
@@ -59,17 +59,11 @@ def come_back(store: Store, subscription: str = "team", destination: Destination
         return membership.come_back(conn, destination, subscription, how="operator", at=NOW)
 
 
-def keep_token(store: Store, token: str = "secret", expires_at: datetime | None = None) -> None:
+def keep_token(store: Store) -> None:
+    hashed = signing.token_hash("secret")
     with store.begin() as conn:
-        remember_token(
-            conn,
-            signing.token_hash(token),
-            TokenPurpose.LEAVE,
-            destination=str(READER),
-            subscription="team",
-            at=NOW,
-            expires_at=expires_at,
-        )
+        row = make_token_row(hashed, TokenPurpose.LEAVE, destination=str(READER), subscription="team")
+        remember_tokens(conn, [row], at=NOW)
 
 
 def test_whoever_leaves_is_written_to_no_more_and_the_others_are(store: Store) -> None:
@@ -148,9 +142,7 @@ def test_a_leave_of_one_is_taken_back_after_that_of_everything(store: Store) -> 
 def test_a_link_names_what_it_ends_and_ends_it(store: Store) -> None:
     keep_token(store)
     with store.read() as conn:
-        assert membership.find_way_out(conn, "secret", NOW) == WayOut(
-            READER, "team", "Performance", has_left=False
-        )
+        assert membership.find_way_out(conn, "secret") == WayOut(READER, "team", "Performance", has_left=False)
     with store.begin() as conn:
         assert membership.leave_by_link(conn, "secret", at=NOW)
         assert membership.leave_by_link(conn, "secret", at=NOW)
@@ -160,10 +152,3 @@ def test_a_link_names_what_it_ends_and_ends_it(store: Store) -> None:
 def test_a_link_nobody_was_given_ends_nothing(store: Store) -> None:
     with store.begin() as conn:
         assert not membership.leave_by_link(conn, "secret", at=NOW)
-
-
-def test_a_link_whose_time_is_over_ends_nothing(store: Store) -> None:
-    keep_token(store, expires_at=NOW + timedelta(days=1))
-    with store.begin() as conn:
-        assert membership.find_way_out(conn, "secret", NOW) is not None
-        assert not membership.leave_by_link(conn, "secret", at=NOW + timedelta(days=1))

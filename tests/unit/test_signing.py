@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.errors import ConfigurationError
-from digest.signing import derive_token, feed_uri, idempotency_key, token_hash, tokens_equal
+from digest.signing import derive_token, feed_uri, idempotency_key, token_hash
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 LONGEST_LINE = 76
@@ -50,12 +50,6 @@ def test_no_token_is_derived_from_an_empty_secret() -> None:
 
 def test_a_token_is_stored_as_its_sha256() -> None:
     assert token_hash("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-
-
-@given(st.text(), st.text())
-def test_tokens_of_any_characters_can_be_compared(left: str, right: str) -> None:
-    assert tokens_equal(left, right) == (left == right)
-    assert tokens_equal(left, left)
 
 
 @given(TEXTS, TEXTS, TEXTS, st.integers(0, 99))

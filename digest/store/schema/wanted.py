@@ -145,8 +145,6 @@ tokens = Table(
     col.text("subscription"),
     col.big("digest_id", nullable=True),
     col.moment("created_at"),
-    col.moment("expires_at", nullable=True),
-    col.moment("used_at", nullable=True),
 )
 
 installation = Table(

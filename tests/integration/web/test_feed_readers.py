@@ -126,9 +126,8 @@ def test_a_revoked_feed_ends_with_a_notice_and_is_gone_a_month_later(life: Life)
     life.look()
     site = life.world.open()
     with site.store.begin() as conn:
-        access = subscription_store.load_feed_access(conn, "perf-team")
-        assert access is not None
-        subscription_store.revoke_feed(conn, access.subscription_id, life.world.clock.now())
+        (due,) = subscription_store.load_subscriptions(conn, names=["perf-team"])
+        subscription_store.revoke_feed(conn, due.id, life.world.clock.now())
     assert life.look() == {"About this feed"}
     for reader in life.readers:
         notice = next(one for one in reader.shelf.values() if one.title == "About this feed")

@@ -163,9 +163,8 @@ def test_a_feed_nobody_has_is_not_found_and_every_such_answer_is_the_same(shared
 def test_a_revoked_feed_says_so_for_a_month_without_a_paper_and_is_gone_then(desk: Desk) -> None:
     assert desk.http.get(desk.feed_path()).status_code == 200
     with desk.site.store.begin() as conn:
-        access = subscription_store.load_feed_access(conn, "perf-team")
-        assert access is not None
-        subscription_store.revoke_feed(conn, access.subscription_id, desk.world.clock.now())
+        (due,) = subscription_store.load_subscriptions(conn, names=["perf-team"])
+        subscription_store.revoke_feed(conn, due.id, desk.world.clock.now())
     closed = desk.http.get(desk.feed_path())
     assert is_farewell(closed)
     assert "perf-team was closed on 20 November 2026" in closed.text
@@ -182,9 +181,8 @@ def test_a_revoked_feed_says_so_for_a_month_without_a_paper_and_is_gone_then(des
 @pytest.mark.usefixtures("look_always")
 def test_a_new_address_works_and_the_old_one_says_that_there_is_another_and_is_gone_then(desk: Desk) -> None:
     with desk.site.store.begin() as conn:
-        access = subscription_store.load_feed_access(conn, "perf-team")
-        assert access is not None
-        generation = subscription_store.bump_feed_generation(conn, access.subscription_id, desk.world.clock.now())
+        (due,) = subscription_store.load_subscriptions(conn, names=["perf-team"])
+        generation = subscription_store.bump_feed_generation(conn, due.id, desk.world.clock.now())
     assert desk.http.get(desk.feed_path(generation=generation)).status_code == 200
     moved = desk.http.get(desk.feed_path(generation=0))
     assert is_farewell(moved)

@@ -2,15 +2,12 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from datetime import timedelta
 
 import pytest
 
-from digest import signing
 from digest.planning.alarms import Alarm, AlarmName
 from digest.scheduling import Pulse
 from digest.store import alarms as alarm_store
-from digest.store.tokens import TokenPurpose, remember_token
 from digest.subscriptions import Destination
 from digest.telemetry import Metrics
 from digest.web import create_metrics_app
@@ -105,21 +102,6 @@ def test_a_page_of_a_digest_is_made_once(desk: Desk) -> None:
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("UPDATE digests SET content = 'spoilt'")
     assert desk.http.get(page.request.url).content == page.content
-
-
-def test_a_page_whose_time_is_over_is_not_found(desk: Desk) -> None:
-    with desk.site.store.begin() as conn:
-        remember_token(
-            conn,
-            signing.token_hash("over"),
-            TokenPurpose.WEB,
-            digest_id=1,
-            at=EVENING,
-            expires_at=EVENING + timedelta(days=1),
-        )
-    assert desk.http.get("/d/over").status_code == 200
-    desk.world.clock.sleep(timedelta(days=1).total_seconds())
-    assert desk.http.get("/d/over").status_code == 404
 
 
 def test_an_error_is_a_small_page_in_words(shared: Desk) -> None:
