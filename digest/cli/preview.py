@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _SHAPES = ("terminal", "text", "page", "mail", "slack", "json", "feed")
 _SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed", ".json": "json"}
+_READ_BY_PEOPLE = ("terminal", "text")
+"""Shapes in the terminal's encoding; all others name their own, and are shown as they would be sent."""
 _LARGEST = 2**63 - 1
 
 
@@ -102,7 +104,7 @@ def command(
         body = _render(conn, site, chosen, wanted)
     click.echo(chosen.what, err=True)
     if output is None:
-        click.echo(body, nl=not body.endswith(b"\n"))
+        click.echo(body.decode() if wanted in _READ_BY_PEOPLE else body, nl=not body.endswith(b"\n"))
         return
     try:
         output.write_bytes(body)

@@ -123,6 +123,7 @@ def test_commands_are_real_processes_too(world: World) -> None:
         (["delivery", "list"], 0),
         (["query", "preview", "perf", "--days", "7"], 0),
         (["query", "history", "perf"], 0),
+        (["preview", "perf-team"], 0),
         (["query", "check", "ti:λ OR"], 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -136,8 +137,15 @@ def test_a_sign_the_terminals_encoding_lacks_is_shown_as_a_question_mark(
     assert "?" in (said.stderr if code else said.stdout)
 
 
-@pytest.mark.parametrize("shape", ["--abstracts", "--json"])
-def test_what_programs_read_is_the_same_in_any_encoding_of_the_terminal(world: World, shape: str) -> None:
-    command = ["export-refs", "--query", "cat:cs.PF", shape]
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["export-refs", "--query", "cat:cs.PF", "--abstracts"],
+        ["export-refs", "--query", "cat:cs.PF", "--json"],
+        ["preview", "perf-team", "--as", "page"],
+    ],
+    ids=" ".join,
+)
+def test_what_programs_read_is_the_same_in_any_encoding_of_the_terminal(world: World, command: list[str]) -> None:
     said = run_digest(world.folder, {"PYTHONIOENCODING": "cp437"}, *command)
     assert said.stdout.encode("cp437") == run_digest(world.folder, {}, *command).stdout.encode()
