@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import codecs
 import gc
 import io
 import sys
 
 _THRESHOLD = 20_000
 """New objects between two looks for garbage, of which Python's 700 would take a tenth of a command's start."""
+
+_IN_ASCII = {
+    **dict(zip("✓✗–—−·“”’▁▂▃▄▅▆▇█", '+----|""\'..--==##', strict=True)),
+    "…": "...",
+    "→": "->",
+    "←": "<-",
+}
+"""What we say with signs that an old terminal's encoding may lack."""
+
+
+def replace_signs(error: UnicodeError) -> tuple[str, int]:
+    """Write what an encoding lacks in ASCII, with a `?` for what is not our own: an error handler of codecs."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_IN_ASCII.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("digest", replace_signs)
 
 
 def main() -> None:
@@ -17,7 +36,7 @@ def main() -> None:
     gc.set_threshold(_THRESHOLD)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # None where a program has neither
-            stream.reconfigure(errors="replace")  # a `?` for what an old terminal's encoding lacks
+            stream.reconfigure(errors="digest")
     raise SystemExit(run_cli())
 
 

@@ -39,18 +39,16 @@ class ConsoleTransport:
         destination: Destination,  # noqa: ARG002 - the same
         is_ours: Callable[[], bool] = always_ours,  # noqa: ARG002 - nobody else prints on it
     ) -> Receipt:
-        """Print the message, ending its last line; characters the stream can't show become `?`.
+        """Print the message, ending its last line; the stream itself replaces what it can't show.
 
         Raises:
             DeliveryError: nobody reads the stream any more, or its disk is full.
         """
         stream = self._stream or sys.stdout
         text = message.body.decode("utf-8", "replace")
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        printable = text.encode(encoding, "replace").decode(encoding)
         try:
             with self._lock:
-                stream.write(printable if printable.endswith("\n") else printable + "\n")
+                stream.write(text if text.endswith("\n") else text + "\n")
                 stream.flush()
         except (OSError, ValueError) as error:  # ValueError: the stream has been closed
             raise DeliveryError(

