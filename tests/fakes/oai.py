@@ -28,17 +28,6 @@ _ILLEGAL = (
     "The request includes illegal arguments, is missing required arguments, includes a repeated argument, "
     "or values for arguments have an illegal syntax. Reason: "
 )
-_EMPTY = (
-    "The combination of the values of the from, until, set and metadataPrefix arguments results in an empty list."
-)
-_VERB = (
-    "Value of the verb argument is not a legal OAI-PMH verb, the verb argument is missing, "
-    "or the verb argument is repeated. Reason: Invalid verb provided"
-)
-_FORMAT = (
-    "The metadata format identified by the value given for the metadataPrefix argument is not supported "
-    "by the item or by the repository. Reason: Did not recognize requested format"
-)
 _TOKEN = "The value of the resumptionToken argument is invalid or expired. Reason: "
 
 
