@@ -50,7 +50,7 @@ def test_where_arxiv_cannot_be_reached_it_says_so_in_one_line_and_points_at_the_
 
 def test_it_offers_phrases_as_the_check_does(tmp_path: Path) -> None:
     done = call_try(tmp_path, "http://127.0.0.1:1", query="k-means")
-    assert 'note: k and means may stand anywhere in the field; all:"k means" finds them side by side' in done.stderr
+    assert 'note: k and means may stand anywhere in the field; all:"k means"' in done.stderr
 
 
 def test_it_shows_the_papers_and_ends_in_toml_to_paste_and_leaves_no_database(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_what_is_wrong_with_the_configuration_is_said_before_arxiv_is_asked(tmp_
     (tmp_path / "digest.toml").write_text("[arxiv]\nkontact = 3\n", encoding="utf-8")
     done = call_try(tmp_path, "http://127.0.0.1:1")
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith("error: digest.toml: arxiv.kontact: there is no such setting")
+    assert done.stderr.startswith("error: digest.toml, line 2")
 
 
 def test_where_no_poll_comes_nobody_is_told_of_the_next_one(world: World, digest: Shell) -> None:
