@@ -15,6 +15,7 @@ from digest.query.confining import list_members
 from digest.query.evaluation import TEXTS
 from digest.query.notes import Note, NoteKind
 from digest.query.parsing import read_terms
+from digest.query.printing import print_condition
 from digest.query.spreading import spread_keyword
 from digest.query.tree import Condition, Prefix, Shape
 from digest.query.words import is_stop_word, split_words
@@ -104,7 +105,13 @@ def _remark_on_term(term: Term) -> Iterator[tuple[NoteKind, str]]:
     if operator and operator[0] != written:
         message = f"{operator[1]} is a word to look for here: between quotes it joins nothing"
         yield NoteKind.QUOTED_OPERATOR, message
-    if condition is None or condition.prefix not in _WORDED or spread_keyword(condition.text):
+    if condition is None or condition.prefix not in _WORDED:
+        return
+    if keywords := spread_keyword(condition.text):
+        if condition.prefix is Prefix.ALL and term.token.prefix is None:
+            meant = "the category" if keywords[0].prefix is Prefix.CATEGORY else "the paper"
+            message = f"{written} is looked for in every field; {print_condition(keywords[0])} finds {meant} alone"
+            yield NoteKind.READ_AS, message
         return
     stars = _STARRED.findall(written) if term.token.is_quoted else []
     if stars:
