@@ -65,7 +65,7 @@ def _read(ctx: click.Context, written: str) -> tuple[Query, Sequence[Note]]:
 
 
 def _print(query: Query, notes: Sequence[Note]) -> None:
-    from digest.query import to_arxiv  # noqa: PLC0415 - the same
+    from digest.query import NoteKind, to_arxiv  # noqa: PLC0415 - the same
     from digest.query.printing import print_outline  # noqa: PLC0415 - the same
 
     _print_lines("read as", print_outline(query.tree))
@@ -73,9 +73,10 @@ def _print(query: Query, notes: Sequence[Note]) -> None:
         _print_wrapped("as a query", query.pasted_as)
     _print_wrapped("in one form", query.canonical)
     _print_wrapped("arXiv is asked", to_arxiv(query))
-    for note in notes:
+    for note in sorted(notes, key=lambda note: note.kind is NoteKind.ALL):  # which matters least
         _print_wrapped("note", note.message, style="yellow")
-        _print_lines("", point_at(query.text, note.position, _WIDEST))
+        if note.kind is not NoteKind.ALL:
+            _print_lines("", point_at(query.text, note.position, _WIDEST))
     if len(query.expression) <= _LONGEST_COMMAND:
         click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.expression.split()))}")
 

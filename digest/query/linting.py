@@ -93,8 +93,8 @@ def _tell_width(terms: list[Term]) -> Iterator[Note]:
     """Yield, once, that `all:` is another thing at arXiv."""
     wide = (term for term in terms if term.condition is not None and term.condition.prefix is Prefix.ALL)
     for term in wide:
-        said = "" if term.token.prefix else "a word without a prefix is all:, and "
-        message = f"{said}all: is wider at arXiv: there it also holds names of categories and years"
+        said = "all: is wider at arXiv: there it" if term.token.prefix else "no prefix is all:, which at arXiv"
+        message = f"{said} also holds names of categories and years"
         yield Note(NoteKind.ALL, term.position, message)
         return
 

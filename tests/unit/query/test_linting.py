@@ -36,7 +36,12 @@ def remark(text: str, kind: NoteKind) -> list[tuple[int, str]]:
             10,
             "all: is wider at arXiv: there it also holds names of categories and years",
         ),
-        ("ti:x1 AND z1", NoteKind.ALL, 10, "a word without a prefix is all:, and all: is wider at arXiv"),
+        (
+            "ti:x1 AND z1",
+            NoteKind.ALL,
+            10,
+            "no prefix is all:, which at arXiv also holds names",
+        ),
         (
             'abs:"tail lat*"',
             NoteKind.WILDCARD,
