@@ -5,6 +5,7 @@ Exit codes: 0 done · 1 something of ours failed · 2 usage · 3 configuration �
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -59,8 +60,6 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest command where there is none by the name given."""
-        from difflib import get_close_matches  # noqa: PLC0415 - only needed to mend a slip
-
         near = get_close_matches(args[0], _COMMANDS, n=1) if args and args[0] not in _COMMANDS else []
         if near:
             ctx.fail(f"there is no command {args[0]!r}; did you mean {near[0]!r}?")

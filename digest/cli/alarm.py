@@ -7,6 +7,7 @@ import click
 from digest.cli.opening import opened
 from digest.cli.telling import json_option, print_json
 from digest.errors import ConfigurationError, DigestError, OutsideError
+from digest.pipeline.alarms import send_test
 
 
 @click.group()
@@ -22,8 +23,6 @@ def test(ctx: click.Context, *, as_json: bool) -> None:
 
     Exit code 3 where nobody would be told, 4 where a place did not take it.
     """
-    from digest.pipeline.alarms import send_test  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     with opened(ctx, create=False, warns=True) as site:
         config = site.config
         results, ping = send_test(site)

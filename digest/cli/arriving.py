@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from digest.errors import UsageError
 from digest.subscriptions import DestinationKind
+from digest.transports.slack_links import parse_slack_link
 
 if TYPE_CHECKING:
     from digest.messages import Delivery
@@ -26,8 +27,6 @@ def read_place(delivery: Delivery, link: str) -> str:
     Raises:
         UsageError: it leads to no message in Slack, or to one that can't be this delivery.
     """
-    from digest.transports.slack_links import parse_slack_link  # noqa: PLC0415 - only where a link is given
-
     if delivery.destination.kind is not DestinationKind.SLACK:
         raise UsageError(
             f"delivery {delivery.id} goes to {delivery.destination}, where messages have no link",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.telling import json_option, print_json
+from digest.cli.wording import wrap
 from digest.cli.workbench import file_option, opened_workbench, read_query
 from digest.errors import ConfigurationError
+from digest.pipeline.previewing import count_daily_papers, find_beginnings
+from digest.query import NoteKind, lint_query, parse_query, to_arxiv
+from digest.query.printing import print_outline, print_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,9 +50,6 @@ def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bo
 
 def _read(ctx: click.Context, written: str) -> tuple[Query, Sequence[Note]]:
     """Return the saved query of that name, else the text as a query, and what there is to say of it."""
-    from digest.pipeline.previewing import count_daily_papers, find_beginnings  # noqa: PLC0415 - the stack is loaded by what needs it
-    from digest.query import lint_query, parse_query  # noqa: PLC0415 - the same
-
     try:
         with opened_workbench(ctx, is_quiet=True) as bench:
             query = parse_query(bench.saved.get(written, written))
@@ -65,9 +67,6 @@ def _read(ctx: click.Context, written: str) -> tuple[Query, Sequence[Note]]:
 
 
 def _print(query: Query, notes: Sequence[Note]) -> None:
-    from digest.query import NoteKind, to_arxiv  # noqa: PLC0415 - the same
-    from digest.query.printing import print_outline  # noqa: PLC0415 - the same
-
     _print_lines("read as", print_outline(query.tree))
     if query.pasted_as:
         _print_wrapped("as a query", query.pasted_as)
@@ -82,8 +81,6 @@ def _print(query: Query, notes: Sequence[Note]) -> None:
 
 
 def _print_wrapped(label: str, text: str, *, style: str | None = None) -> None:
-    from digest.cli.wording import wrap  # noqa: PLC0415 - the same
-
     _print_lines(label, wrap(text, _WIDEST), style=style)
 
 
@@ -106,15 +103,10 @@ def point_at(text: str, position: int, width: int) -> list[str]:
 
 
 def _quote(text: str) -> str:
-    import shlex  # noqa: PLC0415 - the same
-
     return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
 
 
 def _as_json(query: Query, notes: Sequence[Note]) -> dict[str, object]:
-    from digest.query import to_arxiv  # noqa: PLC0415 - the same
-    from digest.query.printing import print_outline, print_tree  # noqa: PLC0415 - the same
-
     return {
         "text": query.text,
         "pasted_as": query.pasted_as or None,

@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest import config as configuration
 from digest.cli.excluding import check_exclusions, list_remarks
 from digest.cli.telling import json_option, print_json, print_table
+from digest.cli.wording import cut
+from digest.config import find_config, open_config, read_environment
+from digest.config.document import read_document
+from digest.config.draft import Mistakes
 from digest.counting import count
 from digest.errors import ConfigurationError, DigestError, QueryError
+from digest.query import parse_query
+from digest.render import Renderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +43,6 @@ def show(ctx: click.Context, *, as_json: bool, as_markdown: bool) -> None:
     That is the default, the file, or a variable. Secrets are never shown, only whether they
     are set. Without a file, defaults and environment count.
     """
-    from digest import config as configuration  # noqa: PLC0415 - loaded by the command that needs it
-
     if as_markdown:
         click.echo(configuration.settings_table_markdown(), nl=False)
         return
@@ -45,8 +50,6 @@ def show(ctx: click.Context, *, as_json: bool, as_markdown: bool) -> None:
     if as_json:
         print_json(configuration.as_json(config))
         return
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-
     rows = [[row.key, cut(row.value, _WIDEST_VALUE) or '""', row.origin] for row in configuration.show(config)]
     print_table(["SETTING", "VALUE", "FROM"], rows, empty="")
     for warning in config.warnings:
@@ -57,8 +60,6 @@ def show(ctx: click.Context, *, as_json: bool, as_markdown: bool) -> None:
 @click.pass_context
 def path(ctx: click.Context) -> None:
     """Print which file counts here, whether it is there or not."""
-    from digest.config import find_config, read_environment  # noqa: PLC0415 - the same
-
     click.echo(find_config(ctx.obj["config_path"], read_environment()).absolute())
 
 
@@ -70,8 +71,6 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
 
     Every problem is told at once. Exit code 3 where there is one, else 0.
     """
-    from digest.config import find_config, read_environment  # noqa: PLC0415 - the same
-
     config_path = find_config(ctx.obj["config_path"], read_environment())
     config, problems = _read(ctx.obj["config_path"])
     warnings: list[str] = []
@@ -87,9 +86,6 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
 
 
 def _read(option: str | None) -> tuple[Config | None, list[str]]:
-    from digest.config import open_config  # noqa: PLC0415 - the same
-    from digest.config.draft import Mistakes  # noqa: PLC0415 - the same
-
     try:
         return open_config(option), []
     except Mistakes as error:
@@ -101,9 +97,6 @@ def _read(option: str | None) -> tuple[Config | None, list[str]]:
 
 def _check_written_queries(option: str | None) -> list[str]:
     """Look at the queries of a file that can't be used, so that one look mends it all."""
-    from digest.config import find_config, read_environment  # noqa: PLC0415 - the same
-    from digest.config.document import read_document  # noqa: PLC0415 - the same
-
     try:
         document = read_document(find_config(option, read_environment()))
     except ConfigurationError:
@@ -120,8 +113,6 @@ def _check_queries(config: Config) -> Iterator[str]:
 
 
 def _judge_queries(queries: dict[str, str]) -> Iterator[str]:
-    from digest.query import parse_query  # noqa: PLC0415 - the same
-
     for name, text in queries.items():
         try:
             parse_query(text)
@@ -136,8 +127,6 @@ def _describe_problem(place: str, error: QueryError) -> str:
 
 def _find_oddities(config: Config) -> Iterator[str]:
     """Yield what is allowed and still looks like a slip: remarks on queries, and queries nobody follows."""
-    from digest.query import parse_query  # noqa: PLC0415 - the same
-
     followed = {name for subscription in config.subscriptions for name in subscription.queries}
     for query in config.queries:
         key = f"queries.{query.name}"
@@ -164,8 +153,6 @@ def _check_templates(config: Config) -> Iterator[str]:
     """Render the operator's own templates with everything they may meet."""
     if config.templates is None:
         return
-    from digest.render import Renderer  # noqa: PLC0415 - the same
-
     try:
         problems = Renderer([config.templates]).check()
     except DigestError as error:

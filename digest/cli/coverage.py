@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from digest.announcements import EASTERN
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
+from digest.cli.wording import cut, describe_guarantee, write_moment
 from digest.counting import count
+from digest.pipeline.ledger import load_ledger
+from digest.store import gaps as gap_store
+from digest.store import overview
+from digest.store import runs as run_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,8 +65,6 @@ def command(ctx: click.Context, view: str | None, days: int, limit: int, *, as_j
 
 
 def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: bool) -> None:
-    from digest.pipeline.ledger import load_ledger  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     ledger = load_ledger(conn, here.config.arxiv.source, here.now, days=days)
     if as_json:
         print_json(_ledger_as_json(ledger))
@@ -84,8 +88,6 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
 
 
 def _sum_up(ledger: Ledger) -> list[str]:
-    from digest.cli.wording import describe_guarantee  # noqa: PLC0415 - the same
-
     gaps = {str(state): number for state, number in ledger.gaps.items()}
     missing = ", ".join(f"{gaps[state]:,} {word}" for state, word in _GAP_WORDS.items() if gaps.get(state))
     asked = (
@@ -101,9 +103,6 @@ _GAP_WORDS = {"open": "asked for", "found": "found after all", "void": "void"}
 
 
 def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-    from digest.store import runs as run_store  # noqa: PLC0415 - the same
-
     del here
     runs = run_store.last_runs(conn, limit=limit)
     if as_json:
@@ -149,9 +148,6 @@ def _describe_outcome(run: PollRun) -> str:
 
 
 def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-    from digest.store import gaps as gap_store  # noqa: PLC0415 - the same
-
     lines = gap_store.list_gaps(conn, limit=limit)
     if as_json:
         print_json([{"id": str(line.gap.id), **_as_dict(line.gap), **_as_dict(line, "gap")} for line in lines])
@@ -172,9 +168,6 @@ def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: 
 
 
 def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    from digest.cli.wording import cut, write_moment  # noqa: PLC0415 - the same
-    from digest.store import overview  # noqa: PLC0415 - the same
-
     made = overview.list_requests(conn, limit)
     if as_json:
         print_json([_as_dict(request) for request in made])
@@ -197,9 +190,6 @@ def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json:
 
 
 def _show_unreadable(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-    from digest.store import overview  # noqa: PLC0415 - the same
-
     entries = overview.list_quarantined(conn, limit)
     if as_json:
         print_json(
@@ -224,8 +214,6 @@ def _show_bytes(snippet: bytes) -> str:
 
 
 def _write_eastern(moment: datetime | None) -> str:
-    from digest.announcements import EASTERN  # noqa: PLC0415 - the same
-
     return f"{moment.astimezone(EASTERN):%a %-d %b %H:%M} ET" if moment else "–"
 
 

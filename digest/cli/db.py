@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.opening import choose_clock, load
+from digest.cli.progress import showing_progress
+from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
+from digest.cli.wording import write_moment
+from digest.config.addresses import mask_password
+from digest.config.zones import choose_zone, write_with_zone
 from digest.counting import count
 from digest.errors import UsageError
+from digest.pipeline.resuming import resume as resume_restored
+from digest.store import hold_worker, provenance
+from digest.store.backing_up import FOLDER, back_up, default_backup, prune_backups
+from digest.store.copying import copy_store
+from digest.store.invariants import INVARIANTS, count_rows, find_violations
+from digest.store.restoring import restore_backup
 
 if TYPE_CHECKING:
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
     from digest.store.invariants import Violation
 
@@ -31,9 +44,6 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     Every invariant is asked, and SQLite looks through its own file and references. Changes nothing, and works
     beside a running `digest serve`. Exit code 1 where anything is wrong.
     """
-    from digest.cli.storing import opened_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.store.invariants import INVARIANTS, count_rows, find_violations  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.read() as conn:
         violations = find_violations(conn)
         rows = count_rows(conn)
@@ -69,12 +79,6 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
     nothing has changed. Then write the new URL under [store] in digest.toml, and start nothing on the old
     database again: both would send. Links in mails sent before go on working.
     """
-    from digest.cli.progress import showing_progress  # noqa: PLC0415 - the same
-    from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
-    from digest.config.addresses import mask_password  # noqa: PLC0415 - the same
-    from digest.store.copying import copy_store  # noqa: PLC0415 - the same
-    from digest.store.invariants import INVARIANTS  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, showing_progress(quiet=as_json) as tell:
         report = copy_store(here.store, url, tell)
         before = here.store.url_masked
@@ -112,10 +116,6 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
 
     A backup knows that it is one: whoever starts from it sends nothing until `digest db resume`.
     """
-    from digest.cli.progress import showing_progress  # noqa: PLC0415 - the same
-    from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
-    from digest.store.backing_up import FOLDER, back_up, default_backup, prune_backups  # noqa: PLC0415 - the same
-
     if keep is not None and file is not None:
         raise UsageError("--keep is for backups without FILE", hint="Leave FILE or --keep away.")
     with opened_store(ctx) as here:
@@ -162,12 +162,6 @@ def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool)
 
 
 def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
-    from digest.cli.opening import choose_clock, load  # noqa: PLC0415 - loaded by the command that needs it
-    from digest.cli.progress import showing_progress  # noqa: PLC0415 - the same
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-    from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
-    from digest.store.restoring import restore_backup  # noqa: PLC0415 - the same
-
     config = load(ctx)
     now = choose_clock(config).now()
     with showing_progress(quiet=as_json) as tell:
@@ -185,9 +179,6 @@ def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
 
 
 def _mark(ctx: click.Context, *, as_json: bool) -> None:
-    from digest.cli.storing import opened_store  # noqa: PLC0415 - the same
-    from digest.store import hold_worker, provenance  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, hold_worker(here.store), here.store.begin() as conn:
         provenance.mark_copy(conn, here.now)
     if as_json:
@@ -216,10 +207,6 @@ def resume(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
     A moment that says no zone is read in the one that screens show: that of `when` under [defaults], else the
     one that all subscriptions share, else this machine's. 2026-11-20T08:30Z is UTC whatever that is.
     """
-    from digest.cli.storing import opened_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.config.zones import write_with_zone  # noqa: PLC0415 - the same
-    from digest.pipeline.resuming import resume as resume_restored  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.begin() as conn:
         moment = _read_moment(since, here.zone) if since is not None else None
         resumed = resume_restored(conn, here.config.arxiv.source, here.now, since=moment)
@@ -241,8 +228,6 @@ def _read_moment(text: str, zone: tzinfo | None) -> datetime:
     Raises:
         UsageError: it is none.
     """
-    from datetime import UTC, datetime  # noqa: PLC0415 - the same
-
     try:
         moment = datetime.fromisoformat(text.strip())
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.arriving import is_head, read_place
+from digest.cli.glancing import glance_at
 from digest.cli.holding import choose_held
 from digest.cli.refusing import name_deliveries, refuse, refuse_behind
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
+from digest.cli.wording import cut, write_moment
+from digest.config.zones import name_zone
 from digest.errors import UsageError
+from digest.messages import DeliveryState
+from digest.pipeline.settling import settling_times
+from digest.store import deliveries as outbox
+from digest.store import overview, provenance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from digest.cli.storing import Installation
-    from digest.messages import Delivery, DeliveryState
+    from digest.messages import Delivery
     from digest.store.deliveries import Attempt, StoredDelivery
 
 LISTING = "digest delivery list"
@@ -50,10 +57,6 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
 
     A delivery is one part of a digest on its way to one destination.
     """
-    from digest.messages import DeliveryState  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-    from digest.store import overview  # noqa: PLC0415 - the same
-
     wanted = tuple(DeliveryState(state) for state in states) or None
     with opened_store(ctx) as here, here.store.read() as conn:
         stored = outbox.list_deliveries(conn, wanted, limit=limit)
@@ -68,9 +71,6 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
 
 
 def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tuple[str, ...]) -> None:
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-    from digest.config.zones import name_zone  # noqa: PLC0415 - the same
-
     rows = []
     for one in stored:
         delivery = one.delivery
@@ -97,9 +97,6 @@ def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tu
 
 def _describe_moment(here: Installation, one: StoredDelivery) -> str:
     """Say when it ended, when it is tried next, or since when it waits."""
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-    from digest.messages import DeliveryState  # noqa: PLC0415 - the same
-
     delivery = one.delivery
     if one.ended_at is not None:
         return write_moment(one.ended_at, here.zone)
@@ -138,9 +135,6 @@ def _as_json(one: StoredDelivery) -> dict[str, object]:
 @click.pass_context
 def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
     """Show where ID stands, every attempt, and a look at its message."""
-    from digest.cli.glancing import glance_at  # noqa: PLC0415 - the same
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.read() as conn:
         stored, attempts = outbox.load_delivery(conn, delivery_id)
         message = outbox.stored_message(conn, delivery_id)
@@ -170,8 +164,6 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
 def _print_delivery(
     here: Installation, one: StoredDelivery, replacements: Sequence[int], *, behind: str, is_doubtful: bool
 ) -> None:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-
     delivery = one.delivery
     lines = {
         "delivery": _describe_part(delivery),
@@ -210,8 +202,6 @@ def _describe_remote(delivery: Delivery) -> str:
 
 
 def _advise(delivery: Delivery, *, is_doubtful: bool) -> str:
-    from digest.messages import DeliveryState  # noqa: PLC0415 - the same
-
     state, id_ = delivery.state, delivery.id
     if state is DeliveryState.HELD and is_doubtful:
         where = " --link LINK (as Slack copies it: the rest goes into its thread)" if is_head(delivery) else ""
@@ -224,8 +214,6 @@ def _advise(delivery: Delivery, *, is_doubtful: bool) -> str:
 
 
 def _print_attempts(here: Installation, attempts: Sequence[Attempt]) -> None:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-
     for one in attempts:
         took = f" after {(one.ended_at - one.started_at).total_seconds():.0f} s" if one.ended_at else ""
         line = f"{write_moment(one.started_at, here.zone)}  {one.outcome}{took}  {one.detail}".rstrip()
@@ -257,11 +245,6 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
 
     What may have reached a Slack channel is looked for there first, and sent only if it is missing.
     """
-    from digest.messages import DeliveryState  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.pipeline.settling import settling_times  # noqa: PLC0415 - the same
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-    from digest.store import provenance  # noqa: PLC0415 - the same
-
     if all_held == bool(delivery_ids):
         raise UsageError(
             "say which deliveries to send: their IDs, or --held for all that are held",
@@ -305,8 +288,6 @@ def arrived(ctx: click.Context, delivery_ids: tuple[int, ...], link: str) -> Non
 
     The parts behind it go on: in Slack into its thread where --link says where it stands, else into the channel.
     """
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-
     ids, has_no_thread = sorted(set(delivery_ids)), False
     if link and len(ids) > 1:
         raise UsageError("--link is for one delivery", hint="Each message has a link of its own.")
@@ -329,8 +310,6 @@ def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
 
     Each may wait, be held, or have been given up.
     """
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
             if not outbox.drop(conn, id_, here.now):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import click
 
 from digest.cli.calling import name_command
 from digest.clock import monotonic
+from digest.demo.story import tell_story
 from digest.errors import DigestError
 
 if TYPE_CHECKING:
@@ -30,11 +33,6 @@ def command(folder: Path, *, opens: bool) -> None:
     Real configuration, real SQLite, real sockets on 127.0.0.1. Polls twice to show that nothing is sent
     twice, and gives one paper a new version to show that only it is reported.
     """
-    import shutil  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    import sys  # noqa: PLC0415 - the same
-
-    from digest.demo.story import tell_story  # noqa: PLC0415 - the same
-
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
     outcome = tell_story(folder, _Teller(folder), width, color=sys.stdout.isatty())
     if not (outcome.was_quiet and outcome.was_only_replacement):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from digest.store import queries as query_store
+from digest.store import subscriptions as subscription_store
 from digest.subscriptions import Origin
 
 if TYPE_CHECKING:
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
 def describe_drift(config: Config, conn: Connection) -> str:
     """Say what the file says otherwise than the store; "" where both agree."""
-    from digest.store import queries as query_store  # noqa: PLC0415 - the stack is loaded by what needs it
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     stored = {query.name: query.text for query in query_store.load_queries(conn) if query.origin == Origin.FILE}
     written = {query.name: query.text for query in config.queries}
     had = {due.subscription.name: due.subscription for due in subscription_store.load_subscriptions(conn)}

@@ -9,6 +9,11 @@ import click
 
 from digest.cli.naming import require_subscription
 from digest.cli.storing import opened_store
+from digest.config.display import write_toml
+from digest.excluding import read_exclusion
+from digest.papers import ArxivId
+from digest.query import parse_query
+from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
     from digest.cli.workbench import Workbench
     from digest.config import Config
     from digest.errors import QueryError
-    from digest.papers import ArxivId, Paper
+    from digest.papers import Paper
     from digest.subscriptions import Subscription
 
 Excluded = TypeVar("Excluded")
@@ -39,10 +44,6 @@ def exclude(ctx: click.Context, name: str, papers: tuple[str, ...], texts: tuple
     digest subscription exclude perf-team 2611.14886
     digest subscription exclude perf-team --query 'author:"Keiko Lindquell" AND cat:math.CO'
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.papers import ArxivId  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.query import parse_query  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     ids = tuple(map(ArxivId.parse, papers))
     for text in texts:
         parse_query(text)
@@ -96,8 +97,6 @@ def _show_lines(subscription: Subscription) -> None:
 
 def write_exclusion(subscription: Subscription) -> Iterator[str]:
     """Yield the lines of `digest.toml` that say what a subscription excludes."""
-    from digest.config.display import write_toml  # noqa: PLC0415 - the same
-
     if subscription.exclude:
         texts = subscription.exclude
         yield f"exclude = {write_toml(texts[0] if len(texts) == 1 else texts)}"
@@ -107,8 +106,6 @@ def write_exclusion(subscription: Subscription) -> Iterator[str]:
 
 def describe_exclusion(subscription: Subscription) -> list[str]:
     """Return what a subscription excludes, a line each; queries that can't be read say so."""
-    from digest.excluding import read_exclusion  # noqa: PLC0415 - the same
-
     unreadable = {text: error.message for text, error in read_exclusion(subscription).problems}
     lines = [
         text + (f"   can't be read, excludes nothing: {unreadable[text]}" if text in unreadable else "")
@@ -133,9 +130,6 @@ def find_excluders(bench: Workbench, query_name: str, paper: Paper) -> list[tupl
 
     What the file says counts, also before a run has taken it over.
     """
-    from digest.excluding import read_exclusion  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     known = {one.name: one for one in bench.config.subscriptions}
     if bench.store is not None:
         with bench.store.read() as conn:
@@ -153,8 +147,6 @@ def find_excluders(bench: Workbench, query_name: str, paper: Paper) -> list[tupl
 
 def check_exclusions(config: Config) -> Iterator[tuple[str, QueryError]]:
     """Yield every query of the file that a subscription excludes and that can't be read, with its place."""
-    from digest.excluding import read_exclusion  # noqa: PLC0415 - the same
-
     for subscription in config.subscriptions:
         key = f"subscriptions.{subscription.name}.exclude"
         for _, error in read_exclusion(subscription).problems:
@@ -163,8 +155,6 @@ def check_exclusions(config: Config) -> Iterator[tuple[str, QueryError]]:
 
 def list_remarks(config: Config) -> Iterator[str]:
     """Yield what is allowed in a query of the file that a subscription excludes, and still looks like a slip."""
-    from digest.excluding import read_exclusion  # noqa: PLC0415 - the same
-
     for subscription in config.subscriptions:
         key = f"subscriptions.{subscription.name}.exclude"
         for query in read_exclusion(subscription).queries:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from digest import tex
+from digest.arxiv.search import fetch_papers
 from digest.cli.excluding import find_excluders
 from digest.cli.telling import json_option, print_json
+from digest.cli.wording import cut, wrap
 from digest.cli.workbench import opened_workbench
 from digest.errors import UnknownName, UsageError
+from digest.papers import ArxivId
+from digest.planning.rewordings import find_failing
+from digest.query import And, Condition, Not, Or, analyse, find_reasons, matches
+from digest.query.printing import print_tree
+from digest.query.reasons import find_spans
+from digest.render.excerpts import quote_places
+from digest.render.terminal_styles import apply_styles
+from digest.store import papers as paper_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from digest.cli.workbench import NamedQuery, Workbench
-    from digest.papers import ArxivId, Paper, Span
-    from digest.query import AnalysedPaper, Condition, Node
+    from digest.papers import Paper, Span
+    from digest.query import AnalysedPaper, Node
 
 _NARROWEST = 40
 _MOST_PLACES = 3
@@ -66,8 +79,6 @@ def read_paper_id(text: str, other: str, order: str) -> ArxivId:
         UsageError: it is no id.
         UnknownName: its number can't be.
     """
-    from digest.papers import ArxivId  # noqa: PLC0415 - the stack is loaded by what needs it
-
     try:
         id_ = ArxivId.parse(text)
     except UsageError as error:
@@ -86,9 +97,6 @@ def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper
     Raises:
         UnknownName: there is no such paper, or none stored.
     """
-    from digest.arxiv.search import fetch_papers  # noqa: PLC0415 - the stack is loaded by what needs it
-    from digest.store import papers as paper_store  # noqa: PLC0415 - the same
-
     if bench.store is not None:
         with bench.store.read() as conn:
             known = paper_store.load_paper(conn, id_)
@@ -119,8 +127,6 @@ def refuse_impossible(id_: ArxivId) -> None:
 
 def note_other_version(paper: Paper, text: str, *, is_stored: bool) -> None:
     """Say so on standard error where another version was asked for than there is."""
-    from digest.papers import ArxivId  # noqa: PLC0415 - the stack is loaded by what needs it
-
     _, version = ArxivId.parse_versioned(text)
     if version not in (None, paper.version):
         where = "is stored" if is_stored else "is at arXiv"
@@ -138,9 +144,6 @@ class Clause(NamedTuple):
 
 def walk_clauses(node: Node, paper: AnalysedPaper, depth: int = 0) -> Iterator[Clause]:
     """Yield each node of a query; a condition and its negation are one."""
-    from digest.query import And, Condition, Not, Or, matches  # noqa: PLC0415 - the same
-    from digest.query.printing import print_tree  # noqa: PLC0415 - the same
-
     is_met = matches(node, paper)
     match node:
         case (Condition() as condition) | Not(Condition() as condition):
@@ -155,11 +158,6 @@ def walk_clauses(node: Node, paper: AnalysedPaper, depth: int = 0) -> Iterator[C
 
 
 def _print_match(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> None:
-    from digest import tex  # noqa: PLC0415 - the same
-    from digest.cli.wording import wrap  # noqa: PLC0415 - the same
-    from digest.planning.rewordings import find_failing  # noqa: PLC0415 - the same
-    from digest.query import analyse, matches  # noqa: PLC0415 - the same
-
     ready = analyse(paper)
     is_match = matches(asked.query, ready)
     source = "" if is_stored else click.style("  (not stored here: as arXiv has it now)", dim=True)
@@ -175,13 +173,6 @@ def _print_match(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> None:
 
 
 def _print_clause(clause: Clause, ready: AnalysedPaper) -> None:
-    import shutil  # noqa: PLC0415 - the same
-    import sys  # noqa: PLC0415 - the same
-
-    from digest.query.reasons import find_spans  # noqa: PLC0415 - the same
-    from digest.render.excerpts import quote_places  # noqa: PLC0415 - the same
-    from digest.render.terminal_styles import apply_styles  # noqa: PLC0415 - the same
-
     indent = "  " * (clause.depth + 1)
     sign = click.style("✓", fg="green") if clause.is_met else click.style("✗", fg="red")
     click.echo(f"{indent}{sign} {clause.text}")
@@ -196,9 +187,6 @@ def _print_clause(clause: Clause, ready: AnalysedPaper) -> None:
 
 
 def _as_json(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> dict[str, object]:
-    from digest.planning.rewordings import find_failing  # noqa: PLC0415 - the same
-    from digest.query import analyse, find_reasons, matches  # noqa: PLC0415 - the same
-
     ready = analyse(paper)
     failing = find_failing(asked.query, ready)
     return {
@@ -230,9 +218,6 @@ def _as_json(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> dict[str, o
 
 def quote_place(paper: Paper, span: Span) -> str:
     """Quote the words of a paper that met a clause, with the field they stand in."""
-    from digest import tex  # noqa: PLC0415 - the same
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-
     value = getattr(paper, span.field)
     if isinstance(value, tuple):
         value = value[span.index]

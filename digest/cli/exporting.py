@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +14,17 @@ from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json
 from digest.counting import count
 from digest.errors import UnknownName, UsageError
+from digest.papers import ArxivId
+from digest.pipeline.feeds import load_matched
+from digest.planning.feeds import FEED_ENTRIES, choose_papers
+from digest.query import matches, parse_query
+from digest.render.bibtex import write_bibtex
+from digest.render.references import drop_repeated, make_key
+from digest.render.ris import write_ris
+from digest.store import archive
+from digest.store import digests as digest_store
+from digest.store import papers as paper_store
+from digest.store import queries as query_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,8 +116,6 @@ def command(
 
 
 def _take_digest(conn: Connection, digest_id: int) -> _Chosen:
-    from digest.store import digests as digest_store  # noqa: PLC0415 - the stack is loaded by what needs it
-
     try:
         digest = digest_store.load_digest(conn, min(digest_id, _LARGEST))
     except UnknownName as error:
@@ -114,10 +125,6 @@ def _take_digest(conn: Connection, digest_id: int) -> _Chosen:
 
 
 def _take_last_digest(here: Installation, conn: Connection, name: str) -> _Chosen:
-    from digest.pipeline.feeds import load_matched  # noqa: PLC0415 - the same
-    from digest.planning.feeds import FEED_ENTRIES, choose_papers  # noqa: PLC0415 - the same
-    from digest.store import digests as digest_store  # noqa: PLC0415 - the same
-
     due = require_subscription(here, conn, name)
     last = digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
     if last:
@@ -128,13 +135,6 @@ def _take_last_digest(here: Installation, conn: Connection, name: str) -> _Chose
 
 
 def _find_papers(here: Installation, conn: Connection, text: str, days: int | None) -> _Chosen:
-    import shlex  # noqa: PLC0415 - the same
-    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - the same
-
-    from digest.query import matches, parse_query  # noqa: PLC0415 - the same
-    from digest.store import archive  # noqa: PLC0415 - the same
-    from digest.store import queries as query_store  # noqa: PLC0415 - the same
-
     saved = {query.name: query.text for query in query_store.load_queries(conn)}
     saved |= {query.name: query.text for query in here.config.queries}  # as the file means it, run or not
     query = parse_query(find_saved(text, saved) or text)
@@ -154,9 +154,6 @@ def _find_papers(here: Installation, conn: Connection, text: str, days: int | No
 
 
 def _load_papers(conn: Connection, texts: Iterable[str]) -> _Chosen:
-    from digest.papers import ArxivId  # noqa: PLC0415 - the same
-    from digest.store import papers as paper_store  # noqa: PLC0415 - the same
-
     wanted = dict(map(ArxivId.parse_versioned, texts))
     known = paper_store.load_known(conn, wanted)
     missing = [str(id_) for id_ in wanted if id_ not in known]
@@ -174,9 +171,6 @@ def _load_papers(conn: Connection, texts: Iterable[str]) -> _Chosen:
 
 
 def _write(chosen: _Chosen, kind: str, output: Path | None, *, with_abstracts: bool) -> None:
-    from digest.render.bibtex import write_bibtex  # noqa: PLC0415 - the same
-    from digest.render.ris import write_ris  # noqa: PLC0415 - the same
-
     if not chosen.papers:
         click.echo(chosen.empty, err=True)
         return
@@ -195,8 +189,6 @@ def _write(chosen: _Chosen, kind: str, output: Path | None, *, with_abstracts: b
 
 
 def _as_json(papers: Iterable[Paper]) -> list[dict[str, object]]:
-    from digest.render.references import drop_repeated, make_key  # noqa: PLC0415 - the same
-
     return [
         {
             "key": make_key(paper),

@@ -13,8 +13,15 @@ from digest.cli.feed_addresses import (
     require_subscription_feed,
     write_addresses,
 )
+from digest.cli.naming import require_name
+from digest.cli.opening import opened
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
+from digest.pipeline.feeds import load_feed, load_query_feed, write_feed
+from digest.store import feeds as feed_store
+from digest.store import query_feeds as query_feed_store
+from digest.store import subscriptions as subscription_store
+from digest.transports.static_file import write_if_changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,10 +51,6 @@ def of_query_option(function: Callable[..., None]) -> Callable[..., None]:
 @click.pass_context
 def list_feeds(ctx: click.Context, *, as_json: bool) -> None:
     """List the feeds, those served and those written as files."""
-    from digest.store import feeds as feed_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.store import query_feeds as query_feed_store  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.read() as conn:
         places = {place.name: place for place in feed_store.load_feed_places(conn)}
         feeds = [
@@ -157,9 +160,6 @@ def rotate(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> N
 
     It is void within half a minute, and for good: for 30 days it says that the feed has moved, then it is gone.
     """
-    from digest.store import query_feeds as query_feed_store  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.begin() as conn:
         place = _require_place(conn, name, is_query=is_query)
         if is_query:
@@ -181,9 +181,6 @@ def revoke(ctx: click.Context, name: str, *, is_query: bool) -> None:
 
     It is void within half a minute: for 30 days it says that the feed was closed, then it is gone.
     """
-    from digest.store import query_feeds as query_feed_store  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.begin() as conn:
         place = _require_place(conn, name, is_query=is_query)
         if place.is_open and is_query:
@@ -206,12 +203,6 @@ def write(ctx: click.Context, name: str, file: Path, *, is_query: bool) -> None:
     this may run from cron beside a web server. A subscription with to = "file:feeds/name.atom" has its file
     written by each `digest run`.
     """
-    from digest.cli.naming import require_name  # noqa: PLC0415 - the same
-    from digest.cli.opening import opened  # noqa: PLC0415 - the same
-    from digest.pipeline.feeds import load_feed, load_query_feed, write_feed  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-    from digest.transports.static_file import write_if_changed  # noqa: PLC0415 - the same
-
     with opened(ctx, create=False) as site:
         if is_query:
             with site.store.begin() as conn:

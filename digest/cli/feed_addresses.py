@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING
 
 from digest.cli.naming import require_name, suggest_name
 from digest.errors import ConfigurationError, UnknownName, UsageError
+from digest.pipeline.feeds import find_first_look
+from digest.pipeline.links import make_links
+from digest.store import feeds as feed_store
+from digest.store import queries as query_store
+from digest.store import query_feeds as query_feed_store
+from digest.store import subscriptions as subscription_store
+from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,11 +34,6 @@ def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
     Raises:
         UnknownName: there is no such subscription, or it has no feed with an address.
     """
-    from digest.store import feeds as feed_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.store import queries as query_store  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-    from digest.subscriptions import DestinationKind  # noqa: PLC0415 - the same
-
     live = {due.subscription.name: due.subscription for due in subscription_store.load_subscriptions(conn)}
     with_feed = [
         subscription.name
@@ -63,8 +65,6 @@ def require_query(conn: Connection, name: str, written: Iterable[str] = ()) -> S
     Raises:
         UnknownName: there is none of this name.
     """
-    from digest.store import queries as query_store  # noqa: PLC0415 - the same
-
     stored = {query.name: query for query in query_store.load_queries(conn)}
     require_name(name, stored, what="saved query", listing="digest query list", written=written)
     return stored[name]
@@ -72,8 +72,6 @@ def require_query(conn: Connection, name: str, written: Iterable[str] = ()) -> S
 
 def find_query_feed(conn: Connection, query: StoredQuery) -> FeedPlace | None:
     """Return a saved query's feed, None where it was never opened."""
-    from digest.store import query_feeds as query_feed_store  # noqa: PLC0415 - the same
-
     return next((place for place in query_feed_store.load_query_places(conn) if place.key == query.id), None)
 
 
@@ -103,9 +101,6 @@ def open_query_feed(conn: Connection, config: Config, name: str, now: datetime) 
     Raises:
         UnknownName: there is no such saved query.
     """
-    from digest.pipeline.feeds import find_first_look  # noqa: PLC0415 - the same
-    from digest.store import query_feeds as query_feed_store  # noqa: PLC0415 - the same
-
     query = require_query(conn, name, [query.name for query in config.queries])
     place = find_query_feed(conn, query)
     if place is None:
@@ -121,8 +116,6 @@ def write_addresses(here: Installation, conn: Connection, place: FeedPlace, gene
         ConfigurationError: the installation has no public address.
         UsageError: the feed was revoked.
     """
-    from digest.pipeline.links import make_links  # noqa: PLC0415 - the same
-
     if not here.config.web.base_url:
         raise ConfigurationError(
             f"the feed of {place.name} has no address: nothing says where `digest serve` can be reached",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from email import message_from_bytes, policy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ def glance_at(message: Message) -> list[str]:
 
 def mask_links(text: str) -> str:
     """Return a text in which no address works that is a secret of its reader: feeds, pages, ways to leave."""
-    import re  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     return re.sub(r"(https?://[^\s\"'<>]*?/[a-z])/[\w-]{16,}", r"\1/***", text)
 
 
@@ -41,8 +41,6 @@ def _first(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _read_mail(body: bytes) -> Iterator[str]:
-    from email import message_from_bytes, policy  # noqa: PLC0415 - the same
-
     mail = message_from_bytes(body, policy=policy.default)
     for name in _HEADERS:
         yield f"{name}: {mail[name]}"

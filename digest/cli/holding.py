@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.wording import cut
+from digest.messages import DeliveryState
+from digest.store import deliveries as outbox
+from digest.store.holds import load_holds
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,8 +28,6 @@ _WIDEST_REASON = 240
 
 def describe_holds(holds: Holds) -> str:
     """Say how many messages are held, why, and what sends them."""
-    from digest.cli.wording import cut  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     number, doubtful = len(holds.ids), len(holds.doubtful)
     why = cut(holds.reason, _WIDEST_REASON).rstrip(".") or "nobody knows why"
     if number == 1:
@@ -46,10 +49,6 @@ def choose_held(here: Installation, conn: Connection, *, anyway: bool) -> list[i
 
     Of what went to a Slack channel it can be found out whether it arrived: it is looked for, not left out.
     """
-    from digest.messages import DeliveryState  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-    from digest.store.holds import load_holds  # noqa: PLC0415 - the same
-
     holds = load_holds(conn)
     stored = outbox.list_deliveries(conn, (DeliveryState.HELD,), limit=max(len(holds.ids), 1))
     left: list[StoredDelivery] = []

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.calling import name_command
+from digest.cli.config import remind_of_contact
+from digest.config import find_config, load_config, read_environment, starter_text
 from digest.counting import count
 from digest.errors import ConfigurationError, UsageError
+from digest.query import parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +55,6 @@ def command(
 
     Without --mail and --slack, digests are printed where `digest run` runs.
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.config import find_config, read_environment, starter_text  # noqa: PLC0415 - loaded when needed
-
     target = path or find_config(ctx.obj["config_path"], read_environment())
     text = starter_text(
         contact=contact or "",
@@ -82,10 +84,6 @@ def _check_queries(text: str) -> None:
     Raises:
         QueryError: one can't be read.
     """
-    import tomllib  # noqa: PLC0415 - the same
-
-    from digest.query import parse_query  # noqa: PLC0415 - the same
-
     for query in tomllib.loads(text)["queries"].values():
         for note in parse_query(query).notes:
             click.echo(f"note: {query}: {note.message}", err=True)
@@ -113,9 +111,6 @@ def _write(target: Path, text: str, *, force: bool) -> None:
 
 def _report(target: Path) -> None:
     """Say what was written, what is still to be filled in, and what to do next."""
-    from digest.cli.config import remind_of_contact  # noqa: PLC0415 - the same
-    from digest.config import find_config, load_config, read_environment  # noqa: PLC0415 - the same
-
     environ = read_environment()
     try:
         config, missing = load_config(target, environ), []

@@ -6,6 +6,8 @@ import click
 
 from digest.cli.opening import load
 from digest.cli.telling import json_option, print_json
+from digest.config.addresses import mask_password
+from digest.store import migrate
 
 
 @click.command()
@@ -18,9 +20,6 @@ def command(ctx: click.Context, *, as_json: bool) -> None:
     processes of the release before may go on meanwhile, and be replaced one by one; on SQLite stop what
     runs. A database that this release is too old for is refused, exit code 3.
     """
-    from digest.config.addresses import mask_password  # noqa: PLC0415 - loaded by the command that needs it
-    from digest.store import migrate  # noqa: PLC0415 - the same
-
     config = load(ctx)
     where = mask_password(config.store.url).removeprefix("sqlite:///")
     report = migrate(config.store.url)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.errors import UnknownName
+from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,8 +49,6 @@ def find_saved(text: str, saved: Mapping[str, str]) -> str | None:
         text: as typed.
         saved: texts of the saved queries by name.
     """
-    from difflib import get_close_matches  # noqa: PLC0415 - only needed to mend a slip
-
     if text in saved:
         return saved[text]
     near = get_close_matches(text, saved, n=1, cutoff=0.6)
@@ -60,8 +60,6 @@ def find_saved(text: str, saved: Mapping[str, str]) -> str | None:
 
 def suggest_name(name: str, known: Iterable[str], listing: str) -> str:
     """Return a hint that names the nearest known name; the command that shows all where none is near."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only needed to mend a slip
-
     near = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"Did you mean {near[0]!r}?" if near else f"`{listing}` shows them all."
 
@@ -72,8 +70,6 @@ def require_subscription(here: Installation, conn: Connection, name: str) -> Due
     Raises:
         UnknownName: there is none, or it has ended, or the file names it and no run has taken it over yet.
     """
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     stored = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
     if name in stored:
         return stored[name]

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import random
+import secrets
+import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
+
+from digest.clock import RemoteClock, SystemClock
+from digest.config import open_config
+from digest.pipeline import open_site
+from digest.store.gate import PASSER_BY
+from digest.telemetry import configure_logging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +33,6 @@ def load(ctx: click.Context, *, warns: bool = False) -> Config:
         warns: what may keep digests from going out, such as a token that is missing, goes to standard error:
             for commands that send, or say how everything stands. Others would only repeat it.
     """
-    from digest.config import open_config  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     config = open_config(ctx.obj["config_path"])
     for warning in config.warnings if warns else ():
         click.echo(f"warning: {warning}", err=True)
@@ -33,15 +41,11 @@ def load(ctx: click.Context, *, warns: bool = False) -> Config:
 
 def choose_clock(config: Config) -> Clock:
     """Return the machine's clock, or the simulated one a test points at."""
-    from digest.clock import RemoteClock, SystemClock  # noqa: PLC0415 - the same
-
     return RemoteClock(config.test_clock) if config.test_clock else SystemClock()
 
 
 def set_up_logging(ctx: click.Context) -> None:
     """Let warnings stand among a command's own words; with `--verbose`, let everything be logged line by line."""
-    from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
-
     configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING", plain=not ctx.obj["verbose"])
 
 
@@ -66,14 +70,6 @@ def opened(
     Raises:
         ConfigurationError: as described in `digest.errors`.
     """
-    import os  # noqa: PLC0415 - the same
-    import random  # noqa: PLC0415 - the same
-    import secrets  # noqa: PLC0415 - the same
-    import socket  # noqa: PLC0415 - the same
-
-    from digest.pipeline import open_site  # noqa: PLC0415 - the same
-    from digest.store.gate import PASSER_BY  # noqa: PLC0415 - the same
-
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
     site = open_site(

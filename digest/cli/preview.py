@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.days import Day
+from digest.cli.naming import suggest_name
+from digest.cli.opening import opened
+from digest.config.zones import choose_zone
 from digest.counting import count
 from digest.errors import UnknownName, UsageError
+from digest.pipeline import foretelling
+from digest.pipeline.feeds import load_feed
+from digest.pipeline.foretelling import render_parts
+from digest.store import subscriptions as subscription_store
+from digest.subscriptions import Destination, Replacements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,9 +99,6 @@ def command(
     digest preview perf-team --date 2026-11-19 --output look.html
     digest preview perf-team --next --as slack
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.cli.opening import opened  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.subscriptions import Replacements  # noqa: PLC0415 - the same
-
     wanted = shape or _choose_shape(output)
     with opened(ctx, create=False) as site, site.store.read() as conn:
         chosen = choose_digest(
@@ -140,11 +145,6 @@ def choose_digest(
         UsageError: several are named.
         UnknownName: there is none.
     """
-    from digest.cli.naming import suggest_name  # noqa: PLC0415 - the same
-    from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
-    from digest.pipeline import foretelling  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     if sum((number is not None, day is not None, wants_next)) > 1:
         raise UsageError("give one of --digest, --date and --next")
     stored = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
@@ -183,8 +183,6 @@ def choose_digest(
 
 def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
     """Write the digest in a shape."""
-    from digest.pipeline.feeds import load_feed  # noqa: PLC0415 - the same
-
     renderer, digest, links = site.renderer, chosen.digest, chosen.links
     match shape:
         case "page":
@@ -207,9 +205,6 @@ def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
 
 def _render_for(site: Site, chosen: Chosen, stand_in: str) -> list[bytes]:
     """Render all parts for the subscription's own destination of a kind, or one in its place."""
-    from digest.pipeline.foretelling import render_parts  # noqa: PLC0415 - the same
-    from digest.subscriptions import Destination  # noqa: PLC0415 - the same
-
     other = Destination.parse(stand_in)
     own = [one for one in chosen.due.subscription.destinations if one.kind is other.kind]
     return [message.body for message in render_parts(site, chosen.digest, (own or [other])[0], chosen.links)]

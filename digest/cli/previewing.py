@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from digest.announcements import EASTERN, Kind, mailing_moment
 from digest.cli.telling import Lines, json_option, print_json
-from digest.cli.workbench import file_option, opened_workbench, read_query
+from digest.cli.wording import cut
+from digest.cli.workbench import file_option, opened_workbench, read_query, require_store
 from digest.counting import count
+from digest.errors import UsageError
+from digest.messages import DigestEntry
+from digest.pipeline.previewing import find_stored_days, survey_arxiv, survey_stored
+from digest.planning.charts import draw_chart
+from digest.planning.previews import Span, describe_nothing, describe_volume, print_share
+from digest.query import find_reasons
+from digest.query.tree import walk_conditions
+from digest.render.excerpts import write_papers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +29,7 @@ if TYPE_CHECKING:
     from digest.cli.workbench import NamedQuery, Workbench
     from digest.papers import Paper
     from digest.pipeline.previewing import StoredDays
-    from digest.planning.previews import Share, Span, Survey
+    from digest.planning.previews import Share, Survey
     from digest.query import Query
 
 DAYS = 30
@@ -76,8 +88,6 @@ def preview(
     digest query preview 'cat:cs.PF AND abs:GPU' --days 14
     digest query preview --file query.txt
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.pipeline.previewing import survey_arxiv, survey_stored  # noqa: PLC0415 - the stack is loaded by what needs it
-
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(read_query(text, path, "preview"))
         bench.tell_beginnings(asked.query)
@@ -95,8 +105,6 @@ def preview(
 
 
 def _list_days(survey: Survey) -> Span:
-    from digest.planning.previews import Span  # noqa: PLC0415 - the same
-
     whole = tuple(day.date for day in survey.days if day.is_whole)
     return Span(survey.unit, whole, tuple(day.date for day in survey.days if not day.is_whole))
 
@@ -107,10 +115,6 @@ def find_days(bench: Workbench, days: int, source: str | None) -> Choice:
     Raises:
         UsageError: what is stored was asked for, and nothing of these days is.
     """
-    from digest.cli.workbench import require_store  # noqa: PLC0415 - the same
-    from digest.errors import UsageError  # noqa: PLC0415 - the same
-    from digest.pipeline.previewing import find_stored_days  # noqa: PLC0415 - the same
-
     if source == "store":
         require_store(bench)
     if bench.store is None:
@@ -138,8 +142,6 @@ def find_days(bench: Workbench, days: int, source: str | None) -> Choice:
 
 def describe_source(span: Span, stored: StoredDays | None, now: datetime) -> list[str]:
     """Say in lines which days were looked at, where the papers come from, and what a day is."""
-    from digest.announcements import EASTERN, mailing_moment  # noqa: PLC0415 - the same
-
     days = count(len(span.whole), str(span.unit))
     if span.whole:
         first, last = f"{span.whole[0]:%a %-d %b}", f"{span.whole[-1]:%a %-d %b}"
@@ -161,8 +163,6 @@ def describe_source(span: Span, stored: StoredDays | None, now: datetime) -> lis
 
 
 def _print(asked: NamedQuery, survey: Survey, where: list[str], most: int) -> None:
-    from digest.planning.previews import describe_nothing, describe_volume  # noqa: PLC0415 - the same
-
     print_heading(asked)
     for line in where:
         click.echo(line)
@@ -187,9 +187,6 @@ def _print(asked: NamedQuery, survey: Survey, where: list[str], most: int) -> No
 
 def print_heading(asked: NamedQuery) -> None:
     """Print a query: its name where it has one, and its text; of a long one the beginning and how long it is."""
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-    from digest.query.tree import walk_conditions  # noqa: PLC0415 - the same
-
     text = cut(asked.query.text, _LONGEST_HEADING)
     if text.endswith("…"):
         text += f" ({count(sum(1 for _ in walk_conditions(asked.query.tree)), 'condition')})"
@@ -198,14 +195,6 @@ def print_heading(asked: NamedQuery) -> None:
 
 def print_papers(query: Query, papers: Iterable[Paper]) -> None:
     """Print papers in a few lines each, with what the query met in them marked."""
-    import shutil  # noqa: PLC0415 - the same
-    import sys  # noqa: PLC0415 - the same
-
-    from digest.announcements import Kind  # noqa: PLC0415 - the same
-    from digest.messages import DigestEntry  # noqa: PLC0415 - the same
-    from digest.query import find_reasons  # noqa: PLC0415 - the same
-    from digest.render.excerpts import write_papers  # noqa: PLC0415 - the same
-
     entries = [
         DigestEntry(Kind.NEW, paper, "", "", (), find_reasons(query, paper), paper.published) for paper in papers
     ]
@@ -214,8 +203,6 @@ def print_papers(query: Query, papers: Iterable[Paper]) -> None:
 
 
 def _list_bars(survey: Survey) -> Iterator[str]:
-    from digest.planning.charts import draw_chart  # noqa: PLC0415 - the same
-
     bars = draw_chart(survey.days, width=_BAR)
     broadest = max((len(f"{bar.number:,}") for bar in bars), default=1)
     for bar in bars:
@@ -224,9 +211,6 @@ def _list_bars(survey: Survey) -> Iterator[str]:
 
 
 def _list_shares(survey: Survey) -> Iterator[str]:
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-    from digest.planning.previews import print_share  # noqa: PLC0415 - the same
-
     if not survey.shares:
         return
     yield ""
@@ -259,8 +243,6 @@ def _describe_share(share: Share, total: int) -> str:
 
 
 def _as_json(asked: NamedQuery, survey: Survey, stored: StoredDays | None) -> dict[str, object]:
-    from digest.planning.previews import describe_nothing, describe_volume  # noqa: PLC0415 - the same
-
     return {
         "name": asked.name or None,
         "query": asked.query.text,
@@ -292,8 +274,6 @@ def _as_json(asked: NamedQuery, survey: Survey, stored: StoredDays | None) -> di
 
 def paper_as_json(query: Query, paper: Paper) -> dict[str, object]:
     """Return what a program wants to know of a paper, and the clauses that are met."""
-    from digest.query import find_reasons  # noqa: PLC0415 - the same
-
     return {
         "id": str(paper.id),
         "version": paper.version,

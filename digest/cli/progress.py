@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -12,7 +14,5 @@ if TYPE_CHECKING:
 @contextmanager
 def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
     """Give what is to be called with what is done and how much is through; the line is gone at the end."""
-    from rich.console import Console  # noqa: PLC0415 - only where there is something to wait for
-
     with Console(stderr=True, quiet=quiet).status("") as status:
         yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
 
+from digest import tex
+from digest.announcements import Kind
 from digest.cli.checking import check
+from digest.cli.drift import describe_drift
 from digest.cli.explaining import explain
 from digest.cli.naming import require_name
 from digest.cli.previewing import preview
 from digest.cli.rewording import diff
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
+from digest.cli.wording import cut, write_moment
+from digest.store import papers as paper_store
+from digest.store import queries as query_store
+from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,12 +51,6 @@ for part in (check, preview, diff, explain):
 @click.pass_context
 def list_queries(ctx: click.Context, *, as_json: bool) -> None:
     """List the saved queries: what each found, and who follows it."""
-    from datetime import timedelta  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
-    from digest.cli.drift import describe_drift  # noqa: PLC0415 - the same
-    from digest.store import queries as query_store  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.read() as conn:
         stored = query_store.load_queries(conn)
         since = here.now - timedelta(days=30)
@@ -70,8 +72,6 @@ def list_queries(ctx: click.Context, *, as_json: bool) -> None:
 def _print_queries(
     stored: list[StoredQuery], followers: Mapping[str, list[str]], brought: Mapping[str, int], drift: str
 ) -> None:
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-
     print_table(
         ["QUERY", "TEXT", "FOUND IN 30 DAYS", "SUBSCRIPTIONS"],
         [
@@ -125,9 +125,6 @@ def history(ctx: click.Context, name: str, limit: int, papers: int, *, as_json: 
 
     This is the saved query's seen feed, poll by poll: everything it brought, whoever was told.
     """
-    from digest.store import papers as paper_store  # noqa: PLC0415 - the same
-    from digest.store import queries as query_store  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.read() as conn:
         _require_query(here, conn, name)
         polls = query_store.query_history(conn, name, limit)
@@ -146,8 +143,6 @@ def history(ctx: click.Context, name: str, limit: int, papers: int, *, as_json: 
 
 
 def _require_query(here: Installation, conn: Connection, name: str) -> None:
-    from digest.store import queries as query_store  # noqa: PLC0415 - the same
-
     known = [query.name for query in query_store.load_queries(conn, include_ended=True)]
     written = [query.name for query in here.config.queries]
     require_name(name, known, what="saved query", listing=LISTING, written=written)
@@ -160,8 +155,6 @@ def _by_sign(poll: QueryHistory, most: int, *, as_json: bool) -> dict[str, tuple
 
 
 def _print_poll(here: Installation, poll: QueryHistory, changes: Mapping[int, StoredChange], most: int) -> None:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-
     counts = "   ".join(f"{sign} {len(getattr(poll, name))} {name}" for name, sign in _SIGNS.items())
     revision = f"   as of revision {poll.revision}" if poll.revision > 1 else ""
     click.echo(click.style(f"{write_moment(poll.matched_at, here.zone):<17} {counts}{revision}", bold=True))
@@ -173,9 +166,6 @@ def _print_poll(here: Installation, poll: QueryHistory, changes: Mapping[int, St
 
 
 def _print_changes(sign: str, found: Iterable[StoredChange]) -> None:
-    from digest import tex  # noqa: PLC0415 - the same
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-
     for change in found:
         name = f"{change.paper.id}v{change.paper.version}"
         title = cut(tex.to_plain(change.paper.title), _WIDEST_TITLE)
@@ -184,8 +174,6 @@ def _print_changes(sign: str, found: Iterable[StoredChange]) -> None:
 
 def describe_change(change: StoredChange) -> str:
     """Say in a word or two what a change was, such as `new`, `v1 → v2` or `comment edited`."""
-    from digest.announcements import Kind  # noqa: PLC0415 - the same
-
     match change.kind:
         case Kind.REPLACEMENT if change.previous:
             return f"v{change.previous.version} → v{change.paper.version}"

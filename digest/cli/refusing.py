@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from digest.errors import UsageError
+from digest.messages import DeliveryState
+from digest.store import deliveries as outbox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +20,6 @@ def refuse_behind(conn: Connection, id_: int) -> None:
     Raises:
         UsageError: there is such a part; the transaction is rolled back.
     """
-    from digest.messages import DeliveryState  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-
     before = outbox.find_obstacle(conn, id_)
     if before is None:
         return
@@ -40,8 +39,6 @@ def refuse(conn: Connection, id_: int, what: str) -> None:
     Raises:
         UsageError: always.
     """
-    from digest.store import deliveries as outbox  # noqa: PLC0415 - the same
-
     stored, _ = outbox.load_delivery(conn, id_)
     state = stored.delivery.state
     hint = "It is under way right now: look again in a minute." if state in ("claimed", "sending") else ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest import tex
 from digest.cli.previewing import (
     days_option,
     describe_source,
@@ -15,8 +16,13 @@ from digest.cli.previewing import (
     source_option,
 )
 from digest.cli.telling import Lines, json_option, print_json
+from digest.cli.wording import cut
 from digest.cli.workbench import file_option, opened_workbench, read_query
 from digest.counting import count
+from digest.pipeline.previewing import find_stored, search_days
+from digest.planning.previews import list_submission_days
+from digest.planning.rewordings import compare_wordings
+from digest.query import Or
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
     from digest.pipeline.site import Progress
     from digest.planning.previews import Span
     from digest.planning.rewordings import Moved, Rewording
-    from digest.query import Or
 
 _WIDEST_TITLE = 84
 _WIDEST_REASON = 200
@@ -65,9 +70,6 @@ def diff(
     digest query diff gpu 'ti:GPU OR abs:GPU OR abs:accelerator'
     digest query diff team --file query.txt
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.planning.rewordings import compare_wordings  # noqa: PLC0415 - the stack is loaded by what needs it
-    from digest.query import Or  # noqa: PLC0415 - the same
-
     with opened_workbench(ctx) as bench:
         before, after = bench.find_query(old), bench.find_query(read_query(new, path, "diff OLD"))
         choice = find_days(bench, days, source)
@@ -87,9 +89,6 @@ def _gather(
     bench: Workbench, either: Or, choice: Choice, days: int, progress: Progress
 ) -> tuple[Span, list[Paper]]:
     """Return the days looked at, and every paper of them that one of the two may bring."""
-    from digest.pipeline.previewing import find_stored, search_days  # noqa: PLC0415 - the same
-    from digest.planning.previews import list_submission_days  # noqa: PLC0415 - the same
-
     if choice.stored is not None and bench.store is not None:
         with bench.store.read() as conn:
             return find_stored(conn, either, choice.stored, progress)
@@ -115,9 +114,6 @@ def _print(old: NamedQuery, new: NamedQuery, rewording: Rewording, most: int) ->
 
 
 def _print_side(sign: str, color: str, moved: Sequence[Moved], other: str, most: int) -> None:
-    from digest import tex  # noqa: PLC0415 - the same
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-
     for one in moved[:most]:
         title = cut(tex.to_plain(one.paper.title), _WIDEST_TITLE)
         click.echo(f"{click.style(sign, fg=color)} {one.paper.id!s:<12}{title}")

@@ -13,6 +13,7 @@ from digest.cli.telling import Lines, json_option, print_json
 from digest.config.zones import choose_zone, write_with_zone
 from digest.counting import count
 from digest.errors import AnotherWorker, OutsideError, StoreError
+from digest.pipeline import run_pass
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -34,8 +35,6 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
     Safe to call as often as you like: nothing is asked more often than arXiv's terms allow, and nothing
     is sent twice. Where `digest serve` is at work on the same database, it says so and does nothing.
     """
-    from digest.pipeline import run_pass  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     with opened(ctx, progress=Lines(quiet=as_json), warns=True) as site:
         try:
             report = run_pass(site, poll_anyway=poll_anyway)

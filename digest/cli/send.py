@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.opening import opened
 from digest.cli.preview import choose_digest, choosing
 from digest.cli.telling import json_option, print_json
 from digest.errors import DigestError, OutsideError, UsageError
+from digest.pipeline.foretelling import send_trial
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,8 +40,6 @@ def command(
 
     Its readers get nothing, and nothing is marked as sent. Exit code 4 where a place did not take it.
     """
-    from digest.cli.opening import opened  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     if not is_test:
         raise UsageError(
             "digests are sent by `digest run` and `digest serve`, when their turn comes",
@@ -66,8 +66,6 @@ def command(
 
 def _try(site: Site, chosen: Chosen, place: Destination) -> tuple[int, str]:
     """Send it to one place; return how many messages that took, and what went wrong."""
-    from digest.pipeline.foretelling import send_trial  # noqa: PLC0415 - the same
-
     try:
         return len(send_trial(site, chosen.digest, place, chosen.links)), ""
     except DigestError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from contextlib import ExitStack
@@ -10,16 +11,26 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from digest.announcements import EASTERN
 from digest.cli.opening import load, opened
+from digest.config import open_config
+from digest.config.addresses import split_bind
+from digest.config.zones import choose_zone, write_with_zone
 from digest.errors import DigestError, StoreBusy, StoreError
+from digest.pipeline import recover, sync_roster
+from digest.pipeline.status import find_next_look
+from digest.scheduling import Schedule
+from digest.store import hold_worker
+from digest.store import subscriptions as subscription_store
+from digest.store.postgresql import find_weakness
+from digest.telemetry import configure_logging
+from digest.web import WebServer, create_app, create_metrics_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
     from digest.pipeline import Site
-    from digest.scheduling import Schedule
-    from digest.web import WebServer
 
 Done = TypeVar("Done")
 
@@ -51,12 +62,6 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     SIGTERM or Ctrl-C stops within 15 seconds; a second one at once. SIGHUP takes over edited saved
     queries and subscriptions.
     """
-    from digest.config import open_config  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.pipeline import recover, sync_roster  # noqa: PLC0415 - the same
-    from digest.scheduling import Schedule  # noqa: PLC0415 - the same
-    from digest.store import hold_worker  # noqa: PLC0415 - the same
-    from digest.telemetry import configure_logging  # noqa: PLC0415 - the same
-
     stop, reload = threading.Event(), threading.Event()
     _listen(stop.set, reload.set)
     load(ctx, warns=True)
@@ -93,8 +98,6 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         raise DigestError("the web server ended by itself", hint="The log above says why.")
     click.echo("stopped" if has_ended else "stopped; what still waits for the outside world is left as it is")
     if not has_ended:
-        import os  # noqa: PLC0415 - the same
-
         os._exit(0)  # a thread that hangs would keep the process
 
 
@@ -114,17 +117,12 @@ def _patiently(step: Callable[[], Done], stop: threading.Event) -> Done:
 
 
 def _find_weakness(site: Site) -> str:
-    from digest.store.postgresql import find_weakness  # noqa: PLC0415 - the same
-
     with site.store.read() as conn:
         return find_weakness(conn)
 
 
 def _open_webs(site: Site, schedule: Schedule) -> list[WebServer]:
     """Open what answers readers and, where that is asked for, what answers a monitor."""
-    from digest.config.addresses import split_bind  # noqa: PLC0415 - the same
-    from digest.web import WebServer, create_app, create_metrics_app  # noqa: PLC0415 - the same
-
     settings = site.config.web
     webs = [WebServer(create_app(site, schedule.pulse), *split_bind(settings.bind))]
     if settings.metrics_bind:
@@ -160,8 +158,6 @@ def _wait(
 
 def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
     """Let the first signal stop, a second one end the process at once, and SIGHUP reload."""
-    import os  # noqa: PLC0415 - the same
-
     received: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:
@@ -182,11 +178,6 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
 
 def _describe(site: Site, webs: list[WebServer]) -> str:
     """Say where it listens and what comes next."""
-    from digest.announcements import EASTERN  # noqa: PLC0415 - the same
-    from digest.config.zones import choose_zone, write_with_zone  # noqa: PLC0415 - the same
-    from digest.pipeline.status import find_next_look  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     with site.store.read() as conn:
         live = subscription_store.load_subscriptions(conn)
         next_poll_at = find_next_look(conn, site.config.arxiv.source, site.clock.now())

@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.opening import choose_clock, load
 from digest.cli.telling import json_option, print_json
+from digest.cli.wording import wrap
 from digest.errors import ConfigurationError, OutsideError, UsageError
+from digest.transports.http import TIMEOUT
+from digest.transports.slack_checking import inspect_slack
+from digest.transports.slack_scopes import build_manifest, write_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +43,6 @@ def manifest(*, is_private: bool, name: str, as_json: bool) -> None:
     At https://api.slack.com/apps choose "Create New App", "From a manifest", and paste it. Install the app,
     put its bot token into DIGEST_SLACK_TOKEN, /invite it to the channel, then run `digest slack check`.
     """
-    from digest.transports.slack_scopes import build_manifest, write_manifest  # noqa: PLC0415 - loaded where needed
-
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         raise UsageError(f"an app's name has 1 to {_LONGEST_NAME} characters", hint="Choose a shorter --name.")
     if as_json:
@@ -58,10 +61,6 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     the app as a member, and lets it read back what it posted. Exit code 3 where something is to be mended,
     4 where Slack could not be asked, else 0.
     """
-    from digest.cli.opening import choose_clock, load  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.transports.http import TIMEOUT  # noqa: PLC0415 - the same
-    from digest.transports.slack_checking import inspect_slack  # noqa: PLC0415 - the same
-
     config = load(ctx, warns=True)
     findings = inspect_slack(
         _list_destinations(config),
@@ -91,8 +90,6 @@ def _print(findings: Sequence[Finding]) -> None:
             "Nothing goes to Slack: no subscription names slack:#… or slack-webhook:…, and there is no token."
         )
         return
-    from digest.cli.wording import wrap  # noqa: PLC0415 - the same
-
     width = max(len(one.what) for one in findings)
     for one in findings:
         verdict = click.style(f"{one.verdict:<8}", fg=_COLORS[one.verdict], bold=True)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
 
+from digest.announcements import EASTERN, mailing_moment
+from digest.cli.drift import describe_drift
 from digest.cli.storing import opened_store
+from digest.cli.subscription import describe_turn
 from digest.cli.telling import json_option, lay_out, print_json
+from digest.cli.wording import cut, describe_guarantee, draw_sparkline, write_moment
 from digest.cli.working import describe_workers, show_jobs, worker_as_json
+from digest.config.zones import name_zone
 from digest.counting import count
+from digest.pipeline.attention import write_age
+from digest.pipeline.status import SPAN, load_status
+from digest.planning.alarms import does_its_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,9 +65,6 @@ def command(ctx: click.Context, *, jobs: bool, as_json: bool) -> None:
     if jobs:
         show_jobs(ctx, as_json=as_json)
         return
-    from digest.cli.drift import describe_drift  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.pipeline.status import load_status  # noqa: PLC0415 - the same
-
     with opened_store(ctx, warns=True) as here:
         status = load_status(here.config, here.store, here.clock)
         with here.store.read() as conn:
@@ -81,8 +88,6 @@ def _print_screen(here: Installation, status: Status, drift: str) -> None:
 
 
 def _print_troubles(status: Status) -> None:
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-
     for trouble in status.troubles:
         label = click.style(f"{'ATTENTION':<{_LABEL}}", fg="red", bold=True)
         remedy = f"  → {trouble.remedy}" if trouble.remedy else ""
@@ -95,13 +100,6 @@ def _print_lines(label: str, lines: Sequence[str]) -> None:
 
 
 def _describe_arxiv(here: Installation, status: Status) -> list[str]:
-    from datetime import timedelta  # noqa: PLC0415 - the same
-
-    from digest.announcements import mailing_moment  # noqa: PLC0415 - the same
-    from digest.cli.wording import describe_guarantee  # noqa: PLC0415 - the same
-    from digest.config.zones import name_zone  # noqa: PLC0415 - the same
-    from digest.pipeline.attention import write_age  # noqa: PLC0415 - the same
-
     moment = mailing_moment(status.next_mailing)
     pause = write_age(timedelta(seconds=status.breaker.seconds))
     breaker = f"breaker open for {pause}" if status.breaker.seconds else "breaker closed"
@@ -116,8 +114,6 @@ def _describe_arxiv(here: Installation, status: Status) -> list[str]:
 
 
 def _describe_intake(status: Status) -> str:
-    from digest.announcements import EASTERN  # noqa: PLC0415 - the same
-
     intake = status.intake
     if intake.checked_at is None or intake.mailing is None:
         return "not looked at yet: `digest run` takes the first look"
@@ -144,9 +140,6 @@ def _print_subscriptions(here: Installation, status: Status, drift: str) -> None
 
 def _describe_subscription(here: Installation, status: Status, line: SubscriptionLine) -> tuple[str | None, ...]:
     """Return a line's cells; None stands for a cell that the one before it reaches into."""
-    from digest.cli.subscription import describe_turn  # noqa: PLC0415 - the same
-    from digest.cli.wording import cut, draw_sparkline  # noqa: PLC0415 - the same
-
     to = ", ".join(_mask(here.show(place)) for place in line.destinations) or "nobody any more"
     head = (line.name, cut(to, _WIDEST_TO), cut(" ".join(line.queries), _WIDEST_QUERIES))
     days = _count_days(status, line)
@@ -158,8 +151,6 @@ def _describe_subscription(here: Installation, status: Status, line: Subscriptio
 
 
 def _describe_last(here: Installation, line: SubscriptionLine) -> str:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-
     if line.last_planned_at is None:
         return "nothing sent yet"
     papers = f"{line.last_papers:>3} paper{'s' if line.last_papers != 1 else ' '}"
@@ -179,10 +170,6 @@ def mark_states(states: Iterable[str]) -> str:
 
 
 def _count_days(status: Status, line: SubscriptionLine) -> tuple[int, ...]:
-    from datetime import timedelta  # noqa: PLC0415 - the same
-
-    from digest.pipeline.status import SPAN  # noqa: PLC0415 - the same
-
     counts = {day.day: day.papers for day in line.days}
     first = (status.now - SPAN).date()
     return tuple(counts.get(first + timedelta(days=number), 0) for number in range(1, SPAN.days + 1))
@@ -196,8 +183,6 @@ def _mask(destination: str) -> str:
 
 
 def _describe_outbox(here: Installation, status: Status) -> str:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-
     counts = {str(state): number for state, number in status.outbox.counts.items()}
     none = "none yet" if counts.get("ready") else "none"
     oldest = write_moment(status.outbox.oldest_due, here.zone) if status.outbox.oldest_due else none
@@ -206,8 +191,6 @@ def _describe_outbox(here: Installation, status: Status) -> str:
 
 
 def _describe_alarms(here: Installation, status: Status) -> str:
-    from digest.planning.alarms import does_its_work  # noqa: PLC0415 - the same
-
     places = ", ".join(str(place) for place in here.config.alarms.to)
     words = [
         f"You are told at {places}." if places else "Nobody is told: write to = … under [alarms] in digest.toml."
@@ -221,9 +204,6 @@ def _describe_alarms(here: Installation, status: Status) -> str:
 
 
 def _describe_system(here: Installation, status: Status) -> str:
-    from digest.announcements import EASTERN  # noqa: PLC0415 - the same
-    from digest.config.zones import name_zone  # noqa: PLC0415 - the same
-
     size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
     parts = [f"{status.dialect}, {size}, {count(status.papers, 'paper')}"]
     parts.append(f"next look at arXiv from {status.next_poll_at.astimezone(EASTERN):%a %H:%M} ET")
@@ -232,10 +212,6 @@ def _describe_system(here: Installation, status: Status) -> str:
 
 
 def _as_json(status: Status) -> dict[str, object]:
-    from dataclasses import asdict  # noqa: PLC0415 - the same
-
-    from digest.announcements import mailing_moment  # noqa: PLC0415 - the same
-
     return {
         "now": status.now,
         "attention": [{"what": trouble.what, "do": trouble.remedy} for trouble in status.troubles],

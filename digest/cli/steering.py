@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest import membership
+from digest.cadences import choose_zone, read_pause_end
 from digest.cli.naming import require_subscription, suggest_name
 from digest.cli.storing import opened_store
+from digest.cli.wording import write_moment
+from digest.consent import EVERYTHING
 from digest.errors import ConfigurationError, UnknownName, UsageError
+from digest.planning import first_due, next_due
+from digest.store import matches as match_store
+from digest.store import subscriptions as subscription_store
+from digest.store.destinations import destination_key
+from digest.store.places import load_places
+from digest.subscriptions import CadenceKind, Destination
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -17,7 +27,6 @@ if TYPE_CHECKING:
 
     from digest.cli.storing import Installation
     from digest.planning import DueSubscription
-    from digest.subscriptions import Destination
 
 OPERATOR = "operator"
 """How somebody left or came back whose word the operator took: kept with the consent."""
@@ -39,9 +48,6 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
     A day begins, and a moment without a zone counts, in the zone of the subscription's `when`, else of its
     quiet hours, else arXiv's (America/New_York). 2026-11-30T09:00Z is UTC.
     """
-    from digest.planning import next_due  # noqa: PLC0415 - loaded by what needs it
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here, conn, name)
         if not due.subscription.has_digests:
@@ -67,8 +73,6 @@ def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
     Raises:
         UsageError: it is no date, or has begun.
     """
-    from digest.cadences import choose_zone, read_pause_end  # noqa: PLC0415 - the same
-
     subscription = due.subscription
     try:
         moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
@@ -91,9 +95,6 @@ def _tell_file(here: Installation, name: str, until: datetime) -> str:
 @click.pass_context
 def resume(ctx: click.Context, name: str) -> None:
     """Let the paused NAME go on; what waits comes with its next digest."""
-    from digest.store import matches as match_store  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here, conn, name)
         has_waiting = bool(match_store.pending_matches(conn, due.id, due.plan_after))
@@ -110,9 +111,6 @@ def resume(ctx: click.Context, name: str) -> None:
 
 def _next_turn(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
     """Return when a subscription that goes on is due; at once means as soon as may be where something waits."""
-    from digest.planning import first_due, next_due  # noqa: PLC0415 - the same
-    from digest.subscriptions import CadenceKind  # noqa: PLC0415 - the same
-
     if not due.subscription.has_digests:
         return None
     turn = next_due(due.subscription, now, due.last_slot)
@@ -122,8 +120,6 @@ def _next_turn(due: DueSubscription, now: datetime, *, has_waiting: bool) -> dat
 
 
 def _describe_turn(here: Installation, turn: datetime | None) -> str:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-
     if turn is None:
         return "Its next digest comes with the next papers."
     if turn <= here.now:
@@ -141,9 +137,6 @@ def leave(ctx: click.Context, name: str, address: str, *, everything: bool) -> N
 
     ADDRESS is a mail address, or a destination such as slack:#papers.
     """
-    from digest import membership  # noqa: PLC0415 - the same
-    from digest.consent import EVERYTHING  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.begin() as conn:
         destination = _find_destination(conn, require_subscription(here, conn, name), address)
         which = EVERYTHING if everything else name
@@ -169,9 +162,6 @@ def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) 
 
     What matched meanwhile is not sent: it begins with what comes from now on.
     """
-    from digest import membership  # noqa: PLC0415 - the same
-    from digest.consent import EVERYTHING  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here, conn, name)
         destination = _find_destination(conn, due, address)
@@ -189,8 +179,6 @@ def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) 
 
 def _restart_turns(conn: Connection, now: datetime) -> None:
     """Give a next turn to subscriptions that had stopped because nobody received them."""
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     for due in subscription_store.load_subscriptions(conn):
         turn = _next_turn(due, now, has_waiting=False)
         if due.next_due_at is None and turn is not None:
@@ -203,10 +191,6 @@ def _find_destination(conn: Connection, due: DueSubscription, address: str) -> D
     Raises:
         UnknownName: the subscription never went there.
     """
-    from digest.store.destinations import destination_key  # noqa: PLC0415 - the same
-    from digest.store.places import load_places  # noqa: PLC0415 - the same
-    from digest.subscriptions import Destination  # noqa: PLC0415 - the same
-
     name = due.subscription.name
     pushed = {
         str(place.destination): place.destination

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from digest.cli.opening import choose_clock, load, set_up_logging
+from digest.config.zones import choose_zone, write_with_zone
+from digest.store import open_store
 from digest.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -44,8 +47,6 @@ class Installation:
 
     def show(self, destination: Destination) -> str:
         """Return a destination as the operator wrote it: paths count from the configuration's folder."""
-        from pathlib import Path  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
         path = Path(destination.address)
         if destination.kind is DestinationKind.FILE and path.is_relative_to(self.config.folder):
             return f"file:{path.relative_to(self.config.folder)}"
@@ -56,8 +57,6 @@ class Installation:
 
         Midnight says neither time nor zone: a day was meant.
         """
-        from digest.config.zones import write_with_zone  # noqa: PLC0415 - loaded by the command that needs it
-
         if moment is None:
             return ""
         local = moment.astimezone(self.zone)
@@ -77,9 +76,6 @@ def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Install
         ConfigurationError: the configuration can't be used.
         StoreError: there is no database yet, or it can't be used as it is.
     """
-    from digest.config.zones import choose_zone  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.store import open_store  # noqa: PLC0415 - the same
-
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
     store = open_store(config.store.url, is_reading=True)

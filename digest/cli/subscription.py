@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli import excluding, steering
+from digest.cli.drift import describe_drift
 from digest.cli.naming import require_subscription
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json, print_table
+from digest.cli.wording import cut, write_moment
+from digest.config.zones import name_zone
 from digest.counting import count
+from digest.planning import is_weekly
+from digest.store import digests as digest_store
+from digest.store import overview, provenance
+from digest.store import subscriptions as subscription_store
+from digest.store.places import load_places
+from digest.store.subscribers import DestinationState
+from digest.subscriptions import Grouping, Replacements, SubscriptionState
 
 if TYPE_CHECKING:
     from digest.cli.storing import Installation
@@ -33,12 +44,6 @@ def command() -> None:
 @click.pass_context
 def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     """List the subscriptions: where each goes, and when it is due."""
-    from datetime import timedelta  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
-    from digest.cli.drift import describe_drift  # noqa: PLC0415 - the same
-    from digest.store import overview, provenance  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.read() as conn:
         lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
         is_held_back = provenance.is_restored(conn)
@@ -47,9 +52,6 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     if as_json:
         print_json([_as_json(line, dues[line.name]) for line in lines])
         return
-    from digest.cli.wording import cut  # noqa: PLC0415 - the same
-    from digest.config.zones import name_zone  # noqa: PLC0415 - the same
-
     print_table(
         ["SUBSCRIPTION", "TO", "QUERIES", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],
         [
@@ -76,9 +78,6 @@ def describe_turn(here: Installation, line: SubscriptionLine, *, is_held_back: b
         line: the subscription.
         is_held_back: the database was restored, and plans nothing before `digest db resume`.
     """
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-    from digest.subscriptions import SubscriptionState  # noqa: PLC0415 - the same
-
     waits = f"; {count(line.waiting, 'paper')} wait{'s' if line.waiting == 1 else ''}" if line.waiting else ""
     is_back = line.paused_until is not None and line.paused_until <= here.now
     if line.state is SubscriptionState.PAUSED and not is_back:
@@ -127,12 +126,6 @@ def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
 @click.pass_context
 def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Show everything about NAME, and its last digests."""
-    from datetime import timedelta  # noqa: PLC0415 - the same
-
-    from digest.store import digests as digest_store  # noqa: PLC0415 - the same
-    from digest.store import overview, provenance  # noqa: PLC0415 - the same
-    from digest.store.places import load_places  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here, conn, name)
         lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
@@ -176,8 +169,6 @@ def _describe(
     turn: str,
 ) -> dict[str, list[str]]:
     """Return what `show` prints, label by label."""
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-
     subscription = due.subscription
     width = max((len(revision.name) for revision in due.revisions), default=0)
     return {
@@ -205,9 +196,6 @@ def _describe(
 
 def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
     """Say how its digests read, as far as that is not the usual."""
-    from digest.planning import is_weekly  # noqa: PLC0415 - the same
-    from digest.subscriptions import Grouping, Replacements  # noqa: PLC0415 - the same
-
     words = ["one round-up a week"] if is_weekly(subscription) else []
     words += ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
     words += ["what changed in a paper whole"] if subscription.replacements is Replacements.WHOLE else []
@@ -215,9 +203,6 @@ def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
 
 
 def _describe_place(here: Installation, place: Place) -> str:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-    from digest.store.subscribers import DestinationState  # noqa: PLC0415 - the same
-
     shown = here.show(place.destination)
     if place.state is DestinationState.ACTIVE:
         return shown

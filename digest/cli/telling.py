@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.cells import cell_len
 
 from digest.clock import monotonic
 
@@ -35,7 +36,6 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: 
     if not rows:
         click.echo(empty)
         return
-    from rich.cells import cell_len  # noqa: PLC0415 - only where a table is printed
 
     def measure(cell: str) -> int:
         return cell_len(click.unstyle(cell))
@@ -49,8 +49,6 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: 
 
 def lay_out(rows: Sequence[tuple[str | None, ...]]) -> list[str]:
     """Return rows as lines of aligned columns; a cell before a None reaches into the next column."""
-    from rich.cells import cell_len  # noqa: PLC0415 - only where a table is printed
-
     columns = range(len(rows[0]))
     widths = [
         max((cell_len(row[n] or "") for row in rows if n + 1 == len(row) or row[n + 1] is not None), default=0)

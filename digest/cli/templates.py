@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.telling import json_option, print_json, print_table
+from digest.cli.wording import wrap
+from digest.config import open_config_or_defaults
+from digest.config.values import suggest
 from digest.counting import count
 from digest.errors import ConfigurationError, UnknownName, UsageError
+from digest.render.catalogue import list_templates, write_extension
+from digest.render.checking import check_templates
+from digest.render.environments import Templates
+from digest.render.folders import find_shipped_templates
+from digest.render.seen_names import list_seen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from digest.config import Config
     from digest.render.catalogue import TemplateEntry
-    from digest.render.environments import Templates
     from digest.render.seen_names import SeenName
 
 _FOLDER = "templates"
@@ -37,8 +44,6 @@ def command() -> None:
 @click.pass_context
 def list_(ctx: click.Context, *, as_json: bool) -> None:
     """Show every template, what it is for, and whose it is."""
-    from digest.render.catalogue import list_templates  # noqa: PLC0415 - loaded by the command that needs it
-
     entries = list_templates(_open_templates(_load(ctx)))
     if as_json:
         print_json([_as_json(entry) for entry in entries])
@@ -59,10 +64,6 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     \b
     digest templates show email/digest.html
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.config.values import suggest  # noqa: PLC0415 - the same
-    from digest.render.catalogue import list_templates  # noqa: PLC0415 - the same
-    from digest.render.seen_names import list_seen  # noqa: PLC0415 - the same
-
     entries = {entry.name: entry for entry in list_templates(_open_templates(_load(ctx)))}
     if name not in entries:
         raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "There are"))
@@ -95,8 +96,6 @@ def _write_heading(kind: str, seen: Mapping[str, Sequence[SeenName]]) -> str:
 
 
 def _print_wrapped(label: str, text: str, width: int = 8) -> None:
-    from digest.cli.wording import wrap  # noqa: PLC0415 - the same
-
     for number, line in enumerate(wrap(text, _WIDEST - width) or [""]):
         click.echo(f"  {'' if number else label:<{width}}{line}".rstrip())
 
@@ -152,9 +151,6 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
     whole mails and Slack messages, which must have room for what they tell. FOLDER is tried instead of
     the one that digest.toml names. Exit code 3 where one can't be used, else 0.
     """
-    from digest.render.catalogue import list_templates  # noqa: PLC0415 - the same
-    from digest.render.checking import check_templates  # noqa: PLC0415 - the same
-
     config = _load(ctx)
     templates = _open_templates(config, folder)
     problems = check_templates(templates)
@@ -193,15 +189,10 @@ def _holds_template(folder: Path) -> bool:
 
 
 def _load(ctx: click.Context) -> Config:
-    from digest.config import open_config_or_defaults  # noqa: PLC0415 - the same
-
     return open_config_or_defaults(ctx.obj["config_path"])
 
 
 def _open_templates(config: Config | None, folder: Path | None = None) -> Templates:
-    from digest.render.environments import Templates  # noqa: PLC0415 - the same
-    from digest.render.folders import find_shipped_templates  # noqa: PLC0415 - the same
-
     own = folder or (config.templates if config else None)
     return Templates([own] if own else [], find_shipped_templates())
 
@@ -212,9 +203,6 @@ def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapp
     Raises:
         UsageError: a name is none, or has no blocks to replace.
     """
-    from digest.config.values import suggest  # noqa: PLC0415 - the same
-    from digest.render.catalogue import write_extension  # noqa: PLC0415 - the same
-
     shipped = templates.shipped_names()
     for name in names:
         if name not in shipped:

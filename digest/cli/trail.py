@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest import tex
+from digest.announcements import Kind
 from digest.cli.explaining import note_other_version, read_paper_id
 from digest.cli.naming import suggest_name
 from digest.cli.storing import opened_store
 from digest.cli.telling import json_option, print_json
+from digest.cli.wording import cut, write_moment
+from digest.errors import UnknownName
+from digest.messages import TERMINAL_STATES
+from digest.pipeline.explaining import explain_paper
+from digest.planning.trails import Verdict
+from digest.render.presentation import PaperView
+from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +50,6 @@ def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> N
     \b
     digest explain 2611.15012 perf-team
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.pipeline.explaining import explain_paper  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     id_ = read_paper_id(paper_id, name, "digest explain PAPER SUBSCRIPTION")
     with opened_store(ctx) as here, here.store.read() as conn:
         due = _find_subscription(here, conn, name)
@@ -63,9 +70,6 @@ def _find_subscription(here: Installation, conn: Connection, name: str) -> DueSu
     Raises:
         UnknownName: there is none.
     """
-    from digest.errors import UnknownName  # noqa: PLC0415 - the same
-    from digest.store import subscriptions as subscription_store  # noqa: PLC0415 - the same
-
     stored = {
         due.subscription.name: due for due in subscription_store.load_subscriptions(conn, include_ended=True)
     }
@@ -79,9 +83,6 @@ def _find_subscription(here: Installation, conn: Connection, name: str) -> DueSu
 
 
 def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]]]:
-    from digest import tex  # noqa: PLC0415 - the same
-    from digest.cli.wording import cut, write_moment  # noqa: PLC0415 - the same
-
     name = trail.due.subscription.name
     if trail.judged is None:
         yield f"{trail.id} ", [click.style(f"never met here, so {name} was not told of it", bold=True)]
@@ -127,8 +128,6 @@ def _sum_up(here: Installation, trail: Trail) -> str:
 
 
 def _describe_mailing(trail: Trail) -> str:
-    from digest.announcements import Kind  # noqa: PLC0415 - the same
-
     if trail.mailing:
         return f"with the mailing of {trail.mailing:%a %-d %b %Y}"
     if trail.changes[0].change.kind is Kind.KNOWN:
@@ -150,9 +149,6 @@ def _describe_absence(here: Installation, trail: Trail) -> str:
 
 
 def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
-    from digest.cli.wording import cut, write_moment  # noqa: PLC0415 - the same
-    from digest.planning.trails import Verdict  # noqa: PLC0415 - the same
-
     moment = f"{write_moment(one.matched_at, here.zone)}, " if one.matched_at else ""
     is_said_below = one.judged.verdict is Verdict.UNMET and bool(one.asked)
     yield f"{moment}{one.judged.verdict}{'' if is_said_below else f': {one.judged.why}'}"
@@ -169,9 +165,6 @@ def _describe_asked(asked: Asked, name: str) -> str:
 
 
 def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-    from digest.render.presentation import PaperView  # noqa: PLC0415 - the same
-
     digest = told.digest
     place = f"paper {told.place} of {len(digest.entries)}"
     places = ", ".join(map(here.show, told.hiding))
@@ -184,9 +177,6 @@ def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
 
 
 def _describe_delivery(here: Installation, stored: StoredDelivery, attempts: tuple[Attempt, ...]) -> Iterator[str]:
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the same
-    from digest.messages import TERMINAL_STATES  # noqa: PLC0415 - the same
-
     delivery = stored.delivery
     is_one_of_some = delivery.parts > 1 and delivery.part < delivery.parts
     part = f" part {delivery.part + 1} of {delivery.parts}" if is_one_of_some else ""

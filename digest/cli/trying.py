@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.telling import json_option, print_json
+from digest.cli.workbench import opened_workbench
+from digest.pipeline.looking_up import look_up
+from digest.query import NoteKind, lint_query, parse_query
+from digest.render import Renderer
 
 if TYPE_CHECKING:
     from digest.messages import Digest
@@ -31,10 +37,6 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
     digest try "cat:cs.PF AND abs:GPU"
     digest try 'ti:"tail latency" ANDNOT cat:cs.NI'
     """  # noqa: D301 - click reads the backspace, which must be one
-    from digest.cli.workbench import opened_workbench  # noqa: PLC0415 - the stack is loaded by the command that needs it
-    from digest.pipeline.looking_up import look_up  # noqa: PLC0415 - the same
-    from digest.query import NoteKind, lint_query, parse_query  # noqa: PLC0415 - the same
-
     query = parse_query(text)
     for note in lint_query(query):
         if note.kind not in (NoteKind.ALL, NoteKind.VOLUME):
@@ -51,11 +53,6 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
 
 
 def _print(digest: Digest, limit: int) -> None:
-    import shutil  # noqa: PLC0415 - the same
-    import sys  # noqa: PLC0415 - the same
-
-    from digest.render import Renderer  # noqa: PLC0415 - the same
-
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
     text = Renderer().render_terminal(digest, width=width, color=sys.stdout.isatty(), limit=limit)
     click.echo(text)

@@ -6,8 +6,13 @@ import secrets
 
 import click
 
+from digest.cli.opening import opened
 from digest.cli.telling import json_option, print_json
+from digest.config.values import write_signing_key
 from digest.errors import UsageError
+from digest.pipeline.alarms import send_test_to
+from digest.render.webhook_schema import describe_events
+from digest.subscriptions import Destination, DestinationKind
 
 _KEY_BYTES = 32
 
@@ -23,16 +28,12 @@ def secret() -> None:
 
     The receiver needs the same. It is not kept anywhere.
     """
-    from digest.config.values import write_signing_key  # noqa: PLC0415 - loaded by the command that needs it
-
     click.echo(write_signing_key(secrets.token_bytes(_KEY_BYTES)))
 
 
 @command.command()
 def schema() -> None:
     """Print the JSON Schema of what is posted."""
-    from digest.render.webhook_schema import describe_events  # noqa: PLC0415 - the same
-
     print_json(describe_events())
 
 
@@ -45,10 +46,6 @@ def test(ctx: click.Context, name: str, *, as_json: bool) -> None:
 
     Its type is alarm.raised, with `is_test`. Exit code 4 where it was not taken.
     """
-    from digest.cli.opening import opened  # noqa: PLC0415 - the same
-    from digest.pipeline.alarms import send_test_to  # noqa: PLC0415 - the same
-    from digest.subscriptions import Destination, DestinationKind  # noqa: PLC0415 - the same
-
     with opened(ctx, warns=True) as site:
         if name not in site.config.webhooks:
             known = ", ".join(sorted(site.config.webhooks))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ def cut(text: str, width: int) -> str:
 
 def wrap(text: str, width: int) -> list[str]:
     """Fold a text into lines of so many letters, between words alone; one line at least."""
-    import textwrap  # noqa: PLC0415 - only where something is long
-
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 

@@ -5,13 +5,31 @@ None of them needs an installation. Where there is none, a query is what is type
 
 from __future__ import annotations
 
+import os
+import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from digest.arxiv.client import RETRIES
+from digest.arxiv.documents import TRY_AGAIN
+from digest.arxiv.search import ASKED_AGAIN
+from digest.cli.naming import find_saved
+from digest.cli.opening import choose_clock, set_up_logging
+from digest.config import find_state_folder, open_config_or_defaults, read_environment
+from digest.config.zones import choose_zone
 from digest.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UsageError
+from digest.pipeline import open_client
+from digest.pipeline.previewing import find_beginnings
+from digest.query import parse_query
+from digest.store import Gate, create_standalone, open_store
+from digest.store import queries as query_store
+from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
+from digest.store.worker import hold_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,16 +118,11 @@ class Workbench:
         Raises:
             QueryError: it can't be read.
         """
-        from digest.cli.naming import find_saved  # noqa: PLC0415 - the stack is loaded by what needs it
-        from digest.query import parse_query  # noqa: PLC0415 - the same
-
         saved = find_saved(text, self.saved)
         return NamedQuery("", parse_query(text)) if saved is None else NamedQuery(text, parse_query(saved))
 
     def tell_beginnings(self, query: Query) -> None:
         """Say on standard error which words of a query no stored paper has, but many begin with."""
-        from digest.pipeline.previewing import find_beginnings  # noqa: PLC0415 - the same
-
         if self.store is None:
             return
         with self.store.read() as conn:
@@ -139,10 +152,6 @@ class Workbench:
 
 def advise_again(error: ArxivError) -> str:
     """Return what to do about an error of arXiv's where no poll comes that would ask again."""
-    from digest.arxiv.documents import TRY_AGAIN  # noqa: PLC0415 - the stack is loaded by what needs it
-    from digest.arxiv.search import ASKED_AGAIN  # noqa: PLC0415 - the same
-    from digest.store.gate import GOES_ON  # noqa: PLC0415 - the same
-
     if error.hint == GOES_ON:
         return "Call it again then: until then nothing is asked."
     return "Call it again later." if error.hint in (TRY_AGAIN, ASKED_AGAIN) else error.hint
@@ -167,16 +176,6 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
         store: an installation's database, whose gate is asked; without one, this account keeps a gate, but for
             simulated clocks.
     """
-    import os  # noqa: PLC0415 - the same
-    from pathlib import Path  # noqa: PLC0415 - the same
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 - the same
-
-    from digest.config import find_state_folder, read_environment  # noqa: PLC0415 - the same
-    from digest.pipeline import open_client  # noqa: PLC0415 - the same
-    from digest.store import Gate, create_standalone  # noqa: PLC0415 - the same
-    from digest.store.gate import PASSER_BY, adopt_gate  # noqa: PLC0415 - the same
-    from digest.store.worker import hold_file  # noqa: PLC0415 - the same
-
     with ExitStack() as stack:
         if store is None:
             folder = find_state_folder(read_environment())
@@ -203,10 +202,6 @@ class _Doubts:
 
     def tell(self, request: RequestLog) -> None:
         """Take one request as it went."""
-        import sys  # noqa: PLC0415 - the same
-
-        from digest.arxiv.client import RETRIES  # noqa: PLC0415 - the same
-
         self.unanswered = self.unanswered + 1 if request.status is None else 0
         if 0 < self.unanswered <= RETRIES:
             line_start = "\r\x1b[K" if sys.stderr.isatty() else ""
@@ -224,12 +219,6 @@ def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[
     Raises:
         ConfigurationError: there is a configuration, and it can't be used.
     """
-    from digest.cli.opening import choose_clock, set_up_logging  # noqa: PLC0415 - the same
-    from digest.config import open_config_or_defaults  # noqa: PLC0415 - the same
-    from digest.config.zones import choose_zone  # noqa: PLC0415 - the same
-    from digest.store import open_store  # noqa: PLC0415 - the same
-    from digest.store import queries as query_store  # noqa: PLC0415 - the same
-
     config = open_config_or_defaults(ctx.obj["config_path"])
     set_up_logging(ctx)
     store, why_not = None, ""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.storing import opened_store
 from digest.cli.telling import lay_out, print_json
+from digest.cli.wording import write_moment
+from digest.store.job_turns import list_turns
+from digest.store.workers import list_workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +26,6 @@ _HEADER = ("WORKER", "JOB", "LAST TURN", "NEXT", "TURNS", "FAILED", "OVERRUN", "
 
 def describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str]:
     """Return a line for each process at work, and for each that fell silent."""
-    from digest.cli.wording import write_moment  # noqa: PLC0415 - the stack is loaded by the command that needs it
-
     lines = []
     for worker in workers:
         since = write_moment(worker.started_at, here.zone)
@@ -56,9 +58,6 @@ def worker_as_json(worker: Worker) -> dict[str, object]:
 
 def show_jobs(ctx: click.Context, *, as_json: bool) -> None:
     """Print how each job of each process at work stands."""
-    from digest.store.job_turns import list_turns  # noqa: PLC0415 - loaded by the command that needs it
-    from digest.store.workers import list_workers  # noqa: PLC0415 - the same
-
     with opened_store(ctx) as here, here.store.read() as conn:
         workers = {worker.owner: worker for worker in list_workers(conn)}
         turns = [turn for turn in list_turns(conn) if turn.owner in workers]
@@ -77,8 +76,6 @@ def show_jobs(ctx: click.Context, *, as_json: bool) -> None:
 
 def turns_as_json(turns: Sequence[JobTurn]) -> list[dict[str, object]]:
     """Return jobs as JSON has them."""
-    from dataclasses import asdict  # noqa: PLC0415 - the same
-
     return [{**asdict(turn), "is_under_way": turn.is_under_way} for turn in turns]
 
 
