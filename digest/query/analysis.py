@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from digest import taxonomy, tex
 from digest.query.dates import spell_minute
-from digest.query.names import fold_umlauts, list_parts, split_name
+from digest.query.names import fold_umlauts, list_readings, split_name
 from digest.query.words import cut_words, place_words, read_parted, read_word, split_parts, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from digest.papers import Paper
-    from digest.query.names import NamePart
+    from digest.query.names import NamePart, NamePattern
+    from digest.query.people import PersonPattern
 
 _BETWEEN_READINGS: Final = 2**16
 """How far the numbers of a text's second reading are from the first: farther than any phrase goes."""
@@ -142,11 +144,17 @@ class NameText(PlainText):
 
     Attributes:
         parts: its folded parts, in order.
+        spellings: those parts, and beside them the same with umlauts written out.
     """
 
     def __init__(self, raw: str) -> None:
         super().__init__(raw)
-        self.parts = tuple(list_parts(self.plain))
+        self.spellings = list_readings(self.plain)
+        self.parts = self.spellings[0]
+
+    def find_meant(self, pattern: NamePattern | PersonPattern) -> tuple[int, ...]:
+        """Return which parts a pattern means under either spelling, () where it means somebody else."""
+        return next(filter(None, map(pattern.find_parts, self.spellings)), ())
 
     @cached_property
     def _name(self) -> tuple[NamePart, ...]:
@@ -201,7 +209,7 @@ class AnalysedPaper:
         """Name part, spelled by `fold_umlauts` -> the indexes of the authors who have it."""
         found: dict[str, list[int]] = {}
         for index, name in enumerate(self.names):
-            for part in set(map(fold_umlauts, name.parts)):
+            for part in set(map(fold_umlauts, chain.from_iterable(name.spellings))):
                 found.setdefault(part, []).append(index)
         return found
 

@@ -7,6 +7,7 @@ that a query costs about a microsecond a paper once both are prepared.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -92,7 +93,11 @@ def _require_any(tests: tuple[Test, ...]) -> Test:
 
 def compile_condition(condition: Condition) -> Test:
     """Return a function that tells whether a paper meets one condition."""
-    return _COMPILERS[condition.prefix](condition)
+    compile_one = _COMPILERS[condition.prefix]
+    if condition.prefix in (Prefix.AUTHOR, Prefix.PERSON):
+        tests = tuple(map(compile_one, spread_condition(condition)))
+        return tests[0] if len(tests) == 1 else _require_any(tests)
+    return compile_one(condition)
 
 
 def _compile_all(condition: Condition) -> Test:
@@ -141,7 +146,7 @@ def _compile_author(condition: Condition) -> Test:
         return lambda paper: part in paper.name_parts
 
     def is_met(paper: AnalysedPaper) -> bool:
-        return any(pattern.find_parts(paper.names[index].parts) for index in narrow_names(pattern, paper))
+        return any(paper.names[index].find_meant(pattern) for index in narrow_names(pattern, paper))
 
     return is_met
 
@@ -165,7 +170,7 @@ def _compile_names(conditions: Iterable[Condition]) -> Test:
     """Return a function that tells whether any of such conditions is met."""
     enough: set[str] = set()
     closer: dict[str, list[NamePattern]] = {}
-    for condition in conditions:
+    for condition in chain.from_iterable(map(spread_condition, conditions)):
         pattern = _read_author(condition)
         if condition.shape is Shape.WORD:
             enough.add(pattern.anywhere[0])
@@ -178,8 +183,7 @@ def _compile_names(conditions: Iterable[Condition]) -> Test:
             return True
         for part in closer.keys() & parts.keys():
             for index in parts[part]:
-                name = paper.names[index].parts
-                if any(pattern.find_parts(name) for pattern in closer[part]):
+                if any(map(paper.names[index].find_meant, closer[part])):
                     return True
         return False
 
@@ -193,7 +197,7 @@ def _compile_person(condition: Condition) -> Test:
     def is_met(paper: AnalysedPaper) -> bool:
         for ending in endings:
             for index in paper.name_parts.get(ending, ()):
-                if pattern.find_parts(paper.names[index].parts):
+                if paper.names[index].find_meant(pattern):
                     return True
         return False
 

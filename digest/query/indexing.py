@@ -11,7 +11,7 @@ from digest.query.graph import Kind, negate
 from digest.query.lexicon import PLAIN_COLUMNS, STEMMED_COLUMNS, Column, Lexicon
 from digest.query.names import NamePattern, fold_umlauts, list_spellings
 from digest.query.patterns import WordPattern
-from digest.query.spreading import spread_beyond_words
+from digest.query.spreading import spread_beyond_words, spread_condition
 from digest.query.tree import And, Condition, Node, Not, Prefix, Shape
 from digest.query.words import fold
 
@@ -56,7 +56,12 @@ class Indexer:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         read = _READERS.get(condition.prefix, _find_test)
-        reference = self._known[condition] = read(self._lexicon, condition)
+        if condition.prefix is Prefix.ALL:
+            reference = read(self._lexicon, condition)
+        else:
+            parts = [read(self._lexicon, part) for part in spread_condition(condition)]
+            reference = self._lexicon.graph.join(_OR, parts)
+        self._known[condition] = reference
         return reference
 
 

@@ -41,6 +41,10 @@ _UMLAUTS = re.compile(r"(?<![aeiouqxy])([aou])e(?!l\b)(?=[bcdfghjklmnpqrstuvwxz]
 _EVERY_UMLAUT = re.compile(r"([ao]|(?<![aeiouqy])u)e")
 _DOUBLED = re.compile(r"(a)[ao]|(o)o")
 
+_WRITTEN_OUT = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Ø": "Oe"}
+)
+
 GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
 """What may stand behind a last name without being one."""
 
@@ -73,6 +77,11 @@ def list_parts(name: str) -> list[str]:
     return [fold(part.replace(".", "")) for part in found]
 
 
+def list_readings(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the folded parts of a plain name, and beside them those with its umlauts written out."""
+    return tuple(dict.fromkeys((tuple(list_parts(name)), tuple(list_parts(write_out(name))))))
+
+
 @lru_cache(maxsize=2**17)
 def fold_umlauts(part: str) -> str:
     """Return a folded part of a name with ae, oe and ue as a, o and u: the one spelling of ä, ö and ü.
@@ -81,6 +90,11 @@ def fold_umlauts(part: str) -> str:
     consonant or u must follow (not `Xue`), no vowel, q, x or y stand before (not `Bauer`), and a last -el stays.
     """
     return _UMLAUTS.sub(r"\1", part)
+
+
+def write_out(name: str) -> str:
+    """Return a name with its ä, ö, ü and ø written out: who is printed so is called so under both spellings."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name).translate(_WRITTEN_OUT)
 
 
 def fold_as_arxiv(part: str) -> str:

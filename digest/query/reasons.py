@@ -101,7 +101,7 @@ def _find_authors(condition: Condition, paper: AnalysedPaper) -> Iterator[Span]:
     pattern = _read_name(condition)
     for index in narrow_names(pattern, paper):
         name = paper.names[index]
-        for first, last in _join_neighbours(pattern.find_parts(name.parts)):
+        for first, last in _join_neighbours(name.find_meant(pattern)):
             yield Span(Field.AUTHORS, *name.find_parts(first, last), index)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from digest.query.arrays import mark, take_runs
 from digest.query.cutting import join_texts
-from digest.query.names import list_parts
+from digest.query.names import list_parts, list_readings
 from digest.query.word_runs import SEPARATOR, find_runs
 from digest.query.words import STOP_WORDS, cut_words, part_word, read_word, stem_all
 from digest.tex import parse_tex
@@ -69,7 +69,7 @@ class Batch(NamedTuple):
             then, of texts that have words with parts, once more and parted.
         texts: of each word, which text it is of: twice the column, and one more where it is read parted, times
             the number of papers, plus the paper's index.
-        names: the authors' names, raw.
+        names: the authors' names, raw; those with umlauts once more, written out.
         parts: the distinct folded parts of names.
         name_parts: the parts of all distinct names in order, as indexes in `parts`.
         part_bounds: of each distinct name, where its parts begin in `name_parts`; one more at the end.
@@ -96,7 +96,7 @@ class Batch(NamedTuple):
 def scan(papers: Sequence[Paper]) -> Batch:
     """Read a batch of papers."""
     surfaces, words, texts = _read_texts(papers)
-    names = _collect([[author.name for author in paper.authors] for paper in papers])
+    names = _collect([_list_names(paper) for paper in papers])
     parts, name_parts, part_bounds = _split_names(names.distinct)
     return Batch(
         papers=papers,
@@ -257,6 +257,14 @@ def _collect(values: Sequence[Sequence[str]]) -> Values:
     distinct, numbers = _number(list(chain.from_iterable(values)))
     papers = np.repeat(np.arange(len(values), dtype=np.int32), [len(some) for some in values])
     return Values(distinct, numbers, papers)
+
+
+def _list_names(paper: Paper) -> list[str]:
+    """Return the names of a paper's authors, those with umlauts once more, written out."""
+    names = [author.name for author in paper.authors]
+    for name in [name for name in names if not name.isascii() or "\\" in name]:
+        names += map(" ".join, list_readings(_resolve_name(name))[1:])
+    return names
 
 
 def _split_names(names: Sequence[str]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:

@@ -9,11 +9,12 @@ number and authors by words; category, id and DOI where the whole value names on
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from digest import taxonomy
 from digest.errors import UsageError
 from digest.papers import ArxivId
-from digest.query.names import list_parts
+from digest.query.names import fold_umlauts, list_parts, write_out
 from digest.query.tree import Condition, Prefix, Shape, intern_condition
 
 _WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
@@ -23,6 +24,8 @@ _DOI = re.compile(r"10\.[\d.]+/[^\s\x00-\x1f\x7f\"*?\\$\[\]]+")
 
 def spread_condition(condition: Condition) -> tuple[Condition, ...]:
     """Return the conditions an `all:` condition is the union of; any other stands for itself."""
+    if condition.prefix in (Prefix.AUTHOR, Prefix.PERSON):
+        return _spell_both(condition)
     if condition.prefix is not Prefix.ALL:
         return (condition,)
     shape, text = condition.shape, condition.text
@@ -36,7 +39,21 @@ def spread_beyond_words(shape: Shape, text: str) -> tuple[Condition, ...]:
     return (*_spread_name(shape, text), *keywords)
 
 
+def _spell_both(condition: Condition) -> tuple[Condition, ...]:
+    """Return a condition on authors and, where `fold_umlauts` tells it from that, one with umlauts written out."""
+    written_out = write_out(condition.text)
+    spellings = (tuple(map(fold_umlauts, list_parts(text))) for text in (condition.text, written_out))
+    if written_out == condition.text or len(set(spellings)) == 1:
+        return (condition,)
+    return condition, intern_condition(condition.prefix, condition.shape, written_out)
+
+
 def _spread_name(shape: Shape, text: str) -> tuple[Condition, ...]:
+    spellings = dict.fromkeys((text, write_out(text)))
+    return tuple(dict.fromkeys(chain.from_iterable(_name_part(shape, spelling) for spelling in spellings)))
+
+
+def _name_part(shape: Shape, text: str) -> tuple[Condition, ...]:
     name = " ".join(list_parts(text))
     if not name or "_" in name:  # names have no underscore; in a query it stands for a blank
         return ()

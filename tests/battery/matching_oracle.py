@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from digest import taxonomy
 from digest.query import And, Condition, Node, Not, Or, Prefix, Shape
 from digest.query.analysis import PlainText, WordText
-from digest.query.names import fold_umlauts, list_spellings, split_name
+from digest.query.names import fold_umlauts, list_spellings, split_name, write_out
 from digest.query.spreading import spread_condition
 from digest.query.words import cut_words, fold, fold_word, read_parted, read_word, stem
 
@@ -70,7 +70,8 @@ def _write_all(texts: Iterable[str]) -> str:
 
 def _describe(paper: Paper) -> tuple[str, ...]:
     categories = {name for category in paper.categories for name in taxonomy.names_of(category)}
-    names = (PlainText(author.name).plain for author in paper.authors)
+    printed = (PlainText(author.name).plain for author in paper.authors)
+    names = [spelling for name in printed for spelling in dict.fromkeys((name, write_out(name)))]
     id_ = str(paper.id).casefold()
     return (
         *(_write_words(text, is_stemmed=True) for text in (paper.title, paper.abstract)),

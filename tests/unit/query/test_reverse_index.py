@@ -83,6 +83,7 @@ NAMES = st.sampled_from(
         ),
         *("Ludwig van Beethoven", "L. v. Beethoven", "J.-P. Serre", "Jean-Pierre Serre", "JP Serre", "李 明", "X"),
         *(r"Fr\'ed\'eric Mot\"as", "Pınar Tözün", "The ATLAS Collaboration", "O'Neill, A.", "P. Toezuen", ""),
+        *("Jürg Rüegg", "J. Rueegg", r"H\"o\"ok, Örn"),
     ]
 )
 CATEGORIES = st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th", "cmp-lg", "cs.CL", "I.2.6", "astro-ph"])
@@ -136,6 +137,10 @@ CLAUSES = st.one_of(
                     "k smith",
                     "jr",
                     "toezun",
+                    "rüegg",
+                    "rueegg, jürg",
+                    "ruee* j*",
+                    "hoeoek",
                 ),
                 *(
                     "smith jr",
@@ -163,6 +168,7 @@ CLAUSES = st.one_of(
                 "Jean-Pierre Serre",
                 "Yibin Liu",
                 "Pinar Toezün",
+                "Jürg Rüegg",
             ]
         ),
     ),
@@ -328,6 +334,26 @@ def test_five_hundred_authors_in_one_query_are_all_looked_for(make_paper: MakePa
     text += " OR " + " OR ".join(f"au:Other{number}_B" for number in range(250))
     names = ("Ada B. Number249", "Bo Other3", "Bo Number3", "Ada Other3")
     assert ask(text, *(make_paper(authors=[name]) for name in names)) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "names", [("Rüegg", "Rueegg"), ("Wüest", "Wueest"), ("Yüksel", "Yueksel"), ("Höök", "Hoeoek")]
+)
+def test_a_name_with_umlauts_is_met_however_it_is_written_out(
+    names: tuple[str, ...], make_paper: MakePaper
+) -> None:
+    papers = [make_paper(authors=[f"Ada {name}"]) for name in names]
+    for name in names:
+        for text in (f"au:{name}", f"au:{name}_A", f'author:"Ada {name}"', f"au:{names[1][:-1]}*", f"all:{name}"):
+            assert ask(text, *papers) == [0, 1], text
+            assert all(matches(parse_query(text), paper) for paper in papers), text
+
+
+@pytest.mark.parametrize("text", ["au:Mue*", "au:Muel*", "au:Soe*"])
+def test_the_beginning_of_a_name_written_out_meets_umlauts(text: str, make_paper: MakePaper) -> None:
+    papers = [make_paper(authors=["Søren Müller"]), make_paper(authors=["Ada Munoz", "Sofia Lee"])]
+    assert ask(text, *papers) == [0]
+    assert [matches(parse_query(text), paper) for paper in papers] == [True, False]
 
 
 def test_long_phrases_and_wide_gaps_are_followed_to_their_end(make_paper: MakePaper) -> None:
