@@ -62,7 +62,7 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
         assert said.out.endswith("Nothing was sent.\n")
     for words in (("status",), ("subscription", "list"), ("subscription", "show", "perf-team")):
         assert "held until `digest db resume`; 1 paper waits" in digest(*words).out
-    assert "this database was restored" in digest("status").out
+    assert "the database was restored" in digest("status").out
     assert (len(world.mail.mails), len(world.slack.messages)) == (4, 2)
 
     announce(world, LATEST, TUESDAY)
