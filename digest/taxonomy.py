@@ -294,12 +294,6 @@ def names_of(name: str) -> tuple[str, ...]:
     return _GROUPS.get(canonical, (canonical,))
 
 
-def aliases_of(name: str) -> tuple[str, ...]:
-    """Return the other names of the category, canonical first; () where it has one name only."""
-    spelled = spell_name(name)
-    return tuple(other for other in names_of(spelled) if other != spelled)
-
-
 def archive_of(name: str) -> str:
     """Return the archive a category belongs to: the part before the dot, or the name itself."""
     return spell_name(name).partition(".")[0]

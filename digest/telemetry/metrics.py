@@ -28,9 +28,6 @@ class Metrics:
         self._verb_seconds = prometheus.Histogram(
             "digest_verb_seconds", "How long each verb took.", ["verb"], buckets=_VERB_SECONDS, registry=registry
         )
-        self._requests = prometheus.Counter(
-            "digest_arxiv_requests", "Requests to arXiv.", ["outcome"], registry=registry
-        )
         self._papers = prometheus.Counter("digest_papers", "Changes found, by kind.", ["kind"], registry=registry)
         self._matches = prometheus.Counter(
             "digest_matches", "Papers matched for subscriptions.", registry=registry
@@ -67,10 +64,6 @@ class Metrics:
             yield
         finally:
             self._verb_seconds.labels(str(verb)).observe(monotonic() - began)
-
-    def count_request(self, outcome: str) -> None:
-        """Count one request to arXiv by its outcome: `ok`, `throttled`, `refused` or `failed`."""
-        self._requests.labels(outcome).inc()
 
     def set_late_requests(self, requests: int) -> None:
         """Set how many requests to arXiv left too late so far."""

@@ -14,15 +14,10 @@ def sample(metrics: Metrics, line: str) -> float:
 
 def test_what_is_counted_can_be_read_in_prometheus_format() -> None:
     metrics = Metrics()
-    metrics.count_request("ok")
-    metrics.count_request("throttled")
-    metrics.count_request("ok")
     metrics.count_papers("new", 298)
     metrics.count_matches(9)
     metrics.count_deliveries("mailto", "sent")
     metrics.count_deliveries("slack", "dead", 2)
-    assert sample(metrics, 'digest_arxiv_requests_total{outcome="ok"}') == 2
-    assert sample(metrics, 'digest_arxiv_requests_total{outcome="throttled"}') == 1
     assert sample(metrics, 'digest_papers_total{kind="new"}') == 298
     assert sample(metrics, "digest_matches_total") == 9
     assert sample(metrics, 'digest_deliveries_total{state="dead",transport="slack"}') == 2
