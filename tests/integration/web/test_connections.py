@@ -320,9 +320,9 @@ def test_a_client_that_leaves_early_costs_a_line_for_who_looks_closely(
     shared: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        for _ in range(5):
+        for number in range(50):
             with socket.create_connection(address(str(shared.http.base_url))) as one:
                 one.sendall((ASK % b"" + b"\r\n") * QUEUE)
-                threading.Event().wait(0.02)
+                threading.Event().wait(number / 1000)
         wait_until(lambda: sum("left early" in record.getMessage() for record in caplog.records) >= 1)
     assert not [record for record in caplog.records if record.exc_info or record.levelno > logging.INFO]
