@@ -67,7 +67,7 @@ def make_payload(name: str, compiled: Compiled) -> dict[str, Any]:
     if refusals:
         raise TemplateError(
             f"{name}: Slack would refuse it: {'; '.join(refusals[:_TOLD])}",
-            hint="What Slack takes: https://docs.slack.dev/reference/block-kit/blocks",
+            hint="A template has a line `fallback: …` and at least one block; https://docs.slack.dev/reference/block-kit/blocks",
         )
     return payload
 

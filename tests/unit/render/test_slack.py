@@ -161,7 +161,7 @@ def test_a_lab_can_reorder_and_drop_parts_without_python(tmp_path: Path, deliver
 
 @pytest.mark.parametrize(
     ("source", "message"),
-    [("# no fallback", "the line `fallback: …` is missing"), ("fallback: only", "there is nothing to show")],
+    [("# no fallback", "/text: 0 characters, 1 to 4000"), ("fallback: only", "/blocks: 0 blocks, 1 to 45")],
 )
 def test_a_template_slack_would_refuse_is_an_error(
     tmp_path: Path, deliver: MakeDelivery, source: str, message: str
