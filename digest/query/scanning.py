@@ -16,7 +16,7 @@ import numpy as np
 
 from digest.query.arrays import mark, take_runs
 from digest.query.cutting import join_texts
-from digest.query.names import list_parts, list_readings
+from digest.query.names import list_parts, list_readings, write_out
 from digest.query.word_runs import SEPARATOR, find_runs
 from digest.query.words import STOP_WORDS, cut_words, part_word, read_word, stem_all
 from digest.tex import parse_tex
@@ -39,6 +39,9 @@ _NEEDS_READING = re.compile(rf"[\\${DROPPED}]|--")
 
 _BLOCK: Final = 1 << 15
 """Words looked at together: what comes between stays in the processor's own memory."""
+
+_NO_TEX = str.maketrans("\\$", "  ")
+"""What is left of TeX's signs once a name is resolved parts it, as blanks do."""
 
 _BETWEEN_NAMES = "\x00"
 """No name has it: TeX's reader drops it, and it has no parts."""
@@ -263,7 +266,9 @@ def _list_names(paper: Paper) -> list[str]:
     """Return the names of a paper's authors, those with umlauts once more, written out."""
     names = [author.name for author in paper.authors]
     for name in [name for name in names if not name.isascii() or "\\" in name]:
-        names += map(" ".join, list_readings(_resolve_name(name))[1:])
+        plain = _resolve_name(name)
+        if len(list_readings(plain)) > 1:
+            names.append(write_out(plain).translate(_NO_TEX))
     return names
 
 

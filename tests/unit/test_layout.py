@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LONGEST = 400
+LONGEST = 700
 HEAVY = (
     "alembic",
     "anyio",

@@ -122,7 +122,7 @@ def test_commands_are_real_processes_too(world: World) -> None:
         (["config", "show"], " ???εστ "),
         (["coverage"], "complete       -"),
         (["delivery", "list"], "..."),
-        (["query", "preview", "perf", "--days", "7"], "####"),
+        (["query", "preview", "perf", "--days", "7"], "?árka"),
         (["query", "history", "perf"], "below 10?? s"),
         (["preview", "perf-team"], "below 10?? s"),
         (["query", "check", "ti:λ OR"], "ti:? OR"),

@@ -85,7 +85,7 @@ def test_what_is_wrong_with_the_configuration_is_said_before_arxiv_is_asked(tmp_
     (tmp_path / "digest.toml").write_text("[arxiv]\nkontact = 3\n", encoding="utf-8")
     done = call_try(tmp_path, "http://127.0.0.1:1")
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith("error: digest.toml, line 2")
+    assert done.stderr.startswith("error: digest.toml: arxiv.kontact: there is no such setting")
 
 
 def test_where_no_poll_comes_nobody_is_told_of_the_next_one(world: World, digest: Shell) -> None:
