@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from digest.clock import Clock
 from digest.config import load_config
-from digest.pipeline import Site, open_site
+from digest.model.clock import Clock
+from digest.poll.installation import Site
+from digest.serve.installation import open_site
 
 
 @dataclass

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.store import migrating
+from digest.store import revision
 
 LATER = "0002"
 
@@ -20,7 +20,7 @@ import time
 
 from alembic import op
 
-from digest.store.schema import columns as col
+from digest.store import dialect as col
 
 revision, down_revision, branch_labels, depends_on = "{later}", "{head}", None, None
 
@@ -37,8 +37,8 @@ def upgrade():
 def write_later_release(folder: Path, seconds: float = 0) -> Path:
     """Write down the migrations of the later release, which stops in the middle for so long."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(migrating.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    later = _REVISION.format(later=LATER, head=migrating.head_revision(), seconds=seconds)
+    shutil.copytree(revision.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    later = _REVISION.format(later=LATER, head=revision.head_revision(), seconds=seconds)
     (folder / "versions" / f"{LATER}_later.py").write_text(later)
     return folder
 
@@ -48,5 +48,5 @@ def later_release(folder: Path) -> Iterator[None]:
     """Be the later release for a while."""
     migrations = write_later_release(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(migrating, "MIGRATIONS", migrations)
+        patch.setattr(revision, "MIGRATIONS", migrations)
         yield

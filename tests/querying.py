@@ -10,14 +10,14 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from digest.errors import QueryError
+from digest.model.errors import QueryError
 from digest.query import parse_query
 from digest.query.words import is_stop_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from digest.papers import Paper
+    from digest.model.papers import Paper
     from digest.query import Query
 
 _UNQUOTABLE = re.compile(r'["\r\n]')

@@ -11,11 +11,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.authors import parse_authors
-from digest.arxiv.documents import TRY_AGAIN, Document, read_text
-from digest.arxiv.quarantine import MalformedEntry, Quarantined
-from digest.arxiv.texts import fold_line, fold_paragraphs, read_iso_date, says_withdrawn, split_dois
-from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
-from digest.papers import ArxivId, Author, Paper
+from digest.arxiv.documents import (
+    TRY_AGAIN,
+    Document,
+    MalformedEntry,
+    Quarantined,
+    fold_line,
+    fold_paragraphs,
+    read_iso_date,
+    read_text,
+    says_withdrawn,
+    split_dois,
+)
+from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
+from digest.model.papers import ArxivId, Author, Paper
 
 if TYPE_CHECKING:
     from datetime import datetime

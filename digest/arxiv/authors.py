@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from digest.arxiv.texts import fold_line
-from digest.papers import Author
+from digest.arxiv.documents import fold_line
+from digest.model.papers import Author
 from digest.tex import to_plain
 
 if TYPE_CHECKING:

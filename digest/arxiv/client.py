@@ -15,12 +15,10 @@ import httpx
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import TRY_AGAIN
-from digest.arxiv.exchange import Asked, Line, TooLate
+from digest.arxiv.exchange import Asked, Line, RequestLog, TooLate, Trial, gate_outcome, judge_status
 from digest.arxiv.oai import OaiPage, parse_oai
-from digest.arxiv.trials import RequestLog, Trial
-from digest.arxiv.verdicts import gate_outcome, judge_status
-from digest.clock import monotonic
-from digest.errors import (
+from digest.model.clock import REQUEST_DEADLINE, GateOutcome, Outcome, monotonic
+from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
     ArxivHostile,
@@ -30,15 +28,13 @@ from digest.errors import (
     ConfigurationError,
     UsageError,
 )
-from digest.pace import REQUEST_DEADLINE, GateOutcome, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date, datetime
 
-    from digest.clock import Clock
-    from digest.pace import Gate, Grant
-    from digest.papers import ArxivId
+    from digest.model.clock import Clock, Gate, Grant
+    from digest.model.papers import ArxivId
 
 __all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "RequestLog", "ShortPage"]
 
@@ -168,7 +164,7 @@ class ArxivClient:
         Raises:
             UsageError: nothing is asked for, or more than arXiv gives out.
             ShortPage: entries are missing, after all retries.
-            ArxivError: as described in `digest.errors`; it names what was asked.
+            ArxivError: as described in `digest.model.errors`; it names what was asked.
         """
         _check_search(query, start, size, ids)
         parameters = {"search_query": " ".join(query.split()), "start": str(start), "max_results": str(size)}
@@ -205,7 +201,7 @@ class ArxivClient:
             UsageError: neither a day nor a token is given, or both are.
             TokenExpired: the list has to be asked for from its beginning.
             ShortPage: entries are missing, after all retries.
-            ArxivError: as described in `digest.errors`; it names what was asked.
+            ArxivError: as described in `digest.model.errors`; it names what was asked.
         """
         if (from_date is None) == (token is None):
             raise UsageError("a harvest is asked for either from a day or by a token")
@@ -234,7 +230,7 @@ class ArxivClient:
 
         Raises:
             UnknownPaper: arXiv knows no such paper.
-            ArxivError: as described in `digest.errors`; it names what was asked.
+            ArxivError: as described in `digest.model.errors`; it names what was asked.
         """
         identifier = f"oai:arXiv.org:{id_}"
         parameters = {"verb": "GetRecord", "identifier": identifier, "metadataPrefix": "arXivRaw"}

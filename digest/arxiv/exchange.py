@@ -7,25 +7,40 @@ bytes of a body once unpacked, and the seconds the whole of it may take, however
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import math
 import re
 import socket
 import threading
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import httpx
 
-from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN
-from digest.clock import LOOPBACK_HOSTS, monotonic
-from digest.errors import ArxivHostile, ArxivTruncated, ArxivUnreachable
+from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN, check_body
+from digest.model.clock import LOOPBACK_HOSTS, GateOutcome, Outcome, monotonic
+from digest.model.errors import (
+    ArxivError,
+    ArxivFaulted,
+    ArxivHostile,
+    ArxivMoved,
+    ArxivRefused,
+    ArxivRejected,
+    ArxivThrottled,
+    ArxivTruncated,
+    ArxivUnreachable,
+    ArxivUnreadable,
+)
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
     from types import TracebackType
+
 
 _log = logging.getLogger("digest.arxiv")
 
@@ -219,3 +234,187 @@ def _describe_failure(error: httpx.HTTPError, asked: Asked, watch: _Watch) -> Ar
     else:
         message = f"the connection to {host} broke: {error}"
     return ArxivUnreachable(message, hint=_CHECK_NETWORK)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLog:
+    """One request as it went, for the operator.
+
+    Attributes:
+        at: when it was made (UTC).
+        method: `GET` or `POST`.
+        url: the whole of it, a form's fields included.
+        status: HTTP status, None where no whole answer came.
+        milliseconds: from the request to the end of the answer.
+        size: bytes of the body, unpacked.
+        sha256: of the body, hex; "" where there is none.
+        outcome: what the gate was told.
+        detail: what was wrong; "" for a good page.
+    """
+
+    at: datetime
+    method: str
+    url: str
+    status: int | None
+    milliseconds: int
+    size: int
+    sha256: str
+    outcome: Outcome
+    detail: str
+
+
+class Trial:
+    """One request under way, and what is known of it so far. `outcome` is what to tell the gate."""
+
+    def __init__(self, asked: Asked, at: datetime, begun: float) -> None:
+        self.outcome = GateOutcome(Outcome.FAILED)
+        self._asked = asked
+        self._at = at
+        self._begun = begun
+        self._milliseconds: int | None = None
+        self._answer: Answer | None = None
+        self._detail = ""
+
+    def note(self, answer: Answer) -> None:
+        """Note that the whole answer has come."""
+        self._answer = answer
+        self._milliseconds = self._measure()
+
+    def end(self, outcome: GateOutcome, detail: str) -> None:
+        """Note how it ended, and what was wrong."""
+        self.outcome = outcome
+        self._detail = detail
+        if self._milliseconds is None:
+            self._milliseconds = self._measure()
+
+    def log(self) -> RequestLog:
+        """Return it as it went."""
+        body = self._answer.body if self._answer else b""
+        return RequestLog(
+            at=self._at,
+            method=self._asked.method,
+            url=self._asked.url,
+            status=self._answer.status if self._answer else None,
+            milliseconds=self._milliseconds or 0,
+            size=len(body),
+            sha256=hashlib.sha256(body).hexdigest() if body else "",
+            outcome=self.outcome.outcome,
+            detail=self._detail,
+        )
+
+    def _measure(self) -> int:
+        return round((monotonic() - self._begun) * 1000)
+
+
+_OK: Final = 200
+_REFUSED: Final = 403
+_THROTTLED: Final = frozenset({406, 429, 503})
+_REDIRECTIONS: Final = range(300, 400)
+_OURS: Final = range(400, 500)
+_ABSENT: Final = frozenset({404, 405, 410})
+
+
+def judge_status(answer: Answer, read: Callable[[bytes], object], now: datetime, *, place: str = "") -> None:
+    """Refuse an answer that is no page, by its status and its first bytes.
+
+    Args:
+        answer: what came.
+        read: reads a body of the kind asked for; an error page often says more than its status.
+        now: for a `Retry-After` that is a date, where the answer itself has none.
+        place: the setting that names the address and the address, for where nothing is there.
+
+    Raises:
+        ArxivThrottled: 429, 406, 503, or "Rate exceeded." under any status.
+        ArxivRefused, ArxivMoved, ArxivRejected, ArxivFaulted: see there.
+        ArxivUnreadable: a page is promised, but the content type says that it is none.
+    """
+    _refuse_throttling(answer, now)
+    status = answer.status
+    if status == _OK:
+        _check_content_type(answer)
+    elif status == _REFUSED:
+        raise ArxivRefused(
+            "arXiv refuses to answer this client (403)",
+            hint="Requests stop for hours. See https://info.arxiv.org/help/robots.html and check [arxiv] contact.",
+        )
+    elif status in _REDIRECTIONS:
+        place = answer.headers.get("location", "an address it does not name")[:200]
+        raise ArxivMoved(
+            f"arXiv answers at {place} now ({status})",
+            hint=f"Set the address under [arxiv] in digest.toml to {place}, without what follows a question mark.",
+        )
+    elif status in _OURS:
+        reason = _find_reason(answer, read)
+        if status in _ABSENT and place and not reason:
+            raise ArxivRejected(
+                f"arXiv rejects the request ({status}): nothing is at {place}",
+                hint="Mend the address, or leave it out: then arXiv's own is asked.",
+            )
+        raise ArxivRejected(f"arXiv rejects the request ({status}){reason}", hint="Asking again cannot help.")
+    else:
+        raise ArxivFaulted(f"arXiv failed inside ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN)
+
+
+def read_retry_after(text: str, now: datetime) -> float | None:
+    """Read a `Retry-After` header (RFC 9110 §10.2.3): seconds from now, None where it says nothing usable.
+
+    Less than a second is no wish to wait but a cache's default, and counts as nothing.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(text) - now).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return seconds if math.isfinite(seconds) and seconds >= 1 else None
+
+
+def gate_outcome(error: ArxivError | None) -> GateOutcome:
+    """Return what the gate is told of a request that ended in this error, or in none."""
+    if isinstance(error, ArxivThrottled):
+        return GateOutcome(Outcome.THROTTLED, error.retry_after)
+    if isinstance(error, ArxivRefused):
+        return GateOutcome(Outcome.REFUSED)
+    if error is None or isinstance(error, ArxivRejected):
+        return GateOutcome(Outcome.OK)
+    return GateOutcome(Outcome.FAILED)
+
+
+def _refuse_throttling(answer: Answer, now: datetime) -> None:
+    retry_after = read_retry_after(answer.headers.get("retry-after", ""), _server_time(answer, now))
+    try:
+        check_body(answer.body)
+    except ArxivThrottled as error:
+        error.retry_after = retry_after
+        raise
+    except (ArxivUnreadable, ArxivHostile):
+        pass  # what else the body may be is judged where it is read; here the status goes first
+    if answer.status in _THROTTLED:
+        raise ArxivThrottled(
+            f"arXiv asks to be spared for a while ({answer.status})", hint=TRY_AGAIN, retry_after=retry_after
+        )
+
+
+def _server_time(answer: Answer, now: datetime) -> datetime:
+    try:
+        return parsedate_to_datetime(answer.headers.get("date", ""))
+    except (ValueError, TypeError):
+        return now
+
+
+def _check_content_type(answer: Answer) -> None:
+    media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type and not media_type.endswith("xml"):
+        check_body(answer.body)
+        raise ArxivUnreadable(f"the answer is {media_type[:60]}, not XML", hint=TRY_AGAIN)
+
+
+def _find_reason(answer: Answer, read: Callable[[bytes], object]) -> str:
+    try:
+        read(answer.body)
+    except (ArxivRejected, ArxivFaulted) as error:
+        return f": {error.message.partition(': ')[2] or error.message}"
+    except ArxivError:
+        return ""
+    return ""

@@ -13,19 +13,22 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.authors import parse_authors, read_name
-from digest.arxiv.documents import TRY_AGAIN, Document, read_text
-from digest.arxiv.quarantine import MalformedEntry, Quarantined
-from digest.arxiv.texts import (
+from digest.arxiv.documents import (
+    TRY_AGAIN,
+    Document,
+    MalformedEntry,
+    Quarantined,
     fold_line,
     fold_paragraphs,
     read_day,
     read_iso_date,
     read_rfc_date,
+    read_text,
     says_withdrawn,
     split_dois,
 )
-from digest.errors import ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
-from digest.papers import ArxivId, Paper, Version
+from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
+from digest.model.papers import ArxivId, Paper, Version
 
 if TYPE_CHECKING:
     from datetime import date, datetime

@@ -9,35 +9,36 @@ from difflib import get_close_matches
 from importlib import import_module
 
 import click
+from click.shell_completion import get_completion_class
 
 from digest import __version__
-from digest.cli.calling import call_as_here
-from digest.errors import DigestError, QueryError
+from digest.cli.program import call_as_here
+from digest.model.errors import DigestError, QueryError, UsageError
 
 _COMMANDS = {
     "demo": ("digest.cli.demo", "See the whole pipeline at work on a made-up arXiv; nothing leaves this machine."),
-    "try": ("digest.cli.trying", "Look a query up on arXiv and read the digest it would make; sends nothing."),
+    "try": ("digest.cli.try_query", "Look a query up on arXiv and read the digest it would make; sends nothing."),
     "run": ("digest.cli.run", "Do everything that is due, once, and exit: for cron."),
     "serve": ("digest.cli.serve", "Keep polling, planning and delivering, and serve feeds and pages."),
     "status": ("digest.cli.status", "Say in one screen what works, what does not, and what comes next."),
-    "alarm": ("digest.cli.alarm", "Alarms: a test whether they reach you."),
-    "explain": ("digest.cli.trail", "Say what became of one paper on its way to one subscription."),
+    "alarm": ("digest.cli.status:command_alarm", "Alarms: a test whether they reach you."),
+    "explain": ("digest.cli.explain", "Say what became of one paper on its way to one subscription."),
     "coverage": ("digest.cli.coverage", "Say what was looked at, mailing by mailing, and what is missing."),
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),
     "config": ("digest.cli.config", "Show and check the configuration."),
     "query": ("digest.cli.query", "Saved queries: check, preview, diff, explain, history."),
     "subscription": ("digest.cli.subscription", "Subscriptions: show, pause, resume, exclude, leave, return."),
     "preview": ("digest.cli.preview", "Show a subscription's digest in any shape; nothing is sent."),
-    "send": ("digest.cli.send", "Send a digest to the operator, to try how it arrives."),
+    "send": ("digest.cli.preview:command_send", "Send a digest to the operator, to try how it arrives."),
     "feed": ("digest.cli.feed", "Feeds: list, secret addresses, rotate."),
-    "export-refs": ("digest.cli.exporting", "Write papers as BibTeX or RIS, for a reference manager."),
+    "export-refs": ("digest.cli.export_refs", "Write papers as BibTeX or RIS, for a reference manager."),
     "delivery": ("digest.cli.delivery", "The outbox: list, show, retry, arrived, drop."),
     "templates": ("digest.cli.templates", "Templates: list, export as your own, check."),
     "slack": ("digest.cli.slack", "Slack: the app's manifest, and a check of token, scopes and channels."),
     "webhook": ("digest.cli.webhook", "Signed JSON to other programs: secret, schema, test."),
     "db": ("digest.cli.db", "The database: check, backup, restore, resume, copy to PostgreSQL or back."),
-    "migrate": ("digest.cli.migrate", "Bring the database up to this release."),
-    "completion": ("digest.cli.completion", "Print the shell completion script."),
+    "migrate": ("digest.cli.db:command_migrate", "Bring the database up to this release."),
+    "completion": ("digest.cli", "Print the shell completion script."),
 }
 
 
@@ -52,9 +53,9 @@ class _LazyGroup(click.Group):
         """Import a command; None for a name there is none by."""
         if cmd_name not in _COMMANDS:
             return None
-        module = import_module(_COMMANDS[cmd_name][0])
-        command: click.Command = module.command
-        return command
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        found: click.Command = getattr(import_module(module), name or "command")
+        return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -122,3 +123,20 @@ def show_error(error: DigestError) -> None:
         click.echo(error.pointer(), err=True)
     if error.hint:
         click.echo(f"{click.style('hint:', bold=True)}  {call_as_here(error.hint)}", err=True)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
+    """Print the completion script of a shell.
+
+    \b
+    bash:  digest completion bash > ~/.local/share/bash-completion/completions/digest
+    zsh:   digest completion zsh > "${fpath[1]}/_digest"
+    fish:  digest completion fish > ~/.config/fish/completions/digest.fish
+    """  # noqa: D301 - click reads the backspace, which must be one
+    completion = get_completion_class(shell)
+    if completion is None:
+        raise UsageError(f"there is no completion for {shell}")
+    click.echo(completion(ctx.find_root().command, {}, "digest", "_DIGEST_COMPLETE").source())

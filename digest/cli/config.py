@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from digest import config as configuration
-from digest.cli.excluding import check_exclusions, list_remarks
-from digest.cli.telling import json_option, print_json, print_table
-from digest.cli.wording import cut
+from digest.cli.output import cut, json_option, print_json, print_table
+from digest.cli.subscription import check_exclusions, list_remarks
 from digest.config import find_config, open_config, read_environment
 from digest.config.document import read_document
 from digest.config.draft import Mistakes
-from digest.counting import count
-from digest.errors import ConfigurationError, DigestError, QueryError
+from digest.model.errors import ConfigurationError, DigestError, QueryError, count
 from digest.query import parse_query
 from digest.render import Renderer
 

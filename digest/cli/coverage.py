@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from digest.announcements import EASTERN
-from digest.cli.storing import opened_store
-from digest.cli.telling import json_option, print_json, print_table
-from digest.cli.wording import cut, describe_guarantee, write_moment
-from digest.counting import count
-from digest.pipeline.ledger import load_ledger
-from digest.store import gaps as gap_store
-from digest.store import overview
+from digest.cli.context import opened_store
+from digest.cli.output import cut, describe_guarantee, json_option, print_json, print_table, write_moment
+from digest.inspect.coverage import load_ledger
+from digest.model.announcements import EASTERN
+from digest.model.errors import count
+from digest.store import coverage as gap_store
 from digest.store import runs as run_store
+from digest.store import views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.cli.storing import Installation
-    from digest.pipeline.ledger import Ledger
+    from digest.cli.context import Installation
+    from digest.inspect.coverage import Ledger
     from digest.store.runs import PollRun
 
 _STATES = {
@@ -168,7 +167,7 @@ def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: 
 
 
 def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    made = overview.list_requests(conn, limit)
+    made = views.list_requests(conn, limit)
     if as_json:
         print_json([_as_dict(request) for request in made])
         return
@@ -190,7 +189,7 @@ def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json:
 
 
 def _show_unreadable(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    entries = overview.list_quarantined(conn, limit)
+    entries = views.list_quarantined(conn, limit)
     if as_json:
         print_json(
             [

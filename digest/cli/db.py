@@ -8,26 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.opening import choose_clock, load
-from digest.cli.progress import showing_progress
-from digest.cli.storing import opened_store
-from digest.cli.telling import json_option, print_json, print_table
-from digest.cli.wording import write_moment
+from digest.cli.context import choose_clock, load, opened_store
+from digest.cli.output import json_option, print_json, print_table, showing_progress, write_moment
 from digest.config.addresses import mask_password
 from digest.config.zones import choose_zone, write_with_zone
-from digest.counting import count
-from digest.errors import UsageError
-from digest.pipeline.resuming import resume as resume_restored
-from digest.store import hold_worker, provenance
-from digest.store.backing_up import FOLDER, back_up, default_backup, prune_backups
-from digest.store.copying import copy_store
-from digest.store.invariants import INVARIANTS, count_rows, find_violations
-from digest.store.restoring import restore_backup
+from digest.model.errors import UsageError, count
+from digest.serve.resume import resume as resume_restored
+from digest.store import database, hold_worker, migrate
+from digest.store.backups import FOLDER, back_up, copy_store, default_backup, prune_backups, restore_backup
+from digest.store.database import INVARIANTS, count_rows, find_violations
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from digest.store.invariants import Violation
+    from digest.store.database import Violation
 
 
 @click.group()
@@ -180,7 +174,7 @@ def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
 
 def _mark(ctx: click.Context, *, as_json: bool) -> None:
     with opened_store(ctx) as here, hold_worker(here.store), here.store.begin() as conn:
-        provenance.mark_copy(conn, here.now)
+        database.mark_copy(conn, here.now)
     if as_json:
         print_json({"restored": True})
     else:
@@ -235,3 +229,26 @@ def _read_moment(text: str, zone: tzinfo | None) -> datetime:
         raise UsageError(
             f"{text!r} is no moment", hint="Write day and time: 2026-11-20T09:30, or 2026-11-20T08:30Z."
         ) from error
+
+
+@click.command()
+@json_option
+@click.pass_context
+def command_migrate(ctx: click.Context, *, as_json: bool) -> None:
+    """Bring the database up to this release, or make it; harmless when there is nothing to do.
+
+    Make a backup first. All of it is one transaction: where it fails, nothing has changed. On PostgreSQL
+    processes of the release before may go on meanwhile, and be replaced one by one; on SQLite stop what
+    runs. A database that this release is too old for is refused, exit code 3.
+    """
+    config = load(ctx)
+    where = mask_password(config.store.url).removeprefix("sqlite:///")
+    report = migrate(config.store.url)
+    if as_json:
+        print_json({"store": where, "before": report.before, "after": report.after})
+    elif not report.before:
+        click.echo(f"{where}: made, at revision {report.after}. Next: digest run")
+    elif report.before == report.after:
+        click.echo(f"{where}: at revision {report.after} already, nothing to do.")
+    else:
+        click.echo(f"{where}: revision {report.before} → {report.after}.")

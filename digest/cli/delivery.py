@@ -2,30 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import re
+from email import message_from_bytes, policy
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from digest.cli.arriving import is_head, read_place
-from digest.cli.glancing import glance_at
-from digest.cli.holding import choose_held
-from digest.cli.refusing import name_deliveries, refuse, refuse_behind
-from digest.cli.storing import opened_store
-from digest.cli.telling import json_option, print_json, print_table
-from digest.cli.wording import cut, write_moment
+from digest.cli.context import opened_store
+from digest.cli.output import cut, json_option, print_json, print_table, write_moment
 from digest.config.zones import name_zone
-from digest.errors import UsageError
-from digest.messages import DeliveryState
-from digest.pipeline.settling import settling_times
-from digest.store import deliveries as outbox
-from digest.store import overview, provenance
+from digest.deliver.step import settling_times
+from digest.deliver.transports.slack import parse_slack_link
+from digest.model.errors import UsageError
+from digest.model.messages import DeliveryState
+from digest.model.subscriptions import DestinationKind
+from digest.store import database, outbox_orders, views
+from digest.store import outbox_sends as outbox
+from digest.store.outbox_orders import load_holds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from digest.cli.storing import Installation
-    from digest.messages import Delivery
-    from digest.store.deliveries import Attempt, StoredDelivery
+    from sqlalchemy import Connection
+
+    from digest.cli.context import Installation
+    from digest.model.messages import Delivery, Message
+    from digest.store.outbox_orders import Holds
+    from digest.store.views import Attempt, StoredDelivery
+
+
+def is_head(delivery: Delivery) -> bool:
+    """Whether the parts behind a delivery go into its thread, where that is known."""
+    return delivery.destination.kind is DestinationKind.SLACK and not delivery.part and delivery.parts > 1
+
+
+def read_place(delivery: Delivery, link: str) -> str:
+    """Return what Slack calls the message that a link leads to.
+
+    Args:
+        delivery: the one that arrived.
+        link: as Slack's "Copy link" gives it.
+
+    Raises:
+        UsageError: it leads to no message in Slack, or to one that can't be this delivery.
+    """
+    if delivery.destination.kind is not DestinationKind.SLACK:
+        raise UsageError(
+            f"delivery {delivery.id} goes to {delivery.destination}, where messages have no link",
+            hint=f"Say it without --link: `digest delivery arrived {delivery.id}`.",
+        )
+    found = parse_slack_link(link)
+    if found is None:
+        raise UsageError(
+            f"{link!r} is no link to a message in Slack",
+            hint="The message's menu has “Copy link”: https://….slack.com/archives/C…/p…",
+        )
+    if delivery.remote_address and found.channel != delivery.remote_address:
+        raise UsageError(
+            f"that message stands in another channel, {found.channel}: delivery {delivery.id} went to"
+            f" {delivery.remote_address}",
+            hint=f"`digest delivery show {delivery.id}` says what to look for.",
+        )
+    if not delivery.part and found.is_reply:
+        raise UsageError(
+            "that message is a reply: a digest begins in the channel itself",
+            hint="Copy the link of the message that the replies stand below.",
+        )
+    return found.ts
+
 
 LISTING = "digest delivery list"
 _STATES = ("ready", "claimed", "sending", "sent", "unknown", "held", "dead", "suppressed", "superseded")
@@ -59,8 +104,8 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
     """
     wanted = tuple(DeliveryState(state) for state in states) or None
     with opened_store(ctx) as here, here.store.read() as conn:
-        stored = outbox.list_deliveries(conn, wanted, limit=limit)
-        counts = overview.load_outbox(conn, here.now).counts
+        stored = views.list_deliveries(conn, wanted, limit=limit)
+        counts = views.load_outbox(conn, here.now).counts
     if as_json:
         print_json([_as_json(one) for one in stored])
         return
@@ -136,11 +181,11 @@ def _as_json(one: StoredDelivery) -> dict[str, object]:
 def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
     """Show where ID stands, every attempt, and a look at its message."""
     with opened_store(ctx) as here, here.store.read() as conn:
-        stored, attempts = outbox.load_delivery(conn, delivery_id)
+        stored, attempts = views.load_delivery(conn, delivery_id)
         message = outbox.stored_message(conn, delivery_id)
-        is_doubtful = outbox.may_have_arrived(conn, delivery_id)
+        is_doubtful = outbox_orders.may_have_arrived(conn, delivery_id)
         replacements = outbox.list_replacements(conn, delivery_id)
-        obstacle = outbox.find_obstacle(conn, delivery_id)
+        obstacle = outbox_orders.find_obstacle(conn, delivery_id)
     glance = glance_at(message) if message else []
     if as_json:
         tries = [
@@ -258,12 +303,12 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
         # Parts in their order: one that is taken up clears the way for the next.
         for id_ in sorted(set(chosen)):
             refuse_behind(conn, id_)
-            to = outbox.retry(conn, id_, here.now, settle=settling_times(here.config), anyway=anyway)
+            to = outbox_orders.retry(conn, id_, here.now, settle=settling_times(here.config), anyway=anyway)
             if to is None:
                 refuse(conn, id_, "tried again")
             else:
                 went.setdefault(to, []).append(id_)
-        is_held_back = provenance.is_restored(conn)
+        is_held_back = database.is_restored(conn)
     when = "by the next `digest run`, or at once where `digest serve` runs"
     if is_held_back:
         when = "by the first `digest run` after `digest db resume`: before it this restored database sends nothing"
@@ -293,9 +338,9 @@ def arrived(ctx: click.Context, delivery_ids: tuple[int, ...], link: str) -> Non
         raise UsageError("--link is for one delivery", hint="Each message has a link of its own.")
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in ids:
-            delivery = outbox.load_delivery(conn, id_)[0].delivery
+            delivery = views.load_delivery(conn, id_)[0].delivery
             place = read_place(delivery, link) if link else ""
-            if not outbox.take_as_arrived(conn, id_, here.now, remote_id=place):
+            if not outbox_orders.take_as_arrived(conn, id_, here.now, remote_id=place):
                 refuse(conn, id_, "taken as arrived")
             has_no_thread = has_no_thread or (not link and is_head(delivery))
     rest = ", into the channel, since its thread is not known" if has_no_thread else ""
@@ -312,6 +357,170 @@ def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
-            if not outbox.drop(conn, id_, here.now):
+            if not outbox_orders.drop(conn, id_, here.now):
                 refuse(conn, id_, "dropped")
     click.echo(f"{name_deliveries(delivery_ids)} will not be sent.")
+
+
+_LINES = 24
+_HEADERS = ("From", "To", "Date", "Subject", "Message-ID")
+
+
+def glance_at(message: Message) -> list[str]:
+    """Return the head of a mail, of a Slack message or of a text, as lines; secret addresses are masked."""
+    if message.media_type == "message/rfc822":
+        lines = _read_mail(message.body)
+    elif message.media_type == "application/json":
+        lines = _read_slack(message.body)
+    else:
+        lines = iter(message.body.decode("utf-8", "replace").splitlines())
+    return [mask_links(line) for line in _first(lines)]
+
+
+def mask_links(text: str) -> str:
+    """Return a text in which no address works that is a secret of its reader: feeds, pages, ways to leave."""
+    return re.sub(r"(https?://[^\s\"'<>]*?/[a-z])/[\w-]{16,}", r"\1/***", text)
+
+
+def _first(lines: Iterator[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        if number >= _LINES:
+            yield "…"
+            return
+        yield line
+
+
+def _read_mail(body: bytes) -> Iterator[str]:
+    mail = message_from_bytes(body, policy=policy.default)
+    for name in _HEADERS:
+        yield f"{name}: {mail[name]}"
+    text = mail.get_body(("plain",))
+    if text is not None:
+        yield ""
+        yield from text.get_content().splitlines()
+
+
+def _read_slack(body: bytes) -> Iterator[str]:
+    payload = json.loads(body)
+    yield str(payload.get("text", ""))
+    yield ""
+    for block in payload.get("blocks", ()):
+        for text in _find_texts(block):
+            yield from text.splitlines()
+
+
+def _find_texts(part: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
+    """Yield the texts of a block, in order, however deep."""
+    if isinstance(part, dict):
+        text = part.get("text")
+        if isinstance(text, str):
+            yield text
+        for value in part.values():
+            if isinstance(value, dict | list):
+                yield from _find_texts(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _find_texts(value)
+
+
+_NAMED = 20
+"""Messages named one by one at most."""
+
+_WIDEST_REASON = 240
+
+
+def describe_holds(holds: Holds) -> str:
+    """Say how many messages are held, why, and what sends them."""
+    number, doubtful = len(holds.ids), len(holds.doubtful)
+    why = cut(holds.reason, _WIDEST_REASON).rstrip(".") or "nobody knows why"
+    if number == 1:
+        (id_,) = holds.ids
+        if doubtful:
+            return f"1 message is held, and may have arrived: {why}; `digest delivery show {id_}` says what to do."
+        return f"1 message is held: {why}; once that is mended, `digest delivery retry {id_}` sends it."
+    said = f"{number:,} messages are held{'' if holds.is_alike else ', the last of them'}: {why}"
+    if doubtful == number:
+        return f"{said}; all of them may have arrived: `digest delivery list --state held` shows them."
+    sends = f"{said}; once that is mended, `digest delivery retry --held` sends them"
+    if not doubtful:
+        return f"{sends}."
+    return f"{sends}, but for {doubtful:,} that may have arrived (`digest delivery list --state held`)."
+
+
+def choose_held(here: Installation, conn: Connection, *, anyway: bool) -> list[int]:
+    """Return the held deliveries to send, and print what they are; those that may have arrived stay held.
+
+    Of what went to a Slack channel it can be found out whether it arrived: it is looked for, not left out.
+    """
+    holds = load_holds(conn)
+    stored = views.list_deliveries(conn, (DeliveryState.HELD,), limit=max(len(holds.ids), 1))
+    left: list[StoredDelivery] = []
+    chosen: list[StoredDelivery] = []
+    closed: set[tuple[int, str]] = set()
+    for one in sorted(stored, key=lambda one: one.delivery.id):
+        delivery = one.delivery
+        place = (delivery.digest_id, str(delivery.destination))
+        if (delivery.id in holds.doubtful and not anyway) or place in closed:
+            closed.add(place)  # the parts behind one that stays held would wait for it
+            left.append(one)
+        else:
+            chosen.append(one)
+    _print_messages(here, "to send:", chosen)
+    _print_messages(here, "stays held, since it may have arrived (digest delivery show ID says what to do):", left)
+    return [one.delivery.id for one in chosen]
+
+
+def _print_messages(here: Installation, heading: str, messages: Sequence[StoredDelivery]) -> None:
+    if not messages:
+        return
+    click.echo(heading)
+    for one in messages[:_NAMED]:
+        delivery = one.delivery
+        part = f", part {delivery.part + 1} of {delivery.parts}" if delivery.parts > 1 else ""
+        click.echo(f"  {delivery.id}  {here.show(delivery.destination)}  {one.subscription}, {one.slot}{part}")
+    if len(messages) > _NAMED:
+        click.echo(f"  … {len(messages) - _NAMED:,} more")
+
+
+def refuse_behind(conn: Connection, id_: int) -> None:
+    """Refuse a part that would wait for ever: one before it was not sent, and will not be by itself.
+
+    Raises:
+        UsageError: there is such a part; the transaction is rolled back.
+    """
+    before = outbox_orders.find_obstacle(conn, id_)
+    if before is None:
+        return
+    hint = f"`digest delivery show {before.id}` says what can be done about that one."
+    if before.state is DeliveryState.SUPPRESSED:
+        hint = "Without it the rest is not sent either: a digest is had from its first part on, or not at all."
+    raise UsageError(
+        f"delivery {id_} follows part {before.part + 1}, delivery {before.id}, which is {before.state};"
+        " nothing was changed",
+        hint=hint,
+    )
+
+
+def refuse(conn: Connection, id_: int, what: str) -> None:
+    """Say why a delivery can't be moved; the transaction is rolled back, so none of them was.
+
+    Raises:
+        UsageError: always.
+    """
+    stored, _ = views.load_delivery(conn, id_)
+    state = stored.delivery.state
+    hint = "It is under way right now: look again in a minute." if state in ("claimed", "sending") else ""
+    if state == "held" and not stored.delivery.attempts:
+        hint = "It was never on its way."
+    if replacements := outbox.list_replacements(conn, id_):
+        hint = f"{name_deliveries(replacements)} came in its place, being smaller."
+    raise UsageError(
+        f"delivery {id_} is {state} and can't be {what}; nothing was changed",
+        hint=hint or "`digest delivery list` shows where each stands.",
+    )
+
+
+def name_deliveries(ids: Sequence[int]) -> str:
+    """Write deliveries by their numbers, as a sentence begins."""
+    distinct = list(dict.fromkeys(ids))
+    return f"{'Delivery' if len(distinct) == 1 else 'Deliveries'} {', '.join(map(str, distinct))}"

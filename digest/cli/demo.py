@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.calling import name_command
-from digest.clock import monotonic
+from digest.cli.program import name_command
 from digest.demo.story import tell_story
-from digest.errors import DigestError
+from digest.model.clock import monotonic
+from digest.model.errors import DigestError
 
 if TYPE_CHECKING:
-    from digest.pipeline import PassReport, Progress
+    from digest.poll.installation import Progress
+    from digest.serve.steps import PassReport
 
 
 @click.command()

@@ -7,31 +7,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.feed_addresses import (
-    open_query_feed,
-    require_query_feed,
-    require_subscription_feed,
-    write_addresses,
-)
-from digest.cli.naming import require_name
-from digest.cli.opening import opened
-from digest.cli.storing import opened_store
-from digest.cli.telling import json_option, print_json, print_table
-from digest.pipeline.feeds import load_feed, load_query_feed, write_feed
-from digest.store import feeds as feed_store
-from digest.store import query_feeds as query_feed_store
+from digest.cli.context import opened, opened_store, require_name, suggest_name
+from digest.cli.output import json_option, print_json, print_table
+from digest.deliver.feeds import find_first_look, load_feed, load_query_feed, write_feed
+from digest.deliver.transports.file import write_if_changed
+from digest.model.errors import ConfigurationError, UnknownName, UsageError
+from digest.model.subscriptions import DestinationKind
+from digest.plan.links import make_links
+from digest.store import queries
 from digest.store import subscriptions as subscription_store
-from digest.transports.static_file import write_if_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from digest.cli.storing import Installation
-    from digest.planning import DueSubscription
-    from digest.store.feeds import FeedPlace
-    from digest.subscriptions import Destination
+    from digest.cli.context import Installation
+    from digest.config import Config
+    from digest.model.subscriptions import Destination
+    from digest.plan.digests import DueSubscription
+    from digest.store.queries import FeedPlace, StoredQuery
 
 
 @click.group()
@@ -52,14 +48,14 @@ def of_query_option(function: Callable[..., None]) -> Callable[..., None]:
 def list_feeds(ctx: click.Context, *, as_json: bool) -> None:
     """List the feeds, those served and those written as files."""
     with opened_store(ctx) as here, here.store.read() as conn:
-        places = {place.name: place for place in feed_store.load_feed_places(conn)}
+        places = {place.name: place for place in queries.load_feed_places(conn)}
         feeds = [
             (due, destination)
             for due in subscription_store.load_subscriptions(conn)
             for destination in due.subscription.destinations
             if destination.is_pulled
         ]
-        of_queries = query_feed_store.load_query_places(conn)
+        of_queries = queries.load_query_places(conn)
     if as_json:
         print_json(
             [
@@ -163,7 +159,7 @@ def rotate(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> N
     with opened_store(ctx) as here, here.store.begin() as conn:
         place = _require_place(conn, name, is_query=is_query)
         if is_query:
-            generation = query_feed_store.rotate_query_feed(conn, place.key, here.now)
+            generation = queries.rotate_query_feed(conn, place.key, here.now)
         else:
             generation = subscription_store.bump_feed_generation(conn, place.key, here.now)
         addresses = write_addresses(here, conn, place, generation)
@@ -184,7 +180,7 @@ def revoke(ctx: click.Context, name: str, *, is_query: bool) -> None:
     with opened_store(ctx) as here, here.store.begin() as conn:
         place = _require_place(conn, name, is_query=is_query)
         if place.is_open and is_query:
-            query_feed_store.revoke_query_feed(conn, place.key, here.now)
+            queries.revoke_query_feed(conn, place.key, here.now)
         elif place.is_open:
             subscription_store.revoke_feed(conn, place.key, here.now)
     option = " --query" if is_query else ""
@@ -229,3 +225,112 @@ def _print_addresses(place: FeedPlace, addresses: dict[str, str], *, as_json: bo
         print_json({"query" if place.origin else "subscription": place.name, **addresses})
     else:
         click.echo(addresses["atom"])
+
+
+LISTING = "digest feed list"
+
+
+def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
+    """Return a live subscription's feed.
+
+    Raises:
+        UnknownName: there is no such subscription, or it has no feed with an address.
+    """
+    live = {due.subscription.name: due.subscription for due in subscription_store.load_subscriptions(conn)}
+    with_feed = [
+        subscription.name
+        for subscription in live.values()
+        if any(destination.kind is DestinationKind.FEED for destination in subscription.destinations)
+    ]
+    if name not in with_feed and name in live:
+        raise UnknownName(
+            f"the subscription {name} has no feed with an address",
+            hint='Add "feed" to its `to` in digest.toml, then `digest run`.',
+        )
+    if name not in with_feed:
+        is_query = any(query.name == name for query in queries.load_queries(conn))
+        hint = f"For the saved query of this name: `digest feed url {name} --query`." if is_query else ""
+        raise UnknownName(
+            f"no subscription {name!r} has a feed", hint=hint or suggest_name(name, with_feed, LISTING)
+        )
+    return next(place for place in queries.load_feed_places(conn) if place.name == name)
+
+
+def require_query(conn: Connection, name: str, written: Iterable[str] = ()) -> StoredQuery:
+    """Return a saved query in force.
+
+    Args:
+        conn: a reading transaction.
+        name: the saved query's.
+        written: what `digest.toml` names, taken over by a run or not yet.
+
+    Raises:
+        UnknownName: there is none of this name.
+    """
+    stored = {query.name: query for query in queries.load_queries(conn)}
+    require_name(name, stored, what="saved query", listing="digest query list", written=written)
+    return stored[name]
+
+
+def find_query_feed(conn: Connection, query: StoredQuery) -> FeedPlace | None:
+    """Return a saved query's feed, None where it was never opened."""
+    return next((place for place in queries.load_query_places(conn) if place.key == query.id), None)
+
+
+def require_query_feed(conn: Connection, name: str) -> FeedPlace:
+    """Return the feed of a saved query in force.
+
+    Raises:
+        UnknownName: there is no such saved query, or its feed was never opened.
+    """
+    place = find_query_feed(conn, require_query(conn, name))
+    if place is None:
+        raise UnknownName(
+            f"the saved query {name} has no feed yet", hint=f"Open one: `digest feed url {name} --query`."
+        )
+    return place
+
+
+def open_query_feed(conn: Connection, config: Config, name: str, now: datetime) -> FeedPlace:
+    """Return the feed of a saved query in force, opened now where it never was.
+
+    Args:
+        conn: a writing transaction.
+        config: what the operator configured.
+        name: the saved query's.
+        now: the moment (UTC).
+
+    Raises:
+        UnknownName: there is no such saved query.
+    """
+    query = require_query(conn, name, [query.name for query in config.queries])
+    place = find_query_feed(conn, query)
+    if place is None:
+        first_look = find_first_look(conn, config, query, now)
+        queries.open_query_feed(conn, query.id, first_look, now)
+    return place or require_query_feed(conn, name)
+
+
+def write_addresses(here: Installation, conn: Connection, place: FeedPlace, generation: int) -> dict[str, str]:
+    """Return a feed's addresses by format.
+
+    Raises:
+        ConfigurationError: the installation has no public address.
+        UsageError: the feed was revoked.
+    """
+    if not here.config.web.base_url:
+        raise ConfigurationError(
+            f"the feed of {place.name} has no address: nothing says where `digest serve` can be reached",
+            hint='Write base_url = "https://…" below [web]; or, without a server, to = "file:feeds/name.atom".',
+        )
+    if not place.is_open and generation == place.generation:
+        raise UsageError(
+            f"the feed of {place.name} was revoked: no address works",
+            hint=f"Make one: `digest feed rotate {place.name}{' --query' if place.origin else ''}`.",
+        )
+    maker = make_links(conn, here.config)
+    if place.origin:
+        token = maker.query_feed_token(place.name, place.origin, generation)
+    else:
+        token = maker.feed_token(place.name, generation)
+    return {suffix: maker.write_feed_url(token, suffix) for suffix in ("atom", "json")}

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.calling import name_command
 from digest.cli.config import remind_of_contact
+from digest.cli.program import name_command
 from digest.config import find_config, load_config, read_environment, starter_text
-from digest.counting import count
-from digest.errors import ConfigurationError, UsageError
+from digest.model.errors import ConfigurationError, UsageError, count
 from digest.query import parse_query
 
 if TYPE_CHECKING:

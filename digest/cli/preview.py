@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.days import Day
-from digest.cli.naming import suggest_name
-from digest.cli.opening import opened
+from digest.cli.context import Day, opened, suggest_name
+from digest.cli.output import json_option, print_json
 from digest.config.zones import choose_zone
-from digest.counting import count
-from digest.errors import UnknownName, UsageError
-from digest.pipeline import foretelling
-from digest.pipeline.feeds import load_feed
-from digest.pipeline.foretelling import render_parts
+from digest.deliver.feeds import load_feed
+from digest.inspect import preview
+from digest.inspect.preview import render_parts, send_trial
+from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
+from digest.model.subscriptions import Destination, Replacements
 from digest.store import subscriptions as subscription_store
-from digest.subscriptions import Destination, Replacements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +27,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.messages import Digest, Links
-    from digest.pipeline.site import Site
-    from digest.planning import DueSubscription
+    from digest.model.messages import Digest, Links
+    from digest.plan.digests import DueSubscription
+    from digest.poll.installation import Site
+
 
 _SHAPES = ("terminal", "text", "page", "mail", "slack", "json", "feed")
 _SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed", ".json": "json"}
@@ -155,12 +154,12 @@ def choose_digest(
     due = stored[name]
     digest, others = None, ""
     if number is not None:
-        digest = foretelling.load_numbered(conn, due, number)
+        digest = preview.load_numbered(conn, due, number)
     if wants_next or (number is None and day is None):
-        digest = foretelling.foretell(conn, site, due)
+        digest = preview.foretell(conn, site, due)
     is_waiting = digest is not None and number is None
     if digest is None and not wants_next:
-        digest, more = foretelling.find_digest(conn, due, day, choose_zone(site.config))
+        digest, more = preview.find_digest(conn, due, day, choose_zone(site.config))
         others = f"; --digest {', '.join(str(one.id) for one in more)}: of that day too" if more else ""
     if digest is None:
         what = (
@@ -178,7 +177,7 @@ def choose_digest(
         if is_waiting
         else f"digest {digest.id} of {name}, {digest.slot}: {papers}, as it was frozen"
     )
-    return Chosen(due, digest, foretelling.make_preview_links(conn, site, digest), which + others)
+    return Chosen(due, digest, preview.make_preview_links(conn, site, digest), which + others)
 
 
 def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
@@ -212,3 +211,55 @@ def _render_for(site: Site, chosen: Chosen, stand_in: str) -> list[bytes]:
 
 def _write_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+@click.command()
+@click.argument("name", metavar="SUBSCRIPTION")
+@choosing
+@click.option("--test", "is_test", is_flag=True, help="To the operator only: the places that alarms.to names.")
+@json_option
+@click.pass_context
+def command_send(
+    ctx: click.Context,
+    *,
+    name: str,
+    number: int | None,
+    day: datetime | None,
+    wants_next: bool,
+    is_test: bool,
+    as_json: bool,
+) -> None:
+    """Send a digest to the operator, to try how it arrives.
+
+    Its readers get nothing, and nothing is marked as sent. Exit code 4 where a place did not take it.
+    """
+    if not is_test:
+        raise UsageError(
+            "digests are sent by `digest run` and `digest serve`, when their turn comes",
+            hint=f"To try one on yourself: digest send {name} --test",
+        )
+    with opened(ctx, create=False, warns=True) as site:
+        if not site.config.alarms.to:
+            raise UsageError("nobody is the operator", hint='Below [alarms], write to = "mailto:you@example.org".')
+        with site.store.read() as conn:
+            date = day.date() if day else None
+            chosen = choose_digest(conn, site, name, number=number, day=date, wants_next=wants_next)
+        results = [(place, *_try(site, chosen, place)) for place in site.config.alarms.to]
+    if as_json:
+        sent = [{"to": str(place), "messages": count, "error": failure} for place, count, failure in results]
+        print_json({"digest": chosen.what, "sent": sent})
+    else:
+        click.echo(chosen.what)
+        for place, count, failure in results:
+            messages = f"{count} message{'s' * (count != 1)}"
+            click.echo(f"  {place}: " + (f"not taken: {failure}" if failure else f"sent, {messages}"))
+    if any(failure for _, _, failure in results):
+        ctx.exit(OutsideError.exit_code)
+
+
+def _try(site: Site, chosen: Chosen, place: Destination) -> tuple[int, str]:
+    """Send it to one place; return how many messages that took, and what went wrong."""
+    try:
+        return len(send_trial(site, chosen.digest, place, chosen.links)), ""
+    except DigestError as error:
+        return 0, error.message

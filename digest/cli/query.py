@@ -2,34 +2,356 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from digest import tex
-from digest.announcements import Kind
-from digest.cli.checking import check
-from digest.cli.drift import describe_drift
-from digest.cli.explaining import explain
-from digest.cli.naming import require_name
-from digest.cli.previewing import preview
-from digest.cli.rewording import diff
-from digest.cli.storing import opened_store
-from digest.cli.telling import json_option, print_json, print_table
-from digest.cli.wording import cut, write_moment
+from digest.arxiv.pages import fetch_papers
+from digest.cli.context import (
+    describe_drift,
+    file_option,
+    opened_store,
+    opened_workbench,
+    read_query,
+    require_name,
+)
+from digest.cli.output import cut, json_option, print_json, print_table, wrap, write_moment
+from digest.cli.query_preview import diff, preview
+from digest.cli.subscription import find_excluders
+from digest.inspect.preview import count_daily_papers, find_beginnings
+from digest.inspect.query_volume import find_failing
+from digest.model.announcements import Kind
+from digest.model.errors import ConfigurationError, UnknownName, UsageError
+from digest.model.papers import ArxivId
+from digest.query import (
+    And,
+    Condition,
+    Not,
+    NoteKind,
+    Or,
+    analyse,
+    find_reasons,
+    lint_query,
+    matches,
+    parse_query,
+    to_arxiv,
+)
+from digest.query.canonical import print_outline, print_tree
+from digest.query.queries import find_spans
+from digest.render.terminal import quote_places
+from digest.render.text import apply_styles
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from digest.cli.storing import Installation
-    from digest.comparing import StoredChange
+    from digest.cli.context import Installation, NamedQuery, Workbench
+    from digest.compare import StoredChange
+    from digest.model.papers import Paper, Span
+    from digest.query import AnalysedPaper, Node, Note, Query
     from digest.store.queries import QueryHistory, StoredQuery
+
+
+_LABEL = 16
+_WIDEST = 84
+_LONGEST_COMMAND = 400
+_LEAD = 24
+"""Letters of a long query shown before the place that is meant."""
+
+
+@click.command()
+@click.argument("text", metavar="[QUERY]", required=False)
+@file_option
+@json_option
+@click.pass_context
+def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bool) -> None:
+    """Say how QUERY is read, what arXiv is asked, what to look out for.
+
+    QUERY is a saved query's name, a query, or an address of an arXiv search or a part of one.
+
+    \b
+    digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
+    digest query check --file query.txt
+    """  # noqa: D301 - click reads the backspace, which must be one
+    query, notes = _read(ctx, read_query(text, path, "check"))
+    if as_json:
+        print_json(_as_json(query, notes))
+    else:
+        _print(query, notes)
+
+
+def _read(ctx: click.Context, written: str) -> tuple[Query, Sequence[Note]]:
+    """Return the saved query of that name, else the text as a query, and what there is to say of it."""
+    try:
+        with opened_workbench(ctx, is_quiet=True) as bench:
+            query = parse_query(bench.saved.get(written, written))
+            if bench.store is None:
+                return query, lint_query(query)
+            with bench.store.read() as conn:
+                notes = lint_query(query, daily_papers=count_daily_papers(conn, bench.now))
+                return query, (*notes, *find_beginnings(conn, query))
+    except ConfigurationError as error:
+        found = error.message.partition("\n")[0]
+        more = " (digest config check)" if found != error.message else ""
+        click.echo(f"note: {found}{more}; the query is checked without it", err=True)
+        query = parse_query(written)
+        return query, lint_query(query)
+
+
+def _print(query: Query, notes: Sequence[Note]) -> None:
+    _print_lines("read as", print_outline(query.tree))
+    if query.pasted_as:
+        _print_wrapped("as a query", query.pasted_as)
+    _print_wrapped("in one form", query.canonical)
+    _print_wrapped("arXiv is asked", to_arxiv(query))
+    for note in sorted(notes, key=lambda note: note.kind is NoteKind.ALL):  # which matters least
+        _print_wrapped("note", note.message, style="yellow")
+        if note.kind is not NoteKind.ALL:
+            _print_lines("", point_at(query.text, note.position, _WIDEST))
+    if len(query.expression) <= _LONGEST_COMMAND:
+        click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.expression.split()))}")
+
+
+def _print_wrapped(label: str, text: str, *, style: str | None = None) -> None:
+    _print_lines(label, wrap(text, _WIDEST), style=style)
+
+
+def _print_lines(label: str, lines: Sequence[str], *, style: str | None = None) -> None:
+    for number, line in enumerate(lines):
+        name = f"{'' if number else label:<{_LABEL}}"
+        click.echo(f"{click.style(name, fg=style) if style else name}{line}".rstrip())
+
+
+def point_at(text: str, position: int, width: int) -> list[str]:
+    """Return a text on one line with a caret below a place; of a longer text the part around it."""
+    line = "".join(" " if letter.isspace() else letter for letter in text)
+    place = min(position, len(line))
+    start, end = 0, len(line)
+    if len(line) > width:
+        start = max(0, min(place - _LEAD, len(line) - width))
+        end = min(len(line), start + width)
+    before, behind = "…" if start else "", "…" if end < len(line) else ""
+    return [f"{before}{line[start:end]}{behind}", f"{' ' * (len(before) + place - start)}^"]
+
+
+def _quote(text: str) -> str:
+    return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
+
+
+def _as_json(query: Query, notes: Sequence[Note]) -> dict[str, object]:
+    return {
+        "text": query.text,
+        "pasted_as": query.pasted_as or None,
+        "read_as": print_tree(query.tree),
+        "outline": print_outline(query.tree),
+        "canonical": query.canonical,
+        "arxiv": to_arxiv(query),
+        "notes": [{"kind": note.kind, "position": note.position, "message": note.message} for note in notes],
+    }
+
+
+_NARROWEST = 40
+_MOST_PLACES = 3
+_WIDEST_EXCERPT = 60
+_WIDEST_EXPLAINING = 96
+
+
+@click.command()
+@click.argument("query_text", metavar="QUERY")
+@click.argument("paper_id", metavar="PAPER")
+@click.option("--offline", is_flag=True, help="Only papers that are stored; ask arXiv for none.")
+@json_option
+@click.pass_context
+def explain(ctx: click.Context, query_text: str, paper_id: str, *, offline: bool, as_json: bool) -> None:
+    """Say why PAPER matches QUERY, or which clause fails.
+
+    QUERY is a saved query's name, or a query; PAPER an id or an address. A paper that is not stored is
+    asked of arXiv.
+
+    \b
+    digest query explain perf 2611.15012
+    digest query explain 'cat:cs.PF AND abs:GPU' https://arxiv.org/abs/2611.15012
+    """  # noqa: D301 - click reads the backspace, which must be one
+    id_ = read_paper_id(paper_id, query_text, "digest query explain QUERY PAPER")
+    with opened_workbench(ctx) as bench:
+        asked = bench.find_query(query_text)
+        paper, is_stored = _find_paper(bench, id_, offline=offline)
+        note_other_version(paper, paper_id, is_stored=is_stored)
+        excluders = find_excluders(bench, asked.name, paper) if asked.name else []
+    if as_json:
+        print_json({**_as_json_explaining(asked, paper, is_stored=is_stored), "excluded_by": dict(excluders)})
+        return
+    _print_match(asked, paper, is_stored=is_stored)
+    for name, cause in excluders:
+        click.echo(f"excluded by the subscription {name}: {cause}")
+
+
+def read_paper_id(text: str, other: str, order: str) -> ArxivId:
+    """Return the id of the paper that is to be explained.
+
+    Args:
+        text: what was given as the paper.
+        other: what was given beside it.
+        order: the command with what it takes, in order: shown where the two were mixed up.
+
+    Raises:
+        UsageError: it is no id.
+        UnknownName: its number can't be.
+    """
+    try:
+        id_ = ArxivId.parse(text)
+    except UsageError as error:
+        try:
+            ArxivId.parse(other)
+        except UsageError:
+            raise error from None
+        raise UsageError(error.message, hint=f"The order is: {order}.") from None
+    refuse_impossible(id_)
+    return id_
+
+
+def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper, bool]:
+    """Return a paper and whether it is stored; arXiv is asked for one that is not.
+
+    Raises:
+        UnknownName: there is no such paper, or none stored.
+    """
+    if bench.store is not None:
+        with bench.store.read() as conn:
+            known = paper_store.load_paper(conn, id_)
+        if known is not None:
+            return known.paper, True
+    if offline:
+        raise UnknownName(f"{id_} is not stored here", hint="Without --offline arXiv is asked for it.")
+    with bench.asking() as client:
+        found = [paper for fetched in fetch_papers(client, [id_]) for paper in fetched.page.papers]
+    if not found:
+        raise UnknownName(f"arXiv knows no paper {id_}", hint=f"Look at {id_.url} in a browser.")
+    return found[0], False
+
+
+def refuse_impossible(id_: ArxivId) -> None:
+    """Refuse an id that arXiv never gave out.
+
+    Raises:
+        UnknownName: its number can't be.
+    """
+    if not id_.is_possible:
+        raise UnknownName(
+            f"there is no such id: {id_}",
+            hint="Numbers have five digits since 2015 (2603.10026), four from April 2007 on (0706.1234); before"
+            " that ids began with an archive (hep-th/9901001).",
+        )
+
+
+def note_other_version(paper: Paper, text: str, *, is_stored: bool) -> None:
+    """Say so on standard error where another version was asked for than there is."""
+    _, version = ArxivId.parse_versioned(text)
+    if version not in (None, paper.version):
+        where = "is stored" if is_stored else "is at arXiv"
+        click.echo(f"note: {paper.id} {where} as v{paper.version}, and explained so", err=True)
+
+
+class Clause(NamedTuple):
+    """One node of a query as a line: its text, how deep it lies, whether it is met, and the condition in it."""
+
+    text: str
+    depth: int
+    is_met: bool
+    condition: Condition | None = None
+
+
+def walk_clauses(node: Node, paper: AnalysedPaper, depth: int = 0) -> Iterator[Clause]:
+    """Yield each node of a query; a condition and its negation are one."""
+    is_met = matches(node, paper)
+    match node:
+        case (Condition() as condition) | Not(Condition() as condition):
+            yield Clause(print_tree(node), depth, is_met, condition)
+        case Not(operand):
+            yield Clause("not", depth, is_met)
+            yield from walk_clauses(operand, paper, depth + 1)
+        case And(operands) | Or(operands):
+            yield Clause("all of" if isinstance(node, And) else "any of", depth, is_met)
+            for operand in operands:
+                yield from walk_clauses(operand, paper, depth + 1)
+
+
+def _print_match(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> None:
+    ready = analyse(paper)
+    is_match = matches(asked.query, ready)
+    source = "" if is_stored else click.style("  (not stored here: as arXiv has it now)", dim=True)
+    head = f"{paper.id}v{paper.version}"
+    for number, line in enumerate(wrap(tex.to_plain(paper.title), _WIDEST_EXPLAINING - len(head) - 2)):
+        click.echo(f"{' ' * len(head) if number else head}  {line}{'' if number else source}")
+    verdict = click.style("matches" if is_match else "does not match", bold=True)
+    click.echo(f"{verdict}  {f'{asked.name}: ' if asked.name else ''}{' '.join(asked.query.text.split())}")
+    if not is_match:
+        click.echo(f"it {find_failing(asked.query, ready)}")
+    for clause in walk_clauses(asked.query.tree, ready):
+        _print_clause(clause, ready)
+
+
+def _print_clause(clause: Clause, ready: AnalysedPaper) -> None:
+    indent = "  " * (clause.depth + 1)
+    sign = click.style("✓", fg="green") if clause.is_met else click.style("✗", fg="red")
+    click.echo(f"{indent}{sign} {clause.text}")
+    spans = find_spans(clause.condition, ready) if clause.condition else ()
+    width = min(shutil.get_terminal_size((100, 24)).columns, 110) - len(indent) - 20
+    quotes = list(quote_places(ready.paper, spans, max(width, _NARROWEST)))
+    for field, quote in quotes[:_MOST_PLACES]:
+        shown = apply_styles(quote, color=sys.stdout.isatty())
+        click.echo(f"{indent}    {click.style(f'{field}:', dim=True)} {shown}")
+    if len(quotes) > _MOST_PLACES:
+        click.echo(f"{indent}    {click.style(f'and {len(quotes) - _MOST_PLACES} more', dim=True)}")
+
+
+def _as_json_explaining(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> dict[str, object]:
+    ready = analyse(paper)
+    failing = find_failing(asked.query, ready)
+    return {
+        "paper": f"{paper.id}v{paper.version}",
+        "title": paper.title,
+        "is_stored": is_stored,
+        "name": asked.name or None,
+        "query": asked.query.text,
+        "matches": matches(asked.query, ready),
+        "clauses": [
+            {"clause": clause.text, "depth": clause.depth, "is_met": clause.is_met}
+            for clause in walk_clauses(asked.query.tree, ready)
+        ],
+        "reasons": [
+            {
+                "clause": reason.clause,
+                "places": [quote_place(paper, span) for span in reason.spans],
+                "spans": [
+                    {"field": span.field, "index": span.index, "start": span.start, "end": span.end}
+                    for span in reason.spans
+                ],
+            }
+            for reason in find_reasons(asked.query, ready)
+        ],
+        "lacks": failing.lacks,
+        "has_excluded": failing.has,
+    }
+
+
+def quote_place(paper: Paper, span: Span) -> str:
+    """Quote the words of a paper that met a clause, with the field they stand in."""
+    value = getattr(paper, span.field)
+    if isinstance(value, tuple):
+        value = value[span.index]
+    text = str(getattr(value, "name", value))
+    return f"“{cut(tex.to_plain(text[span.start : span.end]), _WIDEST_EXCERPT)}” in {span.field.replace('_', ' ')}"
+
 
 LISTING = "digest query list"
 _WIDEST_TEXT = 60

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from digest.cli.holding import describe_holds
-from digest.cli.opening import opened
-from digest.cli.telling import Lines, json_option, print_json
+from digest.cli.context import opened
+from digest.cli.delivery import describe_holds
+from digest.cli.output import Lines, json_option, print_json
 from digest.config.zones import choose_zone, write_with_zone
-from digest.counting import count
-from digest.errors import AnotherWorker, OutsideError, StoreError
-from digest.pipeline import run_pass
+from digest.model.errors import AnotherWorker, OutsideError, StoreError, count
+from digest.serve.steps import run_pass
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from digest.pipeline import PassReport
-    from digest.pipeline.poll_report import PollReport
+    from digest.poll.record import PollReport
+    from digest.serve.steps import PassReport
 
 _NAMED = 8
 """Mailings named one by one at most."""

@@ -11,26 +11,27 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from digest.announcements import EASTERN
-from digest.cli.opening import load, opened
+from digest.cli.context import load, opened
 from digest.config import open_config
 from digest.config.addresses import split_bind
 from digest.config.zones import choose_zone, write_with_zone
-from digest.errors import DigestError, StoreBusy, StoreError
-from digest.pipeline import recover, sync_roster
-from digest.pipeline.status import find_next_look
-from digest.scheduling import Schedule
+from digest.inspect.status import find_next_look
+from digest.model.announcements import EASTERN
+from digest.model.errors import DigestError, StoreBusy, StoreError
+from digest.serve.configuration import sync_roster
+from digest.serve.schedule import Schedule
+from digest.serve.steps import recover
+from digest.serve.telemetry import configure_logging
 from digest.store import hold_worker
 from digest.store import subscriptions as subscription_store
 from digest.store.postgresql import find_weakness
-from digest.telemetry import configure_logging
 from digest.web import WebServer, create_app, create_metrics_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from digest.pipeline import Site
+    from digest.poll.installation import Site
 
 Done = TypeVar("Done")
 

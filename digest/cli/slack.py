@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.opening import choose_clock, load
-from digest.cli.telling import json_option, print_json
-from digest.cli.wording import wrap
-from digest.errors import ConfigurationError, OutsideError, UsageError
-from digest.transports.http import TIMEOUT
-from digest.transports.slack_checking import inspect_slack
-from digest.transports.slack_scopes import build_manifest, write_manifest
+from digest.cli.context import choose_clock, load
+from digest.cli.output import json_option, print_json, wrap
+from digest.deliver.transports.http import TIMEOUT
+from digest.inspect.slack_check import build_manifest, inspect_slack, write_manifest
+from digest.model.errors import ConfigurationError, OutsideError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from digest.config import Config
-    from digest.subscriptions import Destination
-    from digest.transports.slack_checking import Finding
+    from digest.inspect.slack_check import Finding
+    from digest.model.subscriptions import Destination
 
 _LONGEST_NAME = 35
 """What Slack takes for an app's name."""

@@ -8,25 +8,73 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.announcements import EASTERN, mailing_moment
-from digest.cli.drift import describe_drift
-from digest.cli.storing import opened_store
+from digest.cli.context import describe_drift, opened, opened_store
+from digest.cli.output import (
+    cut,
+    describe_guarantee,
+    draw_sparkline,
+    json_option,
+    lay_out,
+    print_json,
+    write_moment,
+)
 from digest.cli.subscription import describe_turn
-from digest.cli.telling import json_option, lay_out, print_json
-from digest.cli.wording import cut, describe_guarantee, draw_sparkline, write_moment
-from digest.cli.working import describe_workers, show_jobs, worker_as_json
 from digest.config.zones import name_zone
-from digest.counting import count
-from digest.pipeline.attention import write_age
-from digest.pipeline.status import SPAN, load_status
-from digest.planning.alarms import does_its_work
+from digest.inspect.health import does_its_work
+from digest.inspect.status import SPAN, load_status, write_age
+from digest.model.announcements import EASTERN, mailing_moment
+from digest.model.errors import ConfigurationError, DigestError, OutsideError, count
+from digest.serve.alarms import send_test
+from digest.store.workers import list_turns, list_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
-    from digest.cli.storing import Installation
-    from digest.pipeline.status import Status
-    from digest.store.overview import SubscriptionLine
+    from digest.cli.context import Installation
+    from digest.inspect.status import Status
+    from digest.store.views import SubscriptionLine
+    from digest.store.workers import JobTurn, Worker
+
+
+@click.group()
+def command_alarm() -> None:
+    """Alarms: a test whether they reach you; `digest status` says what is amiss."""
+
+
+@command_alarm.command()
+@json_option
+@click.pass_context
+def test(ctx: click.Context, *, as_json: bool) -> None:
+    """Send a test to where you would be told, and give a sign of life.
+
+    Exit code 3 where nobody would be told, 4 where a place did not take it.
+    """
+    with opened(ctx, create=False, warns=True) as site:
+        config = site.config
+        results, ping = send_test(site)
+    failed = [f"{place}: {came.message}" for place, came in results if isinstance(came, DigestError)]
+    if as_json:
+        print_json(
+            {
+                "sent": [str(place) for place, came in results if not isinstance(came, DigestError)],
+                "failures": failed,
+                "ping": (ping or "answered") if config.alarms.ping_url else None,
+            }
+        )
+    for place, came in results:
+        if not as_json and not isinstance(came, DigestError):
+            click.echo(f"sent to {place}: {came.detail}")
+    if config.alarms.ping_url and not ping and not as_json:
+        click.echo("the ping address answered")
+    if not results and not config.alarms.ping_url:
+        raise ConfigurationError("nobody is told", hint="Write to = … under [alarms] in digest.toml.")
+    if failed or ping:
+        raise OutsideError(
+            "; ".join([*failed, *([ping] if ping else [])]),
+            hint="Nothing else was touched; mend it and try again.",
+        )
+
 
 _LABEL = 11
 _WIDEST_WHAT = 120
@@ -248,3 +296,95 @@ def _line_as_json(line: SubscriptionLine) -> dict[str, object]:
         "papers_waiting": line.waiting,
         "papers_by_day": {day.day.isoformat(): day.papers for day in line.days},
     }
+
+
+_HEADER = ("WORKER", "JOB", "LAST TURN", "NEXT", "TURNS", "FAILED", "OVERRUN", "TROUBLE")
+
+
+def describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str]:
+    """Return a line for each process at work, and for each that fell silent."""
+    lines = []
+    for worker in workers:
+        since = write_moment(worker.started_at, here.zone)
+        if worker.is_gone:
+            state = f"silent for {_write_age(worker.silent_for)}: it has died, or can't reach the database"
+        else:
+            state = f"at work since {since}"
+        signed = f", release {worker.release}, last sign {_write_age(worker.silent_for)} ago"
+        lines.append(f"{name_worker(worker)} {state}{'' if worker.is_gone else signed}")
+    return lines
+
+
+def name_worker(worker: Worker) -> str:
+    """Return a process as people look for it: its machine and its number there."""
+    return f"{worker.host}:{worker.pid}"
+
+
+def worker_as_json(worker: Worker) -> dict[str, object]:
+    """Return a process as JSON has it."""
+    return {
+        "name": worker.owner,
+        "host": worker.host,
+        "pid": worker.pid,
+        "release": worker.release,
+        "since": worker.started_at,
+        "silent_for": round(worker.silent_for, 1),
+        "is_gone": worker.is_gone,
+    }
+
+
+def show_jobs(ctx: click.Context, *, as_json: bool) -> None:
+    """Print how each job of each process at work stands."""
+    with opened_store(ctx) as here, here.store.read() as conn:
+        workers = {worker.owner: worker for worker in list_workers(conn)}
+        turns = [turn for turn in list_turns(conn) if turn.owner in workers]
+    if as_json:
+        print_json(
+            {"workers": [worker_as_json(worker) for worker in workers.values()], "jobs": turns_as_json(turns)}
+        )
+        return
+    if not turns:
+        click.echo("No process with jobs is at work: `digest serve` has them; `digest run` does all once.")
+        return
+    rows = [_HEADER, *(_describe_turn(here, workers[turn.owner], turn) for turn in turns)]
+    for number, text in enumerate(lay_out(rows)):
+        click.echo(click.style(text, bold=True) if number == 0 else text)
+
+
+def turns_as_json(turns: Sequence[JobTurn]) -> list[dict[str, object]]:
+    """Return jobs as JSON has them."""
+    return [{**asdict(turn), "is_under_way": turn.is_under_way} for turn in turns]
+
+
+def _describe_turn(here: Installation, worker: Worker, turn: JobTurn) -> tuple[str, ...]:
+    silent = f" (silent for {_write_age(worker.silent_for)})" if worker.is_gone else ""
+    return (
+        f"{name_worker(worker)}{silent}",
+        turn.job,
+        _describe_last_working(here, turn),
+        _write_second(here, turn.next_at) if turn.next_at else "when woken",
+        f"{turn.turns:,}",
+        f"{turn.failures:,}",
+        f"{turn.overruns:,}",
+        turn.trouble,
+    )
+
+
+def _describe_last_working(here: Installation, turn: JobTurn) -> str:
+    if turn.began_at is None:
+        return "none yet"
+    began = _write_second(here, turn.began_at)
+    if turn.is_under_way or turn.ended_at is None:
+        return f"{began}, under way"
+    return f"{began}, {_write_age((turn.ended_at - turn.began_at).total_seconds())}"
+
+
+def _write_second(here: Installation, moment: datetime) -> str:
+    return f"{moment.astimezone(here.zone):%a %H:%M:%S}"
+
+
+def _write_age(seconds: float) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"

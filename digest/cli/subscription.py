@@ -2,34 +2,363 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from digest.cli import excluding, steering
-from digest.cli.drift import describe_drift
-from digest.cli.naming import require_subscription
-from digest.cli.storing import opened_store
-from digest.cli.telling import json_option, print_json, print_table
-from digest.cli.wording import cut, write_moment
+from digest.cli.context import describe_drift, opened_store, require_subscription, suggest_name
+from digest.cli.output import cut, json_option, print_json, print_table, write_moment
+from digest.config.display import write_toml
 from digest.config.zones import name_zone
-from digest.counting import count
-from digest.planning import is_weekly
+from digest.deliver import unsubscribe
+from digest.match.rules import read_exclusion
+from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
+from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements, SubscriptionState
+from digest.plan.digests import is_weekly
+from digest.plan.turns import first_due, next_due
+from digest.query import parse_query
+from digest.store import database, views
 from digest.store import digests as digest_store
-from digest.store import overview, provenance
+from digest.store import matches as match_store
 from digest.store import subscriptions as subscription_store
-from digest.store.places import load_places
-from digest.store.subscribers import DestinationState
-from digest.subscriptions import Grouping, Replacements, SubscriptionState
+from digest.store.subscribers import DestinationState, destination_key, load_places
 
 if TYPE_CHECKING:
-    from digest.cli.storing import Installation
-    from digest.planning import DueSubscription
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.cli.context import Installation, Workbench
+    from digest.config import Config
+    from digest.model.errors import QueryError
+    from digest.model.papers import Paper
+    from digest.model.subscriptions import Subscription
+    from digest.plan.digests import DueSubscription
     from digest.store.digests import DigestSummary
-    from digest.store.overview import SubscriptionLine
-    from digest.store.places import Place
-    from digest.subscriptions import Subscription
+    from digest.store.subscribers import Place
+    from digest.store.views import SubscriptionLine
+
+
+Excluded = TypeVar("Excluded")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("papers", nargs=-1, metavar="[PAPER]...")
+@click.option("--query", "texts", metavar="QUERY", multiple=True, help="Exclude what a query brings.")
+@click.option("--undo", is_flag=True, help="Tell of these again, from the next match on.")
+@click.pass_context
+def exclude(ctx: click.Context, name: str, papers: tuple[str, ...], texts: tuple[str, ...], *, undo: bool) -> None:
+    """Never tell NAME of these papers; others are told as ever.
+
+    With --query, of nothing that a query brings, such as papers of somebody of the same name. What waits
+    for the next digest is let go, and feeds leave it out. Without papers and queries, what is excluded is shown.
+    Of a subscription in digest.toml the lines to write there are shown, and nothing is changed: the file is yours.
+
+    \b
+    digest subscription exclude perf-team 2611.14886
+    digest subscription exclude perf-team --query 'author:"Keiko Lindquell" AND cat:math.CO'
+    """  # noqa: D301 - click reads the backspace, which must be one
+    ids = tuple(map(ArxivId.parse, papers))
+    for text in texts:
+        parse_query(text)
+    lines = tuple(" ".join(text.split()) for text in texts)
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        due = require_subscription(here, conn, name)
+        after = _change(due.subscription, ids, lines, undo=undo)
+        if after != due.subscription:
+            if subscription_store.is_from_file(conn, due.id):
+                written = _find_written(here.config, name) or due.subscription
+                _show_lines(_change(written, ids, lines, undo=undo))
+                return
+            subscription_store.set_exclusion(conn, due.id, after)
+    if undo:
+        present = {*due.subscription.exclude, *due.subscription.exclude_papers}
+        for absent in dict.fromkeys(one for one in (*ids, *lines) if one not in present):
+            click.echo(f"note: {absent} was not excluded", err=True)
+    _tell(after)
+
+
+def _change(
+    subscription: Subscription, ids: Iterable[ArxivId], texts: Iterable[str], *, undo: bool
+) -> Subscription:
+    return replace(
+        subscription,
+        exclude=_merge(subscription.exclude, texts, undo=undo),
+        exclude_papers=_merge(subscription.exclude_papers, ids, undo=undo),
+    )
+
+
+def _merge(present: Sequence[Excluded], asked: Iterable[Excluded], *, undo: bool) -> tuple[Excluded, ...]:
+    if undo:
+        gone = set(asked)
+        return tuple(one for one in present if one not in gone)
+    return tuple(dict.fromkeys((*present, *asked)))
+
+
+def _find_written(config: Config, name: str) -> Subscription | None:
+    return next((one for one in config.subscriptions if one.name == name), None)
+
+
+def _show_lines(subscription: Subscription) -> None:
+    """Say what to write so that a subscription is as given: the operator's file is theirs."""
+    lines = list(write_exclusion(subscription))
+    what = "Write there, below its name:" if lines else "Take exclude and exclude_papers out there."
+    click.echo(f"{subscription.name} stands in digest.toml, which only you edit. {what}")
+    for line in lines:
+        click.echo(f"  {line}")
+    click.echo("Nothing is changed yet: the next `digest run` after your edit takes it over.")
+
+
+def write_exclusion(subscription: Subscription) -> Iterator[str]:
+    """Yield the lines of `digest.toml` that say what a subscription excludes."""
+    if subscription.exclude:
+        texts = subscription.exclude
+        yield f"exclude = {write_toml(texts[0] if len(texts) == 1 else texts)}"
+    if subscription.exclude_papers:
+        yield f"exclude_papers = {write_toml(list(map(str, subscription.exclude_papers)))}"
+
+
+def describe_exclusion(subscription: Subscription) -> list[str]:
+    """Return what a subscription excludes, a line each; queries that can't be read say so."""
+    unreadable = {text: error.message for text, error in read_exclusion(subscription).problems}
+    lines = [
+        text + (f"   can't be read, excludes nothing: {unreadable[text]}" if text in unreadable else "")
+        for text in subscription.exclude
+    ]
+    papers = ", ".join(map(str, subscription.exclude_papers))
+    return [*lines, papers] if papers else lines
+
+
+def _tell(subscription: Subscription) -> None:
+    lines = describe_exclusion(subscription)
+    if not lines:
+        click.echo(f"{subscription.name} excludes nothing.")
+        return
+    click.echo(f"{subscription.name} is never told of")
+    for line in lines:
+        click.echo(f"  {line}")
+
+
+def find_excluders(bench: Workbench, query_name: str, paper: Paper) -> list[tuple[str, str]]:
+    """Return the subscriptions to a saved query that exclude a paper, each with what excludes it.
+
+    What the file says counts, also before a run has taken it over.
+    """
+    known = {one.name: one for one in bench.config.subscriptions}
+    if bench.store is not None:
+        with bench.store.read() as conn:
+            stored = {
+                due.subscription.name: due.subscription for due in subscription_store.load_subscriptions(conn)
+            }
+        known = stored | known
+    causes = (
+        (name, read_exclusion(one).find_cause(paper))
+        for name, one in sorted(known.items())
+        if query_name in one.queries
+    )
+    return [(name, cause) for name, cause in causes if cause]
+
+
+def check_exclusions(config: Config) -> Iterator[tuple[str, QueryError]]:
+    """Yield every query of the file that a subscription excludes and that can't be read, with its place."""
+    for subscription in config.subscriptions:
+        key = f"subscriptions.{subscription.name}.exclude"
+        for _, error in read_exclusion(subscription).problems:
+            yield key, error
+
+
+def list_remarks(config: Config) -> Iterator[str]:
+    """Yield what is allowed in a query of the file that a subscription excludes, and still looks like a slip."""
+    for subscription in config.subscriptions:
+        key = f"subscriptions.{subscription.name}.exclude"
+        for query in read_exclusion(subscription).queries:
+            yield from (f"{key}: {note.message}" for note in query.notes)
+
+
+OPERATOR = "operator"
+"""How somebody left or came back whose word the operator took: kept with the consent."""
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--until",
+    metavar="DATE",
+    help="The first day it goes on, such as 2026-11-30, or a moment of it; without, you resume it.",
+)
+@click.pass_context
+def pause(ctx: click.Context, name: str, until: str | None) -> None:
+    """Let NAME rest; it goes on collecting, and tells all of it later.
+
+    A digest that was planned before is still sent.
+
+    A day begins, and a moment without a zone counts, in the zone of the subscription's `when`, else of its
+    quiet hours, else arXiv's (America/New_York). 2026-11-30T09:00Z is UTC.
+    """
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        due = require_subscription(here, conn, name)
+        if not due.subscription.has_digests:
+            raise UsageError(
+                f"{name} sends nothing that could be paused: feeds are read when somebody fetches them",
+                hint=f"`digest subscription show {name}` says where it goes.",
+            )
+        moment = _read_day(until, here, due) if until else None
+        subscription_store.pause(conn, due.id, moment)
+        if moment is not None:
+            turn = next_due(due.subscription, here.now, due.last_slot, moment)
+            subscription_store.set_next_due(conn, due.id, turn)
+    click.echo(f"{name} is paused{here.write_until(moment)}; what matches meanwhile waits for its next digest.")
+    click.echo(f"To go on sooner: digest subscription resume {name}")
+    file_until = due.subscription.paused_until
+    if moment is not None and file_until is not None and file_until > moment:
+        click.echo(_tell_file(here, name, file_until))
+
+
+def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
+    """Return the moment meant, as `paused_until` in the file would mean it.
+
+    Raises:
+        UsageError: it is no date, or has begun.
+    """
+    subscription = due.subscription
+    try:
+        moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
+    except ConfigurationError as error:
+        raise UsageError(error.message, hint=error.hint) from error
+    if moment <= here.now:
+        raise UsageError(f"{text} has begun: a pause ends on a day to come", hint="Write a later date.")
+    return moment
+
+
+def _tell_file(here: Installation, name: str, until: datetime) -> str:
+    return (
+        f"digest.toml lets {name} rest{here.write_until(until)}, whatever is said here: "
+        "change paused_until there, then `digest run`."
+    )
+
+
+@click.command()
+@click.argument("name")
+@click.pass_context
+def resume(ctx: click.Context, name: str) -> None:
+    """Let the paused NAME go on; what waits comes with its next digest."""
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        due = require_subscription(here, conn, name)
+        has_waiting = bool(match_store.pending_matches(conn, due.id, due.plan_after))
+        turn = _next_turn(due, here.now, has_waiting=has_waiting)
+        has_changed = subscription_store.resume(conn, due.id, turn)
+    file_until = due.subscription.paused_until
+    if file_until is not None and file_until > here.now:
+        click.echo(_tell_file(here, name, file_until))
+    elif not has_changed:
+        click.echo(f"{name} is not paused: nothing to do.")
+    else:
+        click.echo(f"{name} goes on. {_describe_turn(here, turn)}")
+
+
+def _next_turn(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
+    """Return when a subscription that goes on is due; at once means as soon as may be where something waits."""
+    if not due.subscription.has_digests:
+        return None
+    turn = next_due(due.subscription, now, due.last_slot)
+    if turn is None and due.subscription.cadence.kind is CadenceKind.AT_ONCE and has_waiting:
+        return first_due(due.subscription, now, due.last_slot)
+    return turn
+
+
+def _describe_turn(here: Installation, turn: datetime | None) -> str:
+    if turn is None:
+        return "Its next digest comes with the next papers."
+    if turn <= here.now:
+        return "What waited goes out with the next `digest run`."
+    return f"Its next digest: {write_moment(turn, here.zone)}."
+
+
+@click.command()
+@click.argument("name")
+@click.argument("address")
+@click.option("--everything", is_flag=True, help="Not this subscription alone: everything there is, for good.")
+@click.pass_context
+def leave(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
+    """Stop sending NAME to ADDRESS, whatever digest.toml says.
+
+    ADDRESS is a mail address, or a destination such as slack:#papers.
+    """
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        destination = _find_destination(conn, require_subscription(here, conn, name), address)
+        which = EVERYTHING if everything else name
+        is_first = unsubscribe.leave(conn, destination, which, how=OPERATOR, at=here.now)
+    what = "anything" if everything else name
+    if not is_first:
+        click.echo(f"{destination} has left {'everything' if everything else name} already: nothing to do.")
+        return
+    click.echo(f"{destination} is not sent {what} any more, whatever digest.toml says.")
+    flag = " --everything" if everything else ""
+    click.echo(f"At their own wish, and only then: digest subscription return {name} {address}{flag}")
+
+
+@click.command("return")
+@click.argument("name")
+@click.argument("address")
+@click.option(
+    "--everything", is_flag=True, help="Take back that everything was left, not this subscription alone."
+)
+@click.pass_context
+def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
+    """Send NAME to ADDRESS again, at the wish of whoever left.
+
+    What matched meanwhile is not sent: it begins with what comes from now on.
+    """
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        due = require_subscription(here, conn, name)
+        destination = _find_destination(conn, due, address)
+        which = EVERYTHING if everything else name
+        still_left = unsubscribe.come_back(conn, destination, which, how=OPERATOR, at=here.now)
+        _restart_turns(conn, here.now)
+        turn = require_subscription(here, conn, name).next_due_at
+    what = "everything" if everything else name
+    but = f" but what it left by itself: {', '.join(still_left)}" if still_left else ""
+    begins = "" if name in still_left else f" {_describe_turn(here, turn)}"
+    click.echo(f"{destination} gets {what} again{but}.{begins}")
+    for one in still_left:
+        click.echo(f"At their own wish, and only then: digest subscription return {one} {address}")
+
+
+def _restart_turns(conn: Connection, now: datetime) -> None:
+    """Give a next turn to subscriptions that had stopped because nobody received them."""
+    for due in subscription_store.load_subscriptions(conn):
+        turn = _next_turn(due, now, has_waiting=False)
+        if due.next_due_at is None and turn is not None:
+            subscription_store.set_next_due(conn, due.id, turn)
+
+
+def _find_destination(conn: Connection, due: DueSubscription, address: str) -> Destination:
+    """Return the destination meant, as the subscription has or had it.
+
+    Raises:
+        UnknownName: the subscription never went there.
+    """
+    name = due.subscription.name
+    pushed = {
+        str(place.destination): place.destination
+        for place in load_places(conn, due.id)
+        if not place.destination.is_pulled
+    }
+    is_mail = "@" in address and not address.startswith("mailto:")
+    wanted = destination_key(f"mailto:{address}" if is_mail else Destination.parse(address))
+    if wanted not in pushed:
+        raise UnknownName(
+            f"{name} is not sent to {wanted}",
+            hint=suggest_name(wanted, pushed, f"digest subscription show {name}"),
+        )
+    return pushed[wanted]
+
 
 _WIDEST = 40
 
@@ -45,8 +374,8 @@ def command() -> None:
 def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     """List the subscriptions: where each goes, and when it is due."""
     with opened_store(ctx) as here, here.store.read() as conn:
-        lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
-        is_held_back = provenance.is_restored(conn)
+        lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
+        is_held_back = database.is_restored(conn)
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
         drift = describe_drift(here.config, conn)
     if as_json:
@@ -128,8 +457,8 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Show everything about NAME, and its last digests."""
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here, conn, name)
-        lines = overview.load_subscription_lines(conn, here.now, span=timedelta(days=30))
-        is_held_back = provenance.is_restored(conn)
+        lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
+        is_held_back = database.is_restored(conn)
         places = load_places(conn, due.id)
         digests = digest_store.list_digests(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
@@ -180,7 +509,7 @@ def _describe(
         "kinds": [", ".join(subscription.kinds)],
         "quiet days": [subscription.quiet_days],
         **({"quiet hours": [str(subscription.quiet_hours)]} if subscription.quiet_hours else {}),
-        "excludes": excluding.describe_exclusion(subscription),
+        "excludes": describe_exclusion(subscription),
         "cap": ["none" if subscription.cap is None else count(subscription.cap, "paper")],
         **_describe_reading(subscription),
         "30 days": [f"{count(sum(day.papers for day in line.days), 'paper')} found"],
@@ -210,5 +539,5 @@ def _describe_place(here: Installation, place: Place) -> str:
     return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
 
 
-for _one in (steering.pause, steering.resume, excluding.exclude, steering.leave, steering.come_back):
+for _one in (pause, resume, exclude, leave, come_back):
     command.add_command(_one)

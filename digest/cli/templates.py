@@ -8,24 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.telling import json_option, print_json, print_table
-from digest.cli.wording import wrap
+from digest.cli.output import json_option, print_json, print_table, wrap
 from digest.config import open_config_or_defaults
 from digest.config.values import suggest
-from digest.counting import count
-from digest.errors import ConfigurationError, UnknownName, UsageError
-from digest.render.catalogue import list_templates, write_extension
-from digest.render.checking import check_templates
-from digest.render.environments import Templates
-from digest.render.folders import find_shipped_templates
-from digest.render.seen_names import list_seen
+from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
+from digest.render.check import check_templates, list_seen, list_templates, write_extension
+from digest.render.environments import Templates, find_shipped_templates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from digest.config import Config
-    from digest.render.catalogue import TemplateEntry
-    from digest.render.seen_names import SeenName
+    from digest.render.check import SeenName, TemplateEntry
 
 _FOLDER = "templates"
 _WIDEST = 100

@@ -6,13 +6,13 @@ import secrets
 
 import click
 
-from digest.cli.opening import opened
-from digest.cli.telling import json_option, print_json
+from digest.cli.context import opened
+from digest.cli.output import json_option, print_json
 from digest.config.values import write_signing_key
-from digest.errors import UsageError
-from digest.pipeline.alarms import send_test_to
-from digest.render.webhook_schema import describe_events
-from digest.subscriptions import Destination, DestinationKind
+from digest.model.errors import UsageError
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.render.webhook import describe_events
+from digest.serve.alarms import send_test_to
 
 _KEY_BYTES = 32
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
 
-from digest.clock import LOOPBACK_HOSTS
 from digest.config.values import read_each, read_line
-from digest.errors import ConfigurationError, UsageError
-from digest.subscriptions import Destination, DestinationKind, normalise_address
+from digest.model.clock import LOOPBACK_HOSTS
+from digest.model.errors import ConfigurationError, UsageError
+from digest.model.subscriptions import Destination, DestinationKind, normalise_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from digest.config.addresses import find_remote_hosts, is_loopback
-from digest.subscriptions import DestinationKind
+from digest.model.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from digest.config.draft import Draft
-    from digest.subscriptions import Destination, Subscription
+    from digest.model.subscriptions import Destination, Subscription
 
 _ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url")
 

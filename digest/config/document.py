@@ -26,7 +26,7 @@ from digest.config.subscribing import (
     read_subscriptions,
     read_webhooks,
 )
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from digest.config.addresses import mask_password
 from digest.config.fields import Secrecy, variable_of
 from digest.config.settings import INHERITED, SETTINGS
 from digest.config.values import describe_type, suggest
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

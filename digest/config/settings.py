@@ -12,15 +12,16 @@ from urllib.parse import urlsplit
 
 from digest.config import addresses, values
 from digest.config.fields import Secrecy, Setting, declare, list_settings
-from digest.subscriptions import Grouping, QuietDays, Replacements, Weekly
+from digest.model.subscriptions import Grouping, QuietDays, Replacements, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
     from pathlib import Path
 
-    from digest.announcements import Kind
-    from digest.subscriptions import Cadence, Destination, QuietHours, SavedQuery, Subscription
+    from digest.model.announcements import Kind
+    from digest.model.cadences import Cadence, QuietHours
+    from digest.model.subscriptions import Destination, SavedQuery, Subscription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

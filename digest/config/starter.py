@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from digest.config.display import write_text, write_toml
 from digest.config.fields import Secrecy, Setting
 from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, TABLES
-from digest.errors import UsageError
-from digest.subscriptions import NAME, NAME_RULE, normalise_address
+from digest.model.errors import UsageError
+from digest.model.subscriptions import NAME, NAME_RULE, normalise_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

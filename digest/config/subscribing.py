@@ -6,17 +6,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from digest.cadences import choose_zone, read_pause_end
 from digest.config.fields import variable_of
 from digest.config.settings import INHERITED, QUERY, SLACK_WEBHOOK, SUBSCRIPTION, WEBHOOK, Webhook
 from digest.config.values import describe_type, read_name, refuse_repeats, suggest
-from digest.subscriptions import CadenceKind, DestinationKind, SavedQuery, Subscription
+from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
+from digest.model.subscriptions import DestinationKind, SavedQuery, Subscription
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from digest.config.draft import Draft
-    from digest.subscriptions import Destination
+    from digest.model.subscriptions import Destination
 
 OTHER_KEYS = ("queries", "subscriptions", "webhooks")
 """Tables of the operator's own names."""

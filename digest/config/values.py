@@ -7,10 +7,11 @@ from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
-from digest.announcements import DELIVERABLE_KINDS, Kind
-from digest.errors import ConfigurationError, UsageError
-from digest.papers import ArxivId
-from digest.subscriptions import NAME, NAME_RULE, Cadence, QuietHours
+from digest.model.announcements import DELIVERABLE_KINDS, Kind
+from digest.model.cadences import Cadence, QuietHours
+from digest.model.errors import ConfigurationError, UsageError
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import NAME, NAME_RULE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

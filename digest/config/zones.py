@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from digest.subscriptions import CadenceKind
+from digest.model.cadences import CadenceKind
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from digest.cadences import Cadence, QuietHours
     from digest.config.settings import Config
+    from digest.model.cadences import Cadence, QuietHours
 
 
 def choose_zone(config: Config) -> tzinfo | None:

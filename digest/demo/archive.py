@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
-from digest.announcements import EASTERN, has_mailing, mailing_moment
-from digest.papers import ArxivId, Author, Version
+from digest.model.announcements import EASTERN, has_mailing, mailing_moment
+from digest.model.papers import ArxivId, Author, Version
 
 DEADLINE = time(14, 0)
 """Until when, Eastern time, a submission makes it into a mailing (https://info.arxiv.org/help/availability.html)."""

@@ -13,8 +13,8 @@ from digest.demo.server import Answer, DemoServer, Request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from digest.clock import Clock
     from digest.demo.archive import DemoPaper
+    from digest.model.clock import Clock
 
 
 class DemoArxiv(DemoServer):

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from digest.announcements import EASTERN, mailing_moment
 from digest.demo.archive import DemoPaper, open_window
 from digest.demo.manuscripts import (
     ARCHIPELAGOS,
@@ -32,6 +31,7 @@ from digest.demo.manuscripts import (
     Manuscript,
 )
 from digest.demo.writing import Writer
+from digest.model.announcements import EASTERN, mailing_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

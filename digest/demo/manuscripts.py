@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from digest.papers import Author
+from digest.model.papers import Author
 
 
 class Manuscript(NamedTuple):

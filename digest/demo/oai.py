@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lxml import etree
 
     from digest.demo.archive import DemoPaper
-    from digest.papers import Author
+    from digest.model.papers import Author
 
 OAI = "http://www.openarchives.org/OAI/2.0/"
 RAW = "http://arxiv.org/OAI/arXivRaw/"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from digest.demo.server import Answer, DemoServer, Request
 
 if TYPE_CHECKING:
-    from digest.clock import Clock
+    from digest.model.clock import Clock
 
 TOKEN = "xoxb-demo"  # noqa: S105 - opens nothing but this server
 CHANNEL = {"id": "C000PAPERS", "name": "papers", "is_channel": True, "is_member": True, "is_archived": False}

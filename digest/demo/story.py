@@ -12,23 +12,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from digest.announcements import Kind
-from digest.clock import ManualClock
 from digest.config import load_config
 from digest.demo.arxiv import DemoArxiv
 from digest.demo.library import make_library
 from digest.demo.mail import DemoMail
 from digest.demo.slack import TOKEN, DemoSlack
-from digest.errors import ConfigurationError
-from digest.messages import Links
-from digest.pipeline import Silent, open_site, run_pass
+from digest.model.announcements import Kind
+from digest.model.clock import ManualClock
+from digest.model.errors import ConfigurationError
+from digest.model.messages import Links
+from digest.poll.installation import Silent
+from digest.serve.installation import open_site
+from digest.serve.steps import run_pass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from digest.messages import Digest
-    from digest.pipeline import PassReport, Progress, Site
+    from digest.model.messages import Digest
+    from digest.poll.installation import Progress, Site
+    from digest.serve.steps import PassReport
 
 FIRST_DAY = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
 """Monday afternoon, Eastern time: the installation is new and has its first look at arXiv."""

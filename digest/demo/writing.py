@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from digest.demo.manuscripts import Manuscript
-from digest.papers import Author
+from digest.model.papers import Author
 
 if TYPE_CHECKING:
     import random

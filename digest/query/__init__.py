@@ -8,15 +8,13 @@
 Fields are `ti abs au author co jr cat rn id doi all` and `submittedDate:[… TO …]`; a bare word is `all:`.
 """
 
-from digest.query.analysis import AnalysedPaper, analyse
-from digest.query.arxiv_syntax import to_arxiv
-from digest.query.confining import confine_queries
-from digest.query.linting import lint_query, offer_beginnings
-from digest.query.notes import Note, NoteKind
-from digest.query.parsing import parse_query
-from digest.query.queries import Query, matches
-from digest.query.reasons import find_reasons
-from digest.query.standing import StandingQueries
+from digest.query.arxiv_syntax import confine_queries, to_arxiv
+from digest.query.evaluation import AnalysedPaper, analyse
+from digest.query.index.reverse_index import StandingQueries
+from digest.query.notes import lint_query, offer_beginnings
+from digest.query.parser import parse_query
+from digest.query.queries import Query, find_reasons, matches
+from digest.query.tokens import Note, NoteKind
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
 __all__ = [

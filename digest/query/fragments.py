@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from digest import taxonomy
-from digest.errors import QueryError
-from digest.query.composing import Composer, Letter, decode_value, spell
+from digest.model import taxonomy
+from digest.model.errors import QueryError
+from digest.query.addresses import Composer, Letter, decode_value, spell
 from digest.query.tree import Prefix
 
 if TYPE_CHECKING:
-    from digest.query.composing import Pasted
+    from digest.query.addresses import Pasted
 
 _PAGING = re.compile(r"(?:id_list=|(?:start|max_results|size)=\d*|(?:sortBy|sortOrder|order)=[\w-]*)\s*")
 _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", re.IGNORECASE)

@@ -9,16 +9,18 @@ An e that only spells an umlaut doesn't count: Mueller, Müller and Muller are o
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from digest.query.words import fold, list_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
 
 _HYPHENS = "-\u2010\u2011\u2012\u2013"
 _APOSTROPHES = "'’`\u02bc\u00b4"
@@ -187,3 +189,272 @@ def _meets(part: str, wanted: str) -> bool:
 
 def _begins(part: str, wanted: str) -> bool:
     return part.startswith(wanted) if len(wanted) == 1 else _meets(part, wanted)
+
+
+PARTICLES = frozenset(
+    "af av da das de dei del della den der des di do dos du het la las le lo los "  # noqa: SIM905  # thirty quoted words read worse
+    "ten ter van vande vanden vander vom von zu zum zur".split()
+)
+"""What begins a last name of several words; `ben`, `bin` and `al` do not, being given names as often."""
+
+_FIRST_IDEOGRAPH = "\u2e80"
+"""From here on one sign is a whole name, not the first letter of one."""
+
+_SEVERAL = re.compile(r";|\s(?:and|&)\s", re.IGNORECASE)
+"""What stands between two names, and within none."""
+
+_VOWELS = frozenset("aeiouyäöü")
+_MOST_INITIALS = 3
+_MOST_TIED = 5
+
+
+class UnclearPerson(ValueError):
+    """The text is no full name of one person; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person's name as a query spells it: lower case with accents.
+
+    Attributes:
+        given: given names and initials, in order; never empty.
+        last: the last name's parts, particles first; never empty.
+    """
+
+    given: tuple[str, ...]
+    last: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `Keiko M. Lindquell`, `Lindquell, Keiko M.` or arXiv's `Lindquell_K`.
+
+        Without a comma the last word is the last name, and particles before it belong to it; the comma
+        is for last names of several words, or of one letter: `García Márquez, Gabriel`; `E, Weinan`.
+
+        Raises:
+            UnclearPerson: it is a last name alone, or no name.
+        """
+        _refuse_unclear(text)
+        pieces = [list(_drop_generation(spell_parts(piece))) for piece in text.replace("_", " ").split(",")]
+        match [piece for piece in pieces if piece]:
+            case [[_]] | []:
+                raise UnclearPerson(f"{text.strip()!r} is no full name")
+            case [parts] if "_" in text and _is_initial(fold(parts[-1])) and _drop_generation(parts[:-1]):
+                given, last = parts[-1:], list(_drop_generation(parts[:-1]))
+            case [parts]:
+                start = _find_last_name(parts)
+                given, last = parts[:start], parts[start:]
+            case [last, given]:
+                last, given = _move_particles(last, given)
+                if not given:
+                    raise UnclearPerson(f"{text.strip()!r} is no full name")
+                if not _is_initial(fold(given[0])):
+                    return cls(tuple(given), tuple(last))
+            case _:
+                raise UnclearPerson(f"{text.strip()!r} is more than one name")
+        if len(last) == 1 and _is_initial(fold(last[0])):
+            letter, others = last[0].upper(), " ".join(given).title()
+            raise UnclearPerson(
+                f"{last[0]!r} is no last name unless a comma says so: {others}, {letter} or {letter}, {others}"
+            )
+        return cls(tuple(given), tuple(last))
+
+    @property
+    def text(self) -> str:
+        """The one spelling: as printed where that is read back as the same person, else `last, given`."""
+        parts = [*self.given, *self.last]
+        is_short = len(self.last) == 1 and _is_initial(fold(self.last[0]))
+        if _find_last_name(parts) == len(self.given) and not is_short:
+            return " ".join(parts)
+        return f"{' '.join(self.last)}, {' '.join(self.given)}"
+
+
+def _refuse_unclear(text: str) -> None:
+    """Refuse a text whose signs tell that it is not one full name.
+
+    Raises:
+        UnclearPerson: it is not.
+    """
+    if "*" in text:
+        raise UnclearPerson("A full name has no *")
+    if _SEVERAL.search(text):
+        raise UnclearPerson(f"{text.strip()!r} is more than one name")
+    word = text.strip()
+    if len(word) > 1 and word.isalpha() and all(letter >= _FIRST_IDEOGRAPH for letter in word):
+        raise UnclearPerson(f"{text.strip()!r} has no blank between given and last name")
+
+
+def _drop_generation(name: Sequence[str]) -> Sequence[str]:
+    end = len(name)
+    while end and fold(name[end - 1]) in GENERATIONS:
+        end -= 1
+    return name[:end]
+
+
+def _move_particles(last: list[str], given: list[str]) -> tuple[list[str], list[str]]:
+    """Return last and given names, particles behind the given ones moved to the last: `Gogh, Vincent van`."""
+    while len(given) > 1 and fold(given[-1]) in PARTICLES:
+        last, given = [given[-1], *last], list(_drop_generation(given[:-1]))
+    return last, given
+
+
+def _find_last_name(parts: Sequence[str]) -> int:
+    """Return where the last name of a name as printed begins; one part at least stands before it."""
+    start = len(parts) - 1
+    while start > 1 and fold(parts[start - 1]) in PARTICLES:
+        start -= 1
+    return start
+
+
+class PersonPattern:
+    """What a query says of one person, held against names as papers print them.
+
+    Attributes:
+        given: given names and initials, folded.
+        initial: how the first given name begins, folded.
+        last_names: the last name under each form it may have: parts with blanks and hyphens between, spelled
+            by `fold_umlauts`.
+        swapped_names: given names, spelled so too, that may follow the last name; none where only initials are
+            known.
+    """
+
+    __slots__ = ("given", "initial", "last_names", "swapped_names")
+
+    def __init__(self, person: Person) -> None:
+        self.given = given = tuple(map(fold, person.given))
+        self.initial = given[0][:1]
+        last = tuple(map(fold, person.last))
+        self.last_names = frozenset(map(_spell, (last, *_tie(tuple(_split_hyphens(last))))))
+        written_out = tuple(part for part in given if not _is_initial(part))
+        words = tuple(_split_hyphens(written_out))
+        forms = (written_out, words, ("-".join(words),), ("".join(words),))
+        self.swapped_names = frozenset(() if _is_initial(given[0]) else map(_spell, forms))
+
+    @classmethod
+    def parse(cls, spelling: str) -> Self:
+        """Read a name as `Person.text` writes it."""
+        return cls(Person.parse(spelling))
+
+    @property
+    def endings(self) -> frozenset[str]:
+        """Parts one of which every form of the name has: who knows where these occur need look nowhere else."""
+        return frozenset(last[-1] for last in self.last_names)
+
+    def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
+        """Return which parts of a folded name are meant, () where the name is somebody else's."""
+        parts = tuple(_drop_generation(name))
+        return tuple(range(len(parts))) if self._is_meant(parts) else ()
+
+    def _is_meant(self, parts: tuple[str, ...]) -> bool:
+        whole = _spell(parts)
+        for last in self.last_names:
+            given = parts[: -len(last)]
+            is_last = whole[len(given) :] == last and not (len(given) > 1 and given[-1] in PARTICLES)
+            if given and is_last and are_compatible(self.given, given):
+                return True
+        return any(
+            whole[: len(last)] == last and whole[len(last) :] in self.swapped_names for last in self.last_names
+        )
+
+
+def _spell(parts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(fold_umlauts, parts))
+
+
+def _tie(parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield every way to tie words by hyphens: `a b`, `a-b`; of very long names only all or none."""
+    if len(parts) > _MOST_TIED:
+        yield from (parts, ("-".join(parts),))
+        return
+    for ties in itertools.product(" -", repeat=len(parts) - 1):
+        yield tuple("".join(map("".join, zip(parts, (*ties, ""), strict=True))).split(" "))
+
+
+def _split_hyphens(parts: Iterable[str]) -> Iterator[str]:
+    for part in parts:
+        yield from part.split("-")
+
+
+def _is_initial(part: str) -> bool:
+    return len(part) == 1 and part < _FIRST_IDEOGRAPH
+
+
+class _Given(NamedTuple):
+    """One given name of a reading.
+
+    Attributes:
+        text: folded, umlauts too.
+        begins: whether the other side may end before it: not within a hyphenated name.
+        is_joined: whether it is a hyphenated one taken as one.
+        are_initials: whether it is one of which only initials are known, such as `x-m`.
+    """
+
+    text: str
+    begins: bool = True
+    is_joined: bool = False
+    are_initials: bool = False
+
+
+_Reading = tuple[_Given, ...]
+
+
+@lru_cache(maxsize=2**12)
+def _read_given(parts: tuple[str, ...]) -> frozenset[_Reading]:
+    """Return every way to count given names: hyphenated ones as one or several, `jp` as `j`, `p`."""
+    as_one = list(map(_take_as_one, parts))
+    parted = [
+        _Given(fold_umlauts(word), begins=index == 0)
+        for part in parts
+        for index, word in enumerate(part.split("-"))
+    ]
+    spread = [one for name in as_one for one in _spread_initials(name)]
+    readings: set[_Reading] = {tuple(as_one), tuple(parted), tuple(spread)}
+    if not any(_is_initial(name.text) for name in as_one):
+        readings.add((_Given(fold_umlauts("".join(parts).replace("-", "")), is_joined=True),))
+    return frozenset(readings)
+
+
+def _take_as_one(part: str) -> _Given:
+    words = part.split("-")
+    is_joined = len(words) > 1
+    return _Given(
+        fold_umlauts("".join(words)), is_joined=is_joined, are_initials=is_joined and all(map(_is_initial, words))
+    )
+
+
+def _spread_initials(name: _Given) -> _Reading:
+    is_run = not name.is_joined and _are_initials(name.text)
+    return tuple(map(_Given, name.text)) if is_run else (name,)
+
+
+def _are_initials(part: str) -> bool:
+    """Tell whether a part is initials without their dots, such as `jp`: nobody is called so."""
+    return part.isalpha() and part.isascii() and len(part) <= _MOST_INITIALS and not _VOWELS & set(part)
+
+
+def are_compatible(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Tell whether two folded lists of given names may be one person's."""
+    return any(_is_compatible(mine, theirs) for mine in _read_given(one) for theirs in _read_given(other))
+
+
+def _is_compatible(one: _Reading, other: _Reading) -> bool:
+    shorter, longer = sorted((one, other), key=len)
+    if len(longer) > len(shorter):
+        last, counterpart, surplus = shorter[-1], longer[len(shorter) - 1], longer[len(shorter)]
+        if not surplus.begins or (last.is_joined and _is_initial(counterpart.text)):
+            return False  # J. M. is no Jean-Pierre
+    return all(_is_same(mine, theirs) for mine, theirs in zip(shorter, longer, strict=False))
+
+
+def _is_same(one: _Given, other: _Given) -> bool:
+    if _is_initial(one.text) or _is_initial(other.text):
+        return one.text[:1] == other.text[:1]
+    return one.text == other.text or _abbreviates(one, other) or _abbreviates(other, one)
+
+
+def _abbreviates(short: _Given, long: _Given) -> bool:
+    """Tell whether hyphenated initials may stand for a name in one word: `x-m` for `xiaoming`, not for `xiao`."""
+    if not short.are_initials or short.text[:1] != long.text[:1]:
+        return False
+    letters = iter(long.text)
+    return all(letter in letters for letter in short.text)

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from digest.query.analysis import AnalysedPaper, analyse
-from digest.query.evaluation import Test, compile_tree
-from digest.query.printing import print_canonical
+from digest.model import taxonomy
+from digest.model.papers import Field, Reason, Span
+from digest.query.canonical import print_canonical, print_condition
+from digest.query.evaluation import (
+    STEMMED,
+    TEXTS,
+    AnalysedPaper,
+    Test,
+    WordPattern,
+    analyse,
+    compile_tree,
+    narrow_names,
+    read_name,
+)
+from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, spread_condition
 
 if TYPE_CHECKING:
-    from digest.papers import Paper
-    from digest.query.notes import Note
-    from digest.query.tree import Node
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from digest.model.papers import Paper
+    from digest.query.tokens import Note
 
 
 @dataclass(frozen=True)
@@ -56,3 +69,112 @@ def matches(query: Query | Node, paper: Paper | AnalysedPaper) -> bool:
     """
     test = query.test if isinstance(query, Query) else compile_tree(query)
     return test(analyse(paper))
+
+
+_compile = lru_cache(maxsize=2**13)(compile_tree)
+"""A query's parts are asked about paper after paper: each is compiled once."""
+
+_read_name = lru_cache(maxsize=2**13)(read_name)
+_spread = lru_cache(maxsize=2**13)(spread_condition)
+
+
+@lru_cache(maxsize=2**13)
+def _read_words(condition: Condition, prefix: Prefix) -> WordPattern:
+    return WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
+
+
+def find_reasons(query: Query | Node, paper: Paper | AnalysedPaper) -> tuple[Reason, ...]:
+    """Return the clauses through which a paper matches, in the order written; () where it doesn't.
+
+    Of an OR only the operands that are met contribute. A clause met by an absence reads `NOT …` and has
+    no spans. Spans are offsets into the paper's raw fields, TeX and all.
+    """
+    tree, test = (query.tree, query.test) if isinstance(query, Query) else (query, _compile(query))
+    ready = analyse(paper)
+    if not test(ready):
+        return ()
+    reasons: dict[str, Reason] = {}
+    for reason in _explain(tree, ready, is_wanted=True):
+        reasons.setdefault(reason.clause, reason)
+    return tuple(reasons.values())
+
+
+def _explain(node: Node, paper: AnalysedPaper, *, is_wanted: bool) -> Iterator[Reason]:
+    """Yield why a node is met (or, not wanted, why it isn't); the caller knows that it is so."""
+    match node:
+        case Condition() if is_wanted:
+            yield Reason(print_condition(node), find_spans(node, paper))
+        case Condition():
+            yield Reason(f"NOT {print_condition(node)}")
+        case Not(operand):
+            yield from _explain(operand, paper, is_wanted=not is_wanted)
+        case And(operands) | Or(operands):
+            for operand in operands:
+                if _compile(operand)(paper) is is_wanted:
+                    yield from _explain(operand, paper, is_wanted=is_wanted)
+
+
+def find_spans(condition: Condition, paper: AnalysedPaper) -> tuple[Span, ...]:
+    """Return every place of a paper that meets a condition, in order; dates have none."""
+    spans = {span for part in _spread(condition) for span in _find_in_field(part, paper)}
+    order = list(Field)
+    return tuple(sorted(spans, key=lambda span: (order.index(span.field), span.index, span.start, span.end)))
+
+
+def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]:
+    match condition.prefix:
+        case Prefix.AUTHOR | Prefix.PERSON:
+            return _find_authors(condition, paper)
+        case Prefix.CATEGORY:
+            return _mark_whole(Field.CATEGORIES, paper.paper.categories, _find_categories(condition, paper))
+        case Prefix.ID:
+            is_met = condition.text.casefold() in paper.ids
+            return _mark_whole(Field.ID, (str(paper.paper.id),), (0,) if is_met else ())
+        case Prefix.DOI:
+            index = paper.dois.get(condition.text.casefold())
+            return _mark_whole(Field.DOIS, paper.paper.dois, () if index is None else (index,))
+        case Prefix.SUBMITTED | Prefix.ALL:
+            return ()
+        case prefix:
+            return _find_words(condition, prefix, paper)
+
+
+def _find_words(condition: Condition, prefix: Prefix, paper: AnalysedPaper) -> Iterator[Span]:
+    pattern = _read_words(condition, prefix)
+    text = getattr(paper, TEXTS[prefix])
+    for start, end in pattern.find(text):
+        yield Span(Field(TEXTS[prefix]), start, end)
+
+
+def _find_authors(condition: Condition, paper: AnalysedPaper) -> Iterator[Span]:
+    pattern = _read_name(condition)
+    for index in narrow_names(pattern, paper):
+        name = paper.names[index]
+        for first, last in _join_neighbours(name.find_meant(pattern)):
+            yield Span(Field.AUTHORS, *name.find_parts(first, last), index)
+
+
+def _join_neighbours(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return runs of consecutive numbers as pairs of first and last: a whole name is one place."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs
+
+
+def _find_categories(condition: Condition, paper: AnalysedPaper) -> Sequence[int]:
+    text = condition.text.casefold()
+    if condition.shape is Shape.BEGINNING:
+        begun = (indexes for name, indexes in paper.category_names.items() if name.startswith(text))
+        return sorted({index for indexes in begun for index in indexes})
+    if taxonomy.is_archive(condition.text):
+        return paper.archives.get(condition.text, [])
+    return paper.category_names.get(text, [])
+
+
+def _mark_whole(field: Field, values: Sequence[str], indexes: Iterable[int]) -> Iterator[Span]:
+    for index in indexes:
+        yield Span(field, 0, len(values[index]), index)

@@ -9,13 +9,81 @@ parser makes one object of them, so that an index can share their work.
 
 from __future__ import annotations
 
+import re
+from calendar import monthrange
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
+
+from digest.model import taxonomy
+from digest.model.errors import UsageError
+from digest.model.papers import ArxivId
+from digest.query.names import fold_umlauts, list_parts, write_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
+
+
+_RANGE = re.compile(r"\s*(\S+)\s+TO\s+(\S+)\s*", re.IGNORECASE)
+_MOMENT = re.compile(r"(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:\d\d)?)?)?)?)?", re.ASCII)
+_OPEN = "*"
+
+
+class UnreadableRange(ValueError):
+    """The text is no range of dates; the message says why."""
+
+
+def spell_range(text: str) -> str:
+    """Return a range as `YYYYMMDDHHMM TO YYYYMMDDHHMM`, an open end as `*`.
+
+    Shorter dates are filled as arXiv fills them: the start to the first, the end to the last minute.
+
+    Raises:
+        UnreadableRange: not two dates, no real date, or the end lies before the start.
+    """
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        raise UnreadableRange(f"{text.strip()!r} is no range")
+    start, end = _spell_moment(found[1], is_end=False), _spell_moment(found[2], is_end=True)
+    if start == end == _OPEN:
+        raise UnreadableRange("A range open at both ends says nothing")
+    if _OPEN not in (start, end) and start > end:
+        raise UnreadableRange(f"{found[1]} lies after {found[2]}")
+    return f"{start} TO {end}"
+
+
+def _spell_moment(text: str, *, is_end: bool) -> str:
+    if text == _OPEN:
+        return _OPEN
+    digits = re.sub(r"(?<=\d)[-:T](?=\d)|Z\Z", "", text)
+    found = _MOMENT.fullmatch(digits)
+    if found is None:
+        raise UnreadableRange(f"{text!r} is no date")
+    year = int(found[1])
+    month = int(found[2] or (12 if is_end else 1))
+    hour, minute = int(found[4] or (23 if is_end else 0)), int(found[5] or (59 if is_end else 0))
+    try:
+        day = date(year, month, int(found[3] or (monthrange(year, month)[1] if is_end else 1)))
+    except ValueError as error:
+        raise UnreadableRange(f"{text!r} is no date: {error}") from error
+    if hour > 23 or minute > 59:  # noqa: PLR2004  # a clock's own figures
+        raise UnreadableRange(f"{text!r} is no time of day")
+    return f"{day:%Y%m%d}{hour:02}{minute:02}".rjust(12, "0")
+
+
+def spell_minute(moment: datetime) -> str:
+    """Return a moment (UTC) to the minute, as ranges are spelled: it sorts like the moment."""
+    return f"{moment.year:04}{moment:%m%d%H%M}"
+
+
+def split_range(spelling: str) -> tuple[str, str]:
+    """Return the first and the last minute of a spelled range; open ends reach beyond every date."""
+    start, _, end = spelling.partition(" TO ")
+    return ("0" * 12 if start == _OPEN else start), ("9" * 12 if end == _OPEN else end)
 
 
 class Prefix(StrEnum):
@@ -110,3 +178,75 @@ def walk_conditions(node: Node) -> Iterator[Condition]:
                 waiting.append(operand)
             case And(operands) | Or(operands):
                 waiting.extend(reversed(operands))
+
+
+_WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
+
+_DOI = re.compile(r"10\.[\d.]+/[^\s\x00-\x1f\x7f\"*?\\$\[\]]+")
+
+
+def spread_condition(condition: Condition) -> tuple[Condition, ...]:
+    """Return the conditions an `all:` condition is the union of; any other stands for itself."""
+    if condition.prefix in (Prefix.AUTHOR, Prefix.PERSON):
+        return _spell_both(condition)
+    if condition.prefix is not Prefix.ALL:
+        return (condition,)
+    shape, text = condition.shape, condition.text
+    words = tuple(intern_condition(prefix, shape, text) for prefix in _WORD_PREFIXES)
+    return (*words, *spread_beyond_words(shape, text))
+
+
+def spread_beyond_words(shape: Shape, text: str) -> tuple[Condition, ...]:
+    """Return those of an `all:` condition's conditions that look for no words: on authors, and for a keyword."""
+    keywords = () if shape is Shape.BEGINNING else spread_keyword(text)
+    return (*_spread_name(shape, text), *keywords)
+
+
+def _spell_both(condition: Condition) -> tuple[Condition, ...]:
+    """Return a condition on authors and, where `fold_umlauts` tells it from that, one with umlauts written out."""
+    written_out = write_out(condition.text)
+    spellings = (tuple(map(fold_umlauts, list_parts(text))) for text in (condition.text, written_out))
+    if written_out == condition.text or len(set(spellings)) == 1:
+        return (condition,)
+    return condition, intern_condition(condition.prefix, condition.shape, written_out)
+
+
+def _spread_name(shape: Shape, text: str) -> tuple[Condition, ...]:
+    spellings = dict.fromkeys((text, write_out(text)))
+    return tuple(dict.fromkeys(chain.from_iterable(_name_part(shape, spelling) for spelling in spellings)))
+
+
+def _name_part(shape: Shape, text: str) -> tuple[Condition, ...]:
+    name = " ".join(list_parts(text))
+    if not name or "_" in name:  # names have no underscore; in a query it stands for a blank
+        return ()
+    if shape is Shape.BEGINNING and " " in name:
+        return (intern_condition(Prefix.AUTHOR, Shape.PHRASE, f"{name}*"),)
+    if shape is not Shape.BEGINNING:
+        shape = Shape.PHRASE if " " in name else Shape.WORD
+    return (intern_condition(Prefix.AUTHOR, shape, name),)
+
+
+def spread_keyword(text: str) -> tuple[Condition, ...]:
+    """Return the conditions on category, id or DOI that a text, taken whole, amounts to; often none."""
+    if taxonomy.is_category(text):
+        return (intern_condition(Prefix.CATEGORY, Shape.WORD, taxonomy.canonical_category(text)),)
+    if is_doi(text):
+        return (intern_condition(Prefix.DOI, Shape.WORD, text),)
+    if not text[-1:].isdigit():  # most texts are words
+        return ()
+    try:
+        id_, version = ArxivId.parse_versioned(text)
+    except UsageError:
+        return ()
+    return (intern_condition(Prefix.ID, Shape.WORD, spell_id(id_, version)),)
+
+
+def is_doi(text: str) -> bool:
+    """Tell whether a text looks like a DOI: `10.`, a registrant, `/`, and anything that can be quoted."""
+    return _DOI.fullmatch(text) is not None
+
+
+def spell_id(id_: ArxivId, version: int | None) -> str:
+    """Return an id as conditions keep it: `2603.10026`, or `2603.10026v2` where a version is asked for."""
+    return f"{id_}v{version}" if version else str(id_)

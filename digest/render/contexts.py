@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from markupsafe import Markup
 
-    from digest.messages import Links
-    from digest.render.digest_view import DigestView, GroupView, RestView
-    from digest.render.presentation import PaperView
-    from digest.render.weekly import WeekView
+    from digest.model.messages import Links
+    from digest.render.digests import DigestView, GroupView, RestView, WeekView
+    from digest.render.papers import PaperView
 
 
 @dataclass(frozen=True, slots=True)

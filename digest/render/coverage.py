@@ -12,16 +12,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from digest.announcements import EASTERN, latest_mailing, mailing_moment
-from digest.messages import Occasion
-from digest.render.cleaning import clean_text, shorten
-from digest.render.dates import name_zone, write_day, write_days
-from digest.render.words import count_papers
+from digest.model.announcements import EASTERN, latest_mailing, mailing_moment
+from digest.model.messages import Occasion
+from digest.render.text import clean_text, count_papers, name_zone, shorten, write_day, write_days
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from digest.messages import Coverage, Digest
+    from digest.model.messages import Coverage, Digest
 
 _INSTANT = timedelta(microseconds=1)
 _LONGEST_FAILURE = 200

@@ -2,45 +2,405 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+import threading
+import unicodedata
+from dataclasses import dataclass, fields
+from email.charset import BASE64, Charset
+from email.header import Header
 from email.utils import format_datetime
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from digest.errors import TemplateError
-from digest.render.cleaning import clean_text, shorten
+from markupsafe import Markup
+
+from digest.model.errors import ConfigurationError, TemplateError
 from digest.render.contexts import (
     MailContext,
+    MailPaperContext,
+    MailPaperTextContext,
     MailTextContext,
     SubjectContext,
     WeeklyMailContext,
     WeeklyTextContext,
 )
-from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
-from digest.render.fitting import BUDGET, STEPS, WEEKLY_STEPS, Fit, fit_papers
-from digest.render.flowing import wrap_text
-from digest.render.fragments import clean_lines, fill_html, fill_text, hold_place, measure_whole
-from digest.render.headers import (
-    check_address,
-    check_atom,
-    write_feedback_id,
-    write_list_id,
-    write_mailbox,
-    write_subject,
-    write_uris,
+from digest.render.digests import (
+    as_fields,
+    choose_template,
+    choose_top,
+    group_papers,
+    view_digest,
+    view_papers,
+    view_rest,
+    view_week,
 )
-from digest.render.mail_forms import MailText
-from digest.render.mime import join_mail
-from digest.render.weekly import as_fields, choose_template, choose_top, view_week
+from digest.render.mail_forms import KEPT_LINES, MailText, encode_part
+from digest.render.papers import PaperView
+from digest.render.text import clean_markup, clean_text, flow_text, shorten, wrap_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
     from datetime import datetime
 
-    from digest.messages import Delivery, Digest, Links
-    from digest.render.digest_view import GroupView
-    from digest.render.fragments import Fragment, Fragments
-    from digest.render.mail_forms import EncodedMail
+    from digest.model.messages import Delivery, Digest, DigestEntry, Links
+    from digest.render.digests import GroupView
+    from digest.render.environments import Templates
+    from digest.render.mail_forms import EncodedMail, Part
+
+
+BUDGET = 100_000
+"""Bytes an HTML part may take as it is sent, styles inlined, quoted-printable."""
+
+STEPS: tuple[int | None, ...] = (None, 400, 200, 0)
+"""Abstracts: whole, 400 characters, 200, none."""
+
+WEEKLY_STEPS = STEPS[1:]
+"""A week is skimmed: its abstracts begin with 400 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What is shown: the first `papers` ones, each abstract up to `abstract_limit` (None for whole)."""
+
+    papers: int
+    abstract_limit: int | None
+
+
+def fit_papers(
+    most: int, measure: Callable[[Fit], int], budget: int = BUDGET, *, steps: Sequence[int | None] = STEPS
+) -> Fit:
+    """Choose the fullest abstracts at which all of `most` papers fit; else as many as fit without any.
+
+    Args:
+        most: how many papers are to be shown.
+        measure: the size of the whole part in bytes for a choice.
+        budget: bytes it may take.
+        steps: how abstracts shorten.
+    """
+    for step in steps:
+        if measure(Fit(most, step)) <= budget:
+            return Fit(most, step)
+    fewest, above = 0, most
+    while above - fewest > 1:
+        middle = (fewest + above) // 2
+        if measure(Fit(middle, 0)) <= budget:
+            fewest = middle
+        else:
+            above = middle
+    return Fit(fewest, 0)
+
+
+KEPT = 2_048
+"""Papers at hand, each with a step of its abstract: several days of a large installation. About 12 KB each."""
+
+_MARK = "\x00"
+_PLACE = re.compile(f"{_MARK}([0-9]+){_MARK}")
+
+_HTML, _TEXT = "email/paper.html", "email/paper.txt"
+_see_otherwise = attrgetter(*(field.name for field in fields(PaperView) if field.name not in ("entry", "number")))
+"""Returns what else a paper's view is made of, besides its entry and its number."""
+
+_PAPER_TAGS = ("<mark>", "<sup>", "<sub>", "<ins>", "<del>")
+"""Elements within a paper's own text that mail readers would style too loudly or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """One paper in a mail.
+
+    Attributes:
+        html: in the HTML part.
+        text: in the text part, one line per paragraph, from its title on.
+        encoded_html: `html` as it is sent.
+        encoded_rest: `text`, flowed, as it is sent, but for its first line, which has a number before it; None for
+            a text of one line.
+    """
+
+    html: Markup
+    text: str
+    encoded_html: bytes
+    encoded_rest: bytes | None
+
+
+def hold_place(number: int) -> Markup:
+    """Return what stands for a paper while what is around it is rendered: nothing that a cleaned text can hold."""
+    return Markup(f"{_MARK}{number}{_MARK}")  # noqa: S704 - a digit or more
+
+
+def measure_whole(rendered: str, papers: Mapping[int, Fragment]) -> int:
+    """Return how many bytes an HTML part takes as it is sent, with the papers in their places."""
+    return len(encode_part(fill_html(rendered, papers)))
+
+
+def fill_html(rendered: str, papers: Mapping[int, Fragment]) -> Part:
+    """Return an HTML part with the papers in their places."""
+    pieces: list[str | bytes] = []
+    lines: list[str] = []
+    for line in rendered.split("\n"):
+        held = _PLACE.fullmatch(line) if _MARK in line else None
+        if held is None:
+            lines.append(_PLACE.sub(lambda held: papers[int(held[1])].html, line) if _MARK in line else line)
+            continue
+        if lines:
+            pieces.append("\n".join(lines))
+            lines.clear()
+        pieces.append(papers[int(held[1])].encoded_html)
+    return (*pieces, "\n".join(lines)) if lines else tuple(pieces)
+
+
+def fill_text(rendered: str, papers: Mapping[int, Fragment]) -> Part:
+    """Return a text part with the papers in their places, all of it cleaned and flowed."""
+    pieces: list[str | bytes] = []
+    lines: list[str] = []
+    for line in rendered.split("\n"):
+        held = _PLACE.search(line) if _MARK in line else None
+        if held is None or held.end() < len(line):
+            lines.append(_PLACE.sub(lambda held: papers[int(held[1])].text, line) if held else line)
+            continue
+        paper = papers[int(held[1])]
+        lines.append(line[: held.start()] + paper.text.partition("\n")[0])
+        if paper.encoded_rest is not None:
+            pieces += [_flow(lines), paper.encoded_rest]
+            lines.clear()
+    return (*pieces, _flow(lines)) if lines else tuple(pieces)
+
+
+def _flow(lines: Sequence[str]) -> str:
+    return "\n".join(flow for line in lines for flow in map(_flow_line, line.split("\n")))
+
+
+@lru_cache(KEPT_LINES)
+def _flow_line(line: str) -> str:
+    return flow_text(clean_markup(line))
+
+
+def clean_lines(text: str) -> str:
+    """Take out of each line what must not be shown."""
+    return "\n".join(map(clean_markup, text.split("\n")))
+
+
+class Fragments:
+    """Makes papers' parts of mails and keeps them, for several threads.
+
+    Args:
+        templates: what they are made of.
+        most: how many are kept; those not asked for longest go first.
+    """
+
+    def __init__(self, templates: Templates, most: int = KEPT) -> None:
+        self.templates, self._most = templates, most
+        self._lock = threading.Lock()
+        self._kept: dict[Hashable, tuple[DigestEntry, Fragment]] = {}
+        self._shows_number: bool | None = None
+
+    def make(self, paper: PaperView, limit: int | None) -> Fragment:
+        """Return a paper's parts with at most `limit` characters of its abstract (None for all, 0 for none).
+
+        Raises:
+            TemplateError: a template cannot be rendered.
+        """
+        entry = paper.entry
+        # What tells entries apart as a rule, and is quickly hashed; whether it is the same one is asked below.
+        key = (
+            *(entry.paper.id, entry.paper.version, entry.kind, entry.change_id, entry.queries),
+            *(tuple(reason.clause for reason in entry.reasons), limit),
+            _see_otherwise(paper),
+            paper.number if self._is_number_shown() else 0,
+        )
+        with self._lock:
+            kept = self._kept.pop(key, None)
+            if kept and (kept[0] is entry or kept[0] == entry):
+                self._kept[key] = kept
+                return kept[1]
+        fragment = self._render(paper, limit)
+        with self._lock:
+            self._kept[key] = (entry, fragment)
+            while len(self._kept) > self._most:
+                del self._kept[next(iter(self._kept))]
+        return fragment
+
+    def _is_number_shown(self) -> bool:
+        if self._shows_number is None:
+            self._shows_number = any(self.templates.is_mentioned("number", name) for name in (_HTML, _TEXT))
+        return self._shows_number
+
+    def inline_tags(self, html: str) -> str:
+        """Write styles into the elements within papers' own text, which no template has."""
+        for tag in _PAPER_TAGS:
+            html = html.replace(tag, self.templates.inline_tag(tag))
+        return html
+
+    def _render(self, paper: PaperView, limit: int | None) -> Fragment:
+        from digest.render.mime import quote_printable  # noqa: PLC0415 - each of the two needs the other
+
+        html = self.inline_tags(self.templates.render(_HTML, MailPaperContext(paper, paper.show_abstract(limit))))
+        text = self.templates.render(_TEXT, MailPaperTextContext(paper, paper.shorten_abstract(limit)))
+        lines = clean_lines(text.strip("\n"))
+        _, has_more, rest = lines.partition("\n")
+        return Fragment(
+            html=Markup(html),  # noqa: S704 - the output of an escaping template
+            text=lines,
+            encoded_html=quote_printable(html),
+            encoded_rest=quote_printable(flow_text(rest)) if has_more else None,
+        )
+
+
+LONGEST_LINE = 998
+"""RFC 5322 §2.1.1, without the line end."""
+
+_WANTED_LINE = 76
+_CRLF = "\r\n"
+_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,253}")
+_URI = re.compile(r"(?:https?|mailto):[!#-;=?-\[\]_a-z~]+")
+_ATOM_TEXT = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+")
+_NAME = re.compile(r"[A-Za-z0-9-]+")
+_LONGEST_PHRASE = 60
+_SENDER_ID = slice(0, 15)
+_NO_LETTERS = re.compile("[^a-z0-9]+")
+_SHORTEST_SENDER_ID = 5
+
+
+def write_headers(fields: list[tuple[str, str]]) -> bytes:
+    """Write fields in order, each ended by CRLF.
+
+    Raises:
+        ConfigurationError: a value is not ASCII, holds a line end that does not fold, or is too long.
+    """
+    lines: list[str] = []
+    for name, value in fields:
+        line = f"{name}: {value}"
+        _check_line(name, line)
+        lines.append(line)
+    return (_CRLF.join(lines) + _CRLF).encode("ascii")
+
+
+def write_subject(text: str) -> str:
+    """Write unstructured text: as it is where it is plain ASCII, in encoded words otherwise."""
+    shown = clean_text(text)
+    if shown.isascii() and "=?" not in shown:
+        return _fold_words(shown, len("Subject: "))
+    return Header(shown, "utf-8", maxlinelen=_WANTED_LINE, header_name="Subject").encode(linesep=_CRLF)
+
+
+def write_mailbox(name: str, address: str, *, field: str) -> str:
+    """Write `Name <address>`, the name quoted or encoded as it needs, or the bare address."""
+    checked = check_address(address)
+    shown = shorten(clean_text(name), _LONGEST_PHRASE)
+    if not shown:
+        return checked
+    if shown.isascii() and "=?" not in shown:
+        return f"{_quote(shown)} <{checked}>"
+    # In a phrase fewer characters may stand unencoded than in text, so base64 is the safe choice.
+    charset = Charset("utf-8")
+    charset.header_encoding = BASE64
+    phrase = Header(shown, charset, maxlinelen=_WANTED_LINE, header_name=field).encode(linesep=_CRLF)
+    return f"{phrase}{_CRLF} <{checked}>"
+
+
+def write_list_id(title: str, name: str, domain: str) -> str:
+    """Write `"title" <name.domain>` (RFC 2919): the phrase in ASCII, since it must not be encoded."""
+    plain = unicodedata.normalize("NFKD", clean_text(title)).encode("ascii", "ignore").decode("ascii")
+    phrase = shorten_ascii(" ".join(plain.split()) or name, _LONGEST_PHRASE)
+    return f"{_quote(phrase)}{_CRLF} <{check_atom(name)}.{check_atom(domain)}>"
+
+
+def write_uris(uris: list[str]) -> str:
+    """Write `<uri>, <uri>`, folded between the addresses only (RFC 2369)."""
+    return f",{_CRLF} ".join(f"<{check_uri(uri)}>" for uri in uris)
+
+
+def write_feedback_id(occasion: str, domain: str) -> str:
+    """Write `scheduled:digest:examplecom`, by which Gmail tells a sender how many of which mails were called spam.
+
+    The sender's name at the end is the domain's letters and digits, 5 to 15 of them; nothing in it is a
+    reader's own.
+    """
+    letters = _NO_LETTERS.sub("", domain.lower())
+    sender = letters if len(letters) >= _SHORTEST_SENDER_ID else f"{letters}digest"
+    return f"{check_atom(occasion.replace(' ', '-'))}:digest:{sender[_SENDER_ID]}"
+
+
+def check_address(address: str) -> str:
+    """Return a mail address in ASCII; a domain in other letters is written in its ASCII form.
+
+    Raises:
+        ConfigurationError: it is not a plain address.
+    """
+    local, at, domain = address.strip().rpartition("@")
+    try:
+        ascii_domain = domain.encode("idna").decode("ascii") if not domain.isascii() else domain
+    except UnicodeError:
+        ascii_domain = ""
+    checked = f"{local}{at}{ascii_domain}"
+    if _ADDRESS.fullmatch(checked) is None:
+        raise ConfigurationError(
+            f"{address!r} cannot be written into a mail's header",
+            hint="Use a plain address such as reader@example.org.",
+        )
+    return checked
+
+
+def check_uri(uri: str) -> str:
+    """Return an address fit for a header.
+
+    Raises:
+        ConfigurationError: it holds what no header may carry.
+    """
+    if _URI.fullmatch(uri) is None:
+        raise ConfigurationError(
+            f"{uri!r} cannot be written into a mail's header",
+            hint="base_url is an http(s) address without blanks, quotes or angle brackets.",
+        )
+    return uri
+
+
+def check_atom(text: str) -> str:
+    """Return text fit to stand in an id of a header.
+
+    Raises:
+        ConfigurationError: it holds other characters than RFC 5322's dot-atom allows.
+    """
+    if _ATOM_TEXT.fullmatch(text) is None or text.startswith(".") or text.endswith(".") or ".." in text:
+        raise ConfigurationError(f"{text!r} cannot be written into a mail's header")
+    return text
+
+
+def shorten_ascii(text: str, limit: int) -> str:
+    """Return at most `limit` characters, ending in three dots where something is missing."""
+    return text if len(text) <= limit else f"{text[: limit - 3].rstrip()}..."
+
+
+def _quote(phrase: str) -> str:
+    """Quote a phrase, shorter where backslashes would make its line too long."""
+    escaped = phrase.replace("\\", "\\\\").replace('"', '\\"')
+    if len(escaped) > _LONGEST_PHRASE:
+        return _quote(shorten_ascii(phrase, len(phrase) - 1))
+    return f'"{escaped}"'
+
+
+def _fold_words(text: str, used: int) -> str:
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and used + len(lines[-1]) + 1 + len(word) > _WANTED_LINE:
+            lines.append(word)
+            used = 1
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return f"{_CRLF} ".join(lines)
+
+
+def _check_line(name: str, line: str) -> None:
+    is_sound = (
+        _NAME.fullmatch(name) is not None
+        and line.isascii()
+        and not re.search(r"\r(?!\n)|(?<!\r)\n|\r\n(?! \S)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", line)
+        and all(len(part) <= LONGEST_LINE for part in line.split(_CRLF))
+    )
+    if not is_sound:
+        raise ConfigurationError(f"the mail header {name} cannot be written: {line[:200]!r}")
+
 
 _SUBJECT_TITLE = 60
 _SUBJECT_NAME = 24
@@ -88,6 +448,8 @@ def write_digest_mail(
     Raises:
         ConfigurationError: an address cannot be written into a header.
     """
+    from digest.render.mime import join_mail  # noqa: PLC0415 - each of the two needs the other
+
     fields = _list_fields(said.subject, digest, delivery, links, identity)
     return join_mail(fields, delivery.idempotency_key, said.plain, said.html)
 

@@ -19,7 +19,7 @@ from digest.render.mime import quote_printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from digest.messages import Digest, Links
+    from digest.model.messages import Digest, Links
 
 KEPT_LINES = 8_192
 """Lines at hand as they are sent, such as a paper's title with its number. About 4 MB where all are taken."""

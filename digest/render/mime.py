@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from digest.render.headers import check_atom, write_headers
-
 _LONGEST_LINE = 76
 _PLAIN = "text/plain; charset=utf-8; format=flowed; delsp=no"
 _UNSAFE = re.compile(rb"[^\n\x20-\x3c\x3e-\x7e]+| (?=\n|\Z)|^F(?=rom )|^\.(?=\.?$)", re.MULTILINE)
@@ -31,6 +29,8 @@ def join_mail(header: list[tuple[str, str]], key: str, plain: bytes, html: bytes
         ConfigurationError: a header field cannot be written.
     """
     # "=_" is never part of quoted-printable text, so the boundary cannot occur in a body.
+    from digest.render.mail import check_atom, write_headers  # noqa: PLC0415 - each of the two needs the other
+
     boundary = f"=_{check_atom(key)}"
     fields = [
         *header,
@@ -48,6 +48,8 @@ def write_plain_mail(fields: list[tuple[str, str]], text: str) -> bytes:
     Raises:
         ConfigurationError: a header field cannot be written.
     """
+    from digest.render.mail import write_headers  # noqa: PLC0415 - each of the two needs the other
+
     return write_headers([*fields, ("MIME-Version", "1.0")]) + _head_part(_PLAIN) + quote_printable(text)
 
 
@@ -83,5 +85,7 @@ def _break_line(line: bytes) -> list[bytes]:
 
 @cache
 def _head_part(content_type: str) -> bytes:
+    from digest.render.mail import write_headers  # noqa: PLC0415 - each of the two needs the other
+
     fields = [("Content-Type", content_type), ("Content-Transfer-Encoding", "quoted-printable")]
     return write_headers(fields) + b"\r\n"

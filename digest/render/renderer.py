@@ -5,27 +5,35 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import dataclass
+from email.utils import format_datetime
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from digest.errors import DigestError
-from digest.messages import Links, Message
-from digest.render.alarms import write_alarm
-from digest.render.atom import write_atom
+from digest.model.errors import DigestError
+from digest.model.messages import Links, Message
+from digest.model.subscriptions import SLACK_KINDS, DestinationKind
+from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import PageContext, WeeklyPageContext
-from digest.render.digest_view import group_papers, view_digest, view_papers
-from digest.render.environments import Templates
-from digest.render.feed_entries import fit_feed
-from digest.render.folders import find_shipped_templates
-from digest.render.fragments import Fragments
-from digest.render.json_feed import write_json_feed
-from digest.render.mail import render_mail_text, write_digest_mail, write_digest_text
+from digest.render.digests import as_fields, choose_template, group_papers, view_digest, view_papers, view_week
+from digest.render.environments import Templates, find_shipped_templates
+from digest.render.feeds import fit_feed, write_atom, write_json_feed
+from digest.render.mail import (
+    Fragments,
+    check_address,
+    check_atom,
+    render_mail_text,
+    write_digest_mail,
+    write_digest_text,
+    write_mailbox,
+    write_subject,
+)
 from digest.render.mail_forms import MailForms
-from digest.render.slack import SlackParts, encode_payload, write_slack_payload, write_webhook_payload
+from digest.render.mime import write_plain_mail
+from digest.render.slack import EVENT_TYPE, SlackParts, encode_payload, write_slack_payload, write_webhook_payload
 from digest.render.terminal import write_terminal
-from digest.render.webhook import write_digest_event
-from digest.render.weekly import as_fields, choose_template, view_week
-from digest.subscriptions import SLACK_KINDS, DestinationKind
+from digest.render.text import clean_markup, clean_text, flow_text
+from digest.render.webhook import write_alarm_event, write_digest_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +41,91 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-    from digest.messages import Delivery, Digest, Feed, Share
-    from digest.render.alarms import Envelope
-    from digest.render.checking import TemplateProblem
+    from digest.model.messages import Delivery, Digest, Feed, Share
+    from digest.model.subscriptions import Destination
+    from digest.render.check import TemplateProblem
     from digest.render.contexts import AlarmContext
     from digest.render.mail import MailIdentity
-    from digest.subscriptions import Destination
+
+
+MAIL, SLACK = "email/alarm.txt", "slack/alarm.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Where a message to the operator goes.
+
+    Attributes:
+        destination: as configured.
+        remote_address: what the other side calls it, "" where that is its address.
+        key: names the message: a repetition has the same.
+        identity: who a mail is from.
+    """
+
+    destination: Destination
+    remote_address: str
+    key: str
+    identity: MailIdentity
+
+
+def write_alarm(templates: Templates, context: AlarmContext, envelope: Envelope) -> Message:
+    """Write the message for its destination.
+
+    Raises:
+        TemplateError: a template cannot be rendered, or Slack would refuse what it makes.
+        ConfigurationError: an address cannot be written into a mail's header.
+    """
+    match envelope.destination.kind:
+        case DestinationKind.MAIL:
+            return _message("message/rfc822", _write_mail(templates, context, envelope), envelope, ".eml")
+        case DestinationKind.SLACK:
+            payload = {
+                "channel": envelope.remote_address or envelope.destination.address,
+                **_write_payload(templates, context),
+                "metadata": {"event_type": EVENT_TYPE, "event_payload": {"alarm": envelope.key}},
+                "client_msg_id": envelope.key,
+            }
+            return _message("application/json", encode_payload(payload), envelope, ".json")
+        case DestinationKind.SLACK_WEBHOOK:
+            body = encode_payload(_write_payload(templates, context))
+            return _message("application/json", body, envelope, ".json")
+        case DestinationKind.WEBHOOK:
+            body = write_alarm_event(context, envelope.key, envelope.identity.date)
+            return _message("application/json", body, envelope, ".json")
+        case _:
+            subject, text = _render_text(templates, context)
+            return _message("text/plain", f"{subject}\n\n{text}\n".encode(), envelope, ".txt")
+
+
+def _message(media_type: str, body: bytes, envelope: Envelope, suffix: str) -> Message:
+    return Message(media_type, body, envelope.key, f"alarm-{envelope.key}{suffix}")
+
+
+def _render_text(templates: Templates, context: AlarmContext) -> tuple[str, str]:
+    lines = [clean_markup(line) for line in templates.render(MAIL, context).strip().split("\n")]
+    subject, text = lines[0], "\n".join(lines[1:]).strip()
+    return clean_text(subject), text
+
+
+def _write_mail(templates: Templates, context: AlarmContext, envelope: Envelope) -> bytes:
+    subject, text = _render_text(templates, context)
+    identity = envelope.identity
+    fields = [
+        ("Date", format_datetime(identity.date)),
+        ("From", write_mailbox(identity.from_name, identity.from_address, field="From")),
+        ("To", check_address(envelope.destination.address)),
+        ("Subject", write_subject(subject)),
+        ("Message-ID", f"<{check_atom(envelope.key)}@{check_atom(identity.domain)}>"),
+        ("Auto-Submitted", "auto-generated"),
+        ("X-Auto-Response-Suppress", "All"),
+        ("Content-Language", "en"),
+    ]
+    return write_plain_mail(fields, flow_text(text) + "\n")
+
+
+def _write_payload(templates: Templates, context: AlarmContext) -> dict[str, Any]:
+    return make_payload(SLACK, compile_blocks(templates.render(SLACK, context)))
+
 
 CONSOLE_WIDTH = 96
 _KEPT_DIGESTS = 8
@@ -188,7 +275,7 @@ class Renderer:
 
     def check(self) -> tuple[TemplateProblem, ...]:
         """Render every template with sample contexts; return what is wrong, nothing if all is well."""
-        from digest.render.checking import check_templates  # noqa: PLC0415 - only `templates check` needs samples
+        from digest.render.check import check_templates  # noqa: PLC0415 - only `templates check` needs samples
 
         return check_templates(self.templates)
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from digest.announcements import Kind
-from digest.messages import Coverage, Digest, DigestEntry, Links, Occasion, Sequel, StoredText
-from digest.papers import ArxivId, Author, Field, Paper, Reason, Span
-from digest.subscriptions import Grouping, Replacements
+from digest.model.announcements import Kind
+from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion, Sequel, StoredText
+from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
+from digest.model.subscriptions import Grouping, Replacements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,25 +10,31 @@ import json
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from digest.errors import DigestError, TemplateError, TemplateOverflow
-from digest.messages import Links, Share
-from digest.render.blocks import Compiled, compile_blocks
+from digest.model.errors import DigestError, TemplateError, TemplateOverflow
+from digest.model.messages import Links, Share
+from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile_blocks, make_payload
 from digest.render.contexts import (
     SlackBriefContext,
     SlackDigestContext,
     SlackPageContext,
     WeeklySlackContext,
 )
-from digest.render.digest_view import group_papers, view_digest, view_papers, view_rest
-from digest.render.slack_limits import MOST_BLOCKS, MOST_TEXT_BYTES, make_payload
-from digest.render.weekly import as_fields, choose_template, view_week
+from digest.render.digests import (
+    as_fields,
+    choose_template,
+    group_papers,
+    view_digest,
+    view_papers,
+    view_rest,
+    view_week,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from digest.messages import Delivery, Digest
+    from digest.model.messages import Delivery, Digest
     from digest.render.environments import Templates
-    from digest.render.presentation import PaperView
+    from digest.render.papers import PaperView
 
 TOP, PAGE, BRIEF = "slack/digest.txt", "slack/page.txt", "slack/brief.txt"
 """The templates: the message in the channel, one in its thread, and what is left where either was too much."""

@@ -7,7 +7,7 @@ is one conditional UPDATE whose row count says whether it was ours to make.
 
 from digest.store.engine import Store, migrate, open_store
 from digest.store.gate import Gate, create_standalone
-from digest.store.migrating import MigrationReport
-from digest.store.worker import hold_worker
+from digest.store.revision import MigrationReport
+from digest.store.workers import hold_worker
 
 __all__ = ["Gate", "MigrationReport", "Store", "create_standalone", "hold_worker", "migrate", "open_store"]

@@ -6,13 +6,28 @@ Row locks need no word here: `with_for_update` says nothing on SQLite, whose wri
 from __future__ import annotations
 
 import json
+import sys
+import threading
+from array import array
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import (
     ARRAY,
+    JSON,
     BigInteger,
+    Boolean,
+    Column,
+    Date,
+    DateTime,
     Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
     Text,
     TypeDecorator,
     bindparam,
@@ -30,11 +45,12 @@ from digest.store.postgresql import be_patient
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Table, UpdateBase
+    from sqlalchemy import ColumnElement, Connection, Table, TextClause, UpdateBase
     from sqlalchemy.dialects import postgresql
     from sqlalchemy.engine import Dialect
     from sqlalchemy.sql.compiler import SQLCompiler
     from sqlalchemy.types import TypeEngine
+
 
 T = TypeVar("T")
 
@@ -211,3 +227,211 @@ def in_chunks(values: Iterable[T]) -> Iterator[list[T]]:
     distinct = list(dict.fromkeys(values))
     for start in range(0, len(distinct), _LIST_LIMIT):
         yield distinct[start : start + _LIST_LIMIT]
+
+
+_WIDTH = 8
+
+
+def pack(ids: Iterable[int]) -> bytes:
+    """Return ids as bytes, sorted, each once."""
+    packed = array("q", sorted(set(ids)))
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
+
+
+def unpack(blob: bytes) -> tuple[int, ...]:
+    """Return the ids of a blob, in growing order.
+
+    Raises:
+        ValueError: the blob was not packed here.
+    """
+    packed = array("q")
+    packed.frombytes(blob)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return tuple(packed)
+
+
+def count_packed(blob: bytes) -> int:
+    """Return how many ids a blob holds."""
+    return len(blob) // _WIDTH
+
+
+COURTESY: Final = 0.05
+"""Seconds others hold back for an answer that is about to come: longer than a mail server nearby takes, and too
+short to slow anybody down where one is far away or hangs."""
+
+
+class WriterQueue:
+    """Threads that want to write to one file: SQLite lets who waits look again only now and then, these need not.
+
+    From a mail server's answer to its mark a death makes the mail come twice. So a mail goes out while nobody
+    writes or has waited to, and who has something else to write then holds back until its answer is written
+    down, or, since that may never come, a moment.
+
+    Args:
+        timeout: seconds to wait for another who writes.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._changed = threading.Condition()
+        self._is_writing = False
+        self._waiting = self._awaited = 0
+
+    @contextmanager
+    def awaiting_answer(self) -> Iterator[None]:
+        """Say that an answer is awaited, and not written down yet; first let others write who wait already."""
+        with self._changed:
+            self._changed.wait_for(lambda: not (self._waiting or self._is_writing), COURTESY)
+            self._awaited += 1
+        try:
+            with self._changed:
+                # Where somebody still writes, the answer would have to wait for that: rather the mail does.
+                self._await_turn()
+            yield
+        finally:
+            with self._changed:
+                self._awaited -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def write(self, *, is_answer: bool) -> Iterator[bool]:
+        """Be the only one who writes; give whether it could be had in time.
+
+        Args:
+            is_answer: it is what the others hold back for.
+        """
+        with self._changed:
+            is_mine = self._await_turn() if is_answer else self._hold_back()
+            self._is_writing = self._is_writing or is_mine
+        try:
+            yield is_mine
+        finally:
+            if is_mine:
+                with self._changed:
+                    self._is_writing = False
+                    self._changed.notify_all()
+
+    def _hold_back(self) -> bool:
+        self._waiting += 1
+        try:
+            self._changed.wait_for(lambda: not self._awaited, COURTESY)
+            return self._await_turn()
+        finally:
+            self._waiting -= 1
+            self._changed.notify_all()
+
+    def _await_turn(self) -> bool:
+        return self._changed.wait_for(lambda: not self._is_writing, self._timeout)
+
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware moment in, the same moment in UTC out, on both databases."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Return what the driver stores: UTC, without a zone where the database knows none."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value!r} names no time zone, so it is no moment")
+        moment = value if value.tzinfo is UTC else value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Return what was stored, aware, in UTC."""
+        del dialect  # both store UTC; one of them just does not say so
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+Big = BigInteger().with_variant(Integer, "sqlite")
+"""64 bits on both: only `INTEGER` gives SQLite's keys their numbers by themselves."""
+
+
+def key() -> Column[int]:
+    """Return the primary key `id`, numbered by the database."""
+    return Column("id", Big, primary_key=True)
+
+
+def explicit_key() -> Column[int]:
+    """Return the primary key `id`, numbered by us."""
+    return Column("id", Big, primary_key=True, autoincrement=False)
+
+
+def name_key(name: str) -> Column[str]:
+    """Return a primary key, or a part of one, that is a text."""
+    return Column(name, Text, primary_key=True)
+
+
+def reference(name: str, target: str, **options: Any) -> Column[int]:  # noqa: ANN401 - Column's own options
+    """Return a foreign key to another table's `id`."""
+    return Column(name, Big, ForeignKey(target), **{"nullable": False, **options})
+
+
+def text(name: str, **options: Any) -> Column[str]:  # noqa: ANN401 - Column's own options
+    """Return a text of any length."""
+    return Column(name, Text, **{"nullable": False, **options})
+
+
+def number(name: str, **options: Any) -> Column[int]:  # noqa: ANN401 - Column's own options
+    """Return a whole number that stays below two thousand million."""
+    return Column(name, Integer, **{"nullable": False, **options})
+
+
+def big(name: str, **options: Any) -> Column[int]:  # noqa: ANN401 - Column's own options
+    """Return a whole number that may grow for ever, such as another row's id."""
+    return Column(name, Big, **{"nullable": False, **options})
+
+
+def moment(name: str, **options: Any) -> Column[datetime]:  # noqa: ANN401 - Column's own options
+    """Return a moment of business time."""
+    return Column(name, Moment, **{"nullable": False, **options})
+
+
+def day(name: str) -> Column[date]:
+    """Return a date, NULL where there is none."""
+    return Column(name, Date)
+
+
+def seconds(name: str, **options: Any) -> Column[float]:  # noqa: ANN401 - Column's own options
+    """Return a moment on the database's own clock, as seconds since 1970."""
+    return Column(name, Double, **{"nullable": False, **options})
+
+
+def flag(name: str) -> Column[bool]:
+    """Return yes or no."""
+    return Column(name, Boolean, nullable=False)
+
+
+def blob(name: str, **options: Any) -> Column[bytes]:  # noqa: ANN401 - Column's own options
+    """Return bytes."""
+    return Column(name, LargeBinary, **{"nullable": False, **options})
+
+
+def json_columns(name: str) -> Column[Any]:
+    """Return a small structure kept as JSON text."""
+    return Column(name, JSON, nullable=False)
+
+
+def partial_index(name: str, *columns: str, where: TextClause) -> Index:
+    """Return an index of the rows that meet a condition, which stands in its `info`.
+
+    SQLAlchemy's own `postgresql_where` would have every start on SQLite load all of that dialect.
+    """
+    return Index(name, *columns, info={"where": where})

@@ -2,36 +2,344 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from contextlib import contextmanager, nullcontext
+import sqlite3
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
 from sqlite3 import OperationalError
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from sqlalchemy import Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    ProgrammingError,
+)
+from sqlalchemy.exc import OperationalError as OperationalErrorFailures
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from digest.errors import ConfigurationError, StoreBusy, StoreError
-from digest.store import migrating, postgresql, sqlite
-from digest.store.failures import explaining
-from digest.store.queueing import WriterQueue
-from digest.store.reading import connect_for_reading
+from digest.model.errors import ConfigurationError, StoreBusy, StoreError
+from digest.store import postgresql, revision
+from digest.store.dialect import WriterQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from sqlite3 import Connection as Session
     from sqlite3 import Connection as SqliteConnection
 
     from sqlalchemy import URL, Connection, Select, UpdateBase
 
-    from digest.store.migrating import MigrationReport
+    from digest.store.revision import MigrationReport
+
+
+_PATIENCE = 0.05
+"""Seconds a look waits at most; who would have to wait longer asks the database itself."""
+
+
+class CommitWatch:
+    """Tells commits of any process apart, by a number that SQLite keeps for every connection.
+
+    A look takes some microseconds and blocks nobody, so it may be taken at each request. PostgreSQL has no
+    such number: there, who wants to know has to ask.
+
+    Args:
+        store: the database.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._path = store.path
+        self._connection: sqlite3.Connection | None = None
+
+    def look(self) -> int | None:
+        """Return a number that stays while nothing is committed; None where that cannot be told."""
+        if self._path is None:
+            return None
+        try:
+            if self._connection is None:
+                self._connection = _open(self._path)
+            # https://sqlite.org/pragma.html#pragma_data_version: of other connections alone, so this one
+            # must never write, and its numbers mean nothing to another one.
+            (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error:
+            self.close()
+            return None
+        return int(version)
+
+    def close(self) -> None:
+        """Close the connection; the next look opens another."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+        self._connection = None
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Open a database that is there; not as one that nobody changes, which would show no commit."""
+    return sqlite3.connect(
+        f"file:{quote(str(path))}?mode=rw",
+        uri=True,
+        isolation_level=None,
+        timeout=_PATIENCE,
+        check_same_thread=False,
+    )
+
+
+_OURS = (IntegrityError, ProgrammingError)
+"""A broken constraint or statement is a mistake of the code, never of the database: it is not explained away."""
+
+_BUSY = (
+    "database is locked",
+    "deadlock detected",
+    "could not serialize",
+    "lock timeout",
+    "not obtain lock",
+    "statement timeout",  # who wants a row may wait for several others, one after the other
+)
+
+_ROOM = 65_536
+"""Bytes without which SQLite can't so much as open a database: what its connections share takes half of it."""
+
+_MAKE_ROOM = (
+    "nothing that was stored is lost. What runs by then goes on by itself; what has ended is to be started anew,"
+    " by its service manager or by you."
+)
+_FULL = ("its disk is full", f"Make room on it; {_MAKE_ROOM}")
+_LOCKED = (
+    "its disk is mounted read-only",
+    "See dmesg for the error behind it, and mount it for writing; nothing that was stored is lost.",
+)
+_DISK_SIGNS = ("is full", "disk i/o", "unable to open", "readonly")
+"""What SQLite says where the disk may be to blame; which of them, it often does not know."""
+
+_HINTS = {
+    "is full": f"Make room on its disk; {_MAKE_ROOM}",
+    "no space left": f"Make room on its disk; {_MAKE_ROOM}",
+    "readonly": "Make the file and its folder writable for this account.",
+    "read-only": "Connect to the primary, or end its read-only mode.",
+    "unable to open": "Check that the folder is there and writable for this account.",
+    "not a database": "The file holds something else; change url under [store] in digest.toml.",
+    "malformed": "Restore the latest backup: the file is damaged.",
+    "disk i/o": "Check the disk; if it is well, the file may be damaged: restore the latest backup.",
+    "password": "Check the name and the password in url under [store].",
+    "does not exist": "Create the database, or change url under [store].",
+    "connection": "Check that the server is up and can be reached from here.",
+}
+
+
+@contextmanager
+def explaining(where: str, path: Path | None = None) -> Iterator[None]:
+    """Turn errors of the database, inside the block, into errors that say what to do.
+
+    Args:
+        where: the database's address without its password.
+        path: its file; None on PostgreSQL.
+
+    Raises:
+        StoreBusy: somebody else holds what is needed; the same may pass later.
+        StoreError: the database is away, full, read-only, or not what it should be.
+    """
+    try:
+        yield
+    except PoolTimeout as error:
+        raise StoreBusy("every connection to the database is taken", hint="Use fewer workers.") from error
+    except _OURS:
+        raise
+    except (OperationalErrorFailures, InterfaceError, DatabaseError) as error:
+        raise _explain(error, where, path) from error
+
+
+def explain_file(what: str, error: OSError) -> StoreError:
+    """Return the error that says what to do about a file which can't be written.
+
+    Args:
+        what: names it, with its path.
+        error: what the system said.
+    """
+    hint = {errno.ENOSPC: _FULL[1], errno.EDQUOT: _FULL[1], errno.EROFS: _LOCKED[1]}.get(
+        error.errno or 0, "Make its folder writable for this account."
+    )
+    return StoreError(f"{what} can't be written: {error.strerror}", hint=hint)
+
+
+def is_busy(error: DBAPIError) -> bool:
+    """Whether somebody else held what was needed: the same may pass later."""
+    said = str(error.orig).lower()
+    return any(sign in said for sign in _BUSY)
+
+
+def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | None) -> StoreError:
+    said = " ".join(str(error.orig).split())
+    lowered = said.lower()
+    if is_busy(error):
+        return StoreBusy(
+            f"the database {where} is busy, or held by another process: {said}",
+            hint="Try again; if it lasts, see which process holds it, or what slows it down.",
+        )
+    if path is not None and any(sign in lowered for sign in _DISK_SIGNS):
+        state, hint = look_at_disk(path)
+        if state:
+            return StoreError(f"the database {where} can't be used, {state}: {said}", hint=hint)
+    hint = next((hint for sign, hint in _HINTS.items() if sign in lowered), "")
+    return StoreError(f"the database {where} can't be used: {said}", hint=hint)
+
+
+def look_at_disk(path: Path) -> tuple[str, str]:
+    """Say what ails the disk of a file, and what helps; "" for both where nothing is seen."""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return "", ""
+    if disk.f_flag & os.ST_RDONLY:
+        return _LOCKED
+    return _FULL if disk.f_bavail * disk.f_frsize < _ROOM else ("", "")
+
+
+_PATIENCE_READING = 30.0
+"""Seconds a connection waits for a lock."""
+
+
+def connect_for_reading(
+    path: Path, prepare: Callable[[sqlite3.Connection], None] = lambda _: None
+) -> sqlite3.Connection:
+    """Open a database file that is there, outside of any transaction: as usual, or where that fails to read only.
+
+    Args:
+        path: the file.
+        prepare: sets the modes of a usual connection.
+
+    Raises:
+        sqlite3.Error: it can be read neither way.
+    """
+    connection = _connect(path, "mode=rw")
+    try:
+        prepare(connection)
+        _look_into(connection)
+    except sqlite3.OperationalError:
+        connection.close()
+        is_disk_to_blame = bool(look_at_disk(path)[0])
+        if not is_disk_to_blame or _has_log(path):
+            raise
+    else:
+        return connection
+    connection = _connect(path, "mode=ro&immutable=1")
+    try:
+        _look_into(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path.absolute()))}?{mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE_READING, check_same_thread=False)
+
+
+def _look_into(connection: sqlite3.Connection) -> None:
+    """Read something: a file is not opened before."""
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
+def _has_log(path: Path) -> bool:
+    """Whether something of the database stands in its write-ahead log alone."""
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+NORMAL, FULL = 1, 2
+"""Values of `PRAGMA synchronous` (https://sqlite.org/pragma.html#pragma_synchronous)."""
+
+
+def set_modes(say: Callable[[str], object], known: dict[str, Any], *, is_reading: bool, awaits_disk: bool) -> None:
+    """Say whether the next transaction only reads, and whether it waits for the disk, where that is news.
+
+    Args:
+        say: runs a statement on a connection outside a transaction.
+        known: what was said to it before; lives as long as the driver's connection does.
+        is_reading: nothing can be written.
+        awaits_disk: its commit outlives a cut of the power.
+    """
+    modes = is_reading, awaits_disk
+    if known.get("modes") != modes:
+        known.pop("modes", None)  # where one of the two fails, nothing is known
+        say(f"PRAGMA query_only={int(is_reading)}")
+        say(f"PRAGMA synchronous={FULL if awaits_disk else NORMAL}")
+        known["modes"] = modes
+
+
+def run_alone(
+    engine: Engine, statements: Sequence[UpdateBase], values: Mapping[str, Any], *, awaits_disk: bool
+) -> bool:
+    """Run a few changes as one transaction: a fifth of what it takes through SQLAlchemy.
+
+    Args:
+        engine: whose connections are used.
+        statements: changes; the first returns a row where it holds, and without one nothing is changed.
+        values: for all of them.
+        awaits_disk: as `set_modes`.
+
+    Returns:
+        Whether the first held.
+
+    Raises:
+        DBAPIError: it failed, and nothing is changed.
+    """
+    (first, *others), lent = statements, None
+    try:
+        lent = engine.raw_connection()
+        session: Session = lent.driver_connection  # type: ignore[assignment, unused-ignore]  # it is SQLite's
+        set_modes(session.execute, lent.info, is_reading=False, awaits_disk=awaits_disk)
+        session.execute("BEGIN IMMEDIATE")
+        holds = session.execute(*_bind(first, values)).fetchall()
+        for statement in others if holds else ():
+            session.execute(*_bind(statement, values))
+        session.commit()
+    except engine.dialect.loaded_dbapi.Error as error:  # also where a connection can't be opened just now
+        raise DBAPIError.instance(str(first), None, error, engine.dialect.loaded_dbapi.Error) from error
+    finally:
+        if lent is not None:
+            lent.close()  # rolls back what is left open
+    return bool(holds)
+
+
+def _bind(statement: UpdateBase, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return a statement as the driver reads it, with its values as the driver takes them."""
+    sql, constants, processors = _compile(statement)
+    bound = {name: values[name] if process is None else process(values[name]) for name, process in processors}
+    return sql, constants | bound
+
+
+@cache
+def _compile(
+    statement: UpdateBase,
+) -> tuple[str, dict[str, Any], tuple[tuple[str, Callable[[Any], Any] | None], ...]]:
+    """Return a statement's text, its values that are always the same, and what makes the others the driver's."""
+    dialect = sqlite.dialect(paramstyle="named")
+    compiled = statement.compile(dialect=dialect)
+    constants, processors = {}, []
+    for name, parameter in compiled.binds.items():
+        process = parameter.type.dialect_impl(dialect).bind_processor(dialect)
+        if parameter.required:
+            processors.append((name, process))
+        else:
+            constants[name] = parameter.value if process is None else process(parameter.value)
+    return str(compiled), constants, tuple(processors)
+
 
 _READING = {"is_reading": True}
 _READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 _NOT_AWAITING_DISK = {"awaits_disk": False}
 
-_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": sqlite.FULL}
+_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": FULL}
 """What every SQLite connection must report after it was asked to: without `synchronous` FULL a power cut
 loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
@@ -147,7 +455,7 @@ class Store:
         self.check_file()
         with self._taking_turns(is_answer=True), explaining(self.url_masked, self.path):
             self._is_ahead_of_disk = self._is_ahead_of_disk or not awaits_disk
-            return sqlite.run_alone(self.engine, statements, values, awaits_disk=awaits_disk)
+            return run_alone(self.engine, statements, values, awaits_disk=awaits_disk)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -215,11 +523,11 @@ def open_store(
     store = connect(url, create=create, is_reading=is_reading, pool=pool)
     try:
         with store.read() as conn:
-            schema = migrating.load_schema(conn)
-        if (create and not schema.revision) or (upgrade and migrating.is_older(schema)):
-            migrating.upgrade(store)
+            schema = revision.load_schema(conn)
+        if (create and not schema.revision) or (upgrade and revision.is_older(schema)):
+            revision.upgrade(store)
         else:
-            migrating.check_schema(schema, store.url_masked)
+            revision.check_schema(schema, store.url_masked)
     except BaseException:
         store.close()
         raise
@@ -235,7 +543,7 @@ def migrate(url: str) -> MigrationReport:
     """
     store = connect(url, create=True)
     try:
-        return migrating.upgrade(store)
+        return revision.upgrade(store)
     finally:
         store.close()
 
@@ -336,5 +644,5 @@ def _begin_sqlite(conn: Connection) -> None:
     options = conn.get_execution_options()
     is_reading, awaits_disk = options.get("is_reading", False), options.get("awaits_disk", True)
     known = conn.connection.info
-    sqlite.set_modes(conn.exec_driver_sql, known, is_reading=is_reading, awaits_disk=awaits_disk)
+    set_modes(conn.exec_driver_sql, known, is_reading=is_reading, awaits_disk=awaits_disk)
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Double, case, literal, or_, select, update
 
-from digest.clock import monotonic
-from digest.errors import ArxivThrottled, StoreBusy, StoreError
-from digest.pace import LEASE, REQUEST_DEADLINE, SPACING, Grant, Outcome
+from digest.model.clock import LEASE, REQUEST_DEADLINE, SPACING, Grant, Outcome, monotonic
+from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.store import engine
-from digest.store.dialect import database_clock, insert, later
-from digest.store.schema import gate, metadata
+from digest.store.dialect import database_clock, insert, later, metadata
+from digest.store.schema import gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row
 
-    from digest.clock import Clock
-    from digest.pace import GateOutcome
+    from digest.model.clock import Clock, GateOutcome
     from digest.store.engine import Store
 
 _log = logging.getLogger("digest.gate")
@@ -74,7 +72,7 @@ class Breaker:
 
 
 class Gate:
-    """Implements `digest.pace.Gate` on the one row.
+    """Implements `digest.model.clock.Gate` on the one row.
 
     Args:
         store: where the row is.

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Select, exists, insert, select, update
+from sqlalchemy import Select, and_, delete, exists, insert, or_, select, update
 
-from digest.errors import StoreBusy
-from digest.messages import Occasion
-from digest.planning import Seen
-from digest.store.dialect import in_chunks, is_among
-from digest.store.marks import MATCHED, STORED, load_mark, move_matched
-from digest.store.packing import pack, unpack
-from digest.store.queries import current_revision, read_revision
+from digest.model.errors import StoreBusy
+from digest.model.messages import Occasion
+from digest.model.subscriptions import Destination, DestinationKind, QuietDays, SubscriptionState
+from digest.plan.digests import Seen
+from digest.plan.turns import Rhythm
+from digest.store.dialect import in_chunks, is_among, pack, unpack
+from digest.store.papers import MATCHED, STORED, load_mark, move_matched
+from digest.store.queries import ACTIVE, current_revision, read_revision
 from digest.store.schema import (
     FIRST_LOOK_TO_COME,
     UNPLANNED_FIRST_LOOK,
@@ -27,15 +29,16 @@ from digest.store.schema import (
     versions,
 )
 from digest.store.subscribers import DestinationState
-from digest.subscriptions import Destination, SubscriptionState
+from digest.store.subscriptions import is_let_go_by_file, read_cadence, read_quiet_hours
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from sqlalchemy import ColumnElement, Connection, Row
 
-    from digest.matching import ActiveRevision, QueryOutcome
+    from digest.match.rules import ActiveRevision, QueryOutcome
+
 
 _FEED_ROWS = 200
 """Rows of a feed read at once."""
@@ -377,3 +380,201 @@ def papers_of(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
         found = select(changes.c.id, changes.c.paper_id).where(changes.c.id.in_(chunk))
         paper_of.update({row.id: row.paper_id for row in conn.execute(found)})
     return paper_of
+
+
+def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]) -> None:
+    """Take changes out of matches that wait for a digest; a match left without any is no match any more.
+
+    Args:
+        conn: the transaction that read the rows.
+        subscription_id: whose.
+        change_ids: what it is not told.
+        rows: its waiting matches.
+    """
+    paper_of = papers_of(conn, {id_ for row in rows for id_ in row.changes})
+    for row in rows:
+        kept = [id_ for id_ in row.changes if id_ not in change_ids]
+        if not kept:
+            conn.execute(delete(matches).where(*_is_waiting(subscription_id, row)))
+        elif len(kept) < len(row.changes):
+            _keep(conn, subscription_id, row, kept, paper_of)
+
+
+def split_told(
+    conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]
+) -> list[int]:
+    """Part the changes that were told from those that were not, so that each match is wholly one or the other.
+
+    Args:
+        conn: the transaction that read the rows.
+        subscription_id: whose.
+        change_ids: what was told.
+        rows: its waiting matches.
+
+    Returns:
+        The match runs whose row holds only what was told.
+    """
+    paper_of = papers_of(conn, {id_ for row in rows for id_ in row.changes})
+    runs = []
+    for row in rows:
+        told = [id_ for id_ in row.changes if id_ in change_ids]
+        kept = [id_ for id_ in row.changes if id_ not in change_ids]
+        if not told:
+            continue
+        if not kept:
+            runs.append(row.match_run_id)
+            continue
+        _keep(conn, subscription_id, row, kept, paper_of)
+        beside = begin_match_run(
+            conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.TAKEN_AS_TOLD
+        )
+        save_matches(conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion)
+        conn.execute(update(matches).where(matches.c.match_run_id == beside).values(brought=_pack_brought(row)))
+        runs.append(beside)
+    return runs
+
+
+def _keep(
+    conn: Connection, subscription_id: int, row: MatchRow, kept: Sequence[int], paper_of: Mapping[int, int]
+) -> None:
+    """Leave a waiting match with these of its changes, and with the count of their papers."""
+    papers = len({paper_of[id_] for id_ in kept})
+    mine = _is_waiting(subscription_id, row)
+    values = {"changes": pack(kept), "papers": papers, "brought": _pack_brought(row)}
+    conn.execute(update(matches).where(*mine).values(values))
+
+
+def _pack_brought(row: MatchRow) -> bytes | None:
+    """Return what the run brought at first: from that a feed dates its papers, whatever else is left out."""
+    return pack(row.brought) if row.brought else None
+
+
+def _is_waiting(subscription_id: int, row: MatchRow) -> tuple[ColumnElement[bool], ...]:
+    return (
+        matches.c.subscription_id == subscription_id,
+        matches.c.match_run_id == row.match_run_id,
+        matches.c.digest_id.is_(None),
+    )
+
+
+class DueTurn(NamedTuple):
+    """The turn of a subscription, as stored: a hundred thousand are read for a morning.
+
+    Attributes:
+        id: the subscription's key.
+        name: its name.
+        next_due_at: when the turn came (UTC).
+        last_slot: the slots it took last.
+        plan_after: only matches of later match runs are planned.
+        excludes: whether it excludes any query or paper.
+        written: its rhythm in its own words: equal words say the same.
+        rhythm: when it wants to hear.
+    """
+
+    id: int
+    name: str
+    next_due_at: datetime
+    last_slot: str
+    plan_after: int
+    excludes: bool
+    written: tuple[str, ...]
+    rhythm: Rhythm
+
+    @property
+    def likeness(self) -> object:
+        """What is the same of turns that came alike: nothing else of it decides over one."""
+        return self.written, self.next_due_at, self.last_slot
+
+
+_TOLD = tuple(subscriptions.c[name] for name in ("id", "name", "next_due_at", "last_slot", "plan_after"))
+_EXCLUDES = or_(subscriptions.c.exclude_queries != "", subscriptions.c.exclude_papers != "")
+_WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.quiet_days)
+_MAIL = f"{DestinationKind.MAIL}:"
+
+
+def due_turns(
+    conn: Connection,
+    now: datetime,
+    limit: int,
+    *,
+    after: tuple[datetime, int] | None = None,
+    only: int | None = None,
+    lock: bool = False,
+) -> list[DueTurn]:
+    """Return the turns that have come, the longest waiting first.
+
+    A subscription that is paused counts again once its pause is over.
+
+    Args:
+        conn: any transaction; with `lock` a writing one.
+        now: the moment (UTC).
+        limit: how many at most.
+        after: only those behind this due time (UTC) and subscription: where the last batch ended.
+        only: that of this subscription alone, by its id.
+        lock: keep other processes from them until the transaction ends, and leave out what others keep.
+
+    Raises:
+        ConfigurationError: what one of them says of its rhythm can't be read.
+    """
+    is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
+    is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)
+    order = (subscriptions.c.next_due_at, subscriptions.c.id)
+    found = select(*_TOLD, _EXCLUDES, *_WRITTEN).where(
+        subscriptions.c.next_due_at <= now, is_live, is_let_go_by_file(now)
+    )
+    if after is not None:
+        due_at, id_ = after
+        # Said like this, the index leads there: of an OR of both SQLite reads all that is due, and sorts it.
+        found = found.where(
+            subscriptions.c.next_due_at >= due_at,
+            or_(subscriptions.c.next_due_at > due_at, subscriptions.c.id > id_),
+        )
+    if only is not None:
+        found = found.where(subscriptions.c.id == only)
+    if lock:
+        found = found.with_for_update(skip_locked=True)
+    rows = conn.execute(found.order_by(*order).limit(limit)).all()
+    return [
+        DueTurn(key, name, came_at, last_slot, plan_after, excludes, (*written,), _read_rhythm(*written))
+        for key, name, came_at, last_slot, plan_after, excludes, *written in rows
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _read_rhythm(cadence: str, quiet_hours: str, quiet_days: str) -> Rhythm:
+    """Read a rhythm once: a hundred thousand subscriptions share a few."""
+    return Rhythm(read_cadence(cadence), read_quiet_hours(quiet_hours), QuietDays(quiet_days))
+
+
+def sent_somewhere(conn: Connection, ids: Collection[int]) -> set[int]:
+    """Return those of some subscriptions that have digests: feeds alone need none."""
+    places = conn.execute(_PLACES, {"ids": ids}).all() if ids else ()
+    return {id_ for id_, place in places if _is_sent(place)}
+
+
+_PLACES = select(subscription_destinations.c.subscription_id, subscription_destinations.c.destination).where(
+    is_among(subscription_destinations.c.subscription_id, "ids"),
+    subscription_destinations.c.state == DestinationState.ACTIVE,
+)
+
+
+def _is_sent(place: str) -> bool:
+    """Whether somebody is written to there. Nearly all are mail addresses, and read at a glance."""
+    is_mail = place.startswith(_MAIL) and place[len(_MAIL) :].strip() != ""
+    return is_mail or not Destination.parse(place).is_pulled
+
+
+def asked_queries(conn: Connection, ids: Collection[int]) -> dict[int, set[str]]:
+    """Return the canonical saved queries of some subscriptions."""
+    current = current_revision().subquery()
+    links = subscription_queries.c
+    asked: dict[int, set[str]] = {id_: set() for id_ in ids}
+    for chunk in in_chunks(ids):
+        found = (
+            select(links.subscription_id, current.c.canonical)
+            .join(current, current.c.id == links.query_id)
+            .where(links.subscription_id.in_(chunk), current.c.state == ACTIVE, current.c.canonical != "")
+        )
+        for id_, canonical in conn.execute(found):
+            asked[id_].add(canonical)
+    return asked

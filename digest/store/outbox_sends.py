@@ -6,6 +6,8 @@ They lock their rows in the order of ids, so that two of them never wait for eac
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
@@ -16,28 +18,229 @@ from sqlalchemy import (
     bindparam,
     case,
     exists,
+    func,
     insert,
     literal,
+    not_,
     or_,
     select,
+    true,
     update,
 )
 
-from digest.messages import DeliveryState
-from digest.store.dialect import EachRow, database_clock, in_chunks, is_among, make_storable
-from digest.store.outbox_steps import CLAIM_LEASE, UNDECIDED, Step, take_step
-from digest.store.schema import Moment, attempts, deliveries, destination_addresses
+from digest.model import secrets
+from digest.model.messages import DeliveryState, Message
+from digest.store.database import is_at_rest
+from digest.store.dialect import EachRow, Moment, database_clock, in_chunks, is_among, make_storable
+from digest.store.outbox import (
+    CLAIM_LEASE,
+    IN_DOUBT,
+    REPEATED,
+    UNDECIDED,
+    Step,
+    goes_by,
+    read_deliveries,
+    take_step,
+)
+from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
 from digest.store.subscribers import refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection, Insert, Select, Update
+    from sqlalchemy import ColumnElement, Connection, Insert, Row, Select, Update
     from sqlalchemy.types import TypeEngine
 
-    from digest.messages import Delivery, Message, Receipt
+    from digest.model.messages import Delivery, Receipt, Share
+    from digest.model.subscriptions import DestinationKind
     from digest.store.engine import Store
+
+
+SETTLING_PAUSE = timedelta(minutes=2)
+"""How long a delivery that is being looked into is not handed to anybody else."""
+
+_CLAIMED = (DeliveryState.CLAIMED,)
+_SENDING = (DeliveryState.SENDING,)
+_BEGUN = (DeliveryState.CLAIMED, DeliveryState.SENDING)
+_DOUBTFUL = (DeliveryState.UNKNOWN,)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownDelivery:
+    """A delivery that may have arrived, to be looked into.
+
+    Attributes:
+        delivery: in state `unknown`.
+        message: the bytes that may have been taken.
+        sending_at: when the doubtful attempt began (UTC).
+        repeats: how often it was sent again already although it may have arrived.
+    """
+
+    delivery: Delivery
+    message: Message
+    sending_at: datetime
+    repeats: int = 0
+
+
+def stored_message(conn: Connection, delivery_id: int) -> Message | None:
+    """Return the bytes of a delivery's first attempt; None before that, and once they were pruned."""
+    row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
+    if row is None or row.body is None:
+        return None
+    return Message(row.media_type, row.body, row.idempotency_key, row.name)
+
+
+def forget_message(conn: Connection, delivery: Delivery) -> bool:
+    """Let a delivery be rendered anew, since its place has another address: from `claimed`."""
+    mine = (deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
+    forget = update(deliveries).where(*mine, deliveries.c.state == DeliveryState.CLAIMED)
+    return conn.execute(forget.values(body=None, media_type=None)).rowcount == 1
+
+
+def earlier_bodies(conn: Connection, delivery: Delivery) -> list[bytes]:
+    """Return what the parts before a delivery said, as far as it is kept, in order."""
+    found = (
+        select(deliveries.c.body)
+        .where(
+            deliveries.c.digest_id == delivery.digest_id,
+            deliveries.c.destination == str(delivery.destination),
+            deliveries.c.part < delivery.part,
+            deliveries.c.body.is_not(None),
+        )
+        .order_by(deliveries.c.part)
+    )
+    return list(conn.execute(found).scalars())
+
+
+def mark_retry(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
+    """Put it back for another attempt, since it surely did not arrive: from `claimed` or `sending`.
+
+    Every mark returns False, with nothing changed, where somebody else has claimed the delivery since.
+    """
+    step = Step(DeliveryState.READY, now, error, {"not_before": not_before})
+    return take_step(conn, delivery.id, step, _BEGUN, token=delivery.token)
+
+
+def mark_unknown(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
+    """Record that it may have arrived, to be looked into from `not_before` on: from `sending`.
+
+    How long that is the database's clock measures too: whoever looks into it may be another host.
+    """
+    step = Step(DeliveryState.UNKNOWN, now, error, {"not_before": not_before})
+    if not take_step(conn, delivery.id, step, _SENDING, token=delivery.token):
+        return False
+    wait = update(deliveries).where(deliveries.c.id == delivery.id)
+    conn.execute(wait.values(lease_until=database_clock() + (not_before - now).total_seconds()))
+    return True
+
+
+def mark_held(conn: Connection, delivery: Delivery, error: str, now: datetime) -> bool:
+    """Leave it to the operator: from `claimed` or `sending`."""
+    return take_step(conn, delivery.id, Step(DeliveryState.HELD, now, error), _BEGUN, token=delivery.token)
+
+
+def mark_dead(conn: Connection, delivery: Delivery, error: str, now: datetime) -> bool:
+    """Give it up, and with it the parts behind it: from `claimed` or `sending`."""
+    return take_step(conn, delivery.id, Step(DeliveryState.DEAD, now, error), _BEGUN, token=delivery.token)
+
+
+def mark_suppressed(conn: Connection, delivery: Delivery, reason: str, now: datetime) -> bool:
+    """End it because nobody wants it any more, and the parts behind it: from `claimed`."""
+    step = Step(DeliveryState.SUPPRESSED, now, reason)
+    return take_step(conn, delivery.id, step, _CLAIMED, token=delivery.token)
+
+
+def take_unknown(
+    conn: Connection,
+    now: datetime,
+    *,
+    limit: int = 100,
+    kinds: Collection[DestinationKind] | None = None,
+    is_real_time: bool = False,
+) -> list[UnknownDelivery]:
+    """Take deliveries that may have arrived and have settled; nobody else gets them for a while.
+
+    Args:
+        conn: a writing transaction.
+        now: the moment (UTC).
+        limit: how many at most.
+        kinds: only deliveries on these ways out; None for all.
+        is_real_time: whether they must have settled by the database's clock too: hosts' clocks differ by more
+            than the other side takes to show what it has.
+    """
+    has_settled = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= database_clock())
+    picked = (
+        select(deliveries.c.id)
+        .where(
+            ACTIVE_DELIVERY,
+            deliveries.c.state == DeliveryState.UNKNOWN,
+            deliveries.c.not_before <= now,
+            has_settled if is_real_time else true(),
+            deliveries.c.body.is_not(None),
+            not_(is_at_rest()),
+            goes_by(kinds),
+        )
+        .order_by(deliveries.c.not_before, deliveries.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("picked")
+    )
+    take = update(deliveries).where(deliveries.c.id.in_(select(picked.c.id)))
+    rows = conn.execute(take.values(not_before=now + SETTLING_PAUSE).returning(deliveries)).all()
+    repeats = _count_repeats(conn, [row.id for row in rows])
+    return [
+        UnknownDelivery(
+            delivery=delivery,
+            message=Message(row.media_type, row.body, row.idempotency_key, row.name),
+            sending_at=row.sending_at,
+            repeats=repeats.get(row.id, 0),
+        )
+        for row, delivery in zip(rows, read_deliveries(conn, rows), strict=True)
+    ]
+
+
+def settle_sent(conn: Connection, delivery: Delivery, receipt: Receipt, now: datetime) -> bool:
+    """Record that an unknown delivery had arrived after all.
+
+    Every settlement returns False, with nothing changed, where the attempt it is about is no more in doubt:
+    what was found out about one attempt says nothing of the next.
+    """
+    step = Step(
+        DeliveryState.SENT, now, receipt.detail, {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
+    )
+    if not take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token):
+        return False
+    note_sent(conn, [delivery], now)
+    return True
+
+
+def settle_ready(
+    conn: Connection, delivery: Delivery, now: datetime, reason: str, *, is_repeat: bool = False
+) -> bool:
+    """Send an unknown delivery again: it had not arrived, or (`is_repeat`) a second copy is the lesser harm."""
+    outcome = REPEATED if is_repeat else DeliveryState.READY
+    step = Step(DeliveryState.READY, now, reason, {"not_before": now}, outcome)
+    return take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
+
+
+def settle_held(
+    conn: Connection, delivery: Delivery, now: datetime, reason: str, *, is_missing: bool = False
+) -> bool:
+    """Leave an unknown delivery to the operator: nobody can tell if it arrived, or (`is_missing`) it never did."""
+    outcome = DeliveryState.HELD if is_missing else IN_DOUBT
+    step = Step(DeliveryState.HELD, now, reason, outcome=outcome)
+    return take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
+
+
+def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
+    counted = (
+        select(attempts.c.delivery_id, func.count().label("repeats"))
+        .where(attempts.c.delivery_id.in_(delivery_ids), attempts.c.outcome == REPEATED)
+        .group_by(attempts.c.delivery_id)
+    )
+    return {row.delivery_id: row.repeats for row in conn.execute(counted)}
+
 
 _OPEN_TO_ANSWERS = (DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD)
 """States in which an answer under the last claim is news, however late: nobody has claimed it since."""
@@ -306,3 +509,77 @@ def _lock(conn: Connection, which: Select[tuple[int, int, int]], claimed: Iterab
     tokens = {delivery.id: delivery.token for delivery in claimed}
     found = conn.execute(which, {"ids": tokens})
     return {row.id: row.attempts for row in found if row.token == tokens[row.id]}
+
+
+_BEGUN_OUTBOX_SPLITS = (DeliveryState.CLAIMED, DeliveryState.SENDING)
+
+_MOVE = update(deliveries).where(deliveries.c.id == bindparam("moved")).values(part=bindparam("to_part"))
+
+
+def supersede(
+    conn: Connection, delivery: Delivery, shares: Sequence[Share], reason: str, now: datetime
+) -> tuple[int, ...]:
+    """End a part, and put smaller ones in its place that go out in order before whatever is behind it.
+
+    The parts behind it move back by as many. It moves behind all of them itself, out of the way: what goes by
+    the order of parts never meets it. Keys follow from its own, so that doing this anew makes the same parts.
+
+    Args:
+        conn: a writing transaction.
+        delivery: as claimed.
+        shares: which papers each of the new parts tells, at least one.
+        reason: why the part could not go out as it was.
+        now: the moment (UTC).
+
+    Returns:
+        The new deliveries; () with nothing changed where somebody else has claimed it since.
+    """
+    step = Step(DeliveryState.SUPERSEDED, now, reason)
+    if not take_step(conn, delivery.id, step, _BEGUN_OUTBOX_SPLITS, token=delivery.token):
+        return ()
+    of_digest = (
+        deliveries.c.digest_id == delivery.digest_id,
+        deliveries.c.destination == str(delivery.destination),
+    )
+    rows = conn.execute(select(deliveries).where(*of_digest).order_by(deliveries.c.id).with_for_update()).all()
+    own = next(row for row in rows if row.id == delivery.id)
+    grown = len(shares) - 1
+    # No two may have one number at any time: the last ones move first.
+    behind = sorted((row for row in rows if row.part > own.part), key=lambda row: -row.part)
+    moves = [(row.id, row.part + grown) for row in behind]
+    for id_, part in [(own.id, len(rows) + grown), *moves]:
+        conn.execute(_MOVE, {"moved": id_, "to_part": part})
+    conn.execute(update(deliveries).where(*of_digest).values(parts=own.parts + grown))
+    new = [_write_row(own, number, share, grown, now) for number, share in enumerate(shares)]
+    made = conn.execute(insert(deliveries).returning(deliveries.c.id, deliveries.c.part), new).all()
+    return tuple(row.id for row in sorted(made, key=lambda row: row.part))
+
+
+def list_replacements(conn: Connection, delivery_id: int) -> tuple[int, ...]:
+    """Return the deliveries that came in place of one, in order; () for one that went out as it was."""
+    digest = select(deliveries.c.digest_id).where(deliveries.c.id == delivery_id).scalar_subquery()
+    found = select(deliveries.c.id).where(deliveries.c.digest_id == digest, deliveries.c.replaces == delivery_id)
+    return tuple(conn.execute(found.order_by(deliveries.c.part)).scalars())
+
+
+def _write_row(own: Row[Any], number: int, share: Share, grown: int, now: datetime) -> dict[str, Any]:
+    return {
+        "digest_id": own.digest_id,
+        "destination": own.destination,
+        "part": own.part + number,
+        "parts": own.parts + grown,
+        "state": DeliveryState.READY,
+        "not_before": now,
+        "attempts": 0,
+        "token": 0,
+        "owner": "",
+        "idempotency_key": secrets.split_key(own.idempotency_key, number),
+        "name": "",
+        "remote_address": own.remote_address,
+        "remote_id": "",
+        "last_error": "",
+        "created_at": own.created_at,
+        "priority": own.priority,
+        "share": str(share),
+        "replaces": own.id,
+    }

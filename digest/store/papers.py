@@ -5,30 +5,319 @@ A text that comes back (A, B, A again) is the row it was the first time.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, select, tuple_, update
+from sqlalchemy import bindparam, func, or_, select, tuple_, update
 
-from digest.announcements import Kind
-from digest.comparing import KnownPaper, StoredChange
-from digest.errors import StoreBusy
-from digest.papers import ArxivId
+from digest.compare import KnownPaper, StoredChange, content_hash
+from digest.model.announcements import Kind, earliest_mailing, latest_mailing, next_mailing
+from digest.model.errors import StoreBusy
+from digest.model.papers import ArxivId, Author, Paper, Version
+from digest.poll.rules import Source
 from digest.store.dialect import in_chunks, insert
-from digest.store.marks import allocate_changes
-from digest.store.paper_rows import read_paper, write_paper
+from digest.store.schema import changes, cursors, marks, papers, poll_runs, versions
 from digest.store.schema import changes as changes_table
 from digest.store.schema import papers as papers_table
 from digest.store.schema import versions as versions_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from datetime import date
 
     from sqlalchemy import Connection, Row, Select
 
-    from digest.comparing import Change
-    from digest.papers import Paper
+    from digest.compare import Change
+
+
+_BATCH = 1_000
+"""Papers read at once: a month has twenty thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Between which moments all that arXiv announced is stored, because harvests brought it.
+
+    Attributes:
+        since: UTC day from which on the first harvest asked for everything.
+        until: when the last complete harvest began (UTC).
+        told_from: Eastern date of the first mailing of which it is kept what it brought; what was out at the
+            first harvest is known, but not by mailing.
+    """
+
+    since: date
+    until: datetime
+    told_from: date
+
+
+def find_reach(conn: Connection) -> Reach | None:
+    """Return what harvests cover without a gap; None where none was complete yet.
+
+    An installation that asks arXiv's search stores what its saved queries brought, which says nothing of others.
+    """
+    from digest.store.runs import RunOutcome  # noqa: PLC0415 - each of the two needs the other
+
+    own = (cursors.c.source == Source.HARVEST, cursors.c.query_key == "", cursors.c.is_bootstrapped)
+    cursor = conn.execute(select(cursors).where(*own)).one_or_none()
+    since = select(func.min(poll_runs.c.window_from)).where(
+        poll_runs.c.source == Source.HARVEST,
+        poll_runs.c.is_bootstrap,
+        poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
+    )
+    first = conn.execute(since).scalar()
+    if cursor is None or cursor.last_complete_at is None or first is None or find_newest(conn) is None:
+        return None
+    mark = (cursor.mark_month, cursor.mark_number)
+    told_from = _find_told_from(conn, cursor.bootstrapped_at or cursor.last_complete_at, mark)
+    return Reach(first, cursor.last_complete_at, told_from)
+
+
+def _find_told_from(conn: Connection, looked_at: datetime, mark: tuple[int, int]) -> date:
+    """Return the first mailing that had not come at all when the first harvest began (see `Reach.told_from`).
+
+    That is the one last due where arXiv was late with it: nothing was there of what was submitted for it.
+    """
+    order, before = tuple_(papers.c.month, papers.c.number), (mark[0] - (89 if mark[0] % 100 == 1 else 1), 0)
+    newest = (
+        select(func.max(versions.c.published))
+        .join(papers, papers.c.latest_version_id == versions.c.id)
+        .where(papers.c.archive == "", order >= before, order <= mark, versions.c.published <= looked_at)
+    )
+    submitted, due = conn.execute(newest).scalar(), latest_mailing(looked_at)
+    was_late = submitted is not None and earliest_mailing(submitted) < due
+    return due if was_late else next_mailing(looked_at)
+
+
+def load_announced(conn: Connection, first: date, last: date) -> Iterator[tuple[date, Paper]]:
+    """Yield the papers that the mailings of a span of Eastern dates brought, both included, each with its mailing.
+
+    They come in the order of their announcement. What the first harvest found belongs to none.
+    """
+    within = _select_papers().where(papers.c.mailing >= first, papers.c.mailing <= last)
+    for row in conn.execute(within.execution_options(yield_per=_BATCH)):
+        yield row.mailing, read_paper(row)
+
+
+def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterator[Paper]:
+    """Yield the stored papers whose first version was submitted between two moments (UTC), both included."""
+    within = _select_papers().where(versions.c.published >= first, versions.c.published <= last)
+    for row in conn.execute(within.execution_options(yield_per=_BATCH)):
+        yield read_paper(row)
+
+
+def load_texts(conn: Connection, fields: Sequence[str], letters: str) -> Iterator[str]:
+    """Yield what stored papers have in some fields, where these hold some letters in any letter case."""
+    columns = [versions.c[field] for field in fields]
+    holding = (
+        select(*columns)
+        .join(papers, papers.c.latest_version_id == versions.c.id)
+        .where(or_(*(column.icontains(letters, autoescape=True) for column in columns)))
+    )
+    with closing(conn.execute(holding.execution_options(yield_per=_BATCH))) as rows:
+        for row in rows:
+            yield "\n".join(row)
+
+
+def count_by_category(conn: Connection, first: date) -> Counter[str]:
+    """Return how many papers of the mailings from an Eastern date on carry each category."""
+    listed = (
+        select(versions.c.categories)
+        .join(papers, papers.c.latest_version_id == versions.c.id)
+        .where(papers.c.mailing >= first)
+    )
+    return Counter(category for (text,) in conn.execute(listed) for category in text.split())
+
+
+def _select_papers() -> Select[Any]:
+    return (
+        select(papers.c.arxiv_id, papers.c.mailing, versions)
+        .join(versions, versions.c.id == papers.c.latest_version_id)
+        .order_by(papers.c.month, papers.c.number, papers.c.id)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A paper met as new whose mailing has yet to be told.
+
+    Attributes:
+        key: the stored paper's key.
+        order: `ArxivId.announcement_order`.
+        published: when its first version was submitted (UTC).
+    """
+
+    key: int
+    order: tuple[int, int]
+    published: datetime
+
+
+def find_unassigned(conn: Connection) -> list[Announced]:
+    """Return the papers met as new that belong to no mailing yet, in the order of their announcement."""
+    found = (
+        select(papers.c.id, papers.c.month, papers.c.number, versions.c.published)
+        .join(changes, changes.c.paper_id == papers.c.id)
+        .join(versions, versions.c.id == changes.c.version_id)
+        .where(papers.c.mailing.is_(None), changes.c.kind == Kind.NEW)
+        .order_by(papers.c.month, papers.c.number, papers.c.id)
+    )
+    return [Announced(row.id, (row.month, row.number), row.published) for row in conn.execute(found)]
+
+
+def assign_mailings(conn: Connection, mailings: Mapping[int, date]) -> None:
+    """Keep which mailing brought each paper, by its key."""
+    if mailings:
+        assign = update(papers).where(papers.c.id == bindparam("key")).values(mailing=bindparam("of"))
+        conn.execute(assign, [{"key": key, "of": mailing} for key, mailing in mailings.items()])
+
+
+def count_announced(conn: Connection, first: date, last: date) -> dict[date, int]:
+    """Return how many papers each mailing of a span of Eastern dates brought; those without any are missing."""
+    counted = (
+        select(papers.c.mailing, func.count())
+        .where(papers.c.mailing >= first, papers.c.mailing <= last)
+        .group_by(papers.c.mailing)
+    )
+    return {row[0]: row[1] for row in conn.execute(counted)}
+
+
+def find_first(conn: Connection, keys: Iterable[int]) -> date | None:
+    """Return the earliest mailing that brought one of some papers, by their keys; None where none is known."""
+    found = [
+        conn.execute(select(func.min(papers.c.mailing)).where(papers.c.id.in_(chunk))).scalar()
+        for chunk in in_chunks(keys)
+    ]
+    return min(filter(None, found), default=None)
+
+
+def load_mailings(conn: Connection, keys: Iterable[int]) -> dict[int, tuple[date | None, date | None]]:
+    """Return of papers, by their keys, the mailing that brought each and the day arXiv last changed its record."""
+    return {
+        row.id: (row.mailing, row.datestamp)
+        for chunk in in_chunks(keys)
+        for row in conn.execute(
+            select(papers.c.id, papers.c.mailing, papers.c.datestamp).where(papers.c.id.in_(chunk))
+        )
+    }
+
+
+def find_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
+    """Return the paper announced last of all that are stored, with its datestamp; None where none is.
+
+    Args:
+        conn: a reading transaction.
+        is_harvested: only of those that a harvest has shown with their datestamps: another one must show them
+            again. What a search or a question for ids brought before it proves nothing of harvests.
+    """
+    newest = select(papers.c.arxiv_id, papers.c.datestamp).where(papers.c.archive == "")
+    if is_harvested:
+        newest = newest.where(papers.c.datestamp.is_not(None))
+    row = conn.execute(newest.order_by(papers.c.month.desc(), papers.c.number.desc()).limit(1)).one_or_none()
+    return (ArxivId.parse(row.arxiv_id), row.datestamp) if row else None
+
+
+STORED = "changes"
+MATCHED = "matched"
+
+
+def load_mark(conn: Connection, name: str, *, hold: bool = False) -> int:
+    """Return a counter; with `hold` nobody else moves it until the transaction ends."""
+    found = select(marks.c.value).where(marks.c.name == name)
+    return int(conn.execute(found.with_for_update() if hold else found).scalar_one())
+
+
+def hold_changes(conn: Connection) -> None:
+    """Be the only one that stores changes until the transaction ends: what others stored is seen, all of it."""
+    load_mark(conn, STORED, hold=True)
+
+
+def allocate_changes(conn: Connection, count: int) -> int:
+    """Take so many change ids in a row; return the first.
+
+    The row stays locked until the transaction ends, so ids become visible in growing order on PostgreSQL
+    too: whoever sees change N sees every change before it. A sequence would not promise that.
+    """
+    advance = (
+        update(marks).where(marks.c.name == STORED).values(value=marks.c.value + count).returning(marks.c.value)
+    )
+    return int(conn.execute(advance).scalar_one()) - count + 1
+
+
+def move_matched(conn: Connection, to: int, *, expected: int) -> None:
+    """Move the mark "matched up to change N".
+
+    Raises:
+        StoreBusy: it is not where the caller read it.
+    """
+    move = update(marks).where(marks.c.name == MATCHED, marks.c.value == expected).values(value=to)
+    if conn.execute(move).rowcount != 1:
+        raise StoreBusy(
+            f"another process has matched the changes after {expected} meanwhile",
+            hint="Nothing is lost; this pass starts over.",
+        )
+
+
+def write_paper(paper: Paper, key: int, run_id: int, at: datetime) -> dict[str, Any]:
+    """Return the row of `versions` that keeps a paper's text; see `read_paper`.
+
+    Args:
+        paper: as it reads now.
+        key: the stored paper's key.
+        run_id: the poll run that brought it.
+        at: when it was stored (UTC).
+    """
+    return {
+        "paper_id": key,
+        "version": paper.version,
+        "content_hash": content_hash(paper),
+        "title": paper.title,
+        "abstract": paper.abstract,
+        "authors": [[author.name, *author.affiliations] for author in paper.authors],
+        "categories": " ".join(paper.categories),
+        "comment": paper.comment,
+        "journal_ref": paper.journal_ref,
+        "dois": list(paper.dois),
+        "report_no": paper.report_no,
+        "license": paper.license,
+        "submitter": paper.submitter,
+        "published": paper.published,
+        "updated": paper.updated,
+        "is_withdrawn": paper.is_withdrawn,
+        "history": [
+            [version.number, version.submitted.isoformat(), version.size, version.source_type]
+            for version in paper.versions
+        ],
+        "run_id": run_id,
+        "stored_at": at,
+    }
+
+
+def read_paper(row: Row[Any]) -> Paper:
+    """Return the paper that a row of `versions`, with its paper's `arxiv_id`, keeps."""
+    return Paper(
+        id=ArxivId.parse(row.arxiv_id),
+        version=row.version,
+        title=row.title,
+        abstract=row.abstract,
+        authors=tuple(Author(name, tuple(affiliations)) for name, *affiliations in row.authors),
+        categories=tuple(row.categories.split()),
+        published=row.published,
+        updated=row.updated,
+        comment=row.comment,
+        journal_ref=row.journal_ref,
+        dois=tuple(row.dois),
+        report_no=row.report_no,
+        license=row.license,
+        submitter=row.submitter,
+        is_withdrawn=row.is_withdrawn,
+        versions=tuple(
+            Version(number, datetime.fromisoformat(submitted), size, source_type)
+            for number, submitted, size, source_type in row.history
+        ),
+    )
+
 
 _LATEST_BATCH = 500
 

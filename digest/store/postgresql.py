@@ -17,8 +17,8 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 from digest import __version__
-from digest.clock import monotonic
-from digest.errors import ConfigurationError, StoreError
+from digest.model.clock import monotonic
+from digest.model.errors import ConfigurationError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping

@@ -10,22 +10,116 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, bindparam, func, insert, select, update
 
-from digest.errors import QueryError, UnknownName
-from digest.matching import ActiveRevision
-from digest.messages import DayCount
+from digest.match.rules import ActiveRevision, QueryOutcome
+from digest.model.errors import QueryError, UnknownName
+from digest.model.messages import DayCount
+from digest.model.subscriptions import Destination, DestinationKind, SubscriptionState
+from digest.plan.feeds import Wording
 from digest.query import parse_query
-from digest.store.dialect import take_turn
-from digest.store.marks import MATCHED, STORED, load_mark
-from digest.store.packing import count_packed, unpack
-from digest.store.schema import match_runs, query_matches, query_revisions, saved_queries
+from digest.store.dialect import count_packed, pack, take_turn, unpack
+from digest.store.papers import MATCHED, STORED, load_mark
+from digest.store.schema import (
+    match_runs,
+    query_feeds,
+    query_matches,
+    query_revisions,
+    saved_queries,
+    subscription_destinations,
+    subscription_queries,
+    subscriptions,
+)
+from digest.store.subscribers import DestinationState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
+    from collections.abc import Collection, Mapping
+    from datetime import datetime, timedelta
 
     from sqlalchemy import Connection, Row
 
-    from digest.store.waiting import Abandoned, Dropped
+    from digest.store.subscribers import Abandoned, Dropped
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPlace:
+    """One feed: a subscription's, or a saved query's.
+
+    Attributes:
+        key: of the subscription, or of the saved query.
+        name: the subscription's, or the saved query's.
+        title: what readers list it under.
+        generation: of the address that works; those before it are void.
+        is_open: it may be read. Not where it was revoked, what it is made of ended, or the file names it no more.
+        closed_at: since when it may not (UTC); None while it may, or where that is not known.
+        rotated_at: since when the addresses before the present one are void (UTC); None where there are none,
+            or it is not known.
+        origin: whose saved query it is, `Origin` as text; "" for a subscription's feed.
+        excluded: what it never tells of, as written.
+    """
+
+    key: int
+    name: str
+    title: str
+    generation: int
+    is_open: bool
+    closed_at: datetime | None = None
+    rotated_at: datetime | None = None
+    origin: str = ""
+    excluded: tuple[str, ...] = ()
+
+
+def load_feed_places(conn: Connection) -> list[FeedPlace]:
+    """Return every feed of a subscription there is or was, by name."""
+    places = subscription_destinations.c
+    found = (
+        select(subscriptions, places.state.label("place_state"), places.since.label("place_since"))
+        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
+        .where(places.destination == str(Destination(DestinationKind.FEED)))
+        .order_by(subscriptions.c.name)
+    )
+    return [_read_place(row) for row in conn.execute(found)]
+
+
+def _read_place(row: Row[Any]) -> FeedPlace:
+    closed = [
+        row.feed_revoked_at,
+        row.ended_at if row.state == SubscriptionState.ENDED else None,
+        row.place_since if row.place_state != DestinationState.ACTIVE else None,
+    ]
+    closed_at = min((moment for moment in closed if moment), default=None)
+    return FeedPlace(
+        key=row.id,
+        name=row.name,
+        title=row.title or row.name,
+        generation=row.feed_generation,
+        is_open=closed_at is None,
+        closed_at=closed_at,
+        rotated_at=row.feed_rotated_at,
+        excluded=(row.exclude_queries, row.exclude_papers),
+    )
+
+
+def newest_match_run(conn: Connection) -> int:
+    """Return the number of the last match run: while it stays, no feed has anything new. 0 before the first."""
+    return int(conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one())
+
+
+def load_wordings(conn: Connection, subscription_id: int) -> list[Wording]:
+    """Return what the saved queries a subscription follows have asked since it follows them, oldest first."""
+    links = subscription_queries.c
+    found = (
+        select(saved_queries.c.name, query_revisions, links.added_at)
+        .join(query_revisions, query_revisions.c.query_id == saved_queries.c.id)
+        .join(subscription_queries, links.query_id == saved_queries.c.id)
+        .where(links.subscription_id == subscription_id)
+        .order_by(links.position, query_revisions.c.number)
+    )
+    return [read_wording(row, max(row.created_at, row.added_at)) for row in conn.execute(found)]
+
+
+def read_wording(row: Row[Any], since: datetime) -> Wording:
+    """Return what a revision has asked since a moment (UTC), from a row of it with its saved query's name."""
+    return Wording(row.name, choose_text(row.text, row.canonical, row.problem), since, row.ended_at)
+
 
 ACTIVE, ENDED = "active", "ended"
 """States of a saved query."""
@@ -336,3 +430,121 @@ def _matches_of(conn: Connection, name: str) -> Select[tuple[Any, ...]]:
         .join(query_revisions, query_revisions.c.id == query_matches.c.revision_id)
         .where(query_revisions.c.query_id.in_(ids))
     )
+
+
+_ROWS = 200
+"""Match runs read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRow:
+    """What one match run meant to a saved query.
+
+    Attributes:
+        match_run_id: grows with time.
+        matched_at: when (UTC).
+        outcome: what entered the query, stayed in it, or left it.
+    """
+
+    match_run_id: int
+    matched_at: datetime
+    outcome: QueryOutcome
+
+
+def load_query_places(conn: Connection) -> list[FeedPlace]:
+    """Return every feed of a saved query that was ever opened, by name."""
+    found = (
+        select(query_feeds, saved_queries.c.name, saved_queries.c.origin)
+        .add_columns(saved_queries.c.state, saved_queries.c.ended_at)
+        .join(saved_queries, saved_queries.c.id == query_feeds.c.query_id)
+        .order_by(saved_queries.c.name, saved_queries.c.id)
+    )
+    return [_read_place_query_feeds(row) for row in conn.execute(found)]
+
+
+def _read_place_query_feeds(row: Row[Any]) -> FeedPlace:
+    closed = [row.revoked_at, None if row.state == ACTIVE else row.ended_at]
+    closed_at = min((moment for moment in closed if moment), default=None)
+    return FeedPlace(
+        key=row.query_id,
+        name=row.name,
+        title=row.name,
+        generation=row.generation,
+        is_open=closed_at is None,
+        closed_at=closed_at,
+        rotated_at=row.rotated_at,
+        origin=row.origin,
+    )
+
+
+def open_query_feed(conn: Connection, query_id: int, first_look: Collection[int], at: datetime) -> None:
+    """Open a saved query's feed.
+
+    Args:
+        conn: a writing transaction.
+        query_id: which saved query; it has no feed yet.
+        first_look: changes of papers from before, with which it begins.
+        at: the moment (UTC).
+    """
+    row = {"query_id": query_id, "generation": 0, "opened_at": at, "first_look": pack(first_look)}
+    conn.execute(insert(query_feeds), row)
+
+
+def rotate_query_feed(conn: Connection, query_id: int, at: datetime) -> int:
+    """Give a feed a new address from a moment (UTC) on, also where it was revoked; return the new generation."""
+    rotate = update(query_feeds).where(query_feeds.c.query_id == query_id)
+    values = {"generation": query_feeds.c.generation + 1, "rotated_at": at, "revoked_at": None}
+    return int(conn.execute(rotate.values(values).returning(query_feeds.c.generation)).scalar_one())
+
+
+def revoke_query_feed(conn: Connection, query_id: int, at: datetime) -> None:
+    """Make a feed's address stop working from a moment (UTC) on."""
+    conn.execute(update(query_feeds).where(query_feeds.c.query_id == query_id).values(revoked_at=at))
+
+
+def load_first_look(conn: Connection, query_id: int) -> tuple[tuple[int, ...], datetime]:
+    """Return the changes with which a saved query's feed began, and when it was opened (UTC)."""
+    row = conn.execute(select(query_feeds).where(query_feeds.c.query_id == query_id)).one()
+    return unpack(row.first_look), row.opened_at
+
+
+def load_query_rows(conn: Connection, query_id: int, *, span: timedelta, at_least: int) -> list[QueryRow]:
+    """Return what the latest match runs meant to a saved query, newest first.
+
+    Args:
+        conn: any transaction.
+        query_id: which.
+        span: everything within it before the latest …
+        at_least: … and as much from before as it takes for so many papers.
+    """
+    page = (
+        select(query_matches, match_runs.c.matched_at)
+        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
+        .join(query_revisions, query_revisions.c.id == query_matches.c.revision_id)
+        .where(query_revisions.c.query_id == query_id)
+        .order_by(query_matches.c.match_run_id.desc())
+        .limit(_ROWS)
+    )
+    rows = conn.execute(page).all()
+    kept: list[QueryRow] = []
+    papers = 0
+    while rows:
+        for row in rows:
+            if kept and row.matched_at < kept[0].matched_at - span and papers >= at_least:
+                return kept
+            outcome = QueryOutcome(unpack(row.new), unpack(row.changed), unpack(row.gone))
+            kept.append(QueryRow(row.match_run_id, row.matched_at, outcome))
+            papers += len(outcome.new)
+        rows = conn.execute(page.where(query_matches.c.match_run_id < rows[-1].match_run_id)).all()
+    return kept
+
+
+def load_query_wordings(conn: Connection, query_id: int) -> list[Wording]:
+    """Return what a saved query has asked, oldest first."""
+    found = (
+        select(saved_queries.c.name, query_revisions)
+        .join(query_revisions, query_revisions.c.query_id == saved_queries.c.id)
+        .where(saved_queries.c.id == query_id)
+        .order_by(query_revisions.c.number)
+    )
+    return [read_wording(row, row.created_at) for row in conn.execute(found)]

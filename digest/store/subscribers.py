@@ -2,32 +2,160 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, literal, select, true, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, literal, select, true, update
 
-from digest.consent import EVERYTHING, SubscriberState
+from digest.model.errors import UsageError, count
+from digest.model.messages import DeliveryState
+from digest.model.subscriptions import (
+    EVERYTHING,
+    Destination,
+    DestinationKind,
+    SubscriberState,
+    SubscriptionState,
+    normalise_address,
+)
 from digest.store import dialect
-from digest.store.destinations import destination_key
+from digest.store.dialect import Moment, in_chunks, insert_into, later, make_storable
+from digest.store.dialect import insert as insert_destinations
 from digest.store.schema import (
     consents,
     deliveries,
+    destination_addresses,
     digests,
     match_runs,
+    matches,
+    saved_queries,
     subscribers,
     subscription_destinations,
+    subscription_queries,
     subscriptions,
     suppressions,
 )
-from digest.store.waiting import of_subscriptions, suppress_waiting
-from digest.subscriptions import Destination, DestinationKind, SubscriptionState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, Insert, Row
+
+
+_SETTLED = re.compile(r"[a-z0-9._+-]+@[a-z0-9.-]+", re.ASCII)
+"""Addresses that are in their one spelling already, sound or not; most are, and judging one takes a while."""
+
+
+def destination_key(destination: Destination | str) -> str:
+    """Return a destination as it is stored and compared: a mail address in its one spelling."""
+    given = Destination.parse(destination) if isinstance(destination, str) else destination
+    if given.kind is not DestinationKind.MAIL or _SETTLED.fullmatch(given.address):
+        return str(given)
+    try:
+        return str(Destination(given.kind, normalise_address(given.address)))
+    except UsageError:
+        return str(Destination(given.kind, given.address.casefold()))  # odd, and all the same somebody's
+
+
+def list_aliases(conn: Connection, destination: Destination) -> list[str]:
+    """Return every destination that is the same place on the other side, itself among them, sorted.
+
+    A Slack channel goes by its name and by its id; once the name was looked up, both share one pace.
+    """
+    key = destination_key(destination)
+    if destination.kind is not DestinationKind.SLACK:
+        return [key]
+    remote = known_address(conn, destination) or destination.address
+    same = select(destination_addresses.c.destination).where(
+        destination_addresses.c.remote_address == remote,
+        destination_addresses.c.destination.startswith(f"{DestinationKind.SLACK}:"),
+    )
+    return sorted({key, str(Destination(DestinationKind.SLACK, remote)), *conn.execute(same).scalars()})
+
+
+def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
+    """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
+    block = _blocking(conn.dialect.name)
+    for place in list_aliases(conn, destination):
+        conn.execute(block, {"place": place, "until": until})
+
+
+@cache
+def _blocking(dialect: str) -> Insert:
+    """Build the statement that blocks a destination once: each post needs it, and building takes longer."""
+    asked_for = bindparam("until", type_=Moment)
+    standing = func.coalesce(destination_addresses.c.blocked_until, asked_for)
+    row = {"destination": bindparam("place"), "remote_address": "", "blocked_until": asked_for}
+    return (
+        insert_into(dialect, destination_addresses)
+        .values(row)
+        .on_conflict_do_update(index_elements=["destination"], set_={"blocked_until": later(standing, asked_for)})
+    )
+
+
+def unblock_destination(conn: Connection, destination: Destination, until: datetime) -> None:
+    """Leave a destination alone no longer than up to a moment (UTC), whatever it has asked for."""
+    lift = update(destination_addresses).where(
+        destination_addresses.c.destination.in_(list_aliases(conn, destination)),
+        destination_addresses.c.blocked_until > until,
+    )
+    conn.execute(lift.values(blocked_until=until))
+
+
+def remember_address(conn: Connection, destination: Destination, remote_address: str, now: datetime) -> None:
+    """Keep what the other side calls a destination."""
+    known = {"remote_address": make_storable(remote_address), "resolved_at": now}
+    _upsert(conn, {"destination": destination_key(destination), **known}, known)
+
+
+def known_address(conn: Connection, destination: Destination) -> str:
+    """Return what the other side calls a destination, "" where it was never asked."""
+    found = select(destination_addresses.c.remote_address).where(
+        destination_addresses.c.destination == destination_key(destination)
+    )
+    return str(conn.execute(found).scalar() or "")
+
+
+def _upsert(conn: Connection, row: dict[str, Any], changes: dict[str, Any]) -> None:
+    conn.execute(
+        insert_destinations(conn, destination_addresses)
+        .values(row)
+        .on_conflict_do_update(index_elements=["destination"], set_=changes)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One destination of a subscription.
+
+    Attributes:
+        destination: where.
+        state: whether it is written to.
+        reason: why it is not, "" where it is.
+        since: since when its state is what it is (UTC).
+    """
+
+    destination: Destination
+    state: DestinationState
+    reason: str
+    since: datetime
+
+
+def load_places(conn: Connection, subscription_id: int) -> list[Place]:
+    """Return every destination a subscription has or had, in its order."""
+    places = subscription_destinations.c
+    found = (
+        select(subscription_destinations)
+        .where(places.subscription_id == subscription_id)
+        .order_by(places.position, places.id)
+    )
+    return [
+        Place(Destination.parse(row.destination), DestinationState(row.state), row.reason, row.since)
+        for row in conn.execute(found)
+    ]
 
 
 class DestinationState(StrEnum):
@@ -264,3 +392,149 @@ def _log_consent(
 ) -> None:
     row = {"subscriber_id": subscriber_id, "subscription": subscription, "event": event, "how": how, "at": at}
     conn.execute(insert(consents), row)
+
+
+_MOST_NAMED = 3
+"""Digests that are named one by one at most."""
+
+_WAITING = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.HELD)
+"""Certainly not sent. What is `sending` or `unknown` may be on its way: it is decided when it is next begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What waited for a destination that the file names no more, and goes nowhere.
+
+    Attributes:
+        subscription: whose digests they were.
+        destination: where they would have gone.
+        messages: how many.
+        digests: the ids of the digests in them, which are kept.
+    """
+
+    subscription: str
+    destination: str
+    messages: int
+    digests: tuple[int, ...]
+
+    def describe(self) -> str:
+        """Say in a sentence what became of them, and how their papers can still be read."""
+        are = "message that waited or was" if self.messages == 1 else "messages that waited or were"
+        shown = [f"digest preview {self.subscription} --digest {id_}" for id_ in self.digests[:_MOST_NAMED]]
+        more = f" and {len(self.digests) - _MOST_NAMED} more" if len(self.digests) > _MOST_NAMED else ""
+        return (
+            f"{self.messages} {are} held for {self.destination} will not be sent: digest.toml names it no more in"
+            f" {self.subscription}. To read what was in them: {', '.join(shown)}{more}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """What waited for a subscription that the file names no more, and goes nowhere.
+
+    Attributes:
+        subscription: its name.
+        papers: how many matched and were in no digest yet.
+        messages: how many that were planned had not been sent.
+        queries: the saved queries it had, which go on listing what they found.
+    """
+
+    subscription: str
+    papers: int
+    messages: int
+    queries: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """Say in a sentence what became of them, and how they can still be read."""
+        papers = f"{count(self.papers, 'paper')} that waited for its next digest" if self.papers else ""
+        held = "was held" if self.messages == 1 else "were held"
+        messages = f"{count(self.messages, 'message')} that waited or {held}" if self.messages else ""
+        goes = "goes" if self.papers + self.messages == 1 else "go"
+        listed = ", ".join(f"digest query history {name}" for name in self.queries[:_MOST_NAMED])
+        return (
+            f"{self.subscription} has ended, since digest.toml names it no more:"
+            f" {' and '.join(filter(None, (papers, messages)))} {goes} nowhere. Named again, it tells what is"
+            f" found from then on{f'; {listed} lists what was found before' if listed else ''}"
+        )
+
+
+def find_abandoned(conn: Connection, names: Mapping[int, str]) -> tuple[Abandoned, ...]:
+    """Return what waits for subscriptions that are about to end, by name; nothing for those without any.
+
+    Args:
+        conn: the transaction that ends them.
+        names: the names, by id, of those that had somewhere to send digests to.
+    """
+    papers: dict[int, int] = {}
+    messages: dict[int, int] = {}
+    queries: dict[int, list[str]] = {}
+    told = matches.c.digest_id.is_not(None) | (matches.c.match_run_id <= subscriptions.c.plan_after)
+    waiting = (
+        select(matches.c.subscription_id, func.sum(matches.c.papers))
+        .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
+        .where(~told)
+        .group_by(matches.c.subscription_id)
+    )
+    unsent = (
+        select(digests.c.subscription_id, func.count())
+        .join(deliveries, deliveries.c.digest_id == digests.c.id)
+        .where(deliveries.c.state.in_(_WAITING))
+        .group_by(digests.c.subscription_id)
+    )
+    asked = (
+        select(subscription_queries.c.subscription_id, saved_queries.c.name)
+        .join(saved_queries, saved_queries.c.id == subscription_queries.c.query_id)
+        .order_by(subscription_queries.c.position)
+    )
+    for some in in_chunks(names):
+        papers |= dict(conn.execute(waiting.where(matches.c.subscription_id.in_(some))).all())
+        messages |= dict(conn.execute(unsent.where(digests.c.subscription_id.in_(some))).all())
+        for id_, query in conn.execute(asked.where(subscription_queries.c.subscription_id.in_(some))):
+            queries.setdefault(id_, []).append(query)
+    return tuple(
+        Abandoned(names[id_], papers.get(id_, 0), messages.get(id_, 0), tuple(queries.get(id_, ())))
+        for id_ in sorted(papers.keys() | messages.keys(), key=names.__getitem__)
+    )
+
+
+def find_dropped(
+    conn: Connection, subscription: str, subscription_id: int, destinations: Iterable[str]
+) -> list[Dropped]:
+    """Return what waits for destinations of a subscription that are about to be dropped."""
+    found = (
+        select(deliveries.c.destination, deliveries.c.digest_id)
+        .where(
+            deliveries.c.state.in_(_WAITING),
+            of_subscriptions([subscription_id]),
+            deliveries.c.destination.in_(list(destinations)),
+        )
+        .order_by(deliveries.c.destination, deliveries.c.digest_id)
+    )
+    waiting: dict[str, list[int]] = {}
+    for destination, digest_id in conn.execute(found):
+        waiting.setdefault(destination, []).append(digest_id)
+    return [Dropped(subscription, to, len(ids), tuple(dict.fromkeys(ids))) for to, ids in waiting.items()]
+
+
+def suppress_waiting(conn: Connection, which: ColumnElement[bool], reason: str, at: datetime) -> int:
+    """Suppress every waiting delivery of some digests or destinations; return how many.
+
+    A delivery that a process is about to begin is among them: whoever changes its row first wins.
+
+    Args:
+        conn: a writing transaction.
+        which: a condition on `deliveries`; see `of_subscriptions`.
+        reason: shown to the operator.
+        at: the moment (UTC).
+    """
+    suppress = (
+        update(deliveries)
+        .where(deliveries.c.state.in_(_WAITING), which)
+        .values(state=DeliveryState.SUPPRESSED, last_error=reason, ended_at=at, lease_until=None)
+    )
+    return conn.execute(suppress).rowcount
+
+
+def of_subscriptions(ids: list[int]) -> ColumnElement[bool]:
+    """Return the condition that a delivery carries a digest of one of these subscriptions."""
+    return deliveries.c.digest_id.in_(select(digests.c.id).where(digests.c.subscription_id.in_(ids)))

@@ -5,18 +5,377 @@ No process's own clock matters.
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, select
+from sqlalchemy import and_, delete, func, literal, not_, or_, select, update
 
-from digest.store.dialect import database_clock, insert
-from digest.store.schema import job_turns, workers
+from digest.model.cadences import USUAL_WAIT, CadenceKind
+from digest.model.errors import AnotherWorker
+from digest.model.messages import DeliveryState, Occasion
+from digest.model.subscriptions import SubscriptionState
+from digest.plan.turns import leave_quiet
+from digest.store.dialect import Moment, database_clock, insert, make_storable, take_turn
+from digest.store.engine import explain_file
+from digest.store.outbox import waits_for_held
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    STUCK_DELIVERY,
+    UNPLANNED_FIRST_LOOK,
+    alarms,
+    attempts,
+    deliveries,
+    job_turns,
+    matches,
+    subscriptions,
+    workers,
+)
+from digest.store.subscriptions import is_let_go_by_file, read_cadence, read_quiet_hours
+from digest.store.views import is_sent_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
+    from pathlib import Path
+    from typing import Any
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Row, TextClause
+
+    from digest.inspect.health import Alarm, Overdue
+    from digest.store.engine import Store
+
+
+CLAIM = timedelta(minutes=15)
+"""How long whoever tells of an alarm has for it; where that failed, or the process died, it is told after that."""
+
+PAUSE = timedelta(hours=1)
+"""Failed messages are told of at most so often."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAlarm:
+    """An alarm as kept.
+
+    Attributes:
+        name: `AlarmName` as text.
+        detail: what is amiss, and what to do, as it was found last.
+        since: when it was raised (UTC).
+        told_at: when somebody was told (UTC); None before.
+        ended_at: since when it is over (UTC); None while it lasts.
+    """
+
+    name: str
+    detail: str
+    since: datetime
+    told_at: datetime | None
+    ended_at: datetime | None
+
+
+def list_alarms(conn: Connection) -> list[StoredAlarm]:
+    """Return what is amiss as it was kept last, the oldest first."""
+    lasting = select(alarms).where(alarms.c.ended_at.is_(None))
+    return [_read(row) for row in conn.execute(lasting.order_by(alarms.c.since, alarms.c.name))]
+
+
+def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
+    """Keep what is amiss now: new alarms are raised, known ones go on, all others are over.
+
+    One that is over before anybody was told of it is forgotten. So is that messages failed: time alone ends it.
+    """
+    from digest.inspect.health import AlarmName  # noqa: PLC0415 - each of the two needs the other
+
+    gone = alarms.c.name.not_in([str(alarm.name) for alarm in found])
+    forget = or_(alarms.c.told_at.is_(None), alarms.c.name == str(AlarmName.FAILED))
+    conn.execute(delete(alarms).where(gone, forget))
+    conn.execute(update(alarms).where(gone, alarms.c.ended_at.is_(None)).values(ended_at=now, not_before=now))
+    for alarm in found:
+        row = {"name": str(alarm.name), "detail": alarm.detail, "since": now, "not_before": now}
+        again = {"detail": alarm.detail, "ended_at": None}
+        conn.execute(insert(conn, alarms).values(row).on_conflict_do_update(index_elements=["name"], set_=again))
+
+
+def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
+    """Take the alarms somebody must be told of now; nobody else gets them for as long as `CLAIM`."""
+    from digest.inspect.health import AlarmName  # noqa: PLC0415 - each of the two needs the other
+
+    failed_at = next((alarm.failed_at for alarm in found if alarm.failed_at is not None), None)
+    has_failed_anew = and_(alarms.c.name == str(AlarmName.FAILED), alarms.c.told_at < literal(failed_at, Moment))
+    is_untold = or_(alarms.c.told_at.is_(None), alarms.c.ended_at.is_not(None), has_failed_anew)
+    take = update(alarms).where(alarms.c.not_before <= now, is_untold).values(not_before=now + CLAIM)
+    return sorted((_read(row) for row in conn.execute(take.returning(alarms))), key=lambda alarm: alarm.since)
+
+
+def mark_told(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
+    """Record that somebody was told; an alarm that is over is forgotten with that."""
+    mine = and_(alarms.c.name == alarm.name, alarms.c.since == alarm.since)
+    if alarm.ended_at is not None:
+        conn.execute(delete(alarms).where(mine, alarms.c.ended_at.is_not(None)))
+    else:
+        conn.execute(update(alarms).where(mine).values(told_at=now, not_before=now + PAUSE))
+
+
+def find_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
+    """Return the active subscriptions with a digest that should be planned by a moment (UTC); None for none.
+
+    A turn by the clock is overdue when its time was before that, and so is one `at once`. One that may wait longer
+    for its mailing than is usual is late by so much later. One `on announcement` has no hour to be late by: it is
+    overdue when papers wait for it that no mailing keeps back any more. A first look waits for no turn: it is
+    overdue when nothing has held it back since that moment.
+    """
+    from digest.inspect.health import Overdue  # noqa: PLC0415 - each of the two needs the other
+
+    late = sorted([*_find_overdue_turns(conn, before), *_find_overdue_papers(conn, before)])
+    return Overdue(len(late), late[0][1], late[0][0]) if late else None
+
+
+def _find_overdue_turns(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
+    turns = subscriptions.c
+    overdue = (turns.next_due_at < before, turns.cadence != str(CadenceKind.ANNOUNCEMENT), *_is_heard(before))
+    for row in conn.execute(select(turns.name, turns.next_due_at, turns.cadence).where(*overdue)):
+        longer = max(read_cadence(row.cadence).wait - USUAL_WAIT, timedelta(0))
+        if row.next_due_at + longer < before:
+            yield row.next_due_at, row.name
+
+
+def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
+    """Yield whose papers wait that no mailing keeps back, and then whose first looks."""
+    from digest.inspect.health import find_owed  # noqa: PLC0415 - each of the two needs the other
+
+    mine, owed = subscriptions.c, find_owed(before)
+    on_announcement = (mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
+    is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_LOOK)
+    for row in _find_waiting(conn, owed, *on_announcement, *is_later, *_is_heard(before)):
+        yield max(row.next_due_at, row.matched_at), row.name
+    for row in _find_waiting(conn, before, UNPLANNED_FIRST_LOOK, *_is_heard(before)):
+        due = leave_quiet(read_cadence(row.cadence), read_quiet_hours(row.quiet_hours), row.matched_at)
+        if due < before:
+            yield due, row.name
+
+
+def _find_waiting(conn: Connection, before: datetime, *which: ColumnElement[bool] | TextClause) -> Sequence[Any]:
+    """Return subscriptions with what was matched for them before a moment and is not planned."""
+    mine = subscriptions.c
+    waiting = (
+        select(
+            mine.name,
+            mine.cadence,
+            mine.quiet_hours,
+            mine.next_due_at,
+            func.min(matches.c.matched_at).label("matched_at"),
+        )
+        .join(matches, matches.c.subscription_id == mine.id)
+        .where(matches.c.match_run_id > mine.plan_after, matches.c.matched_at < before, *which)
+        .group_by(mine.id, mine.name, mine.cadence, mine.quiet_hours, mine.next_due_at)
+    )
+    return conn.execute(waiting).all()
+
+
+def _is_heard(before: datetime) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that digests go somewhere, and that no pause has held them since a moment (UTC)."""
+    return subscriptions.c.state == SubscriptionState.ACTIVE, is_let_go_by_file(before), is_sent_for()
+
+
+def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
+    """Return the deliveries planned before a moment (UTC) that have not ended; None for none.
+
+    Parts behind one that is held are not among them: that one is told of.
+    """
+    from digest.inspect.health import Overdue  # noqa: PLC0415 - each of the two needs the other
+
+    late = (ACTIVE_DELIVERY, deliveries.c.created_at < before, not_(waits_for_held()))
+    order = (deliveries.c.created_at, deliveries.c.id)
+    row = conn.execute(select(deliveries).where(*late).order_by(*order).limit(1)).one_or_none()
+    if row is None:
+        return None
+    number = conn.execute(select(func.count()).select_from(deliveries).where(*late)).scalar_one()
+    return Overdue(number, row.destination, row.created_at, row.id)
+
+
+def find_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
+    """Return the deliveries given up, or held, since a moment (UTC), naming the last; None for none."""
+    from digest.inspect.health import Overdue  # noqa: PLC0415 - each of the two needs the other
+
+    tried_at = select(func.max(attempts.c.ended_at)).where(attempts.c.delivery_id == deliveries.c.id)
+    failed_at = func.coalesce(deliveries.c.ended_at, tried_at.scalar_subquery(), deliveries.c.created_at)
+    states = (DeliveryState.DEAD, DeliveryState.HELD)
+    failed = (STUCK_DELIVERY, deliveries.c.state.in_(states), failed_at > since)
+    columns = (deliveries.c.id, deliveries.c.destination, deliveries.c.last_error, failed_at.label("failed_at"))
+    row = conn.execute(select(*columns).where(*failed).order_by(failed_at.desc()).limit(1)).one_or_none()
+    if row is None:
+        return None
+    number = conn.execute(select(func.count()).select_from(deliveries).where(*failed)).scalar_one()
+    return Overdue(number, row.destination, row.failed_at, row.id, row.last_error or "")
+
+
+def _read(row: Row[Any]) -> StoredAlarm:
+    return StoredAlarm(row.name, row.detail, row.since, row.told_at, row.ended_at)
+
+
+_ALONE = " alone"
+"""Behind a job's name: the turn that one worker has alone."""
+
+_BEGINNING = 0x7475726E
+"""PostgreSQL's advisory lock under which turns that one worker has alone begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobTurn:
+    """A job of a worker. Moments are real ones, whatever clock the installation lives by.
+
+    Attributes:
+        job: its name.
+        turns: how many it has had.
+        failures: how many of them failed.
+        overruns: how often its time had come while it was still at the turn before.
+        began_at: when its latest turn began (UTC); None before the first.
+        ended_at: when its latest turn to end did (UTC); None before the first.
+        next_at: when it is to have the next (UTC); None where something else wakes it.
+        trouble: the error that ended its last turn, or what could not be done in it; "" where that went well.
+        owner: the worker's name.
+    """
+
+    job: str
+    turns: int = 0
+    failures: int = 0
+    overruns: int = 0
+    began_at: datetime | None = None
+    ended_at: datetime | None = None
+    next_at: datetime | None = None
+    trouble: str = ""
+    owner: str = ""
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it is at a turn."""
+        return self.began_at is not None and (self.ended_at is None or self.ended_at < self.began_at)
+
+
+def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
+    """Keep how a worker's jobs stand."""
+    for turn in turns:
+        values = {
+            "turns": turn.turns,
+            "failures": turn.failures,
+            "overruns": turn.overruns,
+            "began_at": turn.began_at,
+            "ended_at": turn.ended_at,
+            "next_at": turn.next_at,
+            "trouble": make_storable(turn.trouble),
+        }
+        kept = insert(conn, job_turns).values(owner=owner, job=turn.job, **values)
+        conn.execute(kept.on_conflict_do_update(index_elements=["owner", "job"], set_=values))
+
+
+def list_turns(conn: Connection) -> list[JobTurn]:
+    """Return every job of every worker, by worker and name."""
+    found = (
+        select(job_turns)
+        .where(not_(job_turns.c.job.endswith(_ALONE)))
+        .order_by(job_turns.c.owner, job_turns.c.job)
+    )
+    return [JobTurn(**row) for row in conn.execute(found).mappings()]
+
+
+def find_trouble(conn: Connection, job: str) -> str:
+    """Return what went wrong in the last turn of a job, of the worker at work that met it last; "" for nothing."""
+    failed = (job_turns.c.job == job, job_turns.c.trouble != "", is_living(job_turns.c.owner))
+    found = select(job_turns.c.trouble).where(*failed).order_by(job_turns.c.ended_at.desc(), job_turns.c.owner)
+    return str(conn.execute(found.limit(1)).scalar() or "")
+
+
+def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
+    """Begin a turn that one worker has alone.
+
+    Args:
+        conn: a writing transaction, short: others wait for it.
+        owner: the worker, which signs (see `workers.sign`).
+        job: what it is to do.
+        at: the moment (UTC).
+
+    Returns:
+        The worker that is at it now, so that the caller may not; "" where the caller has the turn, until it
+        calls `end_alone` or gives no signs of life any more.
+    """
+    take_turn(conn, _BEGINNING)
+    busy = select(job_turns.c.owner).where(
+        job_turns.c.job == job + _ALONE, job_turns.c.owner != owner, _is_under_way(), is_living(job_turns.c.owner)
+    )
+    other = conn.execute(busy.limit(1)).scalar()
+    if other is None:
+        begun = insert(conn, job_turns).values(
+            owner=owner, job=job + _ALONE, turns=0, failures=0, overruns=0, began_at=at, trouble=""
+        )
+        changed = {"began_at": at, "ended_at": None}
+        conn.execute(begun.on_conflict_do_update(index_elements=["owner", "job"], set_=changed))
+    return other or ""
+
+
+def end_alone(conn: Connection, owner: str, job: str, at: datetime) -> None:
+    """Give back a turn that `begin_alone` gave; harmless where it was lost."""
+    mine = (job_turns.c.owner == owner, job_turns.c.job == job + _ALONE)
+    conn.execute(update(job_turns).where(*mine).values(ended_at=at))
+
+
+def _is_under_way() -> ColumnElement[bool]:
+    began, ended = job_turns.c.began_at, job_turns.c.ended_at
+    return began.is_not(None) & or_(ended.is_(None), ended < began)
+
+
+@contextmanager
+def hold_worker(store: Store) -> Iterator[None]:
+    """Be the one process that polls, plans and delivers on this database, for as long as the block lasts.
+
+    On PostgreSQL any number of processes may work, and nothing is held.
+
+    Raises:
+        AnotherWorker: another process is the worker; its number is named.
+        StoreError: the lock's file can't be written.
+    """
+    if store.path is None:
+        yield
+        return
+    with hold_file(store.path):
+        yield
+
+
+@contextmanager
+def hold_file(database: Path) -> Iterator[None]:
+    """Hold a SQLite database as `hold_worker` does, also one that isn't there or can't be read.
+
+    Raises:
+        AnotherWorker: another process is the worker; its number is named.
+        StoreError: the lock's file can't be written.
+    """
+    lock = database.with_name(database.name + ".lock")
+    try:
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise explain_file(f"the lock {lock}", error) from error
+    try:
+        _take_lock(handle, lock)
+        yield
+    finally:
+        os.close(handle)  # the file stays: deleting it would let two in
+
+
+def _take_lock(handle: int, lock: Path) -> None:
+    import fcntl  # noqa: PLC0415 - POSIX only; reading and editing commands work without
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.pwrite(handle, f"{os.getpid():<20}".encode(), 0)  # in place: a full disk has no room for more
+    except BlockingIOError:
+        pid = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
+        raise AnotherWorker(
+            f"process {pid} works on this database already (it holds {lock})",
+            hint="Let it finish, or stop it. Commands that read or edit work beside it.",
+        ) from None
+    except OSError as error:
+        raise explain_file(f"the lock {lock}", error) from error
+
 
 BEAT = 10.0
 """Seconds between two signs of a worker."""

@@ -8,8 +8,8 @@ stands for, so highlights found in the raw text survive. `parse_words` is for th
 where these stand beside formulas. Nothing here raises for any string, and time grows with length alone.
 """
 
-from digest.tex.pieces import Kind, Piece, Role, Segment
-from digest.tex.reading import parse_tex, parse_words
-from digest.tex.writing import to_html, to_plain, to_segments
+from digest.tex.reader import parse_tex, parse_words
+from digest.tex.tokens import Kind, Piece, Role, Segment
+from digest.tex.writer import to_html, to_plain, to_segments
 
 __all__ = ["Kind", "Piece", "Role", "Segment", "parse_tex", "parse_words", "to_html", "to_plain", "to_segments"]

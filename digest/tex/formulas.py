@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from digest.tex.alphabets import LOWERED, LOWERED_BY_CUSTOM, RAISED, RAISED_BY_NATURE, shift
-from digest.tex.pieces import Kind, Piece, Role
+from digest.tex.symbols import LOWERED, LOWERED_BY_CUSTOM, RAISED, RAISED_BY_NATURE, shift
+from digest.tex.tokens import Kind, Piece, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest.tex.accents import read_formula_accent
-from digest.tex.alphabets import MATH_ACCENTS, shift
-from digest.tex.alphabets import RAISED as RAISED_LETTERS
-from digest.tex.commands import Command, named, print_nothing
-from digest.tex.environments import read_plain_table
-from digest.tex.escapes import read_row_end
+from digest.tex.commands import Command, named, print_nothing, read_formula_accent, read_plain_table, read_row_end
 from digest.tex.formulas import arrange, is_several_letters, make_fraction, make_script
-from digest.tex.pieces import Kind, Piece, Role
+from digest.tex.symbols import MATH_ACCENTS, shift
+from digest.tex.symbols import RAISED as RAISED_LETTERS
+from digest.tex.tokens import Kind, Piece, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.tex.cursor import Setting
-    from digest.tex.reading import Reader
-    from digest.tex.tokens import Token
+    from digest.tex.reader import Reader
+    from digest.tex.tokens import Setting, Token
 
 _STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
 

@@ -12,7 +12,7 @@ import unicodedata
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from digest.tex.pieces import Kind, Piece
+from digest.tex.tokens import Kind, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,7 +5,353 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+MOST_TOKENS = 700
+"""What follows so many tokens is printed as typed; real abstracts have 600 at most."""
+
+_OPTION = re.compile(r"\s*\[([^\[\]{}$\\]{0,80})\]")
+_NEXT = re.compile(r"\s*(.?)", re.DOTALL)
+
+
+class Setting(NamedTuple):
+    """How what is read is to be set.
+
+    Attributes:
+        is_formula: whether this is inside a formula.
+        tags: the HTML elements around it.
+        face: the letters of a formula: "" for italics, else a name of `reading.FACES`.
+        row_break: what stands for the end of a row of a table, "" outside of tables.
+    """
+
+    is_formula: bool = False
+    tags: Tags = ()
+    face: str = ""
+    row_break: str = ""
+
+    def with_tag(self, tag: str) -> Setting:
+        """The same with one more element around it."""
+        return self._replace(tags=self.list_tags(tag))
+
+    def list_tags(self, tag: str) -> Tags:
+        """The elements around it, and one more."""
+        return self.tags if tag in self.tags else (*self.tags, tag)
+
+
+class Cursor:
+    """A place in a list of tokens; `end` closes the group that is being read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = split_tokens(text, MOST_TOKENS)
+        self.partners = find_partners(text, self.tokens)
+        self.formulas = find_formulas(text) if "$" in text else {}
+        self.noted_formulas: list[tuple[int, int]] = []
+        self.at = 0
+        self.end = len(self.tokens)
+        self.depth = 0
+        self.open_quotes = 0
+
+    @property
+    def offset(self) -> int:
+        """Where the next token starts in the raw text."""
+        return self.tokens[self.at].start if self.at < len(self.tokens) else len(self.text)
+
+    def written(self, token: Token) -> str:
+        """The raw text of a token."""
+        return self.text[token.start : token.end]
+
+    def peek(self) -> Token | None:
+        """The next token of the group, None at its end."""
+        return self.tokens[self.at] if self.at < self.end else None
+
+    def peek_character(self) -> str:
+        """The next character that is no blank, "" at the end."""
+        match = _NEXT.match(self.text, self.offset)
+        return match[1] if match and self.at < self.end else ""
+
+    def has_blank(self) -> bool:
+        """Whether a blank comes next."""
+        return self.at < self.end and self.text[self.offset].isspace()
+
+    def closing(self) -> int | None:
+        """The index of the brace that closes the one coming next; None if none comes, or it stays open."""
+        token = self.peek()
+        if token is None or token.kind is not TokenKind.OPEN:
+            return None
+        partner = self.partners.get(self.at, self.end)
+        return partner if partner < self.end else None
+
+    def skip_blanks(self) -> None:
+        """Move behind blanks."""
+        while self.has_blank():
+            self.skip_to(self.offset + 1)
+
+    def skip_to(self, offset: int) -> None:
+        """Move to a place in the raw text; a run of characters is cut there."""
+        while self.at < self.end and self.tokens[self.at].end <= offset:
+            self.at += 1
+        if self.at < self.end and self.tokens[self.at].start < offset:
+            kind, _, end = self.tokens[self.at]
+            self.tokens[self.at] = Token(kind, offset, end)
+
+    def skip_character(self, characters: str) -> bool:
+        """Move behind the next character if it is one of these."""
+        token = self.peek()
+        if token is None or token.kind is not TokenKind.RUN or self.text[token.start] not in characters:
+            return False
+        self.skip_to(token.start + 1)
+        return True
+
+    def take_option(self) -> str | None:
+        """Take an argument in brackets, None where there is none."""
+        match = _OPTION.match(self.text, self.offset) if self.at < self.end else None
+        if match is None:
+            return None
+        self.skip_to(match.end())
+        return match[1]
+
+    def take_raw(self) -> list[Piece] | None:
+        """Take an argument in braces without reading it; None where there is none."""
+        self.skip_blanks()
+        closing = self.closing()
+        if closing is None:
+            return None
+        pieces = self.as_typed(self.at + 1, closing)
+        self.at = closing + 1
+        return pieces
+
+    def typed(self, token: Token, tags: Tags = ()) -> Piece:
+        """A token as it was typed; half a surrogate pair, which no encoding takes, as the replacement sign."""
+        if token.kind is TokenKind.SURROGATE:
+            return Piece(token.start, token.end, Kind.SYMBOL, "\ufffd", tags)
+        return Piece(token.start, token.end, Kind.TEXT, self.written(token), tags)
+
+    def rest_as_typed(self) -> list[Piece]:
+        """What stands behind the last token, as it was typed."""
+        return join_text(map(self.typed, split_rest(self.text, self.tokens[-1].end if self.tokens else 0)))
+
+    def as_typed(self, first: int, last: int) -> list[Piece]:
+        """The tokens from `first` to before `last`, as they were typed."""
+        return join_text(self.typed(token) for token in self.tokens[first:last])
+
+
+_DOLLAR = re.compile(
+    r"\\(?:text[a-z]*|[mhf]box|emph)\s*\{[^{}$]*\$[^{}]*\}"  # a formula within words within a formula
+    r"|\\.|(\$\$?)",
+    re.DOTALL,
+)
+_INNER_PAIR = re.compile(r"\$[^$]*\$")
+_PROSE = re.compile(r"\s[a-z]{3,}(?=[\s,.;:])")
+_SENTENCE_END = re.compile(r"[.;?!]\s+[A-Z][a-z]")
+_SCRIPT = re.compile(r"[\^_]")
+_TEX = re.compile(r"[\\^_{}=<>]")
+_CURRENCY = re.compile(r"\s[A-Z]{1,3}\Z")
+_AMOUNT = re.compile(r"\s?[0-9]")
+
+_PRINTED, _PRINTED_BEFORE_FIGURE = 3.0, 1.0
+_EMPTY_PAIR, _ADJACENT_FORMULAS = 2.0, 0.2
+_MOST_DOLLARS = 500
+"""More are all printed: real abstracts have up to 80 formulas."""
+_WORST_FORMULA = 5.5
+"""Less than two printed dollars: a pair around prose is still a pair unless figures make it money."""
+
+
+class _Dollar(NamedTuple):
+    start: int
+    end: int
+
+
+def find_formulas(text: str) -> dict[int, tuple[int, int]]:
+    """Find the formulas between dollar signs.
+
+    Returns:
+        Under the offset of each opening `$` or `$$`: the offsets where its closing one starts and ends.
+    """
+    formulas: dict[int, tuple[int, int]] = {}
+    dollars: list[_Dollar] = []
+    for match in _DOLLAR.finditer(text):
+        if match[1]:
+            dollars.append(_Dollar(match.start(), match.end()))
+        elif len(match[0]) > 2:  # noqa: PLR2004 - longer than an escape: words with dollars inside
+            formulas |= _pair_inside(text, match.start(), match.end())
+    if len(dollars) > _MOST_DOLLARS:
+        return formulas
+    if _is_plain_sailing(text, dollars):
+        pairs = zip(dollars[::2], dollars[1::2], strict=True)
+        return formulas | {opening.start: closing for opening, closing in pairs}
+    return formulas | _choose(text, dollars)
+
+
+def _pair_inside(text: str, start: int, end: int) -> dict[int, tuple[int, int]]:
+    return {pair.start(): (pair.end() - 1, pair.end()) for pair in _INNER_PAIR.finditer(text, start, end)}
+
+
+def _is_plain_sailing(text: str, dollars: list[_Dollar]) -> bool:
+    if len(dollars) % 2 or any(dollar.end - dollar.start == 2 for dollar in dollars):  # noqa: PLR2004 - `$$`
+        return False
+    pairs = zip(dollars[::2], dollars[1::2], strict=True)
+    return not any(_is_money(text, opening.end, closing.start) for opening, closing in pairs)
+
+
+def _is_money(text: str, start: int, end: int) -> bool:
+    """Tell `$5 and $6` and `$5-$10`: a figure behind both dollars, or words that run into the second."""
+    if not _AMOUNT.match(text, start) or _TEX.search(text, start, end):
+        return False
+    if text[end - 1].isspace():
+        return True
+    if text[end + 1 : end + 2].isdigit():
+        return True
+    # `R$ 5 or R$ 6` names a currency before the second dollar; `$5$ 6` is a formula and a figure.
+    return _CURRENCY.search(text[start:end]) is not None and _AMOUNT.match(text, end + 1) is not None
+
+
+def _choose(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int]]:
+    """Take the cheapest reading; a state is outside (`T`), within `$` (`M`) or within `$$` (`D`)."""
+    costs = {"T": 0.0}
+    steps: list[dict[str, str]] = []
+    for place, dollar in enumerate(dollars):
+        following = dollars[place + 1].start if place + 1 < len(dollars) else len(text)
+        best: dict[str, tuple[float, str]] = {}
+        for before, after, price in _moves(text, dollar):
+            if before in costs and (after not in best or costs[before] + price < best[after][0]):
+                best[after] = (costs[before] + price, before)
+        outside = min(len(_SCRIPT.findall(text, dollar.end, following)), 3)
+        inside = _price_formula(text, dollar.end, following)
+        costs = {after: price + (outside if after == "T" else inside) for after, (price, _) in best.items()}
+        steps.append({after: before for after, (_, before) in best.items()})
+    return _walk_back(dollars, steps)
+
+
+def _moves(text: str, dollar: _Dollar) -> tuple[tuple[str, str, float], ...]:
+    if dollar.end - dollar.start == 2:  # noqa: PLR2004 - `$$`
+        return (
+            ("T", "D", 0.0),
+            ("D", "T", 0.0),
+            ("M", "M", _ADJACENT_FORMULAS),
+            ("T", "T", _EMPTY_PAIR),
+        )
+    printed = _PRINTED_BEFORE_FIGURE if _AMOUNT.match(text, dollar.end) else _PRINTED
+    return (("M", "T", 0.0), ("T", "M", 0.0), ("T", "T", printed), ("D", "D", 2 * _PRINTED))
+
+
+def _price_formula(text: str, start: int, end: int) -> float:
+    content = text[start:end]
+    price = 2.0 * len(_PROSE.findall(content)) + 3.0 * len(_SENTENCE_END.findall(content))
+    price += 0.5 * (content[:1].isspace() != content[-1:].isspace())
+    price += 2.0 * (not content.strip())
+    price += 3.0 * _is_money(text, start, end)
+    return min(price, _WORST_FORMULA)
+
+
+def _walk_back(dollars: list[_Dollar], steps: list[dict[str, str]]) -> dict[int, tuple[int, int]]:
+    formulas: dict[int, tuple[int, int]] = {}
+    closing: tuple[int, int] | None = None
+    state = "T"
+    for dollar, step in zip(reversed(dollars), reversed(steps), strict=True):
+        before = step[state]
+        if (before, state) == ("M", "M"):
+            formulas[dollar.start + 1] = closing or dollar
+            closing = (dollar.start, dollar.start + 1)
+        elif before == "T" and state != "T":
+            formulas[dollar.start] = closing or dollar
+        elif state == "T" and before != "T":
+            closing = dollar
+        state = before
+    return formulas
+
+
+Tags = tuple[str, ...]
+"""HTML elements around a text, outermost first: `("b", "i")`."""
+
+
+class Kind(Enum):
+    """What a piece is, and so how it is written and how a highlight cuts it."""
+
+    TEXT = auto()
+    """Characters exactly as in the raw text: `text == raw[start:end]`, may be cut anywhere."""
+    SYMBOL = auto()
+    """Characters standing for the raw text as a whole."""
+    BLANK = auto()
+    """White space."""
+    SUPERSCRIPT = auto()
+    """`inside`, raised; `text` is its plain form, such as `⁻³` or `^(3/2)`."""
+    SUBSCRIPT = auto()
+    """`inside`, lowered; `text` is its plain form, such as `₂` or `_(g,n)`."""
+    FRACTION = auto()
+    """A fraction not yet set in its formula; never part of what `parse_tex` returns."""
+
+
+class Role(Enum):
+    """What a piece does in a formula; it decides the blanks around it."""
+
+    WORD = auto()
+    VARIABLE = auto()
+    NUMBER = auto()
+    NAME = auto()
+    BIG = auto()
+    INFIX = auto()
+    """A sign between two operands, set off by blanks as typed."""
+    RELATION = auto()
+    """A named relation or arrow between two operands, always set off by blanks."""
+    OPEN = auto()
+    CLOSE = auto()
+    BAR = auto()
+    PUNCTUATION = auto()
+    SCRIPT = auto()
+    """Raised, lowered or a prime: part of what stands before it."""
+    LOOSE = auto()
+    """A blank typed between the parts of a formula, which TeX would ignore."""
+
+
+class Piece(NamedTuple):
+    """A part of the text.
+
+    Attributes:
+        start: the first code point of the raw text it stands for.
+        end: one behind the last; equal to `start` for a blank the raw text does not have.
+        kind: what it is.
+        text: its plain Unicode form.
+        tags: the HTML elements around it.
+        role: what it does in a formula.
+        inside: what is raised or lowered, for scripts.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    text: str
+    tags: Tags = ()
+    role: Role = Role.WORD
+    inside: tuple[Piece, ...] = ()
+
+
+def join_text(pieces: Iterable[Piece]) -> list[Piece]:
+    """Join text that continues text, so that a word is one piece wherever its tokens were cut."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and last.kind is Kind.TEXT
+            and piece.kind is Kind.TEXT
+            and (last.end, last.tags) == (piece.start, piece.tags)
+        ):
+            joined[-1] = Piece(last.start, piece.end, Kind.TEXT, last.text + piece.text, last.tags, last.role)
+        else:
+            joined.append(piece)
+    return joined
+
+
+class Segment(NamedTuple):
+    """Plain Unicode that is highlighted as a whole or not at all."""
+
+    text: str
+    is_marked: bool
 
 
 class TokenKind(Enum):

@@ -9,8 +9,7 @@ health       livez, readyz, and metrics at an address of its own
 guards       headers, body limit, access log
 """
 
-from digest.web.app import create_app
-from digest.web.health import create_metrics_app
-from digest.web.server import WebServer
+from digest.web.endpoints import create_metrics_app
+from digest.web.server import WebServer, create_app
 
 __all__ = ["WebServer", "create_app", "create_metrics_app"]

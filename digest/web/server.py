@@ -2,17 +2,248 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 import threading
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
-from digest.errors import ConfigurationError
-from digest.web.connections import PATIENCE, Connections, count_room
+from digest.model.clock import monotonic
+from digest.model.errors import ConfigurationError, DigestError
+from digest.web.connections import HAS_LEFT, PATIENCE, Connections, count_room
+from digest.web.digest_pages import DigestPages
+from digest.web.endpoints import (
+    FeedDoor,
+    ask_to_leave,
+    leave,
+    render_digest,
+    serve_feed,
+    serve_reference,
+    show_digest,
+    show_home,
+    show_liveness,
+    show_readiness,
+)
+from digest.web.feeds import FeedDesk
+from digest.web.shell import Pages, Shell, answer_any_error, answer_digest_error, answer_http_error
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from digest.poll.installation import Site
+    from digest.serve.telemetry import Pulse
+
+
+THREADS = 8
+"""Endpoints at work at once: fewer than the database has connections for us."""
+
+
+def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
+    """Make the web shell of an installation.
+
+    A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own but
+    those of feeds and digests: what is at hand waits for nothing, and who waits for it to be made, on no thread.
+
+    Args:
+        site: the installation.
+        pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
+    """
+    pages, guards = Pages(site.renderer, site.config.web.base_url), write_guards(site.renderer.web_style_hash())
+    desk = FeedDesk(site, guards)
+    app = Starlette(
+        routes=[
+            Route("/", show_home),
+            Route("/f/{name}", serve_feed),
+            Route("/u/{token}", ask_to_leave, methods=["GET"]),
+            Route("/u/{token}", leave, methods=["POST"]),
+            Route("/d/{token}", show_digest),
+            Route("/refs/{name:path}", serve_reference),
+            Route("/livez", show_liveness),
+            Route("/readyz", show_readiness),
+        ],
+        exception_handlers={
+            HTTPException: answer_http_error,
+            DigestError: answer_digest_error,
+            Exception: answer_any_error,
+        },
+        lifespan=_live,
+    )
+    # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
+    app.router.redirect_slashes = False
+    app.state.shell = Shell(site, desk, DigestPages(partial(render_digest, site)), pulse, pages)
+    # Around the whole of it, so that answers to errors are guarded too.
+    return FeedDoor(AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), guards)), desk)
+
+
+@asynccontextmanager
+async def _live(app: Starlette) -> AsyncIterator[None]:
+    to_thread.current_default_thread_limiter().total_tokens = THREADS
+    yield
+    app.state.shell.feeds.close()
+
+
+_log = logging.getLogger("digest.web")
+
+BODY_LIMIT = 64 * 1024
+"""Bytes; a one-click POST has a hundred."""
+
+BODY_SECONDS = 10.0
+"""How long a body may take to arrive."""
+
+_PREFIXES = ("f", "u", "d", "refs")
+"""Of the pages below the first three the rest of the path is a secret; of papers it tells what somebody reads."""
+
+_KNOWN = frozenset({"/", "/livez", "/readyz"})
+
+
+def write_guards(style: str) -> dict[str, str]:
+    """Return the headers of every answer that does not say otherwise.
+
+    Args:
+        style: source expression that allows the pages' own style.
+    """
+    policy = f"default-src 'none'; style-src {style}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    return {
+        "Content-Security-Policy": policy,
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "no-referrer",
+        "X-Robots-Tag": "noindex",
+        "Cache-Control": "no-store",
+    }
+
+
+class SecurityHeaders:
+    """Adds headers to every answer that does not say otherwise.
+
+    Args:
+        app: what is guarded.
+        headers: as `write_guards` returns them.
+    """
+
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
+        self._app, self._headers = app, headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its answer back with the headers."""
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_guarded)
+
+
+class BodyLimit:
+    """Reads bodies before anything else does, up to a limit in bytes and seconds.
+
+    Args:
+        app: what is guarded.
+        fail: makes the answer for a status.
+    """
+
+    def __init__(self, app: ASGIApp, *, fail: Callable[[int], Response]) -> None:
+        self._app, self._fail = app, fail
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its whole body, or refuse it."""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await _read_body(scope, receive)
+        except TimeoutError:
+            await self._refuse(408, scope, receive, send)
+            return
+        if body is None:
+            await self._refuse(413, scope, receive, send)
+            return
+        waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_read() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        await self._app(scope, receive_read, send)
+
+    async def _refuse(self, status: int, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self._fail(status)
+        answer.headers["Connection"] = "close"
+        await answer(scope, receive, send)
+
+
+async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
+    """Return the body; None where it is too long, by its own word or by its bytes, or its sender has gone."""
+    announced = Headers(scope=scope).get("content-length", "0")
+    if announced.isdecimal() and int(announced) > BODY_LIMIT:
+        return None
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > BODY_LIMIT or message["type"] == "http.disconnect":
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+class AccessLog:
+    """Logs every request by what was asked for, never by its secret.
+
+    Args:
+        app: what is guarded.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and log how it was answered."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = monotonic(), 500
+
+        async def send_noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noted)
+        finally:
+            milliseconds = round((monotonic() - began) * 1000)
+            fields = {"status": status, "milliseconds": milliseconds}
+            name = name_path(scope["path"])
+            if scope.get("state", {}).get(HAS_LEFT):
+                _log.debug("%s %s: the client left early", scope["method"], name)
+            else:
+                _log.info("%s %s", scope["method"], name, extra={"fields": fields})
+
+
+def name_path(path: str) -> str:
+    """Return what may be logged of a path: which page it is, and never a token."""
+    if path in _KNOWN:
+        return path
+    prefix, _, rest = path.removeprefix("/").partition("/")
+    return f"/{prefix}/…" if prefix in _PREFIXES and rest else "(no such page)"
+
 
 GOODBYE = 3
 """Seconds in which answers under way may end."""

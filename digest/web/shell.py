@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from digest.errors import DigestError, StoreError, TemplateError
+from digest.model.errors import DigestError, StoreError, TemplateError
 from digest.render.contexts import ErrorContext
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from digest.config import Config
-    from digest.pipeline import Site
+    from digest.poll.installation import Site
     from digest.render import Renderer
-    from digest.scheduling import Pulse
+    from digest.serve.telemetry import Pulse
     from digest.web.digest_pages import DigestPages
-    from digest.web.feed_desk import FeedDesk
+    from digest.web.feeds import FeedDesk
 
 _log = logging.getLogger("digest.web")
 

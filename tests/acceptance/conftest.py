@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 
-from digest.clock import RemoteClock
+from digest.model.clock import RemoteClock
 from tests.acceptance.dying import Nursery
 from tests.acceptance.mortals import Mortal, mortal
 from tests.acceptance.worlds import Installation, StandIn

@@ -25,13 +25,17 @@ from typing import Any, Self
 
 from sqlalchemy import create_engine, make_url, text
 
-import digest.pipeline.leasing
-import digest.pipeline.passes
-import digest.transports.slack
-import digest.transports.smtp
-from digest.clock import RemoteClock, monotonic
+import digest.deliver.dispatch
+import digest.deliver.transports.slack
+import digest.deliver.transports.smtp
+import digest.serve.steps
 from digest.config import load_config
-from digest.pipeline import LANES, DeliverReport, Site, deliver, open_site, run_pass
+from digest.deliver.dispatch import LANES, deliver
+from digest.deliver.step import DeliverReport
+from digest.model.clock import RemoteClock, monotonic
+from digest.poll.installation import Site
+from digest.serve.installation import open_site
+from digest.serve.steps import run_pass
 
 ROOT = Path(__file__).parents[2]
 KILLED, ENDED = -signal.SIGKILL, 0
@@ -173,7 +177,7 @@ def _keep_in_line() -> None:
             deliver(site, lanes=[lane])
         return DeliverReport()
 
-    setattr(digest.pipeline.passes, "deliver", in_turn)  # noqa: B010 - mypy knows that it is not ours to change
+    setattr(digest.serve.steps, "deliver", in_turn)  # noqa: B010 - mypy knows that it is not ours to change
 
 
 def arm(point: Point, site: Site, admin: str) -> None:
@@ -214,7 +218,7 @@ def _strike(point: Point, site: Site, admin: str) -> None:
     elif point.happens == "pause":
         os.kill(os.getpid(), signal.SIGSTOP)
         # A suspended process finds that time has passed; nobody waits a minute for that here.
-        digest.pipeline.leasing.monotonic = lambda: monotonic() + 90.0  # type: ignore[attr-defined]  # a function
+        digest.deliver.dispatch.monotonic = lambda: monotonic() + 90.0  # type: ignore[attr-defined]  # a function
     else:
         bring_back = _take_database_away(site, admin)
         _await_failures(bring_back, is_deadly=point.happens == "outage, death")

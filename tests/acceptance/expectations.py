@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, text
 
-from digest.comparing import StoredChange
+from digest.compare import StoredChange
 from tests.acceptance.lives import Wish
 from tests.fakes.mail import ReceivedMail
 

@@ -21,12 +21,12 @@ from tests.acceptance.mortals import MEDIA, NEWS, OLD, Mortal, Stored
 MOMENTS = (timedelta(seconds=10), timedelta(minutes=2), timedelta(minutes=20), timedelta(hours=5))
 """From each moment to the next; the leases lapse before the second of them."""
 
-_RUN = "digest.pipeline.recording:RecordedRun."
-_PASS = "digest.pipeline.passes:"
-_OUTBOX = "digest.store.deliveries:"
-_SMTP = "digest.transports.smtp:SmtpTransport."
-_SLACK = "digest.transports.slack:SlackTransport."
-_FILE = "digest.transports.static_file:"
+_RUN = "digest.poll.record:RecordedRun."
+_PASS = "digest.serve.steps:"
+_OUTBOX = "digest.store.outbox_sends:"
+_SMTP = "digest.deliver.transports.smtp:SmtpTransport."
+_SLACK = "digest.deliver.transports.slack:SlackTransport."
+_FILE = "digest.deliver.transports.file:"
 
 ALL = OLD + NEWS
 LOOKING = Stored(papers=OLD, look="running", cursor="old", matched=0, digests=0)
@@ -149,7 +149,7 @@ TABLE = (
     Row(
         "C7",
         "digest, deliveries and turn written → committed",
-        Point("digest.pipeline.planning_step:remember_tokens", after=True),
+        Point("digest.plan.step:remember_tokens", after=True),
         MATCHED,
         *(NOTHING_YET, NOTHING_YET, FEED_SERVED),
     ),
@@ -194,7 +194,7 @@ TABLE = (
     Row(
         "C10, mail, inside",
         "all of its bytes → the final dot",
-        Point("digest.transports.smtp_connection:SmtpConnection._look_once_more"),
+        Point("digest.deliver.transports.smtp_connection:SmtpConnection._look_once_more"),
         PLANNED,
         *(NOT_TAKEN, READY, FEED_SERVED),
         {"mail": NOT_TAKEN_LONG},
@@ -277,14 +277,14 @@ TABLE = (
     Row(
         "C13, mail",
         "marked → what follows",
-        Point("digest.pipeline.delivering:_mark_sent", after=True),
+        Point("digest.deliver.step:_mark_sent", after=True),
         PLANNED,
         *(SENT, READY, FEED_SERVED),
     ),
     Row(
         "C13, Slack",
         "marked → what follows",
-        Point("digest.pipeline.delivering:_mark_sent", after=True, skip=1),
+        Point("digest.deliver.step:_mark_sent", after=True, skip=1),
         PLANNED,
         *(SENT, SENT, FEED_SERVED),
     ),

@@ -18,13 +18,15 @@ from unittest.mock import patch
 
 from sqlalchemy.util import LRUCache
 
-from digest import membership
-from digest.clock import ManualClock
 from digest.config import load_config
-from digest.pipeline import Site, open_site, run_pass
+from digest.deliver import unsubscribe
+from digest.deliver.transports.smtp import SmtpTransport
+from digest.model.clock import ManualClock
+from digest.model.subscriptions import Destination
+from digest.poll.installation import Site
 from digest.render import Renderer
-from digest.subscriptions import Destination
-from digest.transports.smtp import SmtpTransport
+from digest.serve.installation import open_site
+from digest.serve.steps import run_pass
 from tests.acceptance.dying import Point, find
 from tests.acceptance.made import START, made_up
 from tests.acceptance.mortals import SURROUNDINGS
@@ -201,14 +203,14 @@ class Life:
     def leave(self, place: str, name: str) -> None:
         """Somebody leaves by the link, at this moment; also in the middle of a pass."""
         with self.site.store.begin() as conn:
-            membership.leave(conn, Destination.parse(place), name, how="page", at=self.clock.now())
+            unsubscribe.leave(conn, Destination.parse(place), name, how="page", at=self.clock.now())
         self.left.setdefault((place, name), Left(len(self.mail.mails), len(self.slack.messages)))
         self._edited.add(name)
 
     def come_back(self, place: str, name: str) -> None:
         if (place, name) in self.left:
             with self.site.store.begin() as conn:
-                membership.come_back(conn, Destination.parse(place), name, how="page", at=self.clock.now())
+                unsubscribe.come_back(conn, Destination.parse(place), name, how="page", at=self.clock.now())
             del self.left[place, name]
             self.returned[name] = len(self.passed)
             self._edited.add(name)
@@ -256,7 +258,7 @@ class Life:
     @contextmanager
     def interject(self, act: Callable[[], None]) -> Iterator[None]:
         """Do something from outside once the first message of a pass is about to be rendered."""
-        owner, name = find("digest.pipeline.delivering:_render")
+        owner, name = find("digest.deliver.step:_render")
         original, is_done = getattr(owner, name), False
 
         def interrupted(*args: Any) -> Any:  # noqa: ANN401 - stands for any function

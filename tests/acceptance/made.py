@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from digest.papers import Author
+from digest.model.papers import Author
 from tests.fakes.archive import DemoPaper, plan_mailing
 
 if TYPE_CHECKING:
-    from digest.announcements import Kind
-    from digest.clock import ManualClock
-    from digest.pipeline import PassReport
+    from digest.model.announcements import Kind
+    from digest.model.clock import ManualClock
+    from digest.serve.steps import PassReport
     from tests.acceptance.worlds import Installation
 
 START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from sqlalchemy import Engine, create_engine, make_url, text
 
-from digest.clock import ManualClock, SystemClock
 from digest.config import load_config
-from digest.pipeline import Site, open_site
-from digest.pipeline.feeds import load_feed
+from digest.deliver.feeds import load_feed
+from digest.model.clock import ManualClock, SystemClock
+from digest.poll.installation import Site
+from digest.serve.installation import open_site
 from digest.store.subscriptions import load_subscriptions
 from tests.acceptance.dying import ENDED, Nursery, Point, shut_database
 from tests.acceptance.made import START, made_up

@@ -14,19 +14,18 @@ from unittest.mock import patch
 
 from sqlalchemy import text
 
-import digest.comparing
-import digest.pipeline.delivering
-import digest.pipeline.matching_step
-import digest.pipeline.passes
-import digest.pipeline.planning_step
-from digest.messages import DeliveryState, Receipt
-from digest.papers import Paper
-from digest.pipeline import Site
-from digest.pipeline.drafting import Drafts
-from digest.pipeline.roster import make_due_what_waits
-from digest.planning import TurnFacts, decide_turn
-from digest.store import cursors, deliveries, matches, runs, subscriptions
-from digest.store import turns as turn_store
+import digest.compare
+import digest.deliver.step
+import digest.match.step
+import digest.plan.step
+import digest.serve.steps
+from digest.model.messages import DeliveryState, Receipt
+from digest.model.papers import Paper
+from digest.plan.step import Drafts
+from digest.plan.turns import TurnFacts, decide_turn
+from digest.poll.installation import Site
+from digest.serve.configuration import make_due_what_waits
+from digest.store import coverage, matches, outbox, outbox_sends, runs, subscriptions
 
 
 def between() -> None:
@@ -41,7 +40,7 @@ def cursor_first() -> Iterator[None]:
     def start(conn: Any, *, source: str, at: datetime, **rest: Any) -> int:  # noqa: ANN401 - as it is given
         run_id = original(conn, source=source, at=at, **rest)
         if source == "harvest" and not rest["is_bootstrap"]:
-            cursors.move_cursor(conn, source=source, run_id=run_id, started_at=at)
+            coverage.move_cursor(conn, source=source, run_id=run_id, started_at=at)
         return run_id
 
     with patch.object(runs, "start_run", start):
@@ -51,7 +50,7 @@ def cursor_first() -> Iterator[None]:
 @contextmanager
 def rematch() -> Iterator[None]:
     """The mark "matched up to here" is moved after the matches were committed."""
-    original, move = digest.pipeline.matching_step._match_batch, matches.set_matched_mark
+    original, move = digest.match.step._match_batch, matches.set_matched_mark
 
     def match_batch(site: Site, report: Any) -> bool:  # noqa: ANN401 - as it is given
         moves: list[tuple[int, int]] = []
@@ -67,59 +66,59 @@ def rematch() -> Iterator[None]:
                 move(conn, to, expected=expected)
         return has_matched
 
-    with patch.object(digest.pipeline.matching_step, "_match_batch", match_batch):
+    with patch.object(digest.match.step, "_match_batch", match_batch):
         yield
 
 
 @contextmanager
 def late_items() -> Iterator[None]:
     """What is new is decided by the date a paper was submitted."""
-    original = digest.comparing.is_first_news
+    original = digest.compare.is_first_news
 
     def is_first_news(paper: Paper, horizon: Any) -> bool:  # noqa: ANN401 - as it is given
         is_late = paper.datestamp is not None and paper.datestamp - paper.published.date() > timedelta(days=4)
         return original(paper, horizon) and not is_late
 
-    with patch.object(digest.comparing, "is_first_news", is_first_news):
+    with patch.object(digest.compare, "is_first_news", is_first_news):
         yield
 
 
 @contextmanager
 def mark_first() -> Iterator[None]:
     """A message counts as sent when it is about to be."""
-    original = deliveries.begin_sending_many
+    original = outbox_sends.begin_sending_many
 
     def begin(conn: Any, sends: Any, now: datetime) -> Any:  # noqa: ANN401 - as it is given
         states = original(conn, sends, now)
         for delivery, _ in sends:
             if states[delivery.id] is DeliveryState.SENDING:
-                deliveries.mark_sent(conn, delivery, Receipt(""), now)
+                outbox_sends.mark_sent(conn, delivery, Receipt(""), now)
         return states
 
-    with patch.object(deliveries, "begin_sending_many", begin):
+    with patch.object(outbox_sends, "begin_sending_many", begin):
         yield
 
 
 @contextmanager
 def key_with_attempt() -> Iterator[None]:
     """Each attempt is a message of its own."""
-    original = digest.pipeline.delivering._render
+    original = digest.deliver.step._render
 
     def render(desk: Any, delivery: Any) -> Any:  # noqa: ANN401 - as it is given
         if delivery.attempts == 0:
             return original(desk, delivery)
-        with patch.object(deliveries, "stored_message", lambda *_: None):
+        with patch.object(outbox_sends, "stored_message", lambda *_: None):
             key = f"{delivery.idempotency_key}-{delivery.attempts}"
             return original(desk, replace(delivery, idempotency_key=key))
 
-    with patch.object(digest.pipeline.delivering, "_render", render):
+    with patch.object(digest.deliver.step, "_render", render):
         yield
 
 
 @contextmanager
 def resend_sent() -> Iterator[None]:
     """Whoever starts sends once more what was sent lately, to be on the safe side."""
-    original = deliveries.adopt_orphans
+    original = outbox.adopt_orphans
 
     def adopt(conn: Any, now: datetime, **rest: Any) -> Any:  # noqa: ANN401 - as it is given
         again = text(
@@ -128,21 +127,21 @@ def resend_sent() -> Iterator[None]:
         conn.execute(again, {"since": (now - timedelta(hours=6)).strftime("%Y-%m-%d %H:%M:%S.%f")})
         return original(conn, now, **rest)
 
-    with patch.object(deliveries, "adopt_orphans", adopt):
+    with patch.object(outbox, "adopt_orphans", adopt):
         yield
 
 
 @contextmanager
 def advance_first() -> Iterator[None]:
     """Turns are taken before their digests are made."""
-    original = digest.pipeline.planning_step.plan
+    original = digest.plan.step.plan
 
     def plan(site: Site, *, patience: timedelta) -> Any:  # noqa: ANN401 - as it is returned
-        planning = digest.pipeline.planning_step
+        planning = digest.plan.step
         with site.store.begin() as conn:
             make_due_what_waits(conn, site.clock.now())
-            batch, drafts, turns = turn_store.due_turns(conn, site.clock.now(), 500), Drafts(site), {}
-            coverages = drafts.load_coverages(conn, turn_store.sent_somewhere(conn, [turn.id for turn in batch]))
+            batch, drafts, turns = matches.due_turns(conn, site.clock.now(), 500), Drafts(site), {}
+            coverages = drafts.load_coverages(conn, matches.sent_somewhere(conn, [turn.id for turn in batch]))
             told = [turn for turn in batch if turn.id in coverages]
             pending = planning._load_pending(
                 conn, {turn.id: turn.plan_after for turn in told}, [turn.id for turn in told if turn.excludes]
@@ -158,12 +157,12 @@ def advance_first() -> Iterator[None]:
         between()
         left = [batch]
         with (
-            patch.object(turn_store, "due_turns", lambda *_, **__: left.pop() if left else []),
+            patch.object(matches, "due_turns", lambda *_, **__: left.pop() if left else []),
             patch.object(subscriptions, "take_turns", lambda *_: None),
         ):
             return original(site, patience=patience)
 
-    with patch.object(digest.pipeline.passes, "plan", plan):
+    with patch.object(digest.serve.steps, "plan", plan):
         yield
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-import digest.pipeline.delivering
-import digest.pipeline.passes
-import digest.pipeline.recording
-from digest.clock import ManualClock
-from digest.papers import Author
-from digest.transports.slack import SlackTransport
-from digest.transports.smtp import SmtpTransport
+import digest.deliver.step
+import digest.poll.record
+import digest.serve.steps
+from digest.deliver.transports.slack import SlackTransport
+from digest.deliver.transports.smtp import SmtpTransport
+from digest.model.clock import ManualClock
+from digest.model.papers import Author
 from tests.acceptance.worlds import Installation
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.fakes.arxiv import DemoArxiv
@@ -107,17 +107,17 @@ def assert_told_once(here: Installation) -> None:
 
 
 BEFORE_THE_NETWORK = [
-    (digest.pipeline.recording.RecordedRun, "store_page", False, 1),
-    (digest.pipeline.recording.RecordedRun, "store_page", True, 1),
-    (digest.pipeline.recording.RecordedRun, "_finish", False, 0),
-    (digest.pipeline.passes, "match", False, 0),
-    (digest.pipeline.passes, "match", True, 0),
-    (digest.pipeline.passes, "plan", False, 0),
-    (digest.pipeline.passes, "plan", True, 0),
-    (digest.pipeline.passes, "deliver", False, 0),
-    (digest.pipeline.delivering, "_render", False, 0),
-    (digest.pipeline.delivering, "_render", False, 1),
-    (digest.pipeline.passes, "publish_feeds", False, 0),
+    (digest.poll.record.RecordedRun, "store_page", False, 1),
+    (digest.poll.record.RecordedRun, "store_page", True, 1),
+    (digest.poll.record.RecordedRun, "_finish", False, 0),
+    (digest.serve.steps, "match", False, 0),
+    (digest.serve.steps, "match", True, 0),
+    (digest.serve.steps, "plan", False, 0),
+    (digest.serve.steps, "plan", True, 0),
+    (digest.serve.steps, "deliver", False, 0),
+    (digest.deliver.step, "_render", False, 0),
+    (digest.deliver.step, "_render", False, 1),
+    (digest.serve.steps, "publish_feeds", False, 0),
 ]
 
 

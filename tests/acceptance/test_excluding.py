@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Connection
 
-from digest.clock import ManualClock
-from digest.papers import Author
+from digest.model.clock import ManualClock
+from digest.model.papers import Author
 from digest.store import open_store
 from digest.store import subscriptions as subscription_store
 from tests.acceptance.made import ALL_KINDS, START, edit, later, made_up

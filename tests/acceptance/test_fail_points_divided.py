@@ -12,7 +12,7 @@ from datetime import timedelta
 
 import pytest
 
-from digest.store.invariants import INVARIANTS
+from digest.store.database import INVARIANTS
 from tests.acceptance.dying import KILLED, Point
 from tests.acceptance.mortals import NEWS, OLD, Mortal
 from tests.conftest import IS_NIGHTLY
@@ -21,18 +21,18 @@ TOO_LITTLE = 620
 """Bytes that two of the day's papers fit into, with what stands around them, and four do not."""
 
 POINTS = {
-    "Slack has refused it → its replacement is begun": Point("digest.store.deliveries:supersede"),
-    "its replacement is written → committed": Point("digest.store.deliveries:supersede", after=True),
+    "Slack has refused it → its replacement is begun": Point("digest.store.outbox_sends:supersede"),
+    "its replacement is written → committed": Point("digest.store.outbox_sends:supersede", after=True),
     "its replacement is committed → the first smaller part": Point(
-        "digest.pipeline.delivering:_mark_failure", after=True
+        "digest.deliver.step:_mark_failure", after=True
     ),
     "the smaller parent is taken → the mark": Point(
-        "digest.transports.slack:SlackTransport.send", skip=1, after=True
+        "digest.deliver.transports.slack:SlackTransport.send", skip=1, after=True
     ),
-    "the smaller parent is marked → the next part": Point(
-        "digest.pipeline.delivering:_mark_sent", skip=1, after=True
+    "the smaller parent is marked → the next part": Point("digest.deliver.step:_mark_sent", skip=1, after=True),
+    "the last part's intent → the first byte": Point(
+        "digest.deliver.transports.slack:SlackTransport.send", skip=2
     ),
-    "the last part's intent → the first byte": Point("digest.transports.slack:SlackTransport.send", skip=2),
 }
 CELLS = [
     pytest.param(database, name, id=f"{name} on {database}")

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 import pytest
 
-from digest import membership
+from digest.deliver import unsubscribe
 from tests.acceptance.dying import KILLED
 from tests.acceptance.fail_points import MOMENTS, TABLE, Row
 from tests.acceptance.made import made_up
@@ -43,7 +43,7 @@ def test_the_link_in_every_copy_works_and_ends_the_digests(
             for mail in here.mail.mails
         }
         with here.opened() as site, site.store.begin() as conn:
-            assert membership.leave_by_link(conn, link, at=here.clock.now())
+            assert unsubscribe.leave_by_link(conn, link, at=here.clock.now())
         came = here.look_at("mail")
         here.arxiv.add(made_up(7, here.clock.now()))
         here.advance(timedelta(days=1))

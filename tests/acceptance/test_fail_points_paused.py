@@ -22,15 +22,15 @@ from tests.conftest import IS_NIGHTLY
 
 pytestmark = pytest.mark.skipif(not IS_NIGHTLY, reason="processes are suspended by night")
 
-_SMTP = "digest.transports.smtp:SmtpTransport."
+_SMTP = "digest.deliver.transports.smtp:SmtpTransport."
 _TAKEN = {
     "mail": Point(_SMTP + "send", after=True, happens="pause"),
-    "Slack": Point("digest.transports.slack:SlackTransport.send", after=True, happens="pause"),
+    "Slack": Point("digest.deliver.transports.slack:SlackTransport.send", after=True, happens="pause"),
 }
 _NOT_TAKEN = {
-    "mail": Point("digest.transports.smtp_connection:SmtpConnection._look_once_more", happens="pause"),
+    "mail": Point("digest.deliver.transports.smtp_connection:SmtpConnection._look_once_more", happens="pause"),
     # The first request looks the channel up.
-    "Slack": Point("digest.transports.http:HttpSender.post", skip=1, happens="pause"),
+    "Slack": Point("digest.deliver.transports.http:HttpSender.post", skip=1, happens="pause"),
 }
 _REFUSED = 1
 Live = Callable[[str], AbstractContextManager[Mortal]]
@@ -134,7 +134,7 @@ def test_on_sqlite_what_was_not_handed_over_goes_out_later(medium: str, point: P
 
 def test_a_feed_written_late_is_put_right_by_the_next_pass(live: Live) -> None:
     with live("postgresql") as here:
-        suspended = suspend(here, Point("digest.transports.static_file:_replace", happens="pause"))
+        suspended = suspend(here, Point("digest.deliver.transports.file:_replace", happens="pause"))
         here.arxiv.add(made_up(7, here.clock.now(), announced=here.clock.now()))
         here.advance(timedelta(hours=8))
         here.run()

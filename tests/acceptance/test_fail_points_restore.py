@@ -41,7 +41,7 @@ class Copy:
 BEFORE_PLANNING = Copy("taken before the digest was planned", None, held="none 1", dropped="none 1")
 AFTER_PLANNING = Copy(
     "taken between plan and claim",
-    Point("digest.pipeline.passes:plan", after=True),
+    Point("digest.serve.steps:plan", after=True),
     held="ready 1",
     dropped="suppressed 1",
 )

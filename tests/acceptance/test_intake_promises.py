@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from digest.announcements import Kind
-from digest.clock import ManualClock
-from digest.comparing import Horizon
-from digest.errors import StoreError
-from digest.papers import Paper
-from digest.pipeline.recording import store_changes
+from digest.compare import Horizon
+from digest.model.announcements import Kind
+from digest.model.clock import ManualClock
+from digest.model.errors import StoreError
+from digest.model.papers import Paper
+from digest.poll.record import store_changes
 from digest.store import open_store
 from digest.store import runs as run_store
 from tests.acceptance.made import START, made_up, told_ids

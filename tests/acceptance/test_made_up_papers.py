@@ -12,8 +12,8 @@ from email import message_from_bytes, policy
 import feedparser
 import pytest
 
-from digest.announcements import Kind
-from digest.clock import ManualClock
+from digest.model.announcements import Kind
+from digest.model.clock import ManualClock
 from tests.acceptance.made import ALL_KINDS, START, later, made_up, told
 from tests.acceptance.worlds import Installation
 from tests.conftest import IS_NIGHTLY

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.clock import ManualClock
-from digest.messages import Digest
+from digest.model.clock import ManualClock
+from digest.model.messages import Digest
 from digest.render.coverage import describe_coverage, write_introduction
 from tests.acceptance.made import START, made_up
 from tests.acceptance.worlds import Installation

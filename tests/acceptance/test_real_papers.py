@@ -9,7 +9,7 @@ from email import message_from_bytes, policy
 import feedparser
 import pytest
 
-from digest.announcements import Kind
+from digest.model.announcements import Kind
 from tests.acceptance.worlds import Installation, StandIn, days
 from tests.conftest import IS_NIGHTLY
 

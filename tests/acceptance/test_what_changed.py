@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.announcements import Kind
-from digest.clock import ManualClock
+from digest.model.announcements import Kind
+from digest.model.clock import ManualClock
 from tests.acceptance.made import ALL_KINDS, START, made_up
 from tests.acceptance.worlds import Installation
 from tests.conftest import IS_NIGHTLY

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.clock import ManualClock
+from digest.model.clock import ManualClock
 from tests.acceptance.made import START, edit, later, made_up, told_ids
 from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv

@@ -16,10 +16,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from digest.announcements import mailing_moment
-from digest.comparing import StoredChange
-from digest.store.invariants import find_violations
-from digest.store.packing import unpack
+from digest.compare import StoredChange
+from digest.model.announcements import mailing_moment
+from digest.store.database import find_violations
+from digest.store.dialect import unpack
 from digest.store.papers import load_changes
 from tests.acceptance.expectations import ask, choose, compare, fail, find_turn, look_into, read_moment
 from tests.acceptance.lives import TEXTS, File, Life

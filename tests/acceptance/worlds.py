@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from digest.clock import Clock
-from digest.pipeline import PassReport, Site, run_pass
+from digest.model.clock import Clock
+from digest.poll.installation import Site
+from digest.serve.steps import PassReport, run_pass
 from tests.command_line import call_digest
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver

@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from digest.arxiv.atom import parse_atom
-from digest.arxiv.search import fetch_papers, walk_search
-from digest.arxiv.windows import EARLIEST, Window
-from digest.clock import RemoteClock
+from digest.arxiv.pages import EARLIEST, Window, fetch_papers, walk_search
 from digest.config import load_config
-from digest.pipeline import open_site, run_pass
-from digest.planning.holding import hold_papers
+from digest.model.clock import RemoteClock
 from digest.query import parse_query, to_arxiv
-from digest.store import archive
+from digest.query.index.reverse_index import hold_papers
+from digest.serve.installation import open_site
+from digest.serve.steps import run_pass
+from digest.store import papers
 from tests.acceptance.worlds import StandIn
 from tests.battery.audit_classes import DifferenceClass, classify_difference
 
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from digest.arxiv.atom import AtomPage
     from digest.arxiv.client import Fetched
-    from digest.papers import ArxivId, Paper
-    from digest.pipeline import Site
+    from digest.model.papers import ArxivId, Paper
+    from digest.poll.installation import Site
     from digest.query import Query
 
 PAPERS: Final = "data/papers_2016-08_09.jsonl.gz"
@@ -167,7 +167,7 @@ class Audit:
         self.window = Window(now - timedelta(days=DAYS), now)
         with site.store.read() as conn:
             last = self.window.last + timedelta(seconds=59)
-            self.stored = {paper.id: paper for paper in archive.load_submitted(conn, self.window.first, last)}
+            self.stored = {paper.id: paper for paper in papers.load_submitted(conn, self.window.first, last)}
         self.ours: dict[Query, set[ArxivId]] = {query: set() for query in queries}
         for paper, met in hold_papers(queries, self.stored.values()):
             for place in met:

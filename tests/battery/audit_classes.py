@@ -14,7 +14,7 @@ from digest.query import matches, parse_query, to_arxiv
 from tests.battery.audit_rules import Rule, is_met_by_rules, list_rules
 
 if TYPE_CHECKING:
-    from digest.papers import Paper
+    from digest.model.papers import Paper
     from digest.query import Query
 
 

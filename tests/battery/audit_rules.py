@@ -14,18 +14,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from digest import tex
-from digest.query.analysis import AnalysedPaper, NameText, WordText
-from digest.query.evaluation import compile_condition
+from digest.query.evaluation import AnalysedPaper, NameText, WordText, compile_condition
 from digest.query.names import NamePattern, fold_as_arxiv
-from digest.query.spreading import spread_condition
-from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, walk_conditions
+from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, spread_condition, walk_conditions
 from digest.query.words import fold, read_word, spell_word, split_words
 from digest.tex.parting import EDGE, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from digest.papers import Paper
+    from digest.model.papers import Paper
 
 Rules = frozenset["Rule"]
 """Some of arXiv's rules, put in the place of ours."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from digest.store import open_store
-from digest.store.invariants import find_violations
+from digest.store.database import find_violations
 from tests.battery.database_world import DATABASE, REPLICAS, Arrived, DatabaseWorld, open_world
 
 CUTS = 3

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from digest.clock import SystemClock
-from digest.papers import Author
+from digest.model.clock import SystemClock
+from digest.model.papers import Author
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink

@@ -24,8 +24,8 @@ from lxml import etree
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.oai import OaiPage, parse_oai
-from digest.errors import ArxivError
-from digest.papers import ArxivId, Paper
+from digest.model.errors import ArxivError
+from digest.model.papers import ArxivId, Paper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

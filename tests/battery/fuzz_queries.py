@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from digest.errors import QueryError
-from digest.papers import ArxivId, Author, Paper
+from digest.model.errors import QueryError
+from digest.model.papers import ArxivId, Author, Paper
 from digest.query import Query, analyse, find_reasons, lint_query, matches, parse_query
 from digest.query.arxiv_syntax import to_arxiv
-from digest.query.printing import canonicalise, print_outline, print_tree
+from digest.query.canonical import canonicalise, print_outline, print_tree
 from digest.query.tree import walk_conditions
 from tests.battery.fuzz_query_words import (
     ADDRESSES,

@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Double, literal
 
-from digest import clock as clock_module
 from digest.arxiv.client import ArxivAddresses, ArxivClient
-from digest.clock import SystemClock
-from digest.errors import DigestError
-from digest.pace import Grant
+from digest.model import clock as clock_module
+from digest.model.clock import Grant, SystemClock
+from digest.model.errors import DigestError
 from digest.store import Gate, open_store, postgresql
 from digest.store import gate as gate_module
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
-    from digest.clock import Clock
+    from digest.model.clock import Clock
 
 _SILENCE = 3.0
 """Seconds after which a silent database is given up here: the product's forty, scaled."""

@@ -20,8 +20,8 @@ from pathlib import Path
 import click
 
 from digest.config import load_config
-from digest.pipeline.links import make_links
-from digest.planning.feeds import FEED_DAYS
+from digest.plan.feeds import FEED_DAYS
+from digest.plan.links import make_links
 from digest.store import open_store
 from tests.battery.kill_book import Book
 from tests.battery.kill_clocks import HostClock

@@ -9,13 +9,10 @@ from datetime import datetime
 
 from sqlalchemy import func, select
 
-from digest.messages import DeliveryState
-from digest.pipeline.links import LinkMaker
-from digest.store import Store
-from digest.store import cursors as cursor_store
-from digest.store import deliveries as outbox
-from digest.store import matches as match_store
-from digest.store import turns as turn_store
+from digest.model.messages import DeliveryState
+from digest.plan.links import LinkMaker
+from digest.store import Store, matches, outbox_orders
+from digest.store import coverage as cursor_store
 from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
 from tests.battery.kill_world import Arrival
 
@@ -53,20 +50,20 @@ class Book:
         """Whether the first look at arXiv is complete, and matched."""
         with self._store.read() as conn:
             is_known = cursor_store.load_cursor(conn, "harvest").is_bootstrapped
-            return is_known and match_store.matched_mark(conn) == match_store.stored_mark(conn)
+            return is_known and matches.matched_mark(conn) == matches.stored_mark(conn)
 
     def has_found(self, paper_ids: Iterable[str]) -> bool:
         """Whether papers are stored and everything stored is matched."""
         wanted = set(paper_ids)
         with self._store.read() as conn:
             stored = conn.execute(select(func.count()).where(papers.c.arxiv_id.in_(wanted))).scalar_one()
-            return stored == len(wanted) and match_store.matched_mark(conn) == match_store.stored_mark(conn)
+            return stored == len(wanted) and matches.matched_mark(conn) == matches.stored_mark(conn)
 
     def has_due(self, now: datetime) -> bool:
         """Whether a digest is due, or matches wait for a turn that nobody gave them."""
         with self._store.read() as conn:
-            due = turn_store.due_turns(conn, now, 1)
-            return bool(due or match_store.undue_subscriptions(conn))
+            due = matches.due_turns(conn, now, 1)
+            return bool(due or matches.undue_subscriptions(conn))
 
     def count_open(self) -> int:
         """Return how many deliveries have not come to an end."""
@@ -126,5 +123,5 @@ class Book:
         with self._store.begin() as conn:
             lost = [row.id for row in conn.execute(held).all() if row.idempotency_key not in arrived]
             for id_ in lost:
-                outbox.retry(conn, id_, now)
+                outbox_orders.retry(conn, id_, now)
         return lost

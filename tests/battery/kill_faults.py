@@ -16,25 +16,28 @@ from unittest.mock import patch
 
 from sqlalchemy import select, update
 
-import digest.pipeline
-from digest.announcements import Kind
-from digest.messages import Delivery, DeliveryState, Message, Receipt
-from digest.pipeline import Lane, delivering, matching_step, planning_step, recording
-from digest.pipeline.drafting import Drafts
-from digest.pipeline.matching_step import BATCH, MatchReport
-from digest.pipeline.site import Site
-from digest.planning import next_due
-from digest.scheduling.steps import Steps
-from digest.store import deliveries as outbox
-from digest.store import matches as match_store
+import digest.serve.steps
+from digest.deliver import step
+from digest.deliver.dispatch import Lane
+from digest.deliver.transports.slack import SlackTransport
+from digest.deliver.transports.smtp import SmtpTransport
+from digest.match import step as matching_step
+from digest.match.step import BATCH, MatchReport
+from digest.model.announcements import Kind
+from digest.model.cadences import CadenceKind
+from digest.model.messages import Delivery, DeliveryState, Message, Receipt
+from digest.plan import step as planning_step
+from digest.plan.step import Drafts
+from digest.plan.turns import next_due
+from digest.poll import record
+from digest.poll.installation import Site
+from digest.serve.steps import Steps
+from digest.store import matches
+from digest.store import outbox_sends as outbox
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
-from digest.store import turns as turn_store
 from digest.store.schema import deliveries
 from digest.store.schema import papers as papers_table
-from digest.subscriptions import CadenceKind
-from digest.transports.slack import SlackTransport
-from digest.transports.smtp import SmtpTransport
 from tests.battery.kill_plan import wanted
 
 _WINDOW = 30.0
@@ -77,15 +80,15 @@ def _move_mark_first(weakness: Weakness) -> None:
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         with site.store.begin() as conn:
-            mark = match_store.matched_mark(conn)
+            mark = matches.matched_mark(conn)
             found = paper_store.changes_after(conn, mark, BATCH)
             if not found:
                 return False
-            match_store.set_matched_mark(conn, found[-1].id, expected=mark)
+            matches.set_matched_mark(conn, found[-1].id, expected=mark)
         weakness.expose()
         with (
-            patch.object(match_store, "matched_mark", lambda *_, **__: mark),
-            patch.object(match_store, "set_matched_mark", lambda *_, **__: None),
+            patch.object(matches, "matched_mark", lambda *_, **__: mark),
+            patch.object(matches, "set_matched_mark", lambda *_, **__: None),
         ):
             return original(site, report)
 
@@ -101,7 +104,7 @@ def _move_mark_last(weakness: Weakness) -> None:
             moves.append((to, expected))
 
         if not moves:
-            with patch.object(match_store, "set_matched_mark", note):
+            with patch.object(matches, "set_matched_mark", note):
                 match_batch(site, report)
         return False
 
@@ -110,7 +113,7 @@ def _move_mark_last(weakness: Weakness) -> None:
         if moves:
             weakness.expose()
             with steps._site.store.begin() as conn:
-                match_store.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
+                matches.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
             moves.clear()
 
     matching_step._match_batch = match_once
@@ -118,12 +121,12 @@ def _move_mark_last(weakness: Weakness) -> None:
 
 
 def _miss_late_papers(_: Weakness) -> None:
-    original = recording.store_changes
+    original = record.store_changes
 
     def store_changes(conn: Any, papers: Any, judge: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         order = select(papers_table.c.month, papers_table.c.number).where(papers_table.c.archive == "")
         highest = max(((row.month, row.number) for row in conn.execute(order)), default=(0, 0))
-        compare = recording._compare_by_horizon
+        compare = record._compare_by_horizon
 
         def compare_by_high_water(*given: Any) -> Any:  # noqa: ANN401 - passed on
             return tuple(
@@ -133,10 +136,10 @@ def _miss_late_papers(_: Weakness) -> None:
                 for change in compare(*given)
             )
 
-        with patch.object(recording, "_compare_by_horizon", compare_by_high_water):
+        with patch.object(record, "_compare_by_horizon", compare_by_high_water):
             return original(conn, papers, judge, **options)
 
-    recording.store_changes = store_changes
+    record.store_changes = store_changes
 
 
 def _mark_before_sending(weakness: Weakness) -> None:
@@ -163,7 +166,7 @@ def _exposed(send: Callable[..., Receipt], weakness: Weakness) -> Any:  # noqa: 
 
 
 def _number_keys(_: Weakness) -> None:
-    render, take = delivering._render, outbox.take_unknown
+    render, take = step._render, outbox.take_unknown
 
     def rewrite(message: Message, delivery: Delivery) -> Message:
         keys = [_key_of(delivery, attempt) for attempt in range(delivery.attempts + 1)]
@@ -172,7 +175,7 @@ def _number_keys(_: Weakness) -> None:
             body = body.replace(key, keys[-1])
         return replace(message, body=body)
 
-    delivering._render = lambda desk, delivery: rewrite(render(desk, delivery), delivery)
+    step._render = lambda desk, delivery: rewrite(render(desk, delivery), delivery)
 
     def take_unknown(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         return [
@@ -189,7 +192,7 @@ def _key_of(delivery: Delivery, attempt: int) -> bytes:
 
 
 def _resend_sent(_: Weakness) -> None:
-    original = digest.pipeline.recover
+    original = digest.serve.steps.recover
 
     def recover(site: Site) -> None:
         original(site)
@@ -199,14 +202,14 @@ def _resend_sent(_: Weakness) -> None:
             again = update(deliveries).where(deliveries.c.id.in_(latest))
             conn.execute(again.values(state=DeliveryState.READY, ended_at=None))
 
-    digest.pipeline.recover = recover
+    digest.serve.steps.recover = recover
 
 
 def _advance_first(weakness: Weakness) -> None:
     def begin_drafts(site: Site) -> Drafts:
         now = site.clock.now()
         with site.store.read() as conn:
-            come = [turn.id for turn in turn_store.due_turns(conn, now, _ADVANCED)]
+            come = [turn.id for turn in matches.due_turns(conn, now, _ADVANCED)]
             dues = subscription_store.load_subscriptions(conn, come)
         waiting = [
             due
@@ -228,7 +231,7 @@ def _advance_first(weakness: Weakness) -> None:
 
 def _load_waiting(site: Site, subscription_id: int) -> bool:
     with site.store.read() as conn:
-        return bool(match_store.pending_matches(conn, subscription_id))
+        return bool(matches.pending_matches(conn, subscription_id))
 
 
 FAULTS = {

@@ -7,21 +7,21 @@ from pathlib import Path
 import click
 
 from digest.cli import run_cli
-from digest.pipeline import leasing
-from digest.store import claiming, deliveries
+from digest.deliver import dispatch
+from digest.store import outbox, outbox_sends
 from tests.battery.kill_faults import FAULTS, Weakness
 
 
 def shorten_leases(seconds: float) -> None:
     """Let claims lapse sooner, everything else in proportion, so that a try does not wait for minutes."""
-    part = seconds / deliveries.CLAIM_LEASE
-    for function in (claiming.claim, deliveries.begin_sending, deliveries.begin_sending_many):
+    part = seconds / outbox.CLAIM_LEASE
+    for function in (outbox.claim, outbox_sends.begin_sending, outbox_sends.begin_sending_many):
         function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "lease_seconds": seconds}
-    claiming.renew.__defaults__ = (seconds,)
-    leasing.Leases.__init__.__kwdefaults__ = {
+    outbox.renew.__defaults__ = (seconds,)
+    dispatch.Leases.__init__.__kwdefaults__ = {
         "lease": seconds,
-        "beat": leasing.BEAT * part,
-        "margin": leasing.MARGIN * part,
+        "beat": dispatch.BEAT * part,
+        "margin": dispatch.MARGIN * part,
     }
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import httpx
 
-from digest.planning.feeds import FEED_ENTRIES
-from digest.planning.polls import next_poll_time
-from digest.web.feed_desk import LOOK_AGAIN
+from digest.plan.feeds import FEED_ENTRIES
+from digest.poll.rules import next_poll_time
+from digest.web.feeds import LOOK_AGAIN
 from tests.battery.kill_book import Book
 from tests.battery.kill_plan import TURN_HOUR, KillPlan, wanted
 from tests.battery.kill_replicas import LONGEST_AIM, Replica, await_ready

@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
-from digest.messages import DeliveryState
-from digest.planning.feeds import FEED_ENTRIES
+from digest.model.messages import DeliveryState
+from digest.plan.feeds import FEED_ENTRIES
 from tests.battery.kill_book import Book, Row
 from tests.battery.kill_life import Tally, next_turn
 from tests.battery.kill_plan import KillPlan, Reader

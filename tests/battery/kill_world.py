@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sqlalchemy import create_engine, make_url, text
 
-from digest.papers import Author
+from digest.model.papers import Author
 from tests.battery.kill_plan import CATEGORIES
 from tests.fakes.archive import DemoPaper
 from tests.fakes.loopback import Answer, Ending, Request

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from digest.query import analyse
-from digest.query.reverse_index import ReverseIndex
+from digest.query.index.reverse_index import ReverseIndex
 from tests.battery.matching_oracle import NotSharedError, Oracle, translate
 from tests.bench.pages import REAL
 from tests.bench.papers import load_day
@@ -30,7 +30,7 @@ from tests.querying import QueryWriter, read_queries
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from digest.papers import Paper
+    from digest.model.papers import Paper
     from digest.query import Query
 
 _CHUNK: Final = 5_000

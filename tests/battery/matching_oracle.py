@@ -10,17 +10,17 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
-from digest import taxonomy
+from digest.model import taxonomy
 from digest.query import And, Condition, Node, Not, Or, Prefix, Shape
-from digest.query.analysis import PlainText, WordText
+from digest.query.evaluation import PlainText, WordText
 from digest.query.names import fold_umlauts, list_spellings, split_name, write_out
-from digest.query.spreading import spread_condition
+from digest.query.tree import spread_condition
 from digest.query.words import cut_words, fold, fold_word, read_parted, read_word, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from digest.papers import Paper
+    from digest.model.papers import Paper
 
 _STEMMED = {Prefix.TITLE: "ti", Prefix.ABSTRACT: "abs"}
 _PLAIN = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from digest.planning.polls import POLL_TIMES
+from digest.poll.rules import POLL_TIMES
 from tests.battery.month_oracle import EASTERN, Oracle, id_order, last_mailing, mailing_at
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from digest.clock import ManualClock
-from digest.papers import Author
+from digest.model.clock import ManualClock
+from digest.model.papers import Author
 from tests.battery.month_arxiv import Asked
 from tests.battery.month_faults import choose_mishap, fill_options
 from tests.battery.month_oracle import AGENT, last_mailing, mailing_at

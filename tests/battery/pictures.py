@@ -20,7 +20,8 @@ from pathlib import Path
 
 import click
 
-from digest.messages import Delivery, DeliveryState
+from digest.model.messages import Delivery, DeliveryState
+from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import (
     EVENING,
@@ -33,7 +34,6 @@ from digest.render.samples import (
     sample_digest,
     weekly_digest,
 )
-from digest.subscriptions import Destination
 from tests.battery.browser import Browser, Sight, View, find_chromium
 
 PHONE, DESK = 360, 1_000

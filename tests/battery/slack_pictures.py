@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from digest.messages import Delivery, DeliveryState, Digest
+from digest.model.messages import Delivery, DeliveryState, Digest
+from digest.model.subscriptions import Destination
 from digest.render import Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry, odd_entries, sample_digest
-from digest.subscriptions import Destination
 
 _CHROMIUM = shutil.which("chromium") or "chromium"
 _CHANNEL = Destination.parse("slack:#papers")

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import click
 
-from digest.announcements import EASTERN
-from digest.clock import ManualClock
+from digest.model.announcements import EASTERN
+from digest.model.clock import ManualClock
 from tests.battery.year_explained import compare_explanations
 from tests.battery.year_installation import YearInstallation, moving_zones
 from tests.battery.year_life import Life

@@ -8,12 +8,12 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from digest.papers import ArxivId
-from digest.pipeline.explaining import explain_paper
-from digest.planning.trails import Verdict as Said
+from digest.inspect.explain import Verdict as Said
+from digest.inspect.explain import explain_paper
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import SubscriptionState
 from digest.store import open_store
 from digest.store.subscriptions import load_subscriptions
-from digest.subscriptions import SubscriptionState
 from tests.battery.year_oracle import Verdict
 from tests.battery.year_papers import MadeUp
 from tests.battery.year_plan import Diary

@@ -16,16 +16,18 @@ from sqlalchemy import func, select
 
 from digest.cli import cli
 from digest.config import load_config
-from digest.pipeline import match, open_site, plan, poll, sync_roster
-from digest.pipeline.gap_check import check_gaps
-from digest.planning.localtime import resolve_local
-from digest.planning.slots import latest_slot, next_slot
+from digest.match.step import match
+from digest.model.subscriptions import SubscriptionState
+from digest.plan.step import plan
+from digest.plan.turns import latest_slot, next_slot, resolve_local
+from digest.poll.step import check_gaps, poll
+from digest.serve.configuration import sync_roster
+from digest.serve.installation import open_site
 from digest.store.schema import subscriptions
-from digest.subscriptions import SubscriptionState
 from tests.battery.year_papers import QUERIES
 
 if TYPE_CHECKING:
-    from digest.pipeline import Site
+    from digest.poll.installation import Site
     from tests.fakes.arxiv import DemoArxiv
 
 MOVING_ZONE = "America/Asuncion"

@@ -10,9 +10,9 @@ from functools import partial
 from heapq import heappop, heappush
 from zoneinfo import ZoneInfo
 
-from digest.announcements import EASTERN, has_mailing
-from digest.cadences import Cadence, QuietHours, choose_zone
-from digest.clock import ManualClock
+from digest.model.announcements import EASTERN, has_mailing
+from digest.model.cadences import Cadence, QuietHours, choose_zone
+from digest.model.clock import ManualClock
 from tests.battery.year_installation import Wanted, YearInstallation
 from tests.battery.year_plan import Diary, Plan, change_wanted, make_wanted
 from tests.fakes.arxiv import DemoArxiv

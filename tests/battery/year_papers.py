@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from digest.announcements import has_mailing, mailing_moment
-from digest.papers import Author
+from digest.model.announcements import has_mailing, mailing_moment
+from digest.model.papers import Author
 from tests.fakes.archive import DemoPaper
 
 _WORDS = ("tail", "latency", "join", "cache", "proof", "graph", "sampling", "queue", "index", "stream")

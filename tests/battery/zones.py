@@ -18,8 +18,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import click
 
-from digest.cadences import Cadence, CadenceKind
-from digest.planning import latest_slot, next_slot
+from digest.model.cadences import Cadence, CadenceKind
+from digest.plan.turns import latest_slot, next_slot
 
 FIRST, LAST = 2024, 2037
 _STEP = timedelta(minutes=5)

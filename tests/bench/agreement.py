@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from arxiv import Result
 
-    from digest.papers import Paper
+    from digest.model.papers import Paper
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _ARXIV_CATEGORY = re.compile(r"[a-z]+(-[a-z]+)?(\.[A-Za-z]+(-[A-Za-z]+)?)?")

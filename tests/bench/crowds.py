@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Integer, Text, cast, insert, literal, select, text
 
-from digest.announcements import Kind
-from digest.comparing import Change
-from digest.query.reverse_index import ReverseIndex
+from digest.compare import Change
+from digest.model.announcements import Kind
+from digest.query.index.reverse_index import ReverseIndex
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
 from digest.store.postgresql import be_patient
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
 
-    from digest.papers import Paper
+    from digest.model.papers import Paper
     from digest.query import Query
     from digest.store import Store
 

@@ -16,12 +16,15 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Final
 
-from digest.clock import SystemClock
 from digest.config import load_config
-from digest.pipeline import load_feed, match, open_site, sync_roster
-from digest.pipeline.links import make_links
+from digest.deliver.feeds import load_feed
+from digest.match.step import match
+from digest.model.clock import SystemClock
+from digest.plan.links import make_links
+from digest.serve.configuration import sync_roster
+from digest.serve.installation import open_site
+from digest.serve.telemetry import configure_logging
 from digest.store import subscriptions as subscription_store
-from digest.telemetry import configure_logging
 from digest.web import WebServer, create_app
 from tests.bench.crowds import announce
 from tests.bench.installations import say

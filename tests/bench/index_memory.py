@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from digest.query import parse_query
-from digest.query.reverse_index import ReverseIndex
+from digest.query.index.reverse_index import ReverseIndex
 from tests.bench.papers import load_day
 from tests.querying import QueryWriter, read_queries
 

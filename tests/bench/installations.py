@@ -8,16 +8,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from digest.clock import ManualClock
 from digest.config import load_config
-from digest.pipeline import open_site
+from digest.model.clock import ManualClock
+from digest.serve.installation import open_site
 from tests.bench.crowds import EVENING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from digest.clock import Clock
-    from digest.pipeline import Site
+    from digest.model.clock import Clock
+    from digest.poll.installation import Site
 
 
 class Verdict:

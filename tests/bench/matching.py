@@ -34,11 +34,11 @@ from typing import TYPE_CHECKING, Final
 import click
 import numpy as np
 
-from digest.query import analyse, cutting, formula_words, parse_query, words
-from digest.query.reverse_index import ReverseIndex
-from digest.query.scanning import scan
-from digest.query.word_runs import SEPARATOR
-from digest.tex import quick_formulas
+from digest.query import analyse, parse_query, words
+from digest.query.index import formulas, texts
+from digest.query.index.batch import scan
+from digest.query.index.reverse_index import ReverseIndex
+from digest.query.index.texts import SEPARATOR
 from tests.bench import index_memory
 from tests.bench.memory import is_measurable
 from tests.bench.papers import load_day
@@ -48,7 +48,7 @@ from tests.querying import QueryWriter, read_queries
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from digest.papers import Paper
+    from digest.model.papers import Paper
     from digest.query import Query
 
 ROUNDS: Final = 7
@@ -113,10 +113,10 @@ def forget() -> None:
         words._part_word,
         words._fold_accents,
         words.stem,
-        cutting._read_formula,
-        cutting._read_island,
-        formula_words._spell_part,
-        quick_formulas.read_part,
+        texts._read_formula,
+        texts._read_island,
+        formulas._spell_part,
+        formulas.read_part,
     ):
         remembered.cache_clear()
     gc.collect()
@@ -147,7 +147,7 @@ def resolve(paper: Paper) -> Paper:
     """Return a paper with its TeX resolved, as far as words go."""
     title, abstract, comment = (
         joined.fill(joined.text.removeprefix(f" {SEPARATOR} "))
-        for joined in (cutting.join_texts([text]) for text in (paper.title, paper.abstract, paper.comment))
+        for joined in (texts.join_texts([text]) for text in (paper.title, paper.abstract, paper.comment))
     )
     return replace(paper, title=title, abstract=abstract, comment=comment)
 

@@ -27,11 +27,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 from sqlalchemy import Text, cast
 
-from digest.messages import DeliveryState, Message, Receipt
-from digest.pipeline.lanes import deliver
-from digest.pipeline.matching_step import match
-from digest.pipeline.planning_step import plan
-from digest.store import deliveries as outbox
+from digest.deliver.dispatch import deliver
+from digest.match.step import match
+from digest.model.messages import DeliveryState, Message, Receipt
+from digest.plan.step import plan
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
 from digest.store.schema import deliveries, digests
 from tests.bench.crowds import (
     DUE,
@@ -53,7 +54,7 @@ from tests.bench.whole import measure_way
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.pipeline import Site
+    from digest.poll.installation import Site
 
 _PARTS: Final = ("claiming", "ticking", "planning", "storing", "small", "whole")
 CLAIMED: Final = 20_000
@@ -76,7 +77,7 @@ def measure_claiming(site: Site, at_once: int, count: int) -> float:
     begun, done, now = perf_counter(), 0, site.clock.now()
     while done < count:
         with site.store.begin() as conn:
-            taken = outbox.claim(conn, owner="bench", limit=max(at_once, _CLAIMED_AT_ONCE), now=now)
+            taken = outbox_module.claim(conn, owner="bench", limit=max(at_once, _CLAIMED_AT_ONCE), now=now)
         for start in range(0, len(taken), at_once):
             together = taken[start : start + at_once]
             with site.store.begin() as conn:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from digest.demo.writing import Writer
-from digest.papers import ArxivId, Author, Paper
+from digest.model.papers import ArxivId, Author, Paper
 from tests.fakes.archive import DemoPaper, show
 from tests.fakes.atom import write_feed
 from tests.fakes.oai import OaiDesk

@@ -12,7 +12,7 @@ from tests.bench.pages import REAL, made_up_papers, read_kept
 from tests.fakes.archive import show
 
 if TYPE_CHECKING:
-    from digest.papers import Paper
+    from digest.model.papers import Paper
 
 MADE_UP = 6_000
 DAY = 2_500

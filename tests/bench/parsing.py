@@ -45,7 +45,7 @@ from arxiv import _feed
 from digest.arxiv import authors, oai
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
-from digest.papers import Author
+from digest.model.papers import Author
 from tests.bench.agreement import compare
 from tests.bench.memory import LIMIT, is_measurable, measure_growth
 from tests.bench.pages import ATOM_SIZE, OAI_SIZE, fixtures, load_atom_page, load_oai_page

@@ -30,16 +30,15 @@ import click
 import css_inline
 import jinja2
 
-from digest.announcements import Kind
-from digest.messages import Delivery, Digest, DigestEntry, Links
-from digest.papers import Field, Paper, Reason, Span
+from digest.model.announcements import Kind
+from digest.model.messages import Delivery, Digest, DigestEntry, Links
+from digest.model.papers import Field, Paper, Reason, Span
 from digest.render import MailIdentity, Renderer
-from digest.render.digest_view import group_papers, view_digest, view_rest
-from digest.render.folders import find_shipped_templates
-from digest.render.inlining import inline_styles
-from digest.render.presentation import PaperView
+from digest.render.digests import group_papers, view_digest, view_rest
+from digest.render.environments import find_shipped_templates, inline_styles
+from digest.render.papers import PaperView
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest
-from digest.render.words import count_papers, open_sentence
+from digest.render.text import count_papers, open_sentence
 from tests.bench.installations import say
 from tests.bench.papers import load_day
 from tests.bench.sending import make_delivery

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest import taxonomy
+from digest.model import taxonomy
 from digest.query import AnalysedPaper, And, Condition, Node, Not, Or, Prefix, Shape, analyse
-from digest.query.evaluation import STEMMED, TEXTS, read_name
+from digest.query.evaluation import STEMMED, TEXTS, WordPattern, read_name
 from digest.query.names import NamePattern, fold_umlauts
-from digest.query.patterns import WordPattern
-from digest.query.spreading import spread_condition
+from digest.query.tree import spread_condition
 from digest.query.words import fold
 
 if TYPE_CHECKING:
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
 
     import tantivy
 
-    from digest.papers import Paper
-    from digest.query.analysis import WordText
-    from digest.query.patterns import Run
+    from digest.model.papers import Paper
+    from digest.query.evaluation import Run, WordText
 
 _STOP = "\u2022"
 """Holds the place of a stop word."""

@@ -32,23 +32,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from digest.clock import SystemClock
 from digest.config import load_config
-from digest.messages import Delivery, DeliveryState, Message
-from digest.pipeline import LANES, deliver, open_site, sync_roster
-from digest.planning import DeliveryPlan
+from digest.deliver.dispatch import LANES, deliver
+from digest.model.clock import SystemClock
+from digest.model.messages import Delivery, DeliveryState, Message
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.plan.digests import DeliveryPlan
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
+from digest.serve.configuration import sync_roster
+from digest.serve.installation import open_site
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
-from digest.subscriptions import Destination, DestinationKind
 from tests.bench.installations import databases, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from digest.pipeline import Site
+    from digest.poll.installation import Site
 
 MAILS, ROUNDS, CONNECTIONS = 1_000, 5, 8
 SIZE: Final = 90_000

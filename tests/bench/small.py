@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from digest.clock import ManualClock
-from digest.papers import Author
+from digest.model.clock import ManualClock
+from digest.model.papers import Author
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink

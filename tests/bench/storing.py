@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Text, cast, func, select, update
 
-from digest.announcements import Kind
-from digest.comparing import Change
-from digest.papers import ArxivId
+from digest.compare import Change
+from digest.model.announcements import Kind
+from digest.model.papers import ArxivId
 from digest.store import papers as paper_store
-from digest.store.marks import STORED
+from digest.store.papers import STORED
 from digest.store.schema import changes, marks, papers, versions
 from tests.bench.crowds import EVENING, fill, numbers, settle
 from tests.bench.papers import load_day

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import func, select
 
-from digest.clock import RemoteClock
-from digest.pipeline.matching_step import match
-from digest.pipeline.planning_step import plan
-from digest.pipeline.polling import poll
+from digest.match.step import match
+from digest.model.clock import RemoteClock
+from digest.plan.step import plan
+from digest.poll.step import poll
 from digest.store.schema import deliveries
 from tests.acceptance.worlds import StandIn
 from tests.bench.crowds import choose_narrow, draw_queries, subscribe_crowd
@@ -21,7 +21,7 @@ from tests.bench.pages import REAL
 from tests.bench.papers import load_day
 
 if TYPE_CHECKING:
-    from digest.pipeline import Site
+    from digest.poll.installation import Site
 
 _PAPERS: Final = "data/papers_2016-08_09.jsonl.gz"
 _FIRST_LOOK: Final = datetime(2016, 8, 9, 12, tzinfo=UTC)

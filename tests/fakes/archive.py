@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from digest.demo.archive import DemoPaper, open_window, plan_mailing
-from digest.errors import UnknownName
-from digest.papers import Author, Paper
+from digest.model.errors import UnknownName
+from digest.model.papers import Author, Paper
 from tests.fakes.accents import to_utf8
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from types import TracebackType
 
-    from digest.clock import Clock
+    from digest.model.clock import Clock
 
 
 class DemoArxiv:
@@ -84,7 +84,7 @@ class DemoArxiv:
 
     @property
     def clock_url(self) -> str:
-        """The clock, for `digest.clock.RemoteClock`: GET tells it, `POST ?advance=SECONDS` moves it."""
+        """The clock, for `digest.model.clock.RemoteClock`: GET tells it, `POST ?advance=SECONDS` moves it."""
         return f"{self.url}/_control/now"
 
     @property

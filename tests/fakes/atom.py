@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lxml import etree
 
-    from digest.papers import Author, Paper
+    from digest.model.papers import Author, Paper
 
 ATOM = "http://www.w3.org/2005/Atom"
 OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from digest.errors import UsageError
+from digest.model.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -20,7 +20,7 @@ from socketserver import TCPServer
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from digest.clock import monotonic
+from digest.model.clock import monotonic
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 from tests.fakes.certificate import Certificate, make_certificate
 from tests.fakes.loopback import LOOPBACK
 from tests.fakes.mailscript import Cue, Script, Step

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from digest.errors import QueryError, UsageError
-from digest.papers import ArxivId
+from digest.model.errors import QueryError, UsageError
+from digest.model.papers import ArxivId
 from digest.query import matches, parse_query
 from tests.fakes.archive import show
 from tests.fakes.atom import INTERNAL_ERROR, write_feed
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from digest.papers import Paper
+    from digest.model.papers import Paper
     from tests.fakes.archive import DemoPaper
 
 PAGING_WALL = 10_000

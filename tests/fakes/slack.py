@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from types import TracebackType
 
-    from digest.clock import Clock
+    from digest.model.clock import Clock
 
 TOKEN = "xoxb-demo"
 WEBHOOK_PATH = "/services/T000/B000/XXXX"

@@ -6,13 +6,13 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from digest.clock import monotonic
+from digest.model.clock import monotonic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from digest.clock import Clock
+    from digest.model.clock import Clock
     from tests.fakes.loopback import Answer, Request
 
 _TOLERANCE = 1e-6

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from digest.clock import Clock
+    from digest.model.clock import Clock
 
 TEAM, BOT_USER, BOT = "T000DEMO", "U000DIGEST", "B000DIGEST"
 TEXT_LIMIT = 40_000

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from digest.messages import Delivery, DeliveryState
+from digest.model.messages import Delivery, DeliveryState
+from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import EVENING
-from digest.subscriptions import Destination
 
 EXPECTED = Path(__file__).with_name("expected")
 _LONGEST_LINE = 160

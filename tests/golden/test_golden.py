@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from digest.messages import Digest, Feed, FeedEntry, Links
-from digest.papers import Author
+from digest.model.messages import Digest, Feed, FeedEntry, Links
+from digest.model.papers import Author
+from digest.model.secrets import feed_uri
+from digest.model.subscriptions import Destination
 from digest.render import (
     ErrorContext,
     HomeContext,
@@ -17,8 +19,7 @@ from digest.render import (
     MailIdentity,
     Renderer,
 )
-from digest.render.bibtex import write_bibtex
-from digest.render.ris import write_ris
+from digest.render.references import write_bibtex, write_ris
 from digest.render.samples import (
     EVENING,
     SAMPLE_LINKS,
@@ -31,8 +32,6 @@ from digest.render.samples import (
     sample_digest,
     weekly_digest,
 )
-from digest.signing import feed_uri
-from digest.subscriptions import Destination
 from tests.golden.conftest import Golden, MakeDelivery
 
 DIGESTS: dict[str, Digest] = {

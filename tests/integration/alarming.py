@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from digest.pipeline import PassReport, run_pass
+from digest.serve.steps import PassReport, run_pass
 from tests.integration.web.world import World
 
 READER = ("mailto:reader@example.org",)

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from digest.announcements import Kind
-from digest.clock import ManualClock
-from digest.pipeline import PassReport, Site, run_pass
-from digest.pipeline.covering import load_whole_coverage
+from digest.model.announcements import Kind
+from digest.model.clock import ManualClock
+from digest.poll.installation import Site
+from digest.poll.ledger import load_whole_coverage
+from digest.serve.steps import PassReport, run_pass
 from digest.store import runs as run_store
 from digest.store.gate import Breaker, load_breaker
 from digest.store.runs import PollRun

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from digest.clock import ManualClock
-from digest.pipeline import PassReport, run_pass
+from digest.model.clock import ManualClock
+from digest.serve.steps import PassReport, run_pass
 from digest.store import runs as run_store
 from digest.store.runs import PollRun
 from tests.acceptance.made import START, made_up, told_ids

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from digest.announcements import Kind, has_mailing, mailing_moment, mailings_between
 from digest.arxiv.oai import parse_oai
-from digest.clock import ManualClock
-from digest.papers import ArxivId
-from digest.store import mailings as mailing_store
-from digest.store import pages as page_store
+from digest.model.announcements import Kind, has_mailing, mailing_moment, mailings_between
+from digest.model.clock import ManualClock
+from digest.model.papers import ArxivId
+from digest.store import papers as mailing_store
+from digest.store import runs as page_store
 from digest.store.schema import changes, papers
 from tests.acceptance.made import made_up
 from tests.conftest import IS_NIGHTLY

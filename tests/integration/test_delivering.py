@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from digest.clock import ManualClock
-from digest.messages import DeliveryState
-from digest.pipeline import PassReport, leasing, run_pass
-from digest.planning.retries import MAX_DOUBTS
-from digest.store import deliveries as outbox
-from digest.store.outbox_views import Attempt, StoredDelivery
+from digest.deliver import dispatch
+from digest.deliver.rules import MAX_DOUBTS
+from digest.model.clock import ManualClock
+from digest.model.messages import DeliveryState
+from digest.serve.steps import PassReport, run_pass
+from digest.store import views
+from digest.store.views import Attempt, StoredDelivery
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.slack import SCOPES
 from tests.integration.web.world import World, live_in
@@ -51,8 +52,8 @@ def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
     site = world.open()
     try:
         with site.store.read() as conn:
-            (stored,) = outbox.list_deliveries(conn)
-            return outbox.load_delivery(conn, stored.delivery.id)
+            (stored,) = views.list_deliveries(conn)
+            return views.load_delivery(conn, stored.delivery.id)
     finally:
         site.close()
 
@@ -180,7 +181,7 @@ def test_what_was_lost_while_on_its_way_is_not_handed_over(
 ) -> None:
     world.write_config(to=to)
     with monkeypatch.context() as patch:
-        patch.setattr(leasing.Leases, "holds", lambda *_: False)
+        patch.setattr(dispatch.Leases, "holds", lambda *_: False)
         pass_by(world, 1)
     assert (world.mail.mails, world.slack.messages) == ((), ())
     pass_by(world, 1)

@@ -11,14 +11,18 @@ from typing import Any
 
 import pytest
 
-from digest.clock import ManualClock, SystemClock, monotonic
 from digest.config import load_config
-from digest.messages import Delivery, DeliveryState
-from digest.pipeline import LANES, deliver, delivering, open_site, run_pass
-from digest.pipeline.site import Site
-from digest.store import deliveries as outbox
-from digest.transports.slack import SlackTransport
-from digest.transports.smtp import SmtpTransport
+from digest.deliver import step
+from digest.deliver.dispatch import LANES, deliver
+from digest.deliver.transports.slack import SlackTransport
+from digest.deliver.transports.smtp import SmtpTransport
+from digest.model.clock import ManualClock, SystemClock, monotonic
+from digest.model.messages import Delivery, DeliveryState
+from digest.poll.installation import Site
+from digest.serve.installation import open_site
+from digest.serve.steps import run_pass
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
 from tests.fakes.loopback import Answer, Request
 from tests.fakes.slack import SCOPES, SlackReceiver
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
@@ -228,7 +232,7 @@ def test_a_fault_nobody_thought_of_concerns_one_delivery_alone(
 def test_a_fault_in_rendering_one_digest_leaves_no_claim_behind(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivering, "_render", fail)
+    monkeypatch.setattr(step, "_render", fail)
     with planned(world, BOTH, connections=1) as site:
         assert len(deliver(site).held) == 2
         assert states(site) == {"held": 2}
@@ -237,7 +241,7 @@ def test_a_fault_in_rendering_one_digest_leaves_no_claim_behind(
 def test_a_fault_that_breaks_a_pass_gives_back_what_was_not_begun(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivering, "_mark_failure", fail)
+    monkeypatch.setattr(step, "_mark_failure", fail)
     monkeypatch.setattr(SmtpTransport, "send", fail)
     with planned(world, mails_to(6), connections=1) as site:
         with pytest.raises(ZeroDivisionError):
@@ -297,7 +301,7 @@ def test_a_pass_that_gets_nothing_though_something_is_due_pauses_before_it_looks
         looks.append(now)  # what is due there somebody else holds
         return []
 
-    monkeypatch.setattr(outbox, "claim", claim_nothing)
+    monkeypatch.setattr(outbox_module, "claim", claim_nothing)
     with planned(world, READER, connections=1) as site:
         deliver(site, lanes=LANES[:1], should_stop=lambda: len(looks) > 20)
     assert all(later - earlier >= timedelta(seconds=0.2) for earlier, later in pairwise(looks))

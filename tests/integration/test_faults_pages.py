@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-import digest.pipeline.searching
+import digest.poll.search
 from tests.acceptance.made import made_up
 from tests.fakes import atom
 from tests.fakes.loopback import Answer, Request
@@ -27,7 +27,7 @@ SIZE = 20
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     for name in ("PAGE", "JOINT_PAGE"):
-        monkeypatch.setattr(digest.pipeline.searching, name, SIZE)
+        monkeypatch.setattr(digest.poll.search, name, SIZE)
     with living(tmp_path, "query", past=40) as world:
         yield world
 

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import pytest
 
-from digest.clock import ManualClock, RemoteClock
+from digest.model.clock import ManualClock, RemoteClock
 from tests.fakes.mail import MailSink
 from tests.integration.faulty import FaultyArxiv, Found, World
 

@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 
-from digest.errors import StoreError, UnknownName
-from digest.messages import Delivery
-from digest.pipeline import Site, deliver, match, plan, poll, sync_roster
-from digest.pipeline.fetching import Drawer
-from digest.store import deliveries as outbox
+from digest.deliver.dispatch import deliver
+from digest.deliver.step import Drawer
+from digest.match.step import match
+from digest.model.errors import StoreError, UnknownName
+from digest.model.messages import Delivery
+from digest.plan.step import plan
+from digest.poll.installation import Site
+from digest.poll.step import poll
+from digest.serve.configuration import sync_roster
 from digest.store import digests as digest_store
+from digest.store import views
 from tests.integration.web.world import live_in
 
 READERS = 5
@@ -50,7 +55,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def waiting(site: Site) -> list[Delivery]:
     with site.store.read() as conn:
-        return [stored.delivery for stored in outbox.list_deliveries(conn)]
+        return [stored.delivery for stored in views.list_deliveries(conn)]
 
 
 def test_a_pass_reads_a_digest_once_however_many_it_goes_to(site: Site, reads: list[int]) -> None:

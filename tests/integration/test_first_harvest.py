@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from digest.clock import ManualClock
+from digest.model.clock import ManualClock
 from digest.store.schema import changes, papers, raw_pages
 from tests.acceptance.made import START
 from tests.conftest import IS_NIGHTLY

@@ -17,13 +17,16 @@ from threading import Event
 
 import pytest
 
-from digest.clock import Clock
 from digest.config import load_config
-from digest.pipeline import Site, open_site, recover, run_pass, sync_roster
-from digest.scheduling import EVERY, Schedule
+from digest.model.clock import Clock
+from digest.poll.installation import Site
+from digest.serve.configuration import sync_roster
+from digest.serve.installation import open_site
+from digest.serve.schedule import EVERY, Schedule
+from digest.serve.steps import recover, run_pass
 from digest.store import hold_worker, open_store
-from digest.store.invariants import find_violations
-from digest.web.health import find_failures
+from digest.store.database import find_violations
+from digest.web.endpoints import find_failures
 from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Said, Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until

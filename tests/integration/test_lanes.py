@@ -12,14 +12,21 @@ from typing import Any
 
 import pytest
 
-from digest.clock import monotonic
-from digest.errors import StoreError
-from digest.pipeline import LANES, DeliverReport, Site, deliver, match, plan, poll, run_pass, sync_roster
-from digest.pipeline import lanes as lanes_module
-from digest.scheduling import EVERY, Schedule
-from digest.store import deliveries as outbox
-from digest.store import open_store
-from digest.transports.smtp import SmtpTransport
+from digest.deliver import dispatch as lanes_module
+from digest.deliver.dispatch import LANES, deliver
+from digest.deliver.step import DeliverReport
+from digest.deliver.transports.smtp import SmtpTransport
+from digest.match.step import match
+from digest.model.clock import monotonic
+from digest.model.errors import StoreError
+from digest.plan.step import plan
+from digest.poll.installation import Site
+from digest.poll.step import poll
+from digest.serve.configuration import sync_roster
+from digest.serve.schedule import EVERY, Schedule
+from digest.serve.steps import run_pass
+from digest.store import open_store, views
+from digest.store import outbox_sends as outbox
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Cue, Script, Step
 from tests.fakes.slack import SlackReceiver
@@ -96,7 +103,7 @@ def mails_to(count: int) -> tuple[str, ...]:
 
 def states(site: Site) -> Counter[str]:
     with site.store.read() as conn:
-        return Counter(str(stored.delivery.state) for stored in outbox.list_deliveries(conn, limit=1_000))
+        return Counter(str(stored.delivery.state) for stored in views.list_deliveries(conn, limit=1_000))
 
 
 def in_thread(act: Callable[[], object]) -> threading.Thread:
@@ -215,7 +222,7 @@ def test_every_mail_of_a_crowd_is_sent_exactly_once_or_put_back_if_it_was_refuse
         assert (len(report.retries), len(report.dead)) == (2, 1)
         assert states(site) == {"sent": MANY - 3, "ready": 2, "dead": 1}
         with site.store.read() as conn:
-            stored = outbox.list_deliveries(conn, limit=1_000)
+            stored = views.list_deliveries(conn, limit=1_000)
         assert {one.delivery.attempts for one in stored} == {1}
         assert {one.delivery.token for one in stored} == {1}
 

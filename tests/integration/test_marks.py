@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 from sqlalchemy import UpdateBase
 
-from digest.clock import monotonic
-from digest.errors import StoreError
-from digest.pipeline import Site, delivering, run_pass, sync_roster
-from digest.scheduling import EVERY, Schedule
-from digest.store import deliveries as outbox
-from digest.store import sqlite
+from digest.deliver import step
+from digest.model.clock import monotonic
+from digest.model.errors import StoreError
+from digest.poll.installation import Site
+from digest.serve.configuration import sync_roster
+from digest.serve.schedule import EVERY, Schedule
+from digest.serve.steps import run_pass
+from digest.store import engine, views
+from digest.store import outbox_sends as outbox
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World, live_in, wait_until
 
@@ -28,8 +31,8 @@ AWAY = "the database is out for lunch"
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(delivering, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(delivering, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(step, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(step, "LONGEST_PAUSE", 0.01)
     with live_in(tmp_path) as world:
         world.write_config(to=("mailto:reader@example.org",))
         yield world
@@ -51,7 +54,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, name: str = "mark_sent_alone") -> 
 
 def state(site: Site) -> str:
     with site.store.read() as conn:
-        (stored,) = outbox.list_deliveries(conn)
+        (stored,) = views.list_deliveries(conn)
         return str(stored.delivery.state)
 
 
@@ -91,14 +94,14 @@ def test_a_mark_waits_for_the_disk_unless_a_copy_of_a_mail_is_all_a_power_cut_wo
 ) -> None:
     world.environ["DIGEST_MAIL_ON_AMBIGUOUS"] = policy
     site, waited = world.open(), []
-    bind = sqlite._bind
+    bind = engine._bind
 
     def noting(statement: UpdateBase, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         session = sys._getframe(1).f_locals["session"]  # the very connection it is about to go to
         waited.append(session.execute("PRAGMA synchronous").fetchone() == (2,))
         return bind(statement, values)
 
-    monkeypatch.setattr(sqlite, "_bind", noting)
+    monkeypatch.setattr(engine, "_bind", noting)
     run_pass(site)
     assert waited == [policy == "hold"] * 3
     assert state(site) == "sent"
@@ -109,8 +112,8 @@ def test_a_mark_waits_for_the_disk_unless_a_copy_of_a_mail_is_all_a_power_cut_wo
 def test_a_long_outage_is_spoken_of_now_and_then(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert delivering.SAY_AGAIN == 60
-    monkeypatch.setattr(delivering, "SAY_AGAIN", 0.2)
+    assert step.SAY_AGAIN == 60
+    monkeypatch.setattr(step, "SAY_AGAIN", 0.2)
     site = world.open()
     run = threading.Thread(target=lambda: run_pass(site), daemon=True)
     began = monotonic()

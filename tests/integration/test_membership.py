@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from digest import membership, signing
-from digest.consent import EVERYTHING
-from digest.errors import UnknownName, UsageError
-from digest.membership import WayOut
+from digest.deliver import unsubscribe
+from digest.deliver.unsubscribe import WayOut
+from digest.model import secrets
+from digest.model.cadences import Cadence, CadenceKind
+from digest.model.errors import UnknownName, UsageError
+from digest.model.subscriptions import EVERYTHING, Destination, Origin, Subscription
 from digest.store import Store, open_store
 from digest.store import queries as query_store
+from digest.store.database import TokenPurpose, make_token_row, remember_tokens
 from digest.store.subscribers import confirm_by_operator, load_departures
-from digest.store.subscriptions import load_subscriptions
-from digest.store.syncing import sync_subscriptions
-from digest.store.tokens import TokenPurpose, make_token_row, remember_tokens
-from digest.subscriptions import Cadence, CadenceKind, Destination, Origin, Subscription
+from digest.store.subscriptions import load_subscriptions, sync_subscriptions
 from tests.contract.store.made import AlwaysDue
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -51,16 +51,16 @@ def written_to(store: Store, name: str) -> list[str]:
 
 def leave(store: Store, subscription: str = "team", destination: Destination = READER) -> bool:
     with store.begin() as conn:
-        return membership.leave(conn, destination, subscription, how="operator", at=NOW)
+        return unsubscribe.leave(conn, destination, subscription, how="operator", at=NOW)
 
 
 def come_back(store: Store, subscription: str = "team", destination: Destination = READER) -> tuple[str, ...]:
     with store.begin() as conn:
-        return membership.come_back(conn, destination, subscription, how="operator", at=NOW)
+        return unsubscribe.come_back(conn, destination, subscription, how="operator", at=NOW)
 
 
 def keep_token(store: Store) -> None:
-    hashed = signing.token_hash("secret")
+    hashed = secrets.token_hash("secret")
     with store.begin() as conn:
         row = make_token_row(hashed, TokenPurpose.LEAVE, destination=str(READER), subscription="team")
         remember_tokens(conn, [row], at=NOW)
@@ -142,13 +142,13 @@ def test_a_leave_of_one_is_taken_back_after_that_of_everything(store: Store) -> 
 def test_a_link_names_what_it_ends_and_ends_it(store: Store) -> None:
     keep_token(store)
     with store.read() as conn:
-        assert membership.find_way_out(conn, "secret") == WayOut(READER, "team", "Performance", has_left=False)
+        assert unsubscribe.find_way_out(conn, "secret") == WayOut(READER, "team", "Performance", has_left=False)
     with store.begin() as conn:
-        assert membership.leave_by_link(conn, "secret", at=NOW)
-        assert membership.leave_by_link(conn, "secret", at=NOW)
+        assert unsubscribe.leave_by_link(conn, "secret", at=NOW)
+        assert unsubscribe.leave_by_link(conn, "secret", at=NOW)
     assert written_to(store, "team") == ["second@example.org"]
 
 
 def test_a_link_nobody_was_given_ends_nothing(store: Store) -> None:
     with store.begin() as conn:
-        assert not membership.leave_by_link(conn, "secret", at=NOW)
+        assert not unsubscribe.leave_by_link(conn, "secret", at=NOW)

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from digest.announcements import has_mailing, mailing_moment
-from digest.clock import ManualClock
-from digest.pipeline.status import find_next_look
-from digest.planning.polls import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
+from digest.inspect.status import find_next_look
+from digest.model.announcements import has_mailing, mailing_moment
+from digest.model.clock import ManualClock
+from digest.poll.rules import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
 from digest.store.gate import FIRST_BACKOFF, LONGEST_BACKOFF
 from digest.store.schema import gate, poll_runs, requests
 from tests.acceptance.made import START, made_up

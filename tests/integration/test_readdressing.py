@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.messages import DeliveryState
+from digest.model.messages import DeliveryState
 from tests.fakes.workspace import SlackChannel
 from tests.integration.test_delivering import CHANNEL, look, pass_by
 from tests.integration.test_lanes import by_night

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from digest.clock import RemoteClock
-from digest.errors import ConfigurationError
+from digest.model.clock import RemoteClock
+from digest.model.errors import ConfigurationError
 from tests.fakes.loopback import Answer, LoopbackServer, Request, answer_json
 
 START = datetime(2026, 3, 24, 12, 40, tzinfo=UTC)

@@ -15,10 +15,17 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from digest.config import load_config
-from digest.pipeline import Site, match, open_site, plan, poll, publish_feeds, run_pass, sync_roster
-from digest.pipeline.working import at_work, polling_alone
-from digest.store import migrate, migrating, open_store, runs
-from digest.store.packing import unpack
+from digest.deliver.feeds import publish_feeds
+from digest.match.step import match
+from digest.plan.step import plan
+from digest.poll.installation import Site
+from digest.poll.step import poll
+from digest.serve.configuration import sync_roster
+from digest.serve.installation import at_work, open_site, polling_alone
+from digest.serve.steps import run_pass
+from digest.store import migrate, open_store, runs
+from digest.store import revision as migrating
+from digest.store.dialect import unpack
 from digest.store.schema import deliveries, digests, match_runs, matches, papers, subscription_queries
 from tests.battery.database_world import open_world
 from tests.conftest import IS_NIGHTLY
@@ -229,7 +236,7 @@ def test_files_are_written_whole_by_several_at_once(world: World) -> None:
 
 MIGRATE = (
     "import sys, pathlib\n"
-    "from digest.store import migrate, migrating\n"
+    "from digest.store import migrate, revision as migrating\n"
     "migrating.MIGRATIONS = pathlib.Path(sys.argv[2])\n"
     "migrate(sys.argv[1])\n"
 )

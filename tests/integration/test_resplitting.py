@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from digest.clock import ManualClock
-from digest.messages import DeliveryState
-from digest.store import deliveries as outbox
-from digest.store.invariants import find_violations
+from digest.model.clock import ManualClock
+from digest.model.messages import DeliveryState
+from digest.store import views
+from digest.store.database import find_violations
 from tests.integration.test_delivering import CHANNEL, pass_by
 from tests.integration.test_lanes import by_night
 from tests.integration.web.world import EVENING, World, live_in, make_paper
@@ -44,7 +44,7 @@ def states(world: World) -> dict[int, str]:
     try:
         with site.store.read() as conn:
             assert find_violations(conn) == []
-            return {one.delivery.id: one.delivery.state.value for one in outbox.list_deliveries(conn)}
+            return {one.delivery.id: one.delivery.state.value for one in views.list_deliveries(conn)}
     finally:
         site.close()
 

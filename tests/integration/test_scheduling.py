@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 
 from digest.config import load_config
-from digest.pipeline import Site, poll, run_pass, sync_roster
-from digest.planning.alarms import AlarmName
-from digest.scheduling import EVERY, Job, Schedule
-from digest.store import deliveries as outbox
+from digest.inspect import health as telemetry_health
+from digest.inspect.health import AlarmName
+from digest.poll.installation import Site
+from digest.poll.step import poll
+from digest.serve.configuration import sync_roster
+from digest.serve.schedule import EVERY, Job, Schedule
+from digest.serve.steps import run_pass
 from digest.store import matches as match_store
 from digest.store import subscriptions as subscription_store
-from digest.store.alarms import list_alarms
-from digest.store.job_turns import JobTurn, list_turns
-from digest.store.workers import list_workers
-from digest.telemetry import health as telemetry_health
-from digest.web.health import find_failures
+from digest.store import views
+from digest.store.workers import JobTurn, list_alarms, list_turns, list_workers
+from digest.web.endpoints import find_failures
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in, wait_until
 
 SELDOM = dict.fromkeys(EVERY, 3600.0)
@@ -52,7 +53,7 @@ def scheduled(world: World, every: dict[str, float]) -> Iterator[tuple[Schedule,
 
 def states(site: Site) -> list[str]:
     with site.store.read() as conn:
-        return [str(stored.delivery.state) for stored in outbox.list_deliveries(conn)]
+        return [str(stored.delivery.state) for stored in views.list_deliveries(conn)]
 
 
 def is_all_matched(site: Site) -> bool:

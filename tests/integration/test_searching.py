@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from digest.arxiv.search import SMALLEST_PAGE
-from digest.pipeline import searching
-from digest.planning.polls import POLL_TIMES, REQUESTS_A_DAY, REQUESTS_A_RUN, SEARCHED_ONE_BY_ONE
+from digest.arxiv.pages import SMALLEST_PAGE
+from digest.poll import search
+from digest.poll.rules import POLL_TIMES, REQUESTS_A_DAY, REQUESTS_A_RUN, SEARCHED_ONE_BY_ONE
 from tests.acceptance.made import START, made_up, told_ids
 from tests.conftest import IS_NIGHTLY
 from tests.integration.searching_worlds import World, old_papers, surrounded
@@ -68,7 +68,7 @@ def test_going_over_to_many_queries_and_back_neither_loses_nor_repeats_anything(
 def test_what_was_held_for_weeks_is_told_by_the_wide_looks_for_many(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "JOINT_PAGE", SMALLEST_PAGE)
+    monkeypatch.setattr(search, "JOINT_PAGE", SMALLEST_PAGE)
     for number in range(60):
         world.arxiv.add(made_up(number, START - timedelta(days=5, hours=4 * number), id=f"2602.{number:05d}"))
     world.write(FEW)

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from digest.arxiv.client import ArxivAddresses, ArxivClient
-from digest.arxiv.search import walk_search
-from digest.clock import ManualClock, RemoteClock
+from digest.arxiv.pages import walk_search
 from digest.config import load_config
-from digest.pace import Grant
-from digest.pipeline import open_site, run_pass
-from digest.pipeline.searching import EVERYTHING
+from digest.model.clock import Grant, ManualClock, RemoteClock
+from digest.poll.search import EVERYTHING
+from digest.serve.installation import open_site
+from digest.serve.steps import run_pass
 from tests.acceptance.made import told_ids
 from tests.acceptance.worlds import StandIn
 from tests.conftest import IS_NIGHTLY

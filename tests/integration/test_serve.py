@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 
-from digest.pipeline import LinkMaker
+from digest.plan.links import LinkMaker
 from digest.store import open_store
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, Served, World, live_in, wait_until

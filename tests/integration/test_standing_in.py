@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from digest.messages import Occasion
-from digest.pipeline import PassReport
-from digest.planning.polls import REQUESTS_A_DAY, REQUESTS_A_RUN
+from digest.model.messages import Occasion
+from digest.poll.rules import REQUESTS_A_DAY, REQUESTS_A_RUN
+from digest.serve.steps import PassReport
 from tests.acceptance.made import START, made_up, told_ids
 from tests.integration.searching_worlds import World, old_papers, surrounded
 

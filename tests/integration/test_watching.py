@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from digest.pipeline.alarms import watch
-from digest.pipeline.resuming import resume
-from digest.planning.alarms import AlarmName
-from digest.scheduling import Pulse
-from digest.store.provenance import mark_copy
-from digest.web.health import find_failures
+from digest.inspect.health import AlarmName
+from digest.serve.alarms import watch
+from digest.serve.resume import resume
+from digest.serve.telemetry import Pulse
+from digest.store.database import mark_copy
+from digest.web.endpoints import find_failures
 from tests.conftest import IS_NIGHTLY
 from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_alarms
 from tests.integration.web.world import LATER, SUNDAY, World, live_in

@@ -13,11 +13,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from standardwebhooks import Webhook
 
-from digest.clock import ManualClock
 from digest.config.values import write_signing_key
-from digest.pipeline import run_pass
-from digest.render.webhook_schema import describe_events
-from digest.store import deliveries as outbox
+from digest.model.clock import ManualClock
+from digest.render.webhook import describe_events
+from digest.serve.steps import run_pass
+from digest.store import views
 from tests.command_line import call_digest
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 from tests.integration.web.world import World, live_in
@@ -83,7 +83,7 @@ def states(world: World) -> list[str]:
     site = world.open()
     try:
         with site.store.read() as conn:
-            return [str(stored.delivery.state) for stored in outbox.list_deliveries(conn)]
+            return [str(stored.delivery.state) for stored in views.list_deliveries(conn)]
     finally:
         site.close()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from digest.announcements import Kind
-from digest.comparing import KnownPaper, StoredChange
-from digest.papers import ArxivId, Author, Paper
+from digest.compare import KnownPaper, StoredChange
+from digest.model.announcements import Kind
+from digest.model.papers import ArxivId, Author, Paper
 
 SUBMITTED = datetime(2026, 11, 18, 10, 0, tzinfo=UTC)
 FOUND = datetime(2026, 11, 20, 3, 50, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import (
+from digest.model.announcements import (
     EASTERN,
     NO_MAILING_DAYS,
     alarm_moment,

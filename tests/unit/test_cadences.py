@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.cadences import USUAL_WAIT, Cadence, CadenceKind, QuietHours, choose_zone, read_pause_end
-from digest.errors import ConfigurationError
+from digest.model.cadences import USUAL_WAIT, Cadence, CadenceKind, QuietHours, choose_zone, read_pause_end
+from digest.model.errors import ConfigurationError
 
 ZONES = sorted(zone for zone in available_timezones() if "/" in zone or zone == "UTC")
 CLOCK_CADENCES = st.builds(

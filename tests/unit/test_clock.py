@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.clock import ManualClock, RemoteClock, SystemClock, monotonic
-from digest.errors import ConfigurationError
+from digest.model.clock import ManualClock, RemoteClock, SystemClock, monotonic
+from digest.model.errors import ConfigurationError
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

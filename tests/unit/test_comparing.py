@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
-from digest.comparing import Horizon, compare_papers, content_hash
-from digest.papers import Author, Paper
+from digest.compare import Horizon, compare_papers, content_hash
+from digest.model.announcements import Kind
+from digest.model.papers import Author, Paper
 from tests.unit.made_up import SUBMITTED, know, make_paper
 
 WATCHING = Horizon(mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7))

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.consent import (
+from digest.model.errors import UsageError
+from digest.model.subscriptions import (
     EVERYTHING,
     ConsentEvent,
+    Destination,
     SubscriberState,
     move_subscriber,
     normalise_address,
 )
-from digest.errors import UsageError
-from digest.subscriptions import Destination
 
 READER = Destination.parse("mailto:reader@example.org")
 CHANNEL = Destination.parse("slack:#papers")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest import errors
-from digest.errors import DeliveryError, DigestError, QueryError
+from digest.model import errors
+from digest.model.errors import DeliveryError, DigestError, QueryError
 
 _DRAWN = re.compile(r"^(?P<stem>[│├└─ ]*)(?P<name>[A-Z]\w+)\s(?P<rest>.*)$")
 

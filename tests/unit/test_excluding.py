@@ -8,13 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
-from digest.comparing import StoredChange
-from digest.excluding import Exclusion, exclude_changes, read_exclusion
-from digest.matching import ActiveRevision, QueryOutcome, match_changes, select_for_subscription
-from digest.papers import ArxivId
+from digest.compare import StoredChange
+from digest.match.rules import (
+    ActiveRevision,
+    Exclusion,
+    QueryOutcome,
+    exclude_changes,
+    match_changes,
+    read_exclusion,
+    select_for_subscription,
+)
+from digest.model.announcements import Kind
+from digest.model.cadences import Cadence
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import Subscription
 from digest.query import parse_query
-from digest.subscriptions import Cadence, Subscription
 from tests.unit.made_up import make_change, make_paper
 
 MINE = make_paper(authors=("Keiko Lindquell",), categories=("cs.PF",))

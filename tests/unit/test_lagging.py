@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
-from digest.comparing import Horizon, KnownPaper, compare_papers, content_hash
-from digest.papers import Paper
+from digest.compare import Horizon, KnownPaper, compare_papers, content_hash
+from digest.model.announcements import Kind
+from digest.model.papers import Paper
 from tests.unit.made_up import SUBMITTED, make_paper
 
 WATCHING = Horizon(mark=(202611, 10_000), since=SUBMITTED - timedelta(days=7), began_on=date(2026, 11, 1))

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
-from digest.comparing import StoredChange
-from digest.matching import ActiveRevision, QueryOutcome, match_changes, select_for_subscription
-from digest.query import parse_query, standing
+from digest.compare import StoredChange
+from digest.match.rules import ActiveRevision, QueryOutcome, match_changes, select_for_subscription
+from digest.model.announcements import Kind
+from digest.query import parse_query
+from digest.query.index import reverse_index
 from tests.unit.made_up import make_change, make_paper
 
 
@@ -120,9 +121,9 @@ TREES = st.recursive(
 def test_holding_queries_together_or_one_by_one_comes_to_the_same_outcomes(queries: list[tuple[str, int]]) -> None:
     changes = make_many_changes()
     revisions = [revision(text, id_, active_from) for id_, (text, active_from) in enumerate(queries, start=1)]
-    with patch.object(standing, "FEWEST_PAIRS", 0):
+    with patch.object(reverse_index, "FEWEST_PAIRS", 0):
         together = match_changes(changes, revisions)
-    with patch.object(standing, "FEWEST_PAIRS", 10**9):
+    with patch.object(reverse_index, "FEWEST_PAIRS", 10**9):
         one_by_one = match_changes(changes, revisions)
     assert together == one_by_one
     assert list(together) == list(one_by_one)
@@ -132,7 +133,7 @@ def test_holding_queries_together_or_one_by_one_comes_to_the_same_outcomes(queri
 def test_numpy_is_waited_for_only_where_there_is_much_to_match(count: int, is_needed: bool) -> None:  # noqa: FBT001 - a table's column
     code = (
         "import sys; from tests.unit.test_matching import make_many_changes, revision; "
-        "from digest.matching import match_changes; "
+        "from digest.match.rules import match_changes; "
         f"match_changes(make_many_changes()[:10], [revision(f'ti:word{{n}}', n) for n in range({count})]); "
         "print('numpy' in sys.modules)"
     )

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.errors import UsageError
-from digest.papers import ArxivId, Author, Paper, Version
+from digest.model.errors import UsageError
+from digest.model.papers import ArxivId, Author, Paper, Version
 
 MONTHS = st.integers(1, 12)
 NEW_IDS = st.one_of(

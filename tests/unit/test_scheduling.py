@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from digest.scheduling import EVERY, LONGEST_SILENCE, Pulse
+from digest.serve.schedule import EVERY
+from digest.serve.telemetry import LONGEST_SILENCE, Pulse
 
 
 def test_nothing_is_known_before_the_first_sign_of_life() -> None:

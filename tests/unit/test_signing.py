@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.errors import ConfigurationError
-from digest.signing import derive_token, feed_uri, idempotency_key, token_hash
+from digest.model.errors import ConfigurationError
+from digest.model.secrets import derive_token, feed_uri, idempotency_key, token_hash
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 LONGEST_LINE = 76

@@ -2,17 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
-from digest.errors import ConfigurationError, UsageError
-from digest.subscriptions import (
-    NAME,
-    Cadence,
-    CadenceKind,
-    Destination,
-    DestinationKind,
-    Subscription,
-    normalise_address,
-)
+from digest.model.announcements import Kind
+from digest.model.cadences import Cadence, CadenceKind
+from digest.model.errors import ConfigurationError, UsageError
+from digest.model.subscriptions import NAME, Destination, DestinationKind, Subscription, normalise_address
 
 
 @pytest.mark.parametrize(

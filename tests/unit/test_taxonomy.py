@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest import taxonomy
+from digest.model import taxonomy
 
 ANY_NAME = st.sampled_from([*taxonomy.CATEGORIES, *taxonomy.ARCHIVES])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from digest.store.schema import metadata
+from digest.store.dialect import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import create_engine, insert, make_url, select, text
 
 from digest.store import open_store
-from digest.store.schema import metadata
+from digest.store.dialect import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

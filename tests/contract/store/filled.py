@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, Boolean, Date, LargeBinary, Text, func, insert, select, update
 
-from digest.messages import Receipt
-from digest.store import deliveries as outbox
-from digest.store.schema import Moment, marks, metadata
+from digest.model.messages import Receipt
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
+from digest.store.dialect import Moment, metadata
+from digest.store.schema import marks
 from tests.contract.store.made import MAIL, MORNING, NOW, SLACK, make_message, store_digest
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ def fill(store: Store) -> None:
     """Store two digests, send one of their mails, leave one in doubt, and make up whatever else there is."""
     store_digest(store, MAIL, SLACK, parts=2)
     with store.begin() as conn:
-        first, second = outbox.claim(conn, owner="worker", limit=2, now=MORNING)
+        first, second = outbox_module.claim(conn, owner="worker", limit=2, now=MORNING)
         for delivery in (first, second):
             outbox.begin_sending(conn, delivery, make_message("Grüße"), MORNING)
         outbox.mark_sent(conn, first, Receipt("remote"), MORNING)

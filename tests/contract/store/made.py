@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import event, select
 
-from digest.announcements import Kind
-from digest.comparing import Change
-from digest.messages import Coverage, Digest, DigestEntry, Message, Occasion
-from digest.papers import ArxivId, Author, Field, Paper, Reason, Span, Version
-from digest.planning import DeliveryPlan
+from digest.compare import Change
+from digest.model.announcements import Kind
+from digest.model.cadences import Cadence
+from digest.model.messages import Coverage, Digest, DigestEntry, Message, Occasion
+from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Version
+from digest.model.subscriptions import Destination, DestinationKind, Origin, Subscription
+from digest.plan.digests import DeliveryPlan
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store.digests import save_digest
 from digest.store.queries import sync_queries
 from digest.store.schema import subscriptions as subscriptions_table
 from digest.store.subscribers import confirm_by_operator
-from digest.store.syncing import sync_subscriptions
-from digest.subscriptions import Cadence, Destination, DestinationKind, Origin, Subscription
+from digest.store.subscriptions import sync_subscriptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from digest.comparing import StoredChange
+    from digest.compare import StoredChange
     from digest.store import Store
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)

@@ -5,14 +5,15 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from digest.announcements import alarm_moment
-from digest.messages import Occasion
-from digest.planning.alarms import Alarm, AlarmName, Overdue
-from digest.store import Store, alarms, overview, subscribers
-from digest.store import deliveries as outbox
-from digest.store.alarms import StoredAlarm
+from digest.inspect.health import Alarm, AlarmName, Overdue
+from digest.model.announcements import alarm_moment
+from digest.model.cadences import Cadence, QuietHours
+from digest.model.messages import Occasion
+from digest.store import Store, subscribers, views, workers
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
 from digest.store.schema import deliveries, subscription_destinations, subscriptions
-from digest.subscriptions import Cadence, QuietHours
+from digest.store.workers import StoredAlarm
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -36,8 +37,8 @@ STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
 def keep(store: Store, *found: Alarm, at: datetime) -> list[StoredAlarm]:
     """Keep what is amiss at a moment; return what is to be told."""
     with store.begin() as conn:
-        alarms.keep_alarms(conn, found, at)
-        return alarms.claim_alarms(conn, found, at)
+        workers.keep_alarms(conn, found, at)
+        return workers.claim_alarms(conn, found, at)
 
 
 def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
@@ -45,7 +46,7 @@ def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
     claimed = keep(store, *found, at=at)
     with store.begin() as conn:
         for alarm in claimed:
-            alarms.mark_told(conn, alarm, at)
+            workers.mark_told(conn, alarm, at)
     return [f"{alarm.name} over" if alarm.ended_at else alarm.name for alarm in claimed]
 
 
@@ -55,13 +56,13 @@ def test_an_alarm_is_told_once_and_once_more_when_it_is_over(store: Store) -> No
     assert tell(store, STUCK, at=NOW + 4 * DAY) == ["mailing over"]
     assert tell(store, STUCK, at=NOW + 5 * DAY) == []
     with store.read() as conn:
-        assert [alarm.name for alarm in alarms.list_alarms(conn)] == ["outbox"]
+        assert [alarm.name for alarm in workers.list_alarms(conn)] == ["outbox"]
 
 
 def test_what_one_process_tells_of_no_other_tells_until_that_had_its_time(store: Store) -> None:
     assert len(keep(store, LATE, at=NOW)) == 1
     assert keep(store, LATE, at=NOW + MINUTE) == []
-    assert len(keep(store, LATE, at=NOW + alarms.CLAIM)) == 1, "it failed, or died"
+    assert len(keep(store, LATE, at=NOW + workers.CLAIM)) == 1, "it failed, or died"
 
 
 def test_what_is_over_before_anybody_was_told_is_forgotten(store: Store) -> None:
@@ -74,8 +75,8 @@ def test_what_comes_back_before_its_end_was_told_goes_on(store: Store) -> None:
     (over,) = keep(store, at=NOW + MINUTE)
     assert keep(store, LATE, at=NOW + HOUR) == []
     with store.begin() as conn:
-        alarms.mark_told(conn, over, NOW + HOUR)
-        assert [alarm.since for alarm in alarms.list_alarms(conn)] == [NOW]
+        workers.mark_told(conn, over, NOW + HOUR)
+        assert [alarm.since for alarm in workers.list_alarms(conn)] == [NOW]
 
 
 def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(store: Store) -> None:
@@ -92,8 +93,8 @@ def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(st
 
 def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
     with store.read() as conn:
-        assert alarms.find_overdue_deliveries(conn, NOW) is None
-        assert alarms.find_failed_deliveries(conn, NOW) is None
+        assert workers.find_overdue_deliveries(conn, NOW) is None
+        assert workers.find_failed_deliveries(conn, NOW) is None
     store_digest(store, SLACK, parts=4)
     with store.begin() as conn:
         ids = conn.execute(select(deliveries.c.id).order_by(deliveries.c.id)).scalars().all()
@@ -101,22 +102,22 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
             values = {"state": state, "created_at": NOW - number * HOUR, "last_error": f"reason {number}"}
             ended = NOW if state in ("sent", "dead") else None
             conn.execute(update(deliveries).where(deliveries.c.id == id_).values(values | {"ended_at": ended}))
-        assert alarms.find_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
-        assert alarms.find_overdue_deliveries(conn, NOW) is None
-        assert alarms.find_failed_deliveries(conn, NOW - DAY) == Overdue(2, str(SLACK), NOW, ids[3], "reason 3")
-        assert alarms.find_failed_deliveries(conn, NOW - HOUR) == Overdue(1, str(SLACK), NOW, ids[3], "reason 3")
-        assert alarms.find_failed_deliveries(conn, NOW) is None
+        assert workers.find_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
+        assert workers.find_overdue_deliveries(conn, NOW) is None
+        assert workers.find_failed_deliveries(conn, NOW - DAY) == Overdue(2, str(SLACK), NOW, ids[3], "reason 3")
+        assert workers.find_failed_deliveries(conn, NOW - HOUR) == Overdue(1, str(SLACK), NOW, ids[3], "reason 3")
+        assert workers.find_failed_deliveries(conn, NOW) is None
 
 
 def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     with store.begin() as conn:
-        (first,) = outbox.claim(conn, owner="me", limit=9, now=MORNING)
+        (first,) = outbox_module.claim(conn, owner="me", limit=9, now=MORNING)
         assert outbox.mark_held(conn, first, "no token", MORNING)
     with store.read() as conn:
-        assert alarms.find_overdue_deliveries(conn, MORNING + HOUR) is None
-        assert overview.load_open(conn, MORNING + HOUR).oldest_due is None
-        held = alarms.find_failed_deliveries(conn, MORNING - HOUR)
+        assert workers.find_overdue_deliveries(conn, MORNING + HOUR) is None
+        assert views.load_open(conn, MORNING + HOUR).oldest_due is None
+        held = workers.find_failed_deliveries(conn, MORNING - HOUR)
     assert held is not None
     assert (held.number, held.delivery) == (1, first.id)
 
@@ -126,13 +127,13 @@ def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: S
     with store.begin() as conn:
         due = {"next_due_at": NOW, "cadence": "daily at 09:00 UTC"}
         conn.execute(update(subscriptions).values(due))
-        overdue = alarms.find_overdue_digests(conn, NOW + MINUTE)
+        overdue = workers.find_overdue_digests(conn, NOW + MINUTE)
         assert overdue is not None
         assert overdue.due_at == NOW
-        assert alarms.find_overdue_digests(conn, NOW) is None
+        assert workers.find_overdue_digests(conn, NOW) is None
         for change in ({"cadence": "on announcement"}, due | {"state": "paused"}):
             conn.execute(update(subscriptions).values(change))
-            assert alarms.find_overdue_digests(conn, NOW + MINUTE) is None
+            assert workers.find_overdue_digests(conn, NOW + MINUTE) is None
 
 
 EVENING = datetime(2026, 11, 19, 1, 0, tzinfo=UTC)
@@ -153,7 +154,7 @@ def announce(
 
 def find_overdue(store: Store, before: datetime) -> Overdue | None:
     with store.read() as conn:
-        return alarms.find_overdue_digests(conn, before)
+        return workers.find_overdue_digests(conn, before)
 
 
 def test_papers_that_wait_on_announcement_are_overdue_once_their_mailing_keeps_them_back_no_more(
@@ -226,8 +227,8 @@ def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_lat
     patient = Cadence.parse("daily at 08:00 UTC, at the latest 12:00")  # two and a half hours more than usual
     subscribe(store, make_subscription("patient", cadence=patient), make_subscription("usual"))
     with store.read() as conn:
-        early = alarms.find_overdue_digests(conn, NOW + DAY + 2 * HOUR)
-        late = alarms.find_overdue_digests(conn, NOW + DAY + 3 * HOUR)
+        early = workers.find_overdue_digests(conn, NOW + DAY + 2 * HOUR)
+        late = workers.find_overdue_digests(conn, NOW + DAY + 3 * HOUR)
     assert early is not None
     assert late is not None
     assert [(one.number, one.named, one.due_at) for one in (early, late)] == [

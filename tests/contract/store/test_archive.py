@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from digest.announcements import Kind
-from digest.store import Store, archive, cursors, mailings, runs
+from digest.model.announcements import Kind
+from digest.store import Store, coverage, papers, runs
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
 TUESDAY, WEDNESDAY, THURSDAY = date(2026, 11, 17), date(2026, 11, 18), date(2026, 11, 19)
@@ -19,20 +19,20 @@ def harvest(store: Store, *, outcome: str = "complete", since: date = TUESDAY) -
         run_id = runs.start_run(conn, source="harvest", at=NOW, window_from=since, is_bootstrap=True)
         runs.finish_run(conn, run_id, outcome=outcome, at=NOW, pages=1, papers=1, new=0, changed=0)
         if outcome == "complete":
-            cursors.move_cursor(conn, source="harvest", run_id=run_id, started_at=NOW, mark=(202611, 2))
+            coverage.move_cursor(conn, source="harvest", run_id=run_id, started_at=NOW, mark=(202611, 2))
 
 
 def test_without_a_harvest_nothing_is_known_to_be_whole(store: Store) -> None:
     store_papers(store, [make_paper()])
     with store.read() as conn:
-        assert archive.find_reach(conn) is None
+        assert papers.find_reach(conn) is None
 
 
 def test_a_harvest_that_failed_reaches_nowhere(store: Store) -> None:
     store_papers(store, [make_paper()])
     harvest(store, outcome="failed")
     with store.read() as conn:
-        assert archive.find_reach(conn) is None
+        assert papers.find_reach(conn) is None
 
 
 def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: Store) -> None:
@@ -40,7 +40,7 @@ def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: S
     harvest(store, outcome="failed", since=date(2026, 1, 1))
     harvest(store)
     with store.read() as conn:
-        assert archive.find_reach(conn) == archive.Reach(TUESDAY, NOW, told_from=WEDNESDAY)
+        assert papers.find_reach(conn) == papers.Reach(TUESDAY, NOW, told_from=WEDNESDAY)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_mailings_are_told_from_the_first_that_was_not_there_at_the_first_harves
     store_papers(store, [make_paper(3, published=NOW - timedelta(hours=1))])
     harvest(store)
     with store.read() as conn:
-        reach = archive.find_reach(conn)
+        reach = papers.find_reach(conn)
     assert reach is not None
     assert reach.told_from == told_from
 
@@ -67,10 +67,10 @@ def test_papers_come_in_the_order_of_their_ids_with_their_mailings_and_latest_te
     stored = store_papers(store, [make_paper(number) for number in (3, 1, 2)])
     keys = {change.paper.id.number: change.paper_key for change in stored}
     with store.begin() as conn:
-        mailings.assign_mailings(conn, {keys[1]: TUESDAY, keys[2]: WEDNESDAY, keys[3]: WEDNESDAY})
+        papers.assign_mailings(conn, {keys[1]: TUESDAY, keys[2]: WEDNESDAY, keys[3]: WEDNESDAY})
     store_papers(store, [make_paper(3, version=2, title="Again")], kind=Kind.REPLACEMENT)
     with store.read() as conn:
-        found = list(archive.load_announced(conn, WEDNESDAY, THURSDAY))
+        found = list(papers.load_announced(conn, WEDNESDAY, THURSDAY))
     assert [(mailing, paper.id.number, paper.version) for mailing, paper in found] == [
         (WEDNESDAY, 2, 1),
         (WEDNESDAY, 3, 2),
@@ -80,9 +80,9 @@ def test_papers_come_in_the_order_of_their_ids_with_their_mailings_and_latest_te
 def test_papers_without_a_mailing_belong_to_none_and_those_of_later_ones_stay_out(store: Store) -> None:
     stored = store_papers(store, [make_paper(number, published=NOW - DAY) for number in (1, 2, 3)])
     with store.begin() as conn:
-        mailings.assign_mailings(conn, {stored[1].paper_key: TUESDAY, stored[2].paper_key: WEDNESDAY})
+        papers.assign_mailings(conn, {stored[1].paper_key: TUESDAY, stored[2].paper_key: WEDNESDAY})
     with store.read() as conn:
-        found = [(day, paper.id.number) for day, paper in archive.load_announced(conn, TUESDAY, TUESDAY)]
+        found = [(day, paper.id.number) for day, paper in papers.load_announced(conn, TUESDAY, TUESDAY)]
     assert found == [(TUESDAY, 2)]
 
 
@@ -90,22 +90,22 @@ def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None
     moments = [NOW - DAY, NOW, NOW + timedelta(seconds=1)]
     store_papers(store, [make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)])
     with store.read() as conn:
-        assert [paper.id.number for paper in archive.load_submitted(conn, NOW - DAY, NOW)] == [1, 2]
+        assert [paper.id.number for paper in papers.load_submitted(conn, NOW - DAY, NOW)] == [1, 2]
 
 
 def test_papers_are_counted_by_each_of_their_categories(store: Store) -> None:
     stored = store_papers(store, [make_paper(1), make_paper(2, categories=("cs.PF",)), make_paper(3)])
     with store.begin() as conn:
-        mailings.assign_mailings(conn, {change.paper_key: WEDNESDAY for change in stored[:2]})
+        papers.assign_mailings(conn, {change.paper_key: WEDNESDAY for change in stored[:2]})
     with store.read() as conn:
-        assert archive.count_by_category(conn, WEDNESDAY) == {"cs.PF": 2, "cs.DC": 1}
+        assert papers.count_by_category(conn, WEDNESDAY) == {"cs.PF": 2, "cs.DC": 1}
 
 
 def test_papers_are_read_in_batches_to_the_last(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "_BATCH", 3)
+    monkeypatch.setattr(papers, "_BATCH", 3)
     store_papers(store, [make_paper(number) for number in range(1, 11)])
     with store.read() as conn:
-        found = archive.load_submitted(conn, NOW - 9 * DAY, NOW)
+        found = papers.load_submitted(conn, NOW - 9 * DAY, NOW)
         assert [paper.id.number for paper in found] == list(range(1, 11))
 
 
@@ -114,11 +114,11 @@ def test_texts_that_hold_some_letters_are_found_in_the_fields_asked_for_as_they_
     store_papers(store, [*first, make_paper(3, title="A_B"), make_paper(4, title="Dequantize it")])
     store_papers(store, [make_paper(4, version=2, title="Again")], kind=Kind.REPLACEMENT)
     with store.read() as conn:
-        assert list(archive.load_texts(conn, ("title",), "dequantiz")) == ["Dequantizing"]
-        both = sorted(archive.load_texts(conn, ("title", "abstract"), "quantiz"))
+        assert list(papers.load_texts(conn, ("title",), "dequantiz")) == ["Dequantizing"]
+        both = sorted(papers.load_texts(conn, ("title", "abstract"), "quantiz"))
         assert both == [
             f"Dequantizing\n{make_paper(1).abstract}",
             f"{make_paper(2).title}\nAll of dequantization.",
         ]
-        assert list(archive.load_texts(conn, ("title",), "a_b")) == ["A_B"]
-        assert list(archive.load_texts(conn, ("title",), "q_antiz")) == []
+        assert list(papers.load_texts(conn, ("title",), "a_b")) == ["A_B"]
+        assert list(papers.load_texts(conn, ("title",), "q_antiz")) == []

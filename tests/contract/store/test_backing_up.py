@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from digest.errors import AnotherWorker, StoreError
-from digest.store import Store, hold_worker, open_store, provenance
-from digest.store.backing_up import back_up, default_backup, prove_backup, prune_backups
-from digest.store.restoring import restore_backup
+from digest.model.errors import AnotherWorker, StoreError
+from digest.store import Store, database, hold_worker, open_store
+from digest.store.backups import back_up, default_backup, prove_backup, prune_backups, restore_backup
 from digest.store.schema import marks, papers
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
@@ -71,7 +70,7 @@ def copied_at(path: Path) -> datetime | None:
     store = open_store(f"sqlite:///{path}")
     try:
         with store.read() as conn:
-            return provenance.load_copied_at(conn)
+            return database.load_copied_at(conn)
     finally:
         store.close()
 
@@ -166,7 +165,7 @@ def test_the_backup_made_just_now_stays_whatever_a_clock_that_ran_ahead_has_name
 def test_what_a_killed_process_left_is_in_nobodys_way_and_is_gone_after_a_day(here: Path) -> None:
     path = here.parent / "backups" / "nightly.db"
     script = (
-        "import os, sys; from pathlib import Path; from digest.store.backing_up import unfinished\n"
+        "import os, sys; from pathlib import Path; from digest.store.backups import unfinished\n"
         "with unfinished(Path(sys.argv[1])): os._exit(9)"
     )
     store = open_store(f"sqlite:///{here}")
@@ -320,7 +319,7 @@ def test_into_postgresql_a_backup_goes_where_nothing_is(
     report = restore_backup(url, backup, LATER, quiet)
     with store.read() as conn:
         assert all_rows(conn) == rows(backup)
-        assert provenance.load_copied_at(conn) == MORNING
+        assert database.load_copied_at(conn) == MORNING
     assert report.kept is None
     with pytest.raises(StoreError, match="is not empty"):
         restore_backup(url, backup, LATER, quiet)

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import func, select
 
-from digest.clock import SystemClock
-from digest.messages import DeliveryState, Receipt
-from digest.store import deliveries as outbox
+from digest.deliver.transports.registry import TRANSPORTS
+from digest.model.clock import SystemClock
+from digest.model.messages import DeliveryState, Receipt
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
+from digest.store import subscribers
 from digest.store.schema import attempts, deliveries
-from digest.subscriptions import Destination, DestinationKind
-from digest.transports.registry import TRANSPORTS
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
 
 if TYPE_CHECKING:
-    from digest.messages import Delivery
+    from digest.model.messages import Delivery
     from digest.store import Store
 
 MINUTE = timedelta(minutes=1)
@@ -25,7 +27,7 @@ OTHER = Destination(DestinationKind.MAIL, "other@example.org")
 
 def claim(store: Store, limit: int = 10, owner: str = "me", lease: float = 60.0) -> list[Delivery]:
     with store.begin() as conn:
-        return outbox.claim(conn, owner=owner, limit=limit, now=MORNING, lease_seconds=lease)
+        return outbox_module.claim(conn, owner=owner, limit=limit, now=MORNING, lease_seconds=lease)
 
 
 def send(store: Store, delivery: Delivery, remote_id: str = "ok-1") -> None:
@@ -42,7 +44,7 @@ def state_of(store: Store, delivery_id: int) -> str:
 
 def next_at(store: Store) -> timedelta | None:
     with store.read() as conn:
-        moment = outbox.next_claimable_at(conn, MORNING)
+        moment = outbox_module.next_claimable_at(conn, MORNING)
     return None if moment is None else moment - MORNING
 
 
@@ -65,7 +67,7 @@ def test_nothing_is_claimed_before_its_time(store: Store) -> None:
     assert claim(store) == []
     assert next_at(store) == MINUTE
     with store.begin() as conn:
-        assert len(outbox.claim(conn, owner="me", limit=1, now=MORNING + MINUTE)) == 1
+        assert len(outbox_module.claim(conn, owner="me", limit=1, now=MORNING + MINUTE)) == 1
     assert next_at(store) is None
 
 
@@ -110,13 +112,13 @@ def test_a_mailbox_may_get_several_at_once(store: Store) -> None:
 def test_a_destination_that_wants_a_pause_gets_one(store: Store) -> None:
     store_digest(store, SLACK, MAIL)
     with store.begin() as conn:
-        outbox.block_destination(conn, SLACK, MORNING)
-        outbox.block_destination(conn, SLACK, (MORNING + 2 * MINUTE).astimezone(timezone(timedelta(hours=9))))
-        outbox.block_destination(conn, SLACK, MORNING + MINUTE)
+        subscribers.block_destination(conn, SLACK, MORNING)
+        subscribers.block_destination(conn, SLACK, (MORNING + 2 * MINUTE).astimezone(timezone(timedelta(hours=9))))
+        subscribers.block_destination(conn, SLACK, MORNING + MINUTE)
     assert [delivery.destination for delivery in claim(store)] == [MAIL]
     assert next_at(store) == 2 * MINUTE
     with store.begin() as conn:
-        (delivery,) = outbox.claim(conn, owner="me", limit=9, now=MORNING + 2 * MINUTE)
+        (delivery,) = outbox_module.claim(conn, owner="me", limit=9, now=MORNING + 2 * MINUTE)
     assert delivery.destination == SLACK
 
 
@@ -129,7 +131,7 @@ def test_whatever_the_way_out_a_message_is_claimed_by_it_and_by_no_other(store: 
     store_digest(store, *places)
     for place in places:
         with store.begin() as conn:
-            claimed = outbox.claim(conn, owner="me", limit=9, now=MORNING, kinds=[place.kind])
+            claimed = outbox_module.claim(conn, owner="me", limit=9, now=MORNING, kinds=[place.kind])
         assert [delivery.destination for delivery in claimed] == [place]
 
 
@@ -139,18 +141,18 @@ def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
     later = MORNING + 3 * MINUTE
     with store.begin() as conn:
         for destination, wait in ((MAIL, 3), (SLACK, 2), (hook, 1)):
-            outbox.block_destination(conn, destination, MORNING + wait * MINUTE)
-        assert outbox.next_claimable_at(conn, MORNING) == MORNING + MINUTE
-        waits = {kind: outbox.next_claimable_at(conn, MORNING, kinds=[kind]) for kind in DestinationKind}
+            subscribers.block_destination(conn, destination, MORNING + wait * MINUTE)
+        assert outbox_module.next_claimable_at(conn, MORNING) == MORNING + MINUTE
+        waits = {kind: outbox_module.next_claimable_at(conn, MORNING, kinds=[kind]) for kind in DestinationKind}
         assert {kind: at - MORNING for kind, at in waits.items() if at is not None} == {
             DestinationKind.MAIL: 3 * MINUTE,
             DestinationKind.SLACK: 2 * MINUTE,
             DestinationKind.SLACK_WEBHOOK: MINUTE,
         }
-        assert outbox.next_claimable_at(conn, MORNING, kinds=()) is None
-        assert outbox.claim(conn, owner="me", limit=9, now=later, kinds=()) == []
-        (post,) = outbox.claim(conn, owner="me", limit=9, now=later, kinds=[DestinationKind.SLACK])
-        rest = outbox.claim(
+        assert outbox_module.next_claimable_at(conn, MORNING, kinds=()) is None
+        assert outbox_module.claim(conn, owner="me", limit=9, now=later, kinds=()) == []
+        (post,) = outbox_module.claim(conn, owner="me", limit=9, now=later, kinds=[DestinationKind.SLACK])
+        rest = outbox_module.claim(
             conn, owner="me", limit=9, now=later, kinds={DestinationKind.SLACK_WEBHOOK, DestinationKind.MAIL}
         )
     assert post.destination == SLACK
@@ -160,10 +162,10 @@ def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
 def test_an_address_once_resolved_comes_with_later_claims(store: Store) -> None:
     store_digest(store, SLACK)
     with store.begin() as conn:
-        outbox.remember_address(conn, SLACK, "C0FFEE", MORNING)
-        outbox.block_destination(conn, SLACK, MORNING)
-        assert outbox.known_address(conn, SLACK) == "C0FFEE"
-        assert outbox.known_address(conn, MAIL) == ""
+        subscribers.remember_address(conn, SLACK, "C0FFEE", MORNING)
+        subscribers.block_destination(conn, SLACK, MORNING)
+        assert subscribers.known_address(conn, SLACK) == "C0FFEE"
+        assert subscribers.known_address(conn, MAIL) == ""
     (delivery,) = claim(store)
     assert delivery.remote_address == "C0FFEE"
 
@@ -172,13 +174,13 @@ def test_a_claim_given_back_can_be_claimed_at_once_and_the_old_one_is_worth_noth
     store_digest(store)
     (delivery,) = claim(store)
     with store.begin() as conn:
-        assert outbox.release_claim(conn, delivery)
-        assert not outbox.release_claim(conn, delivery)
+        assert outbox_module.release_claim(conn, delivery)
+        assert not outbox_module.release_claim(conn, delivery)
     (again,) = claim(store, owner="another")
     assert again.token == delivery.token + 1
     with store.begin() as conn:
         assert outbox.begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.READY
-        assert not outbox.release_claim(conn, delivery)
+        assert not outbox_module.release_claim(conn, delivery)
 
 
 def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: Store) -> None:
@@ -188,8 +190,8 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
         outbox.begin_sending(conn, began, make_message(), MORNING, lease_seconds=-1.0)
     with store.begin() as conn:
         waits = {DestinationKind.MAIL: MINUTE}
-        assert outbox.reap(conn, MORNING, settle=waits) == outbox.Reaped(requeued=1, doubtful=1)
-        assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
+        assert outbox_module.reap(conn, MORNING, settle=waits) == outbox_module.Reaped(requeued=1, doubtful=1)
+        assert outbox_module.reap(conn, MORNING) == outbox_module.Reaped(0, 0)
     assert (state_of(store, idle.id), state_of(store, began.id)) == (DeliveryState.READY, DeliveryState.UNKNOWN)
     with store.begin() as conn:
         (row,) = conn.execute(select(attempts)).all()
@@ -202,8 +204,8 @@ def test_a_lease_that_lasts_or_was_lengthened_is_left_alone(store: Store) -> Non
     (mine,) = claim(store, limit=1, owner="me", lease=-1.0)
     claim(store, limit=1, owner="you")
     with store.begin() as conn:
-        assert outbox.renew(conn, [(mine.id, mine.token)]) == {mine.id}
-        assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
+        assert outbox_module.renew(conn, [(mine.id, mine.token)]) == {mine.id}
+        assert outbox_module.reap(conn, MORNING) == outbox_module.Reaped(0, 0)
 
 
 def test_a_lease_is_lengthened_while_its_attempt_lasts(store: Store) -> None:
@@ -211,8 +213,8 @@ def test_a_lease_is_lengthened_while_its_attempt_lasts(store: Store) -> None:
     (mine,) = claim(store)
     with store.begin() as conn:
         outbox.begin_sending(conn, mine, make_message(), MORNING, lease_seconds=-1.0)
-        assert outbox.renew(conn, [(mine.id, mine.token)]) == {mine.id}
-        assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
+        assert outbox_module.renew(conn, [(mine.id, mine.token)]) == {mine.id}
+        assert outbox_module.reap(conn, MORNING) == outbox_module.Reaped(0, 0)
 
 
 def test_a_claim_that_was_lost_is_not_renewed(store: Store) -> None:
@@ -220,13 +222,13 @@ def test_a_claim_that_was_lost_is_not_renewed(store: Store) -> None:
     began, idle = claim(store)
     with store.begin() as conn:
         outbox.begin_sending(conn, began, make_message(), MORNING)
-        outbox.adopt_orphans(conn, MORNING)
-        assert outbox.renew(conn, [(mine.id, mine.token) for mine in (began, idle)]) == frozenset()
-        assert outbox.renew(conn, []) == frozenset()
+        outbox_module.adopt_orphans(conn, MORNING)
+        assert outbox_module.renew(conn, [(mine.id, mine.token) for mine in (began, idle)]) == frozenset()
+        assert outbox_module.renew(conn, []) == frozenset()
     (again,) = claim(store, owner="another")
     assert again.id == idle.id
     with store.begin() as conn:
-        assert outbox.renew(conn, [(idle.id, idle.token)]) == frozenset()
+        assert outbox_module.renew(conn, [(idle.id, idle.token)]) == frozenset()
 
 
 def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store) -> None:
@@ -236,7 +238,7 @@ def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store)
             outbox.begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=-1.0)
     waits = {DestinationKind.MAIL: 2 * MINUTE, DestinationKind.SLACK: MINUTE}
     with store.begin() as conn:
-        assert outbox.reap(conn, MORNING, settle=waits) == outbox.Reaped(requeued=0, doubtful=2)
+        assert outbox_module.reap(conn, MORNING, settle=waits) == outbox_module.Reaped(requeued=0, doubtful=2)
         assert outbox.take_unknown(conn, MORNING) == []
         (post,) = outbox.take_unknown(conn, MORNING + MINUTE)
         (mail,) = outbox.take_unknown(conn, MORNING + 2 * MINUTE)
@@ -248,7 +250,7 @@ def test_beginning_an_attempt_lengthens_the_lease(store: Store) -> None:
     (delivery,) = claim(store, lease=-1.0)
     with store.begin() as conn:
         assert outbox.begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.SENDING
-        assert outbox.reap(conn, MORNING) == outbox.Reaped(0, 0)
+        assert outbox_module.reap(conn, MORNING) == outbox_module.Reaped(0, 0)
 
 
 def test_a_process_that_knows_itself_alone_takes_back_everything(store: Store) -> None:
@@ -257,7 +259,7 @@ def test_a_process_that_knows_itself_alone_takes_back_everything(store: Store) -
     with store.begin() as conn:
         outbox.begin_sending(conn, began, make_message(), MORNING)
     with store.begin() as conn:
-        assert outbox.adopt_orphans(conn, MORNING) == outbox.Reaped(requeued=1, doubtful=1)
+        assert outbox_module.adopt_orphans(conn, MORNING) == outbox_module.Reaped(requeued=1, doubtful=1)
 
 
 def test_no_delivery_is_claimed_twice_by_workers_at_once(store: Store) -> None:
@@ -294,7 +296,7 @@ def test_two_processes_never_take_messages_to_one_channel_at_the_same_moment(sto
     for slot in ("2026-11-20", "2026-11-21"):
         store_digest(store, SLACK, slot=slot)
     with store.begin() as conn:
-        (first,) = outbox.claim(conn, owner="me", limit=1, now=MORNING)
+        (first,) = outbox_module.claim(conn, owner="me", limit=1, now=MORNING)
         assert claim(store, owner="another") == []
     assert claim(store, owner="another") == []
     send(store, first)

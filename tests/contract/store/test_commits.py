@@ -5,9 +5,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from digest.store.commits import CommitWatch
+from digest.model.subscriptions import Origin
+from digest.store.engine import CommitWatch
 from digest.store.queries import sync_queries
-from digest.subscriptions import Origin
 from tests.contract.store.made import NOW
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, text, update
 
-from digest.errors import AnotherWorker, SchemaMismatch, StoreError
+from digest.model.errors import AnotherWorker, SchemaMismatch, StoreError
 from digest.store import Store, hold_worker, open_store
-from digest.store.backing_up import back_up
-from digest.store.copying import copy_store
-from digest.store.invariants import find_violations
+from digest.store.backups import back_up, copy_store
+from digest.store.database import find_violations
 from digest.store.runs import start_run
 from digest.store.schema import deliveries, marks, workers
 from tests.contract.store.filled import all_rows, fill

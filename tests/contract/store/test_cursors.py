@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.store import cursors, runs
-from digest.store.cursors import Cursor, Together
+from digest.store import coverage, runs
+from digest.store.coverage import Cursor, Together
 from tests.contract.store.made import DAY, MORNING, NOW
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ MARK = (202611, 15_012)
 
 def move(store: Store, together: Together, at: datetime, run_id: int = 7, mark: tuple[int, int] = MARK) -> None:
     with store.begin() as conn:
-        cursors.move_together(conn, source="query", run_id=run_id, started_at=at, together=together, mark=mark)
+        coverage.move_together(conn, source="query", run_id=run_id, started_at=at, together=together, mark=mark)
 
 
 def load(store: Store) -> dict[str, Cursor]:
     with store.read() as conn:
-        return cursors.load_cursors(conn, "query")
+        return coverage.load_cursors(conn, "query")
 
 
 def test_newcomers_begin_with_the_look_that_was_made_for_all(store: Store) -> None:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import select, update
 
-from digest.errors import UnknownName
-from digest.messages import TERMINAL_STATES, DeliveryState, Message, Receipt
-from digest.store import deliveries as outbox
+from digest.model.errors import UnknownName
+from digest.model.messages import TERMINAL_STATES, DeliveryState, Message, Receipt
+from digest.store import outbox as outbox_module
+from digest.store import outbox_orders, subscribers, views
+from digest.store import outbox_sends as outbox
 from digest.store.schema import attempts, deliveries, destination_addresses
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.messages import Delivery
+    from digest.model.messages import Delivery
     from digest.store import Store
 
 LATER = MORNING + timedelta(minutes=5)
@@ -66,7 +68,7 @@ SETTLEMENTS: dict[str, tuple[Callable[[Connection, Delivery], bool], DeliverySta
 
 def claim(store: Store, *, now: Any = MORNING) -> Delivery:  # noqa: ANN401 - a datetime
     with store.begin() as conn:
-        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=now)
+        (delivery,) = outbox_module.claim(conn, owner="me", limit=1, now=now)
     return delivery
 
 
@@ -152,7 +154,7 @@ def test_a_mark_of_a_lost_claim_changes_nothing(store: Store, name: str) -> None
     store_digest(store)
     lost = claim(store)
     with store.begin() as conn:
-        outbox.adopt_orphans(conn, MORNING)
+        outbox_module.adopt_orphans(conn, MORNING)
     held = claim(store)
     begin(store, held)
     before = row_of(store, held.id)
@@ -185,7 +187,7 @@ def test_what_the_other_side_called_it_is_kept(store: Store) -> None:
     store_digest(store, SLACK)
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.remember_address(conn, SLACK, "C0FFEE", MORNING)
+        subscribers.remember_address(conn, SLACK, "C0FFEE", MORNING)
     begin(store, delivery)
     with store.begin() as conn:
         outbox.mark_sent(conn, delivery, Receipt("1700000000.000100"), LATER)
@@ -198,7 +200,7 @@ def test_an_answer_that_comes_late_is_an_answer(store: Store) -> None:
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        outbox.adopt_orphans(conn, MORNING)
+        outbox_module.adopt_orphans(conn, MORNING)
         assert outbox.mark_sent(conn, delivery, RECEIPT, LATER)
     assert states(store) == [DeliveryState.SENT]
 
@@ -210,12 +212,12 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: St
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        outbox.adopt_orphans(conn, MORNING)
+        outbox_module.adopt_orphans(conn, MORNING)
         assert settle(conn, delivery)
         assert outbox.mark_sent(conn, delivery, RECEIPT, LATER)
-        _, tries = outbox.load_delivery(conn, delivery.id)
+        _, tries = views.load_delivery(conn, delivery.id)
     assert states(store) == [DeliveryState.SENT]
-    assert tries == [outbox.Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
+    assert tries == [views.Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
 
 
 def test_an_answer_that_comes_after_somebody_else_claimed_changes_nothing(store: Store) -> None:
@@ -223,7 +225,7 @@ def test_an_answer_that_comes_after_somebody_else_claimed_changes_nothing(store:
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        outbox.adopt_orphans(conn, MORNING)
+        outbox_module.adopt_orphans(conn, MORNING)
         outbox.settle_ready(conn, delivery, MORNING, "not there")
     successor = claim(store)
     with store.begin() as conn:
@@ -238,7 +240,7 @@ def test_a_claim_under_which_nothing_was_sent_has_no_answer(store: Store) -> Non
     store_digest(store)
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.release_claim(conn, delivery)
+        outbox_module.release_claim(conn, delivery)
         assert not outbox.mark_sent(conn, delivery, RECEIPT, LATER)
 
 
@@ -249,12 +251,12 @@ def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(store: St
     first = claim(store)
     begin(store, first)
     with store.begin() as conn:
-        outbox.adopt_orphans(conn, MORNING)
+        outbox_module.adopt_orphans(conn, MORNING)
         outbox.settle_ready(conn, first, MORNING, "not there")
     second = claim(store)
     begin(store, second)
     with store.begin() as conn:
-        outbox.adopt_orphans(conn, MORNING)
+        outbox_module.adopt_orphans(conn, MORNING)
         assert not settle(conn, first)
         assert settle(conn, second)
 
@@ -306,9 +308,9 @@ def test_a_settled_attempt_says_what_became_of_it(store: Store) -> None:
     with store.begin() as conn:
         outbox.mark_unknown(conn, delivery, MORNING, "connection lost", MORNING)
         outbox.settle_sent(conn, delivery, RECEIPT, LATER)
-        stored, tries = outbox.load_delivery(conn, delivery.id)
+        stored, tries = views.load_delivery(conn, delivery.id)
     assert (stored.delivery.state, stored.ended_at) == (DeliveryState.SENT, LATER)
-    assert tries == [outbox.Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
+    assert tries == [views.Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
 
 
 def test_the_operator_may_send_again_what_was_not_sent(store: Store) -> None:
@@ -318,7 +320,7 @@ def test_the_operator_may_send_again_what_was_not_sent(store: Store) -> None:
         put(store, delivery, state)
         may = state in {DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.UNKNOWN}
         with store.begin() as conn:
-            assert (outbox.retry(conn, delivery.id, LATER) is DeliveryState.READY) is may
+            assert (outbox_orders.retry(conn, delivery.id, LATER) is DeliveryState.READY) is may
         row = row_of(store, delivery.id)
         assert row.state == (DeliveryState.READY if may else state)
         assert row.not_before == LATER
@@ -330,7 +332,7 @@ def test_the_parts_behind_a_dead_one_come_back_with_it(store: Store) -> None:
     with store.begin() as conn:
         outbox.mark_dead(conn, delivery, "550", LATER)
     with store.begin() as conn:
-        assert outbox.retry(conn, delivery.id, LATER)
+        assert outbox_orders.retry(conn, delivery.id, LATER)
     assert states(store) == [DeliveryState.READY] * 3
     assert claim(store, now=LATER).part == 0
 
@@ -342,7 +344,7 @@ def test_the_operator_may_drop_what_is_not_on_its_way(store: Store) -> None:
         put(store, delivery, state)
         may = state in {DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN, DeliveryState.DEAD}
         with store.begin() as conn:
-            assert outbox.drop(conn, delivery.id, LATER) is may
+            assert outbox_orders.drop(conn, delivery.id, LATER) is may
         assert states(store) == [DeliveryState.SUPPRESSED if may else state]
 
 
@@ -352,9 +354,9 @@ def test_deliveries_are_listed_newest_first_and_by_state(store: Store) -> None:
     with store.begin() as conn:
         outbox.mark_dead(conn, delivery, "550 no such mailbox", LATER)
     with store.read() as conn:
-        listed = outbox.list_deliveries(conn)
-        (dead,) = outbox.list_deliveries(conn, (DeliveryState.DEAD,))
-        assert outbox.list_deliveries(conn, limit=1) == listed[:1]
+        listed = views.list_deliveries(conn)
+        (dead,) = views.list_deliveries(conn, (DeliveryState.DEAD,))
+        assert views.list_deliveries(conn, limit=1) == listed[:1]
     assert [stored.delivery.destination for stored in listed] == [SLACK, MAIL]
     assert (dead.subscription, dead.slot, dead.ended_at) == ("team", "2026-11-20", LATER)
     assert dead.delivery.last_error == "550 no such mailbox"
@@ -363,9 +365,9 @@ def test_deliveries_are_listed_newest_first_and_by_state(store: Store) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda conn: outbox.load_delivery(conn, 99),
-        lambda conn: outbox.retry(conn, 99, LATER),
-        lambda conn: outbox.drop(conn, 99, LATER),
+        lambda conn: views.load_delivery(conn, 99),
+        lambda conn: outbox_orders.retry(conn, 99, LATER),
+        lambda conn: outbox_orders.drop(conn, 99, LATER),
     ],
     ids=["load", "retry", "drop"],
 )

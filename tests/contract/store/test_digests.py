@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from digest.announcements import Kind
-from digest.errors import StoreBusy, UnknownName
-from digest.messages import Occasion, Sequel, StoredText
+from digest.model.announcements import Kind
+from digest.model.errors import StoreBusy, UnknownName
+from digest.model.messages import Occasion, Sequel, StoredText
+from digest.model.subscriptions import Grouping
 from digest.store import digests, matches
 from digest.store.schema import deliveries
 from digest.store.schema import digests as digests_table
 from digest.store.subscriptions import load_subscriptions, set_next_due
-from digest.subscriptions import Grouping
 from tests.contract.store.made import (
     DAY,
     MAIL,

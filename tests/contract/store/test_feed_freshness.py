@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.clock import ManualClock, monotonic
 from digest.config import load_config
-from digest.pipeline import LinkMaker, Site, open_site
-from digest.pipeline.links import make_links
-from digest.store import feeds as feed_store
-from digest.store import query_feeds as query_feed_store
+from digest.model.clock import ManualClock, monotonic
+from digest.plan.links import LinkMaker, make_links
+from digest.poll.installation import Site
+from digest.serve.installation import open_site
+from digest.store import queries
 from digest.store import subscriptions as subscription_store
 from digest.store.queries import load_queries
-from digest.web.feed_copies import FeedCopy
-from digest.web.feed_desk import FeedDesk
+from digest.web.feeds import FeedCopy, FeedDesk
 from tests.conftest import IS_NIGHTLY
 from tests.contract.store.made import (
     FEED,
@@ -111,8 +110,8 @@ def test_an_address_that_was_just_handed_out_works_at_once_at_every_desk(site: S
         generation = subscription_store.bump_feed_generation(conn, key, NOW)
     assert all(isinstance(asyncio.run(ask(desk, find_token(site, generation))), FeedCopy) for desk in desks)
     with site.store.begin() as conn:
-        query_feed_store.open_query_feed(conn, load_queries(conn)[0].id, (), NOW)
-        (place,) = query_feed_store.load_query_places(conn)
+        queries.open_query_feed(conn, load_queries(conn)[0].id, (), NOW)
+        (place,) = queries.load_query_places(conn)
         token = make_links(conn, site.config).query_feed_token(place.name, place.origin, 0)
     assert all(isinstance(asyncio.run(ask(desk, token)), FeedCopy) for desk in desks)
     for desk in desks:
@@ -123,13 +122,13 @@ def test_however_many_guess_the_table_is_read_a_few_times_a_second(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
-    desk, readings, load = FeedDesk(site, {}), list[float](), feed_store.load_feed_places
+    desk, readings, load = FeedDesk(site, {}), list[float](), queries.load_feed_places
 
-    def count(conn: Connection) -> list[feed_store.FeedPlace]:
+    def count(conn: Connection) -> list[queries.FeedPlace]:
         readings.append(monotonic())
         return load(conn)
 
-    monkeypatch.setattr(feed_store, "load_feed_places", count)
+    monkeypatch.setattr(queries, "load_feed_places", count)
 
     async def guess() -> None:
         for number in range(1, 4):

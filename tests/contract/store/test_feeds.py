@@ -3,8 +3,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.consent import EVERYTHING
-from digest.store.feeds import FeedPlace, load_feed_places, newest_match_run
+from digest.model.subscriptions import EVERYTHING
+from digest.store.queries import FeedPlace, load_feed_places, newest_match_run
 from digest.store.subscribers import leave, load_departures
 from digest.store.subscriptions import bump_feed_generation, end, revoke_feed
 from tests.contract.store.made import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from digest.announcements import Kind
-from digest.comparing import Change
-from digest.papers import ArxivId
-from digest.store import gaps, mailings, papers
-from digest.store.gaps import GapState
+from digest.compare import Change
+from digest.model.announcements import Kind
+from digest.model.papers import ArxivId
+from digest.store import coverage, papers
+from digest.store.coverage import GapState
 from tests.contract.store.made import DAY, NOW
 from tests.unit.made_up import make_paper
 
@@ -26,76 +26,76 @@ def store_paper(store: Store, id_: str, kind: Kind = Kind.NEW) -> None:
 
 def states(store: Store) -> dict[str, GapState]:
     with store.read() as conn:
-        return {str(line.gap.id): line.state for line in gaps.list_gaps(conn)}
+        return {str(line.gap.id): line.state for line in coverage.list_gaps(conn)}
 
 
 def test_an_id_is_noted_once_however_often_it_is_missed(store: Store) -> None:
     with store.begin() as conn:
-        assert gaps.note_missing(conn, IDS[:2], NOW) == 2
-        assert gaps.note_missing(conn, IDS, NOW + DAY) == 2
-        assert [(gap.id, gap.missed_at, gap.asks) for gap in gaps.load_open(conn)][:1] == [(IDS[0], NOW, 0)]
-        assert gaps.note_missing(conn, [ArxivId.parse("math/0309136")], NOW) == 0, "old ids are not dense"
+        assert coverage.note_missing(conn, IDS[:2], NOW) == 2
+        assert coverage.note_missing(conn, IDS, NOW + DAY) == 2
+        assert [(gap.id, gap.missed_at, gap.asks) for gap in coverage.load_open(conn)][:1] == [(IDS[0], NOW, 0)]
+        assert coverage.note_missing(conn, [ArxivId.parse("math/0309136")], NOW) == 0, "old ids are not dense"
 
 
 def test_an_id_that_is_stored_after_all_is_found_also_when_it_was_given_up(store: Store) -> None:
     with store.begin() as conn:
-        gaps.note_missing(conn, IDS[:2], NOW)
-        gaps.void_gaps(conn, [(gap, "nobody knew it") for gap in gaps.load_open(conn)[:1]], NOW)
+        coverage.note_missing(conn, IDS[:2], NOW)
+        coverage.void_gaps(conn, [(gap, "nobody knew it") for gap in coverage.load_open(conn)[:1]], NOW)
     store_paper(store, str(IDS[0]))
     store_paper(store, "1608.0001")
     with store.begin() as conn:
-        assert gaps.close_found(conn, NOW) == 1
-        assert gaps.count_gaps(conn) == {GapState.FOUND: 1, GapState.OPEN: 1}
+        assert coverage.close_found(conn, NOW) == 1
+        assert coverage.count_gaps(conn) == {GapState.FOUND: 1, GapState.OPEN: 1}
 
 
 def test_an_id_of_odd_spelling_fills_no_gap(store: Store) -> None:
     store_paper(store, "1608.0001")
     with store.begin() as conn:
-        gaps.note_missing(conn, [ArxivId.parse("1608.00001")], NOW)
-        assert gaps.close_found(conn, NOW) == 0
-        assert gaps.load_numbers(conn) == {201608: set()}
+        coverage.note_missing(conn, [ArxivId.parse("1608.00001")], NOW)
+        assert coverage.close_found(conn, NOW) == 0
+        assert coverage.load_numbers(conn) == {201608: set()}
 
 
 def test_asking_is_counted_and_giving_up_has_its_reason(store: Store) -> None:
     with store.begin() as conn:
-        gaps.note_missing(conn, IDS[:2], NOW)
-        (first, second) = gaps.load_open(conn)
-        gaps.note_asked(conn, [first, second], NOW + DAY)
-        gaps.void_gaps(conn, [(first, "nobody knew it")], NOW + DAY)
-        lines = {line.gap.id: line for line in gaps.list_gaps(conn)}
+        coverage.note_missing(conn, IDS[:2], NOW)
+        (first, second) = coverage.load_open(conn)
+        coverage.note_asked(conn, [first, second], NOW + DAY)
+        coverage.void_gaps(conn, [(first, "nobody knew it")], NOW + DAY)
+        lines = {line.gap.id: line for line in coverage.list_gaps(conn)}
     assert (lines[IDS[0]].state, lines[IDS[0]].reason) == ("void", "nobody knew it")
     assert (lines[IDS[1]].state, lines[IDS[1]].gap.asks, lines[IDS[1]].gap.asked_at) == ("open", 1, NOW + DAY)
     with store.read() as conn:
-        assert [line.gap.id for line in gaps.list_gaps(conn, GapState.VOID)] == [IDS[0]]
+        assert [line.gap.id for line in coverage.list_gaps(conn, GapState.VOID)] == [IDS[0]]
 
 
 def test_numbers_are_told_of_the_latest_two_months(store: Store) -> None:
     for id_ in ("2609.00001", "2610.00007", "2611.15001", "2611.15002", "hep-th/9901001"):
         store_paper(store, id_)
     with store.read() as conn:
-        assert gaps.load_numbers(conn) == {202610: {7}, 202611: {15001, 15002}}
+        assert coverage.load_numbers(conn) == {202610: {7}, 202611: {15001, 15002}}
 
 
 def test_each_new_paper_is_assigned_to_its_mailing_once(store: Store) -> None:
     store_paper(store, "2611.15001")
     store_paper(store, "2611.15002", Kind.KNOWN)
     with store.begin() as conn:
-        (announced,) = mailings.find_unassigned(conn)
+        (announced,) = papers.find_unassigned(conn)
         assert announced.order == (202611, 15001)
-        mailings.assign_mailings(conn, {announced.key: NOW.date()})
-        mailings.assign_mailings(conn, {})
-        assert mailings.find_unassigned(conn) == []
-        assert mailings.count_announced(conn, NOW.date(), NOW.date()) == {NOW.date(): 1}
+        papers.assign_mailings(conn, {announced.key: NOW.date()})
+        papers.assign_mailings(conn, {})
+        assert papers.find_unassigned(conn) == []
+        assert papers.count_announced(conn, NOW.date(), NOW.date()) == {NOW.date(): 1}
 
 
 def test_the_newest_paper_is_known_with_the_day_it_was_touched(store: Store) -> None:
     with store.read() as conn:
-        assert mailings.find_newest(conn) is None
+        assert papers.find_newest(conn) is None
     touched = replace(make_paper("2611.15003"), datestamp=NOW.date())
     with store.begin() as conn:
         papers.save_changes(conn, [Change(Kind.NEW, touched)], run_id=1, at=NOW, as_of=NOW)
     store_paper(store, "2611.15002")
     with store.read() as conn:
-        assert mailings.find_newest(conn) == (touched.id, NOW.date())
+        assert papers.find_newest(conn) == (touched.id, NOW.date())
         known = papers.load_known(conn, [touched.id])[touched.id]
     assert (known.as_of, known.paper.datestamp, known.earlier) == (NOW, NOW.date(), frozenset())

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import event, make_url, select, update
 
-from digest.clock import ManualClock, SystemClock, monotonic
-from digest.errors import ArxivThrottled, StoreBusy, StoreError
-from digest.pace import GateOutcome, Outcome
+from digest.model.clock import GateOutcome, ManualClock, Outcome, SystemClock, monotonic
+from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.store import Gate, create_standalone, open_store, postgresql
 from digest.store import gate as gate_module
 from digest.store.schema import gate as gate_table
@@ -76,8 +75,8 @@ def test_only_the_newest_grant_is_current(store: Store) -> None:
 def test_processes_at_once_never_come_too_close_nor_overlap(url: str) -> None:
     worker = (
         "import sys\n"
-        "from digest.clock import SystemClock, monotonic\n"
-        "from digest.pace import GateOutcome, Outcome\n"
+        "from digest.model.clock import SystemClock, monotonic\n"
+        "from digest.model.clock import GateOutcome, Outcome\n"
         "from digest.store import Gate, open_store\n"
         "store, clock = open_store(sys.argv[1]), SystemClock()\n"
         "gate = Gate(store, clock, sys.argv[2], spacing=0.1)\n"

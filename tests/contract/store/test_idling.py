@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import Text, cast, func, insert, literal, select, text, true
 
-from digest.messages import Occasion
-from digest.store import deliveries as outbox
-from digest.store.idling import has_deliveries, has_turns
+from digest.model.messages import Occasion
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
 from digest.store.schema import subscriptions
 from digest.store.subscriptions import end, pause, set_next_due
+from digest.store.views import has_deliveries, has_turns
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -27,8 +28,8 @@ from tests.contract.store.made import (
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from digest.model.subscriptions import Destination
     from digest.store import Store
-    from digest.subscriptions import Destination
 
 FILE = "file:feeds/gpu.atom"
 MANY = 20_000
@@ -94,7 +95,7 @@ def test_the_outbox_is_asked_for_only_while_something_is_in_it(store: Store) -> 
     with store.read() as conn:
         assert has_deliveries(conn), "its time is yet to come"
     with store.begin() as conn:
-        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=MORNING + DAY)
+        (delivery,) = outbox_module.claim(conn, owner="me", limit=1, now=MORNING + DAY)
     with store.read() as conn:
         assert has_deliveries(conn), "its process may die"
     with store.begin() as conn:

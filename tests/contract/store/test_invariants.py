@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from digest.store import Store, open_store
-from digest.store.invariants import INVARIANTS, find_violations
+from digest.store.database import INVARIANTS, find_violations
 from tests.contract.store.filled import fill
 
 _FREE = """CREATE TABLE free AS SELECT * FROM {0}; DROP TABLE {0}; ALTER TABLE free RENAME TO {0};

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import text
 
-from digest.announcements import Kind
-from digest.errors import StoreBusy
-from digest.messages import Occasion
-from digest.planning import Seen
+from digest.model.announcements import Kind
+from digest.model.errors import StoreBusy
+from digest.model.messages import Occasion
+from digest.model.subscriptions import Origin
+from digest.plan.digests import Seen
 from digest.store import matches
+from digest.store.database import find_violations
 from digest.store.digests import save_digest
-from digest.store.invariants import find_violations
-from digest.store.parting import let_go, split_told
+from digest.store.matches import let_go, split_told
 from digest.store.queries import sync_queries
 from digest.store.schema import ACTIVE_DELIVERY, FIRST_LOOK_TO_COME, UNPLANNED_FIRST_LOOK
 from digest.store.subscriptions import pause
-from digest.subscriptions import Origin
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -33,7 +33,7 @@ from tests.contract.store.made import (
 )
 
 if TYPE_CHECKING:
-    from digest.comparing import StoredChange
+    from digest.compare import StoredChange
     from digest.store import Store
 
 

@@ -10,8 +10,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from digest.store import migrate, migrating, open_store
-from digest.store.schema import metadata
+from digest.store import migrate, open_store, revision
+from digest.store.dialect import metadata
 from tests.later_release import LATER, later_release
 
 if TYPE_CHECKING:
@@ -52,17 +52,17 @@ def test_postgresql_keeps_messages_as_they_are(store: Store) -> None:
 def test_a_later_release_changes_a_database_that_is_there(own_url: str, tmp_path: Path) -> None:
     store = open_store(own_url)
     with later_release(tmp_path / "later"):
-        assert migrating.upgrade(store) == migrating.MigrationReport("0001", LATER)
-        assert migrating.upgrade(store) == migrating.MigrationReport(LATER, LATER)
+        assert revision.upgrade(store) == revision.MigrationReport("0001", LATER)
+        assert revision.upgrade(store) == revision.MigrationReport(LATER, LATER)
     with store.read() as conn:
         assert inspect(conn).has_table("moods")
-        assert migrating.current_revision(conn) == LATER
+        assert revision.current_revision(conn) == LATER
     store.close()
 
 
 def test_migrating_what_is_up_to_date_changes_nothing(url: str) -> None:
-    head = migrating.head_revision()
-    assert migrate(url) == migrating.MigrationReport(head, head)
+    head = revision.head_revision()
+    assert migrate(url) == revision.MigrationReport(head, head)
 
 
 def test_two_first_starts_at_once_build_the_tables_once(make_empty: Callable[[], str]) -> None:
@@ -89,7 +89,7 @@ def test_a_migration_gives_way_to_who_works_meanwhile_and_is_made_once_that_has_
     own_url: str, tmp_path: Path
 ) -> None:
     store = open_store(own_url)
-    upgrading = threading.Thread(target=migrating.upgrade, args=[store])
+    upgrading = threading.Thread(target=revision.upgrade, args=[store])
     with later_release(tmp_path / "later"):
         with store.begin() as conn:
             conn.execute(text("LOCK TABLE deliveries IN ACCESS SHARE MODE"))
@@ -98,13 +98,13 @@ def test_a_migration_gives_way_to_who_works_meanwhile_and_is_made_once_that_has_
             conn.execute(text("LOCK TABLE digests IN ACCESS SHARE MODE"))
         upgrading.join(60)
     with store.read() as conn:
-        assert migrating.current_revision(conn) == LATER
+        assert revision.current_revision(conn) == LATER
     store.close()
 
 
 def test_revisions_are_numbered_like_their_files_in_one_line() -> None:
     before = None
-    for path in sorted((migrating.MIGRATIONS / "versions").glob("0*.py")):
+    for path in sorted((revision.MIGRATIONS / "versions").glob("0*.py")):
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None
         assert spec.loader is not None
@@ -113,4 +113,4 @@ def test_revisions_are_numbered_like_their_files_in_one_line() -> None:
         assert module.revision == path.name[:4]
         assert module.down_revision == before
         before = module.revision
-    assert before == migrating.head_revision()
+    assert before == revision.head_revision()

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from digest.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store import engine, hold_worker, migrate, migrating, open_store
+from digest.model.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreBusy, StoreError
+from digest.store import engine, hold_worker, migrate, open_store, revision
 from digest.store.schema import installation, marks
 from tests.later_release import LATER, later_release
 
@@ -27,7 +27,7 @@ def test_the_first_start_builds_every_table(make_empty: Callable[[], str]) -> No
     opened = open_store(make_empty(), create=True)
     with opened.read() as conn:
         assert conn.execute(select(marks)).all() == [("changes", 0), ("matched", 0)]
-        assert migrating.current_revision(conn) == migrating.head_revision()
+        assert revision.current_revision(conn) == revision.head_revision()
     opened.close()
 
 
@@ -58,7 +58,7 @@ def test_an_older_schema_is_refused_and_upgraded_on_demand_only(own_url: str, tm
         assert "digest migrate" in caught.value.hint
         reopened = open_store(own_url, upgrade=True)
         with reopened.read() as conn:
-            assert migrating.current_revision(conn) == LATER
+            assert revision.current_revision(conn) == LATER
         reopened.close()
 
 
@@ -209,7 +209,7 @@ def test_tables_of_somebody_else_are_not_touched(make_empty: Callable[[], str]) 
         open_store(url, create=True)
     assert "same names" in caught.value.hint
     with other.read() as conn:
-        assert migrating.current_revision(conn) == ""
+        assert revision.current_revision(conn) == ""
         assert conn.execute(text("SELECT their_own FROM digests")).all() == []
     other.close()
 

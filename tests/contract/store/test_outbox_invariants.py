@@ -8,18 +8,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from digest.messages import DeliveryState, Message, Receipt, Share
-from digest.store import deliveries as outbox
-from digest.store.invariants import find_violations
+from digest.model.messages import DeliveryState, Message, Receipt, Share
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import outbox as outbox_module
+from digest.store import outbox_orders
+from digest.store import outbox_sends as outbox
+from digest.store.database import find_violations
 from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import leave
-from digest.subscriptions import Destination, DestinationKind
 from tests.contract.store.made import MAIL, MATCHED_LATE, MORNING, SLACK, store_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.messages import Delivery
+    from digest.model.messages import Delivery
     from digest.store import Store
 
 S = DeliveryState
@@ -90,22 +92,22 @@ class Life:
             elif event == "divided":
                 is_mine = bool(outbox.supersede(conn, delivery, HALVES, "too long", self.now))
             else:
-                is_mine = outbox.release_claim(conn, delivery)
+                is_mine = outbox_module.release_claim(conn, delivery)
         assert not is_mine or self.before[delivery.id].token == delivery.token
 
     def interfere(self, event: str, number: int) -> None:
         with self.store.begin() as conn:
             if event == "claim":
                 limit = 1 + number % 4
-                self.believed += outbox.claim(conn, owner="worker", limit=limit, now=self.now)
+                self.believed += outbox_module.claim(conn, owner="worker", limit=limit, now=self.now)
             elif event == "crash":
-                outbox.adopt_orphans(conn, self.now)
+                outbox_module.adopt_orphans(conn, self.now)
             elif event == "operator retries":
-                outbox.retry(conn, 1 + number % len(self.before), self.now)
+                outbox_orders.retry(conn, 1 + number % len(self.before), self.now)
             elif event == "operator drops":
-                outbox.drop(conn, 1 + number % len(self.before), self.now)
+                outbox_orders.drop(conn, 1 + number % len(self.before), self.now)
             elif event == "operator says":
-                outbox.take_as_arrived(conn, 1 + number % len(self.before), self.now)
+                outbox_orders.take_as_arrived(conn, 1 + number % len(self.before), self.now)
             elif event == "leave":
                 leave(conn, MAIL, "team", how="page", at=self.now)
                 self.has_left = True

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.clock import SystemClock
-from digest.messages import DeliveryState, Receipt
-from digest.store import deliveries as outbox
+from digest.model.clock import SystemClock
+from digest.model.messages import DeliveryState, Receipt
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import outbox as outbox_module
+from digest.store import outbox_orders, subscribers, views
+from digest.store import outbox_sends as outbox
+from digest.store.database import find_violations
 from digest.store.dialect import make_storable
-from digest.store.invariants import find_violations
-from digest.subscriptions import Destination, DestinationKind
 from tests.contract.store.made import MAIL, MORNING, SLACK, store_digest
 from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of, states
 
 if TYPE_CHECKING:
-    from digest.messages import Delivery
+    from digest.model.messages import Delivery
     from digest.store import Store
 
 
@@ -39,9 +41,9 @@ def test_the_operator_may_say_that_what_is_in_doubt_arrived_and_the_parts_behind
     store_digest(store, SLACK, parts=2)
     delivery = be_in_doubt(store, is_held=is_held)
     with store.begin() as conn:
-        assert outbox.take_as_arrived(conn, delivery.id, LATER)
-        assert not outbox.take_as_arrived(conn, delivery.id, LATER)
-        _, (tried,) = outbox.load_delivery(conn, delivery.id)
+        assert outbox_orders.take_as_arrived(conn, delivery.id, LATER)
+        assert not outbox_orders.take_as_arrived(conn, delivery.id, LATER)
+        _, (tried,) = views.load_delivery(conn, delivery.id)
         assert "what was sent was attempted" not in {one.name for one in find_violations(conn)}
     assert states(store) == [DeliveryState.SENT, DeliveryState.READY]
     assert (tried.outcome, tried.detail) == ("sent", "the operator says it arrived")
@@ -52,7 +54,7 @@ def test_the_parts_behind_know_where_the_first_stands_when_the_operator_says_so(
     store_digest(store, SLACK, parts=2)
     delivery = be_in_doubt(store, is_held=True)
     with store.begin() as conn:
-        assert outbox.take_as_arrived(conn, delivery.id, LATER, remote_id="1795339450.000100")
+        assert outbox_orders.take_as_arrived(conn, delivery.id, LATER, remote_id="1795339450.000100")
     assert claim(store, now=LATER).parent_remote_id == "1795339450.000100"
 
 
@@ -61,7 +63,7 @@ def test_what_was_never_on_its_way_did_not_arrive(store: Store) -> None:
     delivery = claim(store)
     with store.begin() as conn:
         outbox.mark_held(conn, delivery, "no token", LATER)
-        assert not outbox.take_as_arrived(conn, delivery.id, LATER)
+        assert not outbox_orders.take_as_arrived(conn, delivery.id, LATER)
     assert states(store) == [DeliveryState.HELD]
 
 
@@ -73,15 +75,15 @@ def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_
     store_digest(store, to)
     delivery = be_in_doubt(store, is_held=is_held)
     with store.begin() as conn:
-        assert outbox.may_have_arrived(conn, delivery.id)
-        went = outbox.retry(conn, delivery.id, LATER, anyway=anyway)
+        assert outbox_orders.may_have_arrived(conn, delivery.id)
+        went = outbox_orders.retry(conn, delivery.id, LATER, anyway=anyway)
         is_asked = to is SLACK and not anyway
         assert went is (DeliveryState.UNKNOWN if is_asked else DeliveryState.READY)
         found = outbox.take_unknown(conn, LATER)
         assert [unknown.delivery.id for unknown in found] == [delivery.id] * is_asked
         for unknown in found:
             assert outbox.settle_sent(conn, unknown.delivery, RECEIPT, LATER)
-        _, (tried,) = outbox.load_delivery(conn, delivery.id)
+        _, (tried,) = views.load_delivery(conn, delivery.id)
     assert tried.outcome == ("sent" if is_asked else "in doubt" if is_held else "ready")
 
 
@@ -92,7 +94,7 @@ def test_a_retry_does_not_cut_short_the_time_in_which_a_post_may_still_show(stor
     settle = {SLACK.kind: timedelta(seconds=10)}
     with store.begin() as conn:
         outbox.mark_unknown(conn, delivery, MORNING + timedelta(hours=6), "no answer", MORNING)
-        assert outbox.retry(conn, delivery.id, MORNING, settle=settle) is DeliveryState.UNKNOWN
+        assert outbox_orders.retry(conn, delivery.id, MORNING, settle=settle) is DeliveryState.UNKNOWN
         assert outbox.take_unknown(conn, MORNING) == []
         assert outbox.take_unknown(conn, MORNING + settle[SLACK.kind], is_real_time=True) == []
         assert outbox.take_unknown(conn, MORNING + settle[SLACK.kind])
@@ -104,8 +106,8 @@ def test_a_retry_of_what_was_refused_for_certain_sends_it(store: Store) -> None:
     begin(store, delivery)
     with store.begin() as conn:
         outbox.mark_held(conn, delivery, "invalid_auth", MORNING)
-        assert not outbox.may_have_arrived(conn, delivery.id)
-        assert outbox.retry(conn, delivery.id, LATER) is DeliveryState.READY
+        assert not outbox_orders.may_have_arrived(conn, delivery.id)
+        assert outbox_orders.retry(conn, delivery.id, LATER) is DeliveryState.READY
 
 
 def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_for(store: Store) -> None:
@@ -113,11 +115,11 @@ def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_fo
     delivery = claim(store)
     with store.begin() as conn:
         outbox.mark_retry(conn, delivery, LATER, "429", MORNING)
-        outbox.block_destination(conn, SLACK, MORNING + timedelta(days=1))
+        subscribers.block_destination(conn, SLACK, MORNING + timedelta(days=1))
     with store.begin() as conn:
-        outbox.retry(conn, delivery.id, LATER)
-        assert outbox.claim(conn, owner="me", limit=1, now=LATER) == []  # Slack's pace is kept
-        assert outbox.claim(conn, owner="me", limit=1, now=LATER + timedelta(seconds=1))
+        outbox_orders.retry(conn, delivery.id, LATER)
+        assert outbox_module.claim(conn, owner="me", limit=1, now=LATER) == []  # Slack's pace is kept
+        assert outbox_module.claim(conn, owner="me", limit=1, now=LATER + timedelta(seconds=1))
 
 
 def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_channel_alone_still(
@@ -128,9 +130,9 @@ def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_cha
     delivery = claim(store)
     with store.begin() as conn:
         outbox.mark_dead(conn, delivery, "too late", MORNING)
-        outbox.block_destination(conn, SLACK, LATER)
-        assert outbox.drop(conn, delivery.id, MORNING)
-        assert outbox.next_claimable_at(conn, MORNING) == LATER
+        subscribers.block_destination(conn, SLACK, LATER)
+        assert outbox_orders.drop(conn, delivery.id, MORNING)
+        assert outbox_module.next_claimable_at(conn, MORNING) == LATER
     assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.SUPPRESSED, DeliveryState.READY]
 
 
@@ -140,7 +142,7 @@ def test_a_part_behind_one_that_will_not_go_by_itself_is_told_which(store: Store
     for state in DeliveryState:
         put(store, delivery, state)
         with store.read() as conn:
-            obstacle = outbox.find_obstacle(conn, delivery.id + 2)
+            obstacle = outbox_orders.find_obstacle(conn, delivery.id + 2)
         is_final = state in {"held", "dead", "suppressed"}
         assert (obstacle is not None and obstacle.id == delivery.id) is is_final
 
@@ -152,7 +154,7 @@ def test_a_mark_takes_whatever_words_the_other_side_finds(store: Store, said: st
     begin(store, second)
     begin(store, third)
     with store.begin() as conn:
-        outbox.remember_address(conn, SLACK, said, LATER)
+        subscribers.remember_address(conn, SLACK, said, LATER)
         assert outbox.mark_dead(conn, first, said, LATER)
         assert outbox.mark_unknown(conn, second, MORNING, said, LATER)
         assert outbox.settle_sent(conn, second, Receipt(said, said), LATER)
@@ -176,7 +178,7 @@ def test_how_long_a_message_settles_is_measured_on_the_databases_clock_too(store
         if how == "marked":
             outbox.mark_unknown(conn, delivery, MORNING + wait, "no answer", MORNING)
         else:
-            outbox.adopt_orphans(conn, MORNING, settle={SLACK.kind: wait})
+            outbox_module.adopt_orphans(conn, MORNING, settle={SLACK.kind: wait})
     ahead = MORNING + timedelta(seconds=90)  # the clock of another host
     with store.begin() as conn:
         assert outbox.take_unknown(conn, ahead, is_real_time=True) == []

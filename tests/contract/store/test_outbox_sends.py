@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import event, select
 
-from digest.messages import DeliveryState, Receipt
-from digest.store import deliveries as outbox
-from digest.store import overview
-from digest.store.destinations import remember_address
+from digest.model.messages import DeliveryState, Receipt
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
+from digest.store import views
 from digest.store.schema import attempts, deliveries, destination_addresses
-from digest.store.subscribers import leave
-from digest.subscriptions import Destination, DestinationKind
+from digest.store.subscribers import leave, remember_address
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.messages import Delivery
+    from digest.model.messages import Delivery
     from digest.store import Store
 
 READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(6)]
@@ -30,7 +30,7 @@ READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for 
 
 def claim(store: Store) -> list[Delivery]:
     with store.begin() as conn:
-        return outbox.claim(conn, owner="me", limit=100, now=MORNING)
+        return outbox_module.claim(conn, owner="me", limit=100, now=MORNING)
 
 
 def begin(store: Store, claimed: list[Delivery]) -> dict[int, DeliveryState]:
@@ -171,7 +171,7 @@ def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(st
         try:
             for _ in range(20):
                 with store.begin() as conn:
-                    outbox.renew(conn, [(delivery.id, delivery.token) for delivery in claimed[::-1]])
+                    outbox_module.renew(conn, [(delivery.id, delivery.token) for delivery in claimed[::-1]])
         except Exception as error:  # noqa: BLE001 - whatever a thread raises must fail the test
             failures.append(error)
 
@@ -206,7 +206,7 @@ def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_wa
         begin(store, claimed)
         assert len(mark(store, claimed)) == together
         with store.read() as conn:
-            overview.load_open(conn, MORNING)
+            views.load_open(conn, MORNING)
     finally:
         event.remove(store.engine, "before_cursor_execute", explain)
     assert any(plan.startswith("SEARCH deliveries USING INTEGER PRIMARY KEY") for plan in plans)

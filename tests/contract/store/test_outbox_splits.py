@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest.messages import DeliveryState, Receipt, Share
-from digest.store import deliveries as outbox
-from digest.store.invariants import find_violations
+from digest.model.messages import DeliveryState, Receipt, Share
+from digest.store import outbox as outbox_module
+from digest.store import outbox_orders, views
+from digest.store import outbox_sends as outbox
+from digest.store.database import find_violations
 from tests.contract.store.made import MATCHED_LATE, SLACK, store_digest
 from tests.contract.store.test_deliveries import LATER, begin, claim, row_of
 
 if TYPE_CHECKING:
-    from digest.messages import Delivery
+    from digest.model.messages import Delivery
     from digest.store import Store
 
 HALVES = (Share(5, 9), Share(9, 14))
@@ -30,7 +32,7 @@ def supersede(store: Store, delivery: Delivery, *shares: Share) -> tuple[int, ..
 
 def list_parts(store: Store) -> list[tuple[int, int, int, str]]:
     with store.read() as conn:
-        found = [one.delivery for one in outbox.list_deliveries(conn)]
+        found = [one.delivery for one in views.list_deliveries(conn)]
     return sorted((one.part, one.parts, one.id, one.state.value) for one in found)
 
 
@@ -56,7 +58,7 @@ def test_smaller_parts_come_in_place_of_one_and_what_is_behind_it_waits_for_them
     with store.read() as conn:
         assert {one.name for one in find_violations(conn)} <= {MATCHED_LATE}
         assert outbox.list_replacements(conn, 2) == (4, 5)
-        (stored, (tried,)) = outbox.load_delivery(conn, 2)
+        (stored, (tried,)) = views.load_delivery(conn, 2)
     assert (stored.ended_at, tried.outcome, tried.detail) == (LATER, "superseded", "msg_blocks_too_long")
 
 
@@ -83,7 +85,7 @@ def test_whoever_lost_the_claim_replaces_nothing(store: Store) -> None:
     mine = claim(store)
     begin(store, mine)
     with store.begin() as conn:
-        outbox.adopt_orphans(conn, LATER)
+        outbox_module.adopt_orphans(conn, LATER)
         (unknown,) = outbox.take_unknown(conn, LATER)
         outbox.settle_ready(conn, unknown.delivery, LATER, "not there")
     begin(store, claim(store, now=LATER))
@@ -97,7 +99,7 @@ def test_the_keys_of_the_smaller_parts_follow_from_the_first_ones(store: Store) 
     with store.begin() as conn:
         undone = conn.begin_nested()
         first = outbox.supersede(conn, refused, HALVES, "too long", LATER)
-        keys = [outbox.load_delivery(conn, id_)[0].delivery.idempotency_key for id_ in first]
+        keys = [views.load_delivery(conn, id_)[0].delivery.idempotency_key for id_ in first]
         undone.rollback()
     assert row_of(store, 1).state == DeliveryState.CLAIMED
     assert [row_of(store, id_).idempotency_key for id_ in supersede(store, refused, *HALVES)] == keys
@@ -108,9 +110,9 @@ def test_a_superseded_part_can_neither_be_tried_again_nor_dropped(store: Store) 
     store_digest(store, SLACK)
     supersede(store, claim(store), *HALVES)
     with store.begin() as conn:
-        assert outbox.retry(conn, 1, LATER) is None
-        assert not outbox.drop(conn, 1, LATER)
-        assert outbox.find_obstacle(conn, 2) is None
+        assert outbox_orders.retry(conn, 1, LATER) is None
+        assert not outbox_orders.drop(conn, 1, LATER)
+        assert outbox_orders.find_obstacle(conn, 2) is None
 
 
 def test_parts_of_an_older_release_say_nothing_of_their_papers(store: Store) -> None:

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest.messages import DayCount, DeliveryState, Receipt
-from digest.store import deliveries as outbox
-from digest.store import overview, pages, runs
+from digest.model.messages import DayCount, DeliveryState, Receipt
+from digest.store import gate, runs, views
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
 from digest.store.subscriptions import pause
 from tests.contract.store.made import (
     DAY,
@@ -29,22 +30,22 @@ if TYPE_CHECKING:
 
 def test_an_empty_store_has_nothing_to_show(store: Store) -> None:
     with store.read() as conn:
-        assert overview.load_outbox(conn, NOW) == overview.Outbox({}, None)
-        assert overview.load_subscription_lines(conn, NOW, span=30 * DAY) == []
-        assert overview.load_breaker(conn) == overview.Breaker(0.0, "", 0)
-        assert (overview.count_papers(conn), overview.count_quarantined(conn)) == (0, 0)
-    assert overview.measure_size(store) > 10_000
+        assert views.load_outbox(conn, NOW) == views.Outbox({}, None)
+        assert views.load_subscription_lines(conn, NOW, span=30 * DAY) == []
+        assert gate.load_breaker(conn) == gate.Breaker(0.0, "", 0)
+        assert (views.count_papers(conn), views.count_quarantined(conn)) == (0, 0)
+    assert views.measure_size(store) > 10_000
 
 
 def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> None:
     store_digest(store, MAIL, SLACK, slot="1", at=MORNING - DAY)
     store_digest(store, MAIL, SLACK, slot="2", at=MORNING + DAY)
     with store.begin() as conn:
-        first, second = outbox.claim(conn, owner="me", limit=9, now=MORNING)
-        outbox.release_claim(conn, first)
+        first, second = outbox_module.claim(conn, owner="me", limit=9, now=MORNING)
+        outbox_module.release_claim(conn, first)
         outbox.mark_held(conn, second, "login refused", MORNING)
     with store.read() as conn:
-        standing = overview.load_outbox(conn, MORNING)
+        standing = views.load_outbox(conn, MORNING)
     assert standing.counts == {DeliveryState.READY: 3, DeliveryState.HELD: 1}
     assert standing.oldest_due == MORNING - DAY
 
@@ -52,13 +53,13 @@ def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> Non
 def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(store: Store) -> None:
     planned = store_digest(store, MAIL, SLACK)
     with store.begin() as conn:
-        for delivery in outbox.claim(conn, owner="me", limit=1, now=MORNING):
+        for delivery in outbox_module.claim(conn, owner="me", limit=1, now=MORNING):
             outbox.begin_sending(conn, delivery, make_message(), MORNING)
             outbox.mark_sent(conn, delivery, Receipt("1"), MORNING)
     more = store_papers(store, [make_paper(51), make_paper(52)])
     store_match(store, {planned.subscription_id: tuple(change.id for change in more)}, at=NOW + DAY)
     with store.read() as conn:
-        (line,) = overview.load_subscription_lines(conn, MORNING, span=30 * DAY)
+        (line,) = views.load_subscription_lines(conn, MORNING, span=30 * DAY)
     assert (line.name, line.state, line.destinations, line.queries) == ("team", "active", (MAIL, SLACK), ("perf",))
     assert (line.last_planned_at, line.last_papers) == (MORNING, 1)
     assert set(line.last_states) == {DeliveryState.SENT, DeliveryState.READY}
@@ -72,7 +73,7 @@ def test_old_days_are_not_shown_but_what_waits_is_counted_however_old(store: Sto
     store_match(store, dict.fromkeys(ids.values(), (change.id,)))
     with store.begin() as conn:
         pause(conn, ids["team"], NOW + 90 * DAY)
-        lines = {line.name: line for line in overview.load_subscription_lines(conn, NOW + 60 * DAY, span=30 * DAY)}
+        lines = {line.name: line for line in views.load_subscription_lines(conn, NOW + 60 * DAY, span=30 * DAY)}
     assert (lines["team"].waiting, lines["team"].days) == (1, ())
     assert (lines["team"].state, lines["team"].paused_until) == ("paused", NOW + 90 * DAY)
     assert lines["pulled"].waiting == 0, "nobody waits for a digest of a feed"
@@ -82,10 +83,10 @@ def test_papers_requests_and_entries_set_aside_are_counted(store: Store) -> None
     store_papers(store, [make_paper(1), make_paper(2)])
     with store.begin() as conn:
         run_id = runs.start_run(conn, source="harvest", at=NOW)
-        pages.log_request(conn, Asked())
-        pages.quarantine_entries(conn, run_id, 0, [SetAside(0, b"<", "cut off")], NOW)
+        runs.log_request(conn, Asked())
+        runs.quarantine_entries(conn, run_id, 0, [SetAside(0, b"<", "cut off")], NOW)
     with store.read() as conn:
-        assert overview.count_papers(conn) == 2
-        assert overview.count_requests(conn, NOW) == 1
-        assert overview.count_requests(conn, NOW + DAY) == 0
-        assert overview.count_quarantined(conn) == 1
+        assert views.count_papers(conn) == 2
+        assert views.count_requests(conn, NOW) == 1
+        assert views.count_requests(conn, NOW + DAY) == 0
+        assert views.count_quarantined(conn) == 1

@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import StatementError
 
-from digest.announcements import Kind
-from digest.comparing import Change
-from digest.errors import StoreBusy
-from digest.papers import ArxivId
+from digest.compare import Change
+from digest.model.announcements import Kind
+from digest.model.errors import StoreBusy
+from digest.model.papers import ArxivId
 from digest.store import papers as paper_store
 from digest.store.schema import changes, papers, versions
 from tests.contract.store.made import DAY, NOW, make_paper, recording, store_papers

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest.store import overview
-from digest.store.pages import quarantine_entries
-from digest.store.places import load_places
-from digest.store.runs import start_run
-from digest.store.subscribers import DestinationState, leave
+from digest.store import views
+from digest.store.runs import quarantine_entries, start_run
+from digest.store.subscribers import DestinationState, leave, load_places
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
 
 if TYPE_CHECKING:
@@ -40,6 +38,6 @@ def test_entries_set_aside_can_be_counted_from_a_moment_on(store: Store) -> None
         run = start_run(conn, source="harvest", at=NOW)
         quarantine_entries(conn, run, 0, [Odd()], NOW)
         quarantine_entries(conn, run, 1, [Odd(), Odd()], NOW + DAY)
-        assert overview.count_quarantined(conn) == 3
-        assert overview.count_quarantined(conn, since=NOW + DAY) == 2
-        assert overview.count_quarantined(conn, since=NOW + 2 * DAY) == 0
+        assert views.count_quarantined(conn) == 3
+        assert views.count_quarantined(conn, since=NOW + DAY) == 2
+        assert views.count_quarantined(conn, since=NOW + 2 * DAY) == 0

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import literal, make_url, select, text, update
 from sqlalchemy.exc import ProgrammingError
 
-from digest.clock import monotonic
-from digest.errors import StoreBusy, StoreError
+from digest.model.clock import monotonic
+from digest.model.errors import StoreBusy, StoreError
 from digest.store import migrate, open_store, postgresql
 from digest.store.engine import connect
 from digest.store.schema import marks

@@ -5,13 +5,14 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from digest.errors import UsageError
-from digest.messages import DeliveryState
-from digest.pipeline.resuming import Resumed, resume
-from digest.store import Store, provenance
-from digest.store import deliveries as outbox
-from digest.store.cursors import move_cursor
-from digest.store.invariants import find_violations
+from digest.model.errors import UsageError
+from digest.model.messages import DeliveryState
+from digest.serve.resume import Resumed, resume
+from digest.store import Store, database, outbox_orders
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
+from digest.store.coverage import move_cursor
+from digest.store.database import find_violations
 from digest.store.matches import stored_mark
 from digest.store.runs import start_run
 from digest.store.schema import deliveries, marks
@@ -37,25 +38,25 @@ def copy(store: Store) -> Store:
     """A restored store: one mail sent, one message in doubt, the rest waiting or gone."""
     fill(store)
     with store.begin() as conn:
-        outbox.retry(conn, 5, MORNING)  # the file left its subscription out; here it is wanted all the same
-        provenance.mark_copy(conn, MORNING)
+        outbox_orders.retry(conn, 5, MORNING)  # the file left its subscription out; here it is wanted all the same
+        database.mark_copy(conn, MORNING)
     return store
 
 
 def test_nothing_is_taken_out_of_a_restored_database(copy: Store) -> None:
     with copy.begin() as conn:
-        assert provenance.is_restored(conn)
-        assert outbox.claim(conn, owner="worker", limit=9, now=LATER) == []
+        assert database.is_restored(conn)
+        assert outbox_module.claim(conn, owner="worker", limit=9, now=LATER) == []
         assert outbox.take_unknown(conn, LATER) == []
-        assert outbox.next_claimable_at(conn, LATER) is None
+        assert outbox_module.next_claimable_at(conn, LATER) is None
 
 
 def test_what_waited_is_sent_once_it_is_resumed(copy: Store) -> None:
     waiting = count_waiting(copy)
     with copy.begin() as conn:
         assert resume(conn, "harvest", LATER) == Resumed(waiting, 0, 0)
-        assert not provenance.is_restored(conn)
-        assert outbox.claim(conn, owner="worker", limit=9, now=LATER)
+        assert not database.is_restored(conn)
+        assert outbox_module.claim(conn, owner="worker", limit=9, now=LATER)
         assert len(outbox.take_unknown(conn, LATER)) == 1
         assert find_violations(conn) == []
     with copy.begin() as conn, pytest.raises(UsageError, match="nothing is held back"):
@@ -65,8 +66,8 @@ def test_what_waited_is_sent_once_it_is_resumed(copy: Store) -> None:
 def test_what_was_due_by_the_moment_counts_as_sent(copy: Store) -> None:
     before, waiting = count_states(copy, DeliveryState.SUPPRESSED), count_waiting(copy)
     with copy.begin() as conn:
-        assert provenance.take_as_sent(conn, MORNING - timedelta(seconds=1), LATER) == 0
-        assert provenance.take_as_sent(conn, MORNING, LATER) == waiting > 0
+        assert database.take_as_sent(conn, MORNING - timedelta(seconds=1), LATER) == 0
+        assert database.take_as_sent(conn, MORNING, LATER) == waiting > 0
         assert find_violations(conn) == []
     assert count_waiting(copy) == 0
     assert count_states(copy, DeliveryState.SUPPRESSED) == before + waiting
@@ -85,13 +86,13 @@ def test_what_was_held_for_the_operator_stays_held(copy: Store) -> None:
     held = count_states(copy, DeliveryState.HELD)
     with copy.begin() as conn:
         conn.execute(update(deliveries).where(deliveries.c.id == 5).values(state="held", ended_at=None))
-        provenance.take_as_sent(conn, LATER, LATER)
+        database.take_as_sent(conn, LATER, LATER)
     assert count_states(copy, DeliveryState.HELD) == held + 1
 
 
 def test_the_keys_of_a_resumed_database_are_not_those_of_the_one_before(store: Store) -> None:
     with store.begin() as conn:
-        assert provenance.name_line(conn) == ""
-        provenance.mark_copy(conn, MORNING)
-        provenance.resume(conn, LATER)
-        assert provenance.name_line(conn) == LATER.isoformat()
+        assert database.name_line(conn) == ""
+        database.mark_copy(conn, MORNING)
+        database.resume(conn, LATER)
+        assert database.name_line(conn) == LATER.isoformat()

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select, update
 
-from digest.errors import UnknownName
-from digest.matching import QueryOutcome
-from digest.messages import DayCount
-from digest.store import marks, matches, queries, watches
+from digest.match.rules import QueryOutcome
+from digest.model.errors import UnknownName
+from digest.model.messages import DayCount
+from digest.store import coverage, matches, papers, queries
 from digest.store.schema import query_revisions
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -55,7 +55,7 @@ def test_an_edited_query_goes_on_where_matching_stands(store: Store) -> None:
     sync(store, {"perf": PERF})
     store_papers(store, [make_paper(1), make_paper(2), make_paper(3)])
     with store.begin() as conn:
-        marks.move_matched(conn, 2, expected=0)
+        papers.move_matched(conn, 2, expected=0)
     old = active(store)["perf"][0]
     assert sync(store, {"perf": GPU}).edited == ("perf",)
     new, text, active_from = active(store)["perf"]
@@ -101,7 +101,7 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_i
     with store.read() as conn:
         (query,) = queries.list_unreadable(conn)
         assert (query.text, query.asked, query.problem, query.revision) == (BROKEN[0], "abs:gpu", BROKEN[2], 1)
-        assert watches.list_watches(conn) == [watches.Watch("abs:gpu", NOW, ())]
+        assert coverage.list_watches(conn) == [coverage.Watch("abs:gpu", NOW, ())]
     assert sync(store, {"gpu": GPU}, at=NOW + 2 * DAY) == queries.SyncReport(edited=("gpu",))
     assert active(store) == before
     with store.read() as conn:
@@ -121,11 +121,11 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
     sync(store, {"perf": BROKEN}, at=NOW + DAY)
     store_papers(store, [make_paper(1)])
     with store.begin() as conn:
-        marks.move_matched(conn, 1, expected=0)
+        papers.move_matched(conn, 1, expected=0)
     assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).turned == ("perf",)
     assert active(store)["perf"][1:] == ("abs:GPU", 1)
     with store.read() as conn:
-        assert watches.list_watches(conn) == [watches.Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
+        assert coverage.list_watches(conn) == [coverage.Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
 
 
 def test_a_query_that_comes_back_unreadable_does_not_go_on_as_it_was_before_it_ended(store: Store) -> None:
@@ -141,11 +141,11 @@ def test_what_a_query_has_asked_since_a_moment_is_known_with_its_beginning(store
     sync(store, {"perf": GPU, "gpu": GPU, "same": GPU, "comes": PERF, "ends": PERF}, at=NOW + 3 * DAY)
     perf, gpu = (frozenset({text}) for text in ("cat:cs.PF", "abs:gpu"))
     with store.read() as conn:
-        assert set(watches.list_askings(conn, NOW + DAY)) == {
-            watches.Asking(NOW, perf | gpu),
-            watches.Asking(NOW, gpu),
-            watches.Asking(NOW + 2 * DAY, perf),
-            watches.Asking(NOW + 3 * DAY, perf),
+        assert set(coverage.list_askings(conn, NOW + DAY)) == {
+            coverage.Asking(NOW, perf | gpu),
+            coverage.Asking(NOW, gpu),
+            coverage.Asking(NOW + 2 * DAY, perf),
+            coverage.Asking(NOW + 3 * DAY, perf),
         }
 
 

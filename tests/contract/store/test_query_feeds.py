@@ -3,21 +3,24 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.matching import QueryOutcome
+from digest.match.rules import QueryOutcome
+from digest.model.subscriptions import Origin
 from digest.store import matches as match_store
-from digest.store.feeds import FeedPlace, load_wordings
-from digest.store.queries import active_revisions, load_queries, sync_queries
-from digest.store.query_feeds import (
+from digest.store.queries import (
+    FeedPlace,
     QueryRow,
+    active_revisions,
     load_first_look,
+    load_queries,
     load_query_places,
     load_query_rows,
     load_query_wordings,
+    load_wordings,
     open_query_feed,
     revoke_query_feed,
     rotate_query_feed,
+    sync_queries,
 )
-from digest.subscriptions import Origin
 from tests.contract.store.made import DAY, NOW, make_paper, make_subscription, store_papers, subscribe
 
 if TYPE_CHECKING:

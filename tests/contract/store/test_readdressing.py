@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.messages import DeliveryState
-from digest.store import deliveries as outbox
-from digest.store.readdressing import FRESH, follow_mended_names
-from digest.subscriptions import Destination
+from digest.model.messages import DeliveryState
+from digest.model.subscriptions import Destination
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
+from digest.store import subscribers, views
+from digest.store.subscriptions import FRESH, follow_mended_names
 from tests.contract.store.made import MAIL, MORNING, SLACK, store_digest
 from tests.contract.store.test_deliveries import LATER, claim
 from tests.contract.store.test_outbox_splits import send
@@ -27,13 +29,13 @@ SECOND = timedelta(seconds=1)
 
 def claim_all(store: Store, now: datetime) -> list[str]:
     with store.begin() as conn:
-        return [str(one.destination) for one in outbox.claim(conn, owner="me", limit=9, now=now)]
+        return [str(one.destination) for one in outbox_module.claim(conn, owner="me", limit=9, now=now)]
 
 
 def test_a_channel_takes_one_message_at_a_time_by_whichever_name(store: Store) -> None:
     store_digest(store, SLACK, BY_ID, MAIL)
     with store.begin() as conn:
-        outbox.remember_address(conn, SLACK, BY_ID.address, MORNING)
+        subscribers.remember_address(conn, SLACK, BY_ID.address, MORNING)
     assert claim_all(store, LATER) == [str(SLACK), str(MAIL)]
     assert claim_all(store, LATER) == []
 
@@ -41,13 +43,13 @@ def test_a_channel_takes_one_message_at_a_time_by_whichever_name(store: Store) -
 def test_a_pause_that_a_channel_asked_for_holds_for_all_its_names_and_ends_for_all(store: Store) -> None:
     store_digest(store, SLACK, BY_ID)
     with store.begin() as conn:
-        outbox.remember_address(conn, SLACK, BY_ID.address, MORNING)
-        outbox.block_destination(conn, BY_ID, LATER + SECOND)
+        subscribers.remember_address(conn, SLACK, BY_ID.address, MORNING)
+        subscribers.block_destination(conn, BY_ID, LATER + SECOND)
     assert claim_all(store, LATER) == []
     with store.read() as conn:
-        assert outbox.next_claimable_at(conn, LATER) == LATER + SECOND
+        assert outbox_module.next_claimable_at(conn, LATER) == LATER + SECOND
     with store.begin() as conn:
-        outbox.unblock_destination(conn, SLACK, LATER)
+        subscribers.unblock_destination(conn, SLACK, LATER)
     assert claim_all(store, LATER) == [str(SLACK)]
 
 
@@ -65,7 +67,7 @@ def test_what_never_found_its_channel_follows_the_mended_name(store: Store, stat
         assert mark(conn, delivery, "there is no channel #papers that the app can see", MORNING)
     assert follow(store, planned.subscription_id) == 2
     with store.read() as conn:
-        found = [one.delivery for one in outbox.list_deliveries(conn)]
+        found = [one.delivery for one in views.list_deliveries(conn)]
     assert {(str(one.destination), one.state, one.last_error) for one in found} == {
         (MENDED, DeliveryState.READY, "")
     }
@@ -80,7 +82,7 @@ def test_a_channel_that_was_ever_reached_was_no_slip(store: Store) -> None:
     resolved = Destination.parse("slack:#known")
     other = store_digest(store, resolved, subscription="third")
     with store.begin() as conn:
-        outbox.remember_address(conn, resolved, "C1", MORNING)
+        subscribers.remember_address(conn, resolved, "C1", MORNING)
     assert follow(store, other.subscription_id, dropped=str(resolved)) == 0
 
 

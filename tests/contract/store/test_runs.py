@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import select
 
-from digest.clock import SystemClock
-from digest.pace import GateOutcome, Outcome
-from digest.planning.polls import LastLooks
-from digest.store import cursors, pages, runs, workers
+from digest.model.clock import GateOutcome, Outcome, SystemClock
+from digest.poll.rules import LastLooks
+from digest.store import coverage, runs, workers
 from digest.store.gate import Gate
 from digest.store.schema import gate as gate_table
 from digest.store.schema import quarantine, requests
@@ -93,17 +92,17 @@ def test_pages_are_kept_as_they_came_and_counted_while_the_run_lasts(store: Stor
     run_id = start(store)
     with store.begin() as conn:
         for number, body in enumerate((b"<first/>", b"<second/>" * 1000)):
-            pages.save_page(conn, run_id, number=number, url="http://127.0.0.1/oai", at=NOW, body=body)
+            runs.save_page(conn, run_id, number=number, url="http://127.0.0.1/oai", at=NOW, body=body)
     with store.read() as conn:
-        assert pages.load_pages(conn, run_id) == [b"<first/>", b"<second/>" * 1000]
+        assert runs.load_pages(conn, run_id) == [b"<first/>", b"<second/>" * 1000]
         assert runs.last_runs(conn)[0].pages == 2
 
 
 def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
     run_id = start(store)
     with store.begin() as conn:
-        pages.quarantine_entries(conn, run_id, 3, [SetAside(17, b"<entry>\xff", "no id")], NOW)
-        pages.quarantine_entries(conn, run_id, 4, [], NOW)
+        runs.quarantine_entries(conn, run_id, 3, [SetAside(17, b"<entry>\xff", "no id")], NOW)
+        runs.quarantine_entries(conn, run_id, 4, [], NOW)
     with store.read() as conn:
         (row,) = conn.execute(select(quarantine)).all()
     assert (row.page, row.position, row.snippet, row.error) == (3, 17, b"<entry>\xff", "no id")
@@ -111,8 +110,8 @@ def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
 
 def test_every_request_is_logged(store: Store) -> None:
     with store.begin() as conn:
-        pages.log_request(conn, Asked())
-        pages.log_request(conn, Asked(status=None, outcome="failed", detail="reset"))
+        runs.log_request(conn, Asked())
+        runs.log_request(conn, Asked(status=None, outcome="failed", detail="reset"))
     with store.read() as conn:
         rows = conn.execute(select(requests).order_by(requests.c.id)).all()
     assert [(row.status, row.outcome, row.detail) for row in rows] == [(200, "ok", ""), (None, "failed", "reset")]
@@ -234,18 +233,18 @@ def test_the_finished_runs_of_a_source_are_had_by_query(store: Store) -> None:
 
 def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:
     with store.read() as conn:
-        assert cursors.load_cursor(conn, "harvest") == cursors.Cursor("harvest")
+        assert coverage.load_cursor(conn, "harvest") == coverage.Cursor("harvest")
 
 
 def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store: Store) -> None:
     first, second = start(store), start(store)
     with store.begin() as conn:
-        assert cursors.move_cursor(conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012))
-        assert cursors.move_cursor(
+        assert coverage.move_cursor(conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012))
+        assert coverage.move_cursor(
             conn, source="harvest", run_id=second, started_at=NOW + DAY, mark=(202611, 99999)
         )
     with store.read() as conn:
-        assert cursors.load_cursor(conn, "harvest") == cursors.Cursor(
+        assert coverage.load_cursor(conn, "harvest") == coverage.Cursor(
             source="harvest",
             query_key="",
             complete_from=(NOW + DAY).date(),
@@ -256,14 +255,14 @@ def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store
             is_bootstrapped=True,
             bootstrapped_at=NOW,
         )
-        assert cursors.load_cursor(conn, "query", "all:a") == cursors.Cursor("query", "all:a")
+        assert coverage.load_cursor(conn, "query", "all:a") == coverage.Cursor("query", "all:a")
 
 
 def test_a_cursor_never_moves_back(store: Store) -> None:
     with store.begin() as conn:
-        assert cursors.move_cursor(conn, source="harvest", run_id=2, started_at=NOW)
-        assert not cursors.move_cursor(conn, source="harvest", run_id=1, started_at=NOW - timedelta(hours=5))
-        cursor = cursors.load_cursor(conn, "harvest")
+        assert coverage.move_cursor(conn, source="harvest", run_id=2, started_at=NOW)
+        assert not coverage.move_cursor(conn, source="harvest", run_id=1, started_at=NOW - timedelta(hours=5))
+        cursor = coverage.load_cursor(conn, "harvest")
     assert (cursor.last_complete_run_id, cursor.complete_from) == (2, NOW.date())
 
 
@@ -274,13 +273,13 @@ def test_a_run_that_lost_the_gate_moves_no_cursor(store: Store) -> None:
     clock.sleep(0.31)
     held = quick.acquire()
     with store.begin() as conn:
-        assert not cursors.move_cursor(conn, source="harvest", run_id=1, started_at=NOW, gate_token=lost.token)
-        assert cursors.load_cursor(conn, "harvest").last_complete_at is None
-        assert cursors.move_cursor(conn, source="harvest", run_id=2, started_at=NOW, gate_token=held.token)
+        assert not coverage.move_cursor(conn, source="harvest", run_id=1, started_at=NOW, gate_token=lost.token)
+        assert coverage.load_cursor(conn, "harvest").last_complete_at is None
+        assert coverage.move_cursor(conn, source="harvest", run_id=2, started_at=NOW, gate_token=held.token)
 
 
 def test_the_day_of_a_run_counts_in_utc(store: Store) -> None:
     late = datetime(2026, 11, 19, 23, 59, tzinfo=UTC)
     with store.begin() as conn:
-        cursors.move_cursor(conn, source="harvest", run_id=1, started_at=late)
-        assert cursors.load_cursor(conn, "harvest").complete_from == date(2026, 11, 19)
+        coverage.move_cursor(conn, source="harvest", run_id=1, started_at=late)
+        assert coverage.load_cursor(conn, "harvest").complete_from == date(2026, 11, 19)

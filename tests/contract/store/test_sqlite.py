@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import bindparam, update
 
-from digest.errors import StoreBusy, StoreError
-from digest.store import engine as engine_module
-from digest.store import open_store
-from digest.store import sqlite as sqlite_module
+from digest.model.errors import StoreBusy, StoreError
+from digest.store import engine, open_store
+from digest.store.engine import set_modes
 from digest.store.schema import marks
-from digest.store.sqlite import set_modes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,8 +74,8 @@ def test_where_the_first_does_not_hold_nothing_is_changed(store: Store) -> None:
 def test_a_file_that_another_process_writes_to_is_busy_and_free_again(
     own_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(engine_module._SQLITE_MODES, "busy_timeout", 50)
-    store = engine_module.open_store(own_url)
+    monkeypatch.setitem(engine._SQLITE_MODES, "busy_timeout", 50)
+    store = engine.open_store(own_url)
     other = sqlite3.connect(store.path or "", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreBusy):
@@ -122,7 +120,7 @@ def test_modes_are_said_again_after_they_were_not_taken() -> None:
 def test_a_mode_that_is_not_taken_says_that_the_database_is_away(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_module, "FULL", "(")  # a statement that SQLite itself refuses
+    monkeypatch.setattr(engine, "FULL", "(")  # a statement that SQLite itself refuses
     store.engine.dispose()  # a new connection knows of no mode
     with pytest.raises(StoreError, match="syntax error"), store.begin():
         pass

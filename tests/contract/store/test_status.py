@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest.clock import ManualClock
 from digest.config import load_config
-from digest.pipeline.status import load_status
+from digest.inspect.status import load_status
+from digest.model.clock import ManualClock
 from digest.store import runs
 from tests.contract.store.made import DAY, MAIL, NOW, store_digest
 

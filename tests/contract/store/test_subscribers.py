@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import select, update
 
-from digest.messages import DeliveryState
-from digest.store import subscribers, tokens
-from digest.store.deliveries import begin_sending, claim
-from digest.store.destinations import destination_key
+from digest.model.messages import DeliveryState
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import database, subscribers
+from digest.store.outbox import claim
+from digest.store.outbox_sends import begin_sending
 from digest.store.schema import consents, deliveries
 from digest.store.schema import subscribers as subscribers_table
+from digest.store.subscribers import destination_key
 from digest.store.subscriptions import end, load_subscriptions
-from digest.subscriptions import Destination, DestinationKind
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -224,16 +225,16 @@ def test_an_odd_address_is_still_one_address() -> None:
 def test_a_token_is_found_by_its_hash_and_stays_as_it_was_kept_first(store: Store) -> None:
     with store.begin() as conn:
         for at in (NOW, MORNING):
-            row = tokens.make_token_row("f00d", "leave", destination=str(MAIL), subscription="team")
-            tokens.remember_tokens(conn, [row], at=at)
-        assert tokens.find_token(conn, "f00d") == tokens.StoredToken(
-            tokens.TokenPurpose.LEAVE, str(MAIL), "team", None, NOW
+            row = database.make_token_row("f00d", "leave", destination=str(MAIL), subscription="team")
+            database.remember_tokens(conn, [row], at=at)
+        assert database.find_token(conn, "f00d") == database.StoredToken(
+            database.TokenPurpose.LEAVE, str(MAIL), "team", None, NOW
         )
-        assert tokens.find_token(conn, "beef") is None
+        assert database.find_token(conn, "beef") is None
 
 
 def test_the_installations_secret_stays_the_same(store: Store) -> None:
     with store.read() as conn:
-        secret = tokens.installation_secret(conn)
+        secret = database.installation_secret(conn)
         assert len(secret) >= 32
-        assert tokens.installation_secret(conn) == secret
+        assert database.installation_secret(conn) == secret

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from digest.messages import DeliveryState
-from digest.papers import ArxivId
-from digest.store import subscriptions, turns
-from digest.store.feeds import load_feed_places
+from digest.model.messages import DeliveryState
+from digest.model.papers import ArxivId
+from digest.store import matches, subscriptions
+from digest.store.queries import load_feed_places
 from digest.store.schema import deliveries
 from digest.store.subscribers import leave
 from tests.contract.store.made import (
@@ -33,7 +33,7 @@ SECOND = timedelta(seconds=1)
 
 def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
     with store.read() as conn:
-        return [turn.name for turn in turns.due_turns(conn, now, limit)]
+        return [turn.name for turn in matches.due_turns(conn, now, limit)]
 
 
 def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(store: Store) -> None:
@@ -164,7 +164,7 @@ def test_the_files_pause_and_a_commands_are_apart_and_it_rests_while_either_hold
 def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
-        locked = turns.due_turns(conn, NOW + DAY, 10, lock=True)
+        locked = matches.due_turns(conn, NOW + DAY, 10, lock=True)
         subscriptions.take_turns(
             conn, {ids["a"]: (NOW + 2 * DAY, "2026-11-20"), ids["b"]: (None, "run:7 2026-11-19")}
         )

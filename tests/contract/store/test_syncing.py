@@ -7,27 +7,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import select
 
-from digest.announcements import Kind
-from digest.consent import EVERYTHING
-from digest.errors import ConfigurationError
-from digest.messages import DeliveryState
-from digest.papers import ArxivId
-from digest.store import matches, subscribers, syncing
-from digest.store.queries import SyncReport, sync_queries
-from digest.store.schema import deliveries, subscription_queries
-from digest.store.subscriptions import load_excluding, load_subscriptions
-from digest.store.waiting import Abandoned
-from digest.subscriptions import (
-    Cadence,
+from digest.model.announcements import Kind
+from digest.model.cadences import Cadence, QuietHours
+from digest.model.errors import ConfigurationError
+from digest.model.messages import DeliveryState
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import (
+    EVERYTHING,
     Destination,
     DestinationKind,
     Grouping,
     Origin,
     QuietDays,
-    QuietHours,
     Replacements,
     Weekly,
 )
+from digest.store import matches, subscribers, subscriptions
+from digest.store.queries import SyncReport, sync_queries
+from digest.store.schema import deliveries, subscription_queries
+from digest.store.subscribers import Abandoned
+from digest.store.subscriptions import load_excluding, load_subscriptions
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -45,9 +44,9 @@ from tests.contract.store.made import (
 )
 
 if TYPE_CHECKING:
-    from digest.planning import DueSubscription
+    from digest.model.subscriptions import Subscription
+    from digest.plan.digests import DueSubscription
     from digest.store import Store
-    from digest.subscriptions import Subscription
 
 OTHER = Destination(DestinationKind.MAIL, "other@example.org")
 
@@ -57,7 +56,7 @@ def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = Ori
     names = {name for subscription in wanted for name in subscription.queries}
     with store.begin() as conn:
         sync_queries(conn, {name: (name, name, "") for name in sorted(names)}, origin, at)
-        return syncing.sync_subscriptions(conn, wanted, origin, at, AlwaysDue(at + DAY))
+        return subscriptions.sync_subscriptions(conn, wanted, origin, at, AlwaysDue(at + DAY))
 
 
 def load(store: Store, name: str = "team") -> DueSubscription:
@@ -273,12 +272,12 @@ def test_a_first_look_is_to_come_for_each_saved_query_once(store: Store) -> None
         (pending,) = matches.pending_first_looks(conn)
         wanted = conn.execute(select(subscription_queries.c.first_look_run_id)).scalars().all()
     assert pending.revision.name == "gpu"
-    assert sorted(wanted, key=str) == [syncing.NO_FIRST_LOOK, 1, None]
+    assert sorted(wanted, key=str) == [subscriptions.NO_FIRST_LOOK, 1, None]
 
 
 def test_a_saved_query_that_there_is_not_is_named(store: Store) -> None:
     with pytest.raises(ConfigurationError, match="team asks for a saved query perf"), store.begin() as conn:
-        syncing.sync_subscriptions(conn, [make_subscription()], Origin.FILE, NOW, AlwaysDue(MORNING))
+        subscriptions.sync_subscriptions(conn, [make_subscription()], Origin.FILE, NOW, AlwaysDue(MORNING))
 
 
 def test_a_name_that_people_took_for_themselves_is_not_taken_over(store: Store) -> None:

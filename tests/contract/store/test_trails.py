@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest.matching import QueryOutcome
+from digest.match.rules import QueryOutcome
+from digest.model.subscriptions import Origin
 from digest.store import matches
 from digest.store.queries import active_revisions, sync_queries
-from digest.store.trails import find_recorded
-from digest.subscriptions import Origin
+from digest.store.views import find_recorded
 from tests.contract.store.made import DAY, NOW
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.store import job_turns, workers
-from digest.store.job_turns import JobTurn
+from digest.store import workers
 from digest.store.schema import workers as worker_table
-from digest.store.workers import FORGOTTEN_AFTER, GONE_AFTER, Worker
+from digest.store.workers import FORGOTTEN_AFTER, GONE_AFTER, JobTurn, Worker
 from tests.contract.store.made import MORNING, NOW
 
 if TYPE_CHECKING:
@@ -44,12 +43,12 @@ def test_what_went_wrong_in_a_job_is_said_of_the_worker_that_met_it_last_and_liv
             ((replace(ill, ended_at=MORNING, trouble="a\x00b"), ill), "a\ufffdb"),
         ):
             for owner, turn in zip(("one", "other"), turns, strict=True):
-                job_turns.save_turns(conn, owner, [turn])
-            assert job_turns.find_trouble(conn, "plan") == trouble
-            assert job_turns.find_trouble(conn, "poll") == ""
+                workers.save_turns(conn, owner, [turn])
+            assert workers.find_trouble(conn, "plan") == trouble
+            assert workers.find_trouble(conn, "poll") == ""
     fall_silent(store, "one", GONE_AFTER + 1)
     with store.read() as conn:
-        assert job_turns.find_trouble(conn, "plan") == "no such name"
+        assert workers.find_trouble(conn, "plan") == "no such name"
 
 
 def listed(store: Store) -> list[Worker]:
@@ -59,7 +58,7 @@ def listed(store: Store) -> list[Worker]:
 
 def begin(store: Store, owner: str) -> str:
     with store.begin() as conn:
-        return job_turns.begin_alone(conn, owner, "poll", MORNING)
+        return workers.begin_alone(conn, owner, "poll", MORNING)
 
 
 def test_who_signs_is_listed_with_its_release_and_place_the_longest_at_work_first(store: Store) -> None:
@@ -82,13 +81,13 @@ def test_who_ends_or_is_long_silent_is_struck_off_with_what_it_was_at(store: Sto
     sign(store, ONE, OTHER, third)
     with store.begin() as conn:
         for owner in ("one", "other", "third"):
-            job_turns.save_turns(conn, owner, [JobTurn("poll", turns=1)])
+            workers.save_turns(conn, owner, [JobTurn("poll", turns=1)])
         workers.sign_off(conn, "one")
     fall_silent(store, "other", FORGOTTEN_AFTER + 1)
     sign(store, third)
     assert [worker.owner for worker in listed(store)] == ["third"]
     with store.read() as conn:
-        assert [turn.owner for turn in job_turns.list_turns(conn)] == ["third"]
+        assert [turn.owner for turn in workers.list_turns(conn)] == ["third"]
 
 
 def test_one_that_knows_itself_alone_strikes_off_all_others(store: Store) -> None:
@@ -103,10 +102,10 @@ def test_how_jobs_stand_is_kept_anew_each_time(store: Store) -> None:
     first = JobTurn("plan", turns=1, began_at=NOW, next_at=MORNING)
     later = JobTurn("plan", 2, 1, 3, MORNING, MORNING + SECOND, None, "StoreError")
     with store.begin() as conn:
-        job_turns.save_turns(conn, "one", [JobTurn("deliver"), first])
-        job_turns.save_turns(conn, "one", [later])
+        workers.save_turns(conn, "one", [JobTurn("deliver"), first])
+        workers.save_turns(conn, "one", [later])
     with store.read() as conn:
-        kept = job_turns.list_turns(conn)
+        kept = workers.list_turns(conn)
     assert kept == [JobTurn("deliver", owner="one"), replace(later, owner="one")]
     assert [turn.is_under_way for turn in (first, later, kept[0])] == [True, False, False]
 
@@ -117,7 +116,7 @@ def test_a_turn_is_had_by_one_worker_until_it_ends(store: Store) -> None:
     assert begin(store, "one") == "", "it knows what it is at"
     assert begin(store, "other") == "one"
     with store.begin() as conn:
-        job_turns.end_alone(conn, "one", "poll", MORNING + SECOND)
+        workers.end_alone(conn, "one", "poll", MORNING + SECOND)
     assert begin(store, "other") == ""
     assert begin(store, "one") == "other"
 
@@ -125,11 +124,11 @@ def test_a_turn_is_had_by_one_worker_until_it_ends(store: Store) -> None:
 def test_a_job_that_had_its_time_and_left_the_turn_to_another_keeps_nobody_from_it(store: Store) -> None:
     sign(store, ONE, OTHER)
     with store.begin() as conn:
-        job_turns.save_turns(conn, "one", [JobTurn("poll", began_at=NOW)])
+        workers.save_turns(conn, "one", [JobTurn("poll", began_at=NOW)])
     assert begin(store, "other") == ""
     with store.begin() as conn:
-        job_turns.save_turns(conn, "other", [JobTurn("poll", began_at=NOW, ended_at=NOW)])
-        assert [turn.job for turn in job_turns.list_turns(conn)] == ["poll", "poll"]
+        workers.save_turns(conn, "other", [JobTurn("poll", began_at=NOW, ended_at=NOW)])
+        assert [turn.job for turn in workers.list_turns(conn)] == ["poll", "poll"]
     assert begin(store, "one") == "other"
 
 

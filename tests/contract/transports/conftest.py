@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from digest.clock import ManualClock
-from digest.messages import Message
-from digest.subscriptions import Destination, DestinationKind
-from digest.transports.registry import TRANSPORTS, open_transport
+from digest.deliver.transports.registry import TRANSPORTS, open_transport
+from digest.model.clock import ManualClock
+from digest.model.messages import Message
+from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, LoopbackServer, Request
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import TOKEN, SlackReceiver
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from digest.transports.registry import Transport
+    from digest.deliver.transports.registry import Transport
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 KEY = "5f0c9d54-0000-5000-8000-000000000001"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import digest.transports
-from digest.errors import ConfigurationError
-from digest.subscriptions import DestinationKind
-from digest.transports.registry import TRANSPORTS, Transport, open_transport
+import digest.deliver.transports
+from digest.deliver.transports.registry import TRANSPORTS, Transport, open_transport
+from digest.model.errors import ConfigurationError
+from digest.model.subscriptions import DestinationKind
 
-ROOM = Path(digest.transports.__file__).parent
+ROOM = Path(digest.deliver.transports.__file__).parent
 TESTS = Path(__file__).parents[2]
 
 
@@ -44,7 +44,7 @@ def test_each_line_has_a_test_file_of_the_modules_name(path: str) -> None:
 def test_each_transport_in_the_room_has_a_line() -> None:
     found = set()
     for file in ROOM.glob("*.py"):
-        module = import_module(f"digest.transports.{file.stem}")
+        module = import_module(f"digest.deliver.transports.{file.stem}")
         found |= {
             f"{module.__name__}:{name}"
             for name, value in vars(module).items()
@@ -60,11 +60,12 @@ def test_nothing_is_sent_to_a_feed() -> None:
 
 
 def test_the_registry_loads_no_transport_before_it_is_opened() -> None:
-    heavy = "smtplib ssl slack_sdk urllib.request email_validator digest.transports.smtp"
+    heavy = "smtplib ssl slack_sdk urllib.request email_validator digest.deliver.transports.smtp"
     code = (
-        "import sys, digest.transports.registry as r; from digest.subscriptions import DestinationKind as K; "
+        "import sys, digest.deliver.transports.registry as r; "
+        "from digest.model.subscriptions import DestinationKind as K; "
         f"print([n for n in {heavy.split()!r} if n in sys.modules]); r.open_transport(K.CONSOLE, {{}}); "
-        "print('digest.transports.console' in sys.modules, 'digest.transports.slack' in sys.modules)"
+        "print(*(f'digest.deliver.transports.{name}' in sys.modules for name in ('console', 'slack')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own words
     assert done.stdout.split("\n")[:2] == ["[]", "True False"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.errors import DeliveryError
+from digest.model.errors import DeliveryError
 from tests.contract.transports.conftest import NOW
 
 if TYPE_CHECKING:

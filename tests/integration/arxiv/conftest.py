@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog
-from digest.clock import ManualClock
-from digest.pace import Grant
+from digest.model.clock import Grant, ManualClock
 from tests.integration.arxiv.scripted import ScriptedArxiv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from digest.pace import GateOutcome
+    from digest.model.clock import GateOutcome
 
 AGENT = "digest-test/1.0 (+https://digest.example; mailto:ops@digest.example)"
 

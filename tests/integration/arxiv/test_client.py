@@ -12,8 +12,8 @@ import pytest
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog, ShortPage
 from digest.arxiv.exchange import Asked, Line
 from digest.arxiv.oai import TokenExpired, UnknownPaper
-from digest.clock import ManualClock, monotonic
-from digest.errors import (
+from digest.model.clock import GateOutcome, Grant, ManualClock, Outcome, monotonic
+from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
     ArxivHostile,
@@ -27,8 +27,7 @@ from digest.errors import (
     ConfigurationError,
     UsageError,
 )
-from digest.pace import GateOutcome, Grant, Outcome
-from digest.papers import ArxivId
+from digest.model.papers import ArxivId
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Way
 from tests.unit.arxiv.pages import (

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.arxiv.harvest import walk_records
 from digest.arxiv.oai import TokenExpired
-from digest.errors import ArxivFaulted, ArxivThrottled
+from digest.arxiv.pages import walk_records
+from digest.model.errors import ArxivFaulted, ArxivThrottled
 from tests.integration.arxiv.scripted import Reply, Way
 from tests.unit.arxiv.pages import oai_entry, oai_error, oai_page
 

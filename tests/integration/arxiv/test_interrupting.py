@@ -8,9 +8,8 @@ import threading
 import pytest
 
 from digest.arxiv.client import ArxivClient
-from digest.arxiv.trials import RequestLog
-from digest.clock import SystemClock
-from digest.pace import GateOutcome, Outcome
+from digest.arxiv.exchange import RequestLog
+from digest.model.clock import GateOutcome, Outcome, SystemClock
 from tests.integration.arxiv.conftest import WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Way
 

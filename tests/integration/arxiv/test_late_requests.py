@@ -11,9 +11,8 @@ import pytest
 from digest.arxiv import exchange
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog
 from digest.arxiv.exchange import Asked, Line
-from digest.clock import ManualClock
-from digest.errors import ArxivUnreachable
-from digest.pace import GateOutcome, Grant, Outcome
+from digest.model.clock import GateOutcome, Grant, ManualClock, Outcome
+from digest.model.errors import ArxivUnreachable
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
 from tests.unit.arxiv.pages import atom_entry, atom_feed

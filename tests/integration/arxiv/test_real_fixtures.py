@@ -17,8 +17,8 @@ from lxml import etree
 from digest.arxiv.atom import check_counts, parse_atom
 from digest.arxiv.authors import parse_authors
 from digest.arxiv.oai import TokenExpired, UnknownPaper, parse_oai
-from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivThrottled, ArxivUnreadable
-from digest.papers import ArxivId
+from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivThrottled, ArxivUnreadable
+from digest.model.papers import ArxivId
 
 RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"
 FOLDER: Final = os.environ.get("DIGEST_REAL_DATA", "")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.arxiv.client import ShortPage
-from digest.arxiv.search import OVERLAP, fetch_papers, walk_search
-from digest.errors import ArxivShort
-from digest.papers import ArxivId
+from digest.arxiv.pages import OVERLAP, fetch_papers, walk_search
+from digest.model.errors import ArxivShort
+from digest.model.papers import ArxivId
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
 from tests.unit.arxiv.pages import atom_entry, atom_feed
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.arxiv import search
-from digest.arxiv.search import SearchTooWide, walk_search
-from digest.errors import ArxivShort
+from digest.arxiv import pages
+from digest.arxiv.pages import SearchTooWide, walk_search
+from digest.model.errors import ArxivShort
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
 from tests.unit.arxiv.pages import atom_entry, atom_feed
 
@@ -78,7 +78,7 @@ def read(minute: str) -> datetime:
 
 @pytest.fixture
 def library(arxiv: ScriptedArxiv, monkeypatch: pytest.MonkeyPatch) -> Library:
-    monkeypatch.setattr(search, "WALL", WALL)
+    monkeypatch.setattr(pages, "WALL", WALL)
     return Library(arxiv)
 
 
@@ -140,7 +140,7 @@ def test_where_the_limit_is_sure_to_come_first_the_search_is_cut_at_once(
     walk(client, NOW - timedelta(hours=600))
     whole = [seen for seen in arxiv.seen if "submittedDate" not in seen.params["search_query"]]
     assert len(whole) == 1
-    assert len(arxiv.seen) < 1 + 600 / (20 - search.OVERLAP) + 12
+    assert len(arxiv.seen) < 1 + 600 / (20 - pages.OVERLAP) + 12
 
 
 def test_a_part_that_is_said_to_be_empty_is_asked_for_once_more(library: Library, client: ArxivClient) -> None:

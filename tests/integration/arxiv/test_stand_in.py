@@ -19,18 +19,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from digest.arxiv.client import ArxivAddresses, ArxivClient
-from digest.arxiv.harvest import walk_records
-from digest.arxiv.search import fetch_papers, walk_search
-from digest.clock import RemoteClock
-from digest.errors import ArxivError, ArxivHostile, ArxivRefused, ArxivRejected, ArxivThrottled
-from digest.pace import SPACING, GateOutcome, Grant
+from digest.arxiv.pages import fetch_papers, walk_records, walk_search
+from digest.model.clock import SPACING, GateOutcome, Grant, RemoteClock
+from digest.model.errors import ArxivError, ArxivHostile, ArxivRefused, ArxivRejected, ArxivThrottled
 from digest.tex import to_plain
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from digest.papers import ArxivId, Paper
+    from digest.model.papers import ArxivId, Paper
 
 NOW = "2026-03-24T12:40:00Z"
 EVER = date(2005, 9, 16)

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from digest.clock import ManualClock
 from digest.config import load_config
 from digest.demo.library import Library, make_library
-from digest.pipeline import open_site, run_pass
+from digest.model.clock import ManualClock
+from digest.serve.installation import open_site
+from digest.serve.steps import run_pass
 from digest.store import Store, open_store
 from digest.store import subscriptions as subscription_store
 from tests.fakes.arxiv import DemoArxiv

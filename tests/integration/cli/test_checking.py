@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from digest.announcements import Kind
-from digest.comparing import Change
+from digest.compare import Change
+from digest.model.announcements import Kind
 from digest.store import papers as paper_store
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World

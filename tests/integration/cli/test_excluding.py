@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import update
 
+from digest.model.subscriptions import Origin
 from digest.store.schema import subscriptions
-from digest.subscriptions import Origin
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from digest.papers import ArxivId
-from digest.pipeline.explaining import explain_paper
-from digest.planning.trails import Verdict
+from digest.inspect.explain import Verdict, explain_paper
+from digest.model.papers import ArxivId
 from digest.query import matches, parse_query
 from digest.store import digests as digest_store
 from digest.store import open_store
@@ -23,7 +22,7 @@ from tests.integration.cli.lively import NOW
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from digest.planning import DueSubscription
+    from digest.plan.digests import DueSubscription
     from tests.integration.cli.conftest import Shell
     from tests.integration.cli.lively import World
 

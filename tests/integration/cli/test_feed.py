@@ -9,9 +9,9 @@ import feedparser
 import httpx
 import pytest
 
-from digest.clock import RemoteClock
 from digest.config import load_config
-from digest.pipeline import open_site
+from digest.model.clock import RemoteClock
+from digest.serve.installation import open_site
 from digest.web import WebServer, create_app
 from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Shell

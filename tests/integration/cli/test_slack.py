@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from digest.cli import run_cli
-from digest.clock import ManualClock
-from digest.errors import DeliveryError
-from digest.subscriptions import Destination
-from digest.transports.slack import SlackTransport
-from digest.transports.slack_checking import Finding, Verdict, inspect_slack
-from digest.transports.slack_scopes import SCOPES, build_manifest, write_manifest
+from digest.deliver.transports.slack import SlackTransport
+from digest.inspect.slack_check import SCOPES, Finding, Verdict, build_manifest, inspect_slack, write_manifest
+from digest.model.clock import ManualClock
+from digest.model.errors import DeliveryError
+from digest.model.subscriptions import Destination
 from tests.fakes.slack import SCOPES as METHODS
 from tests.fakes.slack import SlackReceiver
 from tests.fakes.workspace import SlackChannel

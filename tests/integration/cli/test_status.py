@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from digest.cli.status import mark_states
-from digest.clock import SystemClock
-from digest.messages import DeliveryState
+from digest.model.clock import SystemClock
+from digest.model.messages import DeliveryState
 from digest.store import hold_worker, workers
-from digest.store.job_turns import JobTurn, save_turns
-from digest.store.workers import Worker
+from digest.store.workers import JobTurn, Worker, save_turns
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 

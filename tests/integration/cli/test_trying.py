@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from digest.clock import ManualClock
 from digest.demo.library import make_library
+from digest.model.clock import ManualClock
 from tests.fakes.arxiv import DemoArxiv
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World, surrounded

@@ -11,7 +11,8 @@ import pytest
 
 from digest.config import load_config
 from digest.demo.library import make_library
-from digest.pipeline import open_site, run_pass
+from digest.serve.installation import open_site
+from digest.serve.steps import run_pass
 from tests.fakes.archive import DemoPaper
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World

@@ -5,9 +5,9 @@ import httpx
 import pytest
 from lxml import etree
 
-from digest.announcements import mailing_moment
-from digest.clock import ManualClock, SystemClock
-from digest.papers import Author
+from digest.model.announcements import mailing_moment
+from digest.model.clock import ManualClock, SystemClock
+from digest.model.papers import Author
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.atom import ATOM, OPENSEARCH

@@ -10,7 +10,7 @@ import pytest
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from digest.clock import ManualClock
+from digest.model.clock import ManualClock
 from tests.fakes.slack import TOKEN, SlackReceiver
 from tests.fakes.workspace import SlackChannel
 

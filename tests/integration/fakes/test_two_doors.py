@@ -3,12 +3,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from digest.announcements import mailing_moment
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
-from digest.clock import ManualClock
 from digest.demo.library import make_library
-from digest.papers import Paper
+from digest.model.announcements import mailing_moment
+from digest.model.clock import ManualClock
+from digest.model.papers import Paper
 from tests.fakes.arxiv import DemoArxiv
 
 LIBRARY = make_library()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.query import analyse, matches, parse_query
-from digest.query.reverse_index import ReverseIndex
+from digest.query.index.reverse_index import ReverseIndex
 from digest.query.words import STOP_WORDS
 from digest.tex.parting import GREEK
 from tests.integration.query.test_real_papers import read_papers

@@ -7,8 +7,8 @@ from itertools import islice
 
 import pytest
 
-from digest.errors import QueryError
-from digest.papers import Paper
+from digest.model.errors import QueryError
+from digest.model.papers import Paper
 from digest.query import NoteKind, parse_query
 from tests.integration.query.test_real_papers import find_folder, read_paper
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from digest.papers import ArxivId, Author, Field, Paper, Span
+from digest.model.papers import ArxivId, Author, Field, Paper, Span
 from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_query
 from digest.query.arxiv_syntax import find_shorter_stems
 from digest.query.words import fold, is_stop_word, split_words, stem

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.clock import ManualClock
-from digest.messages import Message
-from digest.transports.slack import SlackTransport
-from digest.transports.smtp import SmtpTransport
+from digest.deliver.transports.slack import SlackTransport
+from digest.deliver.transports.smtp import SmtpTransport
+from digest.model.clock import ManualClock
+from digest.model.messages import Message
 from tests.fakes.mail import MailSink
 from tests.fakes.mailscript import Cue, Script, Step
 from tests.fakes.slack import TOKEN, SlackReceiver

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from digest.errors import DeliveryError
-from digest.messages import Message
-from digest.subscriptions import Destination, DestinationKind
-from digest.transports.slack import SlackTransport
+from digest.deliver.transports.slack import SlackTransport
+from digest.model.errors import DeliveryError
+from digest.model.messages import Message
+from digest.model.subscriptions import Destination, DestinationKind
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 PAPERS = Destination(DestinationKind.SLACK, "#papers")

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.clock import SystemClock, monotonic
-from digest.errors import DeliveryError
-from digest.messages import Message
-from digest.subscriptions import Destination, DestinationKind
-from digest.transports.slack import SlackTransport
-from digest.transports.smtp import SmtpTransport
-from digest.transports.webhook import SignedWebhookTransport
+from digest.deliver.transports.slack import SlackTransport
+from digest.deliver.transports.smtp import SmtpTransport
+from digest.deliver.transports.webhook import SignedWebhookTransport
+from digest.model.clock import SystemClock, monotonic
+from digest.model.errors import DeliveryError
+from digest.model.messages import Message
+from digest.model.subscriptions import Destination, DestinationKind
 from tests.integration.transports.conftest import SENDER, make_mail
 from tests.integration.transports.slack_posts import make_post
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from digest.transports.registry import Transport
+    from digest.deliver.transports.registry import Transport
 
 JSON = Message("application/json", b"{}", "key-1")
 

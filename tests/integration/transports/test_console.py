@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from digest.errors import DeliveryError
-from digest.messages import Message
-from digest.subscriptions import Destination, DestinationKind
-from digest.transports.console import ConsoleTransport
+from digest.deliver.transports.console import ConsoleTransport
+from digest.model.errors import DeliveryError
+from digest.model.messages import Message
+from digest.model.subscriptions import Destination, DestinationKind
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 CONSOLE = Destination(DestinationKind.CONSOLE)

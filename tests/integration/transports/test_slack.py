@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.clock import ManualClock
-from digest.errors import ConfigurationError, DeliveryError
-from digest.messages import Message
-from digest.subscriptions import Destination, DestinationKind
-from digest.transports.http import TIMEOUT
-from digest.transports.slack import SLACK_URL, SlackTransport
+from digest.deliver.transports.http import TIMEOUT
+from digest.deliver.transports.slack import SLACK_URL, SlackTransport
+from digest.model.clock import ManualClock
+from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.messages import Message
+from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request, answer_json
 from tests.fakes.slack import TOKEN, SlackReceiver
 from tests.fakes.workspace import SlackChannel

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from digest.clock import ManualClock
-from digest.errors import DeliveryError
-from digest.messages import Message
-from digest.transports import slack as slack_transport
-from digest.transports.slack import SlackTransport
+from digest.deliver.transports import slack as slack_transport
+from digest.deliver.transports.slack import SlackTransport
+from digest.model.clock import ManualClock
+from digest.model.errors import DeliveryError
+from digest.model.messages import Message
 from tests.fakes.slack import CHANNELS, SCOPES, TOKEN, SlackReceiver
 from tests.integration.transports.slack_posts import KEY, NOW, PAPERS, fail_to_send, make_post
 

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import pytest
 
-from digest.errors import DeliveryError
-from digest.transports.slack import SlackTransport
+from digest.deliver.transports.slack import SlackTransport
+from digest.model.errors import DeliveryError
 from tests.fakes.certificate import make_certificate
 from tests.integration.transports.slack_posts import PAPERS, make_post
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.clock import ManualClock
-from digest.errors import ConfigurationError, DeliveryError
-from digest.messages import Message
-from digest.subscriptions import Destination, DestinationKind
-from digest.transports import slack_webhook
-from digest.transports.slack_webhook import WebhookTransport
+from digest.deliver.transports import slack_webhook
+from digest.deliver.transports.slack_webhook import WebhookTransport
+from digest.model.clock import ManualClock
+from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.messages import Message
+from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 from tests.fakes.slack import SlackReceiver
 

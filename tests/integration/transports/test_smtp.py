@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.clock import monotonic
-from digest.errors import ConfigurationError, DeliveryError
-from digest.messages import Message
-from digest.subscriptions import Destination, DestinationKind
-from digest.transports.smtp_connection import Patience
+from digest.deliver.transports.smtp_connection import Patience
+from digest.model.clock import monotonic
+from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.messages import Message
+from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.mailscript import Step
 from tests.integration.transports.conftest import SENDER, make_mail
 from tests.integration.transports.wire import WireServer
@@ -22,7 +22,7 @@ from tests.integration.transports.wire import WireServer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.transports.smtp import SmtpTransport
+    from digest.deliver.transports.smtp import SmtpTransport
     from tests.fakes.mail import MailSink
     from tests.integration.transports.conftest import WatchedScript
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.errors import DeliveryError
-from digest.subscriptions import Destination, DestinationKind
+from digest.model.errors import DeliveryError
+from digest.model.subscriptions import Destination, DestinationKind
 from tests.conftest import IS_NIGHTLY
 from tests.integration.transports.conftest import make_mail
 from tests.integration.transports.wire import WireServer
@@ -17,7 +17,7 @@ from tests.integration.transports.wire import WireServer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.transports.smtp import SmtpTransport
+    from digest.deliver.transports.smtp import SmtpTransport
 
     OpenMail = Callable[..., SmtpTransport]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.errors import ConfigurationError, DeliveryError
-from digest.subscriptions import Destination, DestinationKind
+from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.certificate import has_openssl
 from tests.fakes.mail import MailSink
 from tests.integration.transports.conftest import WatchedScript, make_mail
@@ -18,7 +18,7 @@ from tests.integration.transports.wire import WireServer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.transports.smtp import SmtpTransport
+    from digest.deliver.transports.smtp import SmtpTransport
 
     OpenMail = Callable[..., SmtpTransport]
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.errors import DeliveryError
-from digest.transports.static_file import judge_disk, write_if_changed
+from digest.deliver.transports.file import judge_disk, write_if_changed
+from digest.model.errors import DeliveryError
 
 NOBODY = 65534
 """The account without rights: permissions do not stop root."""

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from digest.clock import SystemClock
 from digest.config.values import write_signing_key
-from digest.errors import DeliveryError
-from digest.messages import Message
-from digest.subscriptions import Destination, DestinationKind
-from digest.transports.webhook import SignedWebhookTransport
+from digest.deliver.transports.webhook import SignedWebhookTransport
+from digest.model.clock import SystemClock
+from digest.model.errors import DeliveryError
+from digest.model.messages import Message
+from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.messages import Receipt
+    from digest.model.messages import Receipt
 
 KEY = bytes(range(32))
 LAB = Destination(DestinationKind.WEBHOOK, "lab")

@@ -11,7 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from digest.pipeline import LinkMaker, Site, run_pass
+from digest.plan.links import LinkMaker
+from digest.poll.installation import Site
+from digest.serve.steps import run_pass
 from tests.fakes.mail import ReceivedMail
 from tests.integration.web.world import World, live_in, served
 

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from digest.clock import monotonic
+from digest.model.clock import monotonic
 from digest.web import WebServer, connections
 from digest.web.connections import HEAD_LIMIT, QUEUE
 from tests.integration.web.conftest import Desk

@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from digest.pipeline import run_pass
+from digest.serve.steps import run_pass
 from digest.store import subscriptions as subscription_store
-from digest.web import feed_desk
+from digest.web import feeds
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.feed_readers import FeedReader, FreshRss, Miniflux, NetNewsWire
 from tests.integration.web.world import EVENING, PAPERS, World, live_in, make_paper, served
@@ -52,7 +52,7 @@ class Life:
 
 @pytest.fixture
 def life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
-    monkeypatch.setattr(feed_desk, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(feeds, "LOOK_AGAIN", 0.0)
     with live_in(tmp_path) as world:
         write(world, "cat:cs.PF")
         site = world.open()

@@ -9,11 +9,11 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from digest.pipeline import run_pass
-from digest.pipeline.feeds import load_feed
+from digest.deliver.feeds import load_feed
+from digest.serve.steps import run_pass
 from digest.store import subscriptions as subscription_store
 from digest.store.schema import subscriptions
-from digest.web import feed_copies, feed_desk
+from digest.web import feeds
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, TO, served
 
@@ -36,7 +36,7 @@ def take_over(desk: Desk) -> None:
 @pytest.fixture
 def look_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every request look at the store, so that no test waits ten seconds."""
-    monkeypatch.setattr(feed_desk, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(feeds, "LOOK_AGAIN", 0.0)
 
 
 def test_a_feed_carries_what_matched(shared: Desk) -> None:
@@ -209,9 +209,9 @@ def test_a_feed_is_handed_out_for_a_while_though_the_database_is_away_and_then_n
     assert desk.http.get(path).status_code == 200
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("ALTER TABLE subscriptions RENAME TO lost")
-    monkeypatch.setattr(feed_desk, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(feeds, "LOOK_AGAIN", 0.0)
     assert desk.http.get(path).status_code == 200
-    monkeypatch.setattr(feed_desk, "STALE", 0.0)
+    monkeypatch.setattr(feeds, "STALE", 0.0)
     answer = desk.http.get(path)
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "30"
@@ -221,7 +221,7 @@ def test_a_feed_is_handed_out_for_a_while_though_the_database_is_away_and_then_n
 
 @pytest.mark.usefixtures("look_always")
 def test_an_edited_title_does_not_wait_for_a_match_run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed_copies, "KEPT", 0.0)
+    monkeypatch.setattr(feeds, "KEPT", 0.0)
     first = desk.http.get(desk.feed_path())
     assert "Performance" not in first.text
     by_date = {"If-Modified-Since": first.headers["Last-Modified"]}

@@ -5,11 +5,11 @@ import re
 import pytest
 from sqlalchemy import select, update
 
-from digest.consent import EVERYTHING
-from digest.membership import come_back, leave
-from digest.pipeline import plan, run_pass
+from digest.deliver.unsubscribe import come_back, leave
+from digest.model.subscriptions import EVERYTHING, Destination
+from digest.plan.step import plan
+from digest.serve.steps import run_pass
 from digest.store.schema import consents, subscriptions, suppressions
-from digest.subscriptions import Destination
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import LATER, READER, SUNDAY
 

@@ -5,13 +5,12 @@ import sqlite3
 
 import pytest
 
-from digest.planning.alarms import Alarm, AlarmName
-from digest.scheduling import Pulse
-from digest.store import alarms as alarm_store
-from digest.subscriptions import Destination
-from digest.telemetry import Metrics
+from digest.inspect.health import Alarm, AlarmName
+from digest.model.subscriptions import Destination
+from digest.serve.telemetry import Metrics, Pulse
+from digest.store import workers as alarm_store
 from digest.web import create_metrics_app
-from digest.web.health import find_failures
+from digest.web.endpoints import find_failures
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import EVENING, PAPERS, READER, served, serving, wait_until
 

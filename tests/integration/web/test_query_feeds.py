@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from digest.announcements import Kind
-from digest.cli.feed_addresses import open_query_feed
-from digest.messages import Feed
-from digest.pipeline import Site, run_pass
-from digest.pipeline.feeds import load_feed, load_query_feed
+from digest.cli.feed import open_query_feed
+from digest.deliver.feeds import load_feed, load_query_feed
+from digest.model.announcements import Kind
+from digest.model.messages import Feed
+from digest.poll.installation import Site
+from digest.serve.steps import run_pass
 from digest.store import subscriptions as subscription_store
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, live_in, make_paper
 

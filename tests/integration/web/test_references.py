@@ -9,7 +9,7 @@ import httpx
 import pytest
 from pybtex.database import parse_string
 
-from digest.pipeline import run_pass
+from digest.serve.steps import run_pass
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import PAPERS, live_in, served
 

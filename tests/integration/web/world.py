@@ -16,11 +16,12 @@ from typing import IO, Self
 
 from starlette.types import ASGIApp
 
-from digest.clock import Clock, ManualClock, monotonic
 from digest.config import load_config
-from digest.papers import Author
-from digest.pipeline import LinkMaker, Site, open_site
-from digest.pipeline.links import make_links
+from digest.model.clock import Clock, ManualClock, monotonic
+from digest.model.papers import Author
+from digest.plan.links import LinkMaker, make_links
+from digest.poll.installation import Site
+from digest.serve.installation import open_site
 from digest.web import WebServer, create_app
 from tests.command_line import run_digest
 from tests.fakes.archive import DemoPaper, plan_mailing

@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.authors import parse_authors
-from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivTruncated, ArxivUnreadable
-from digest.papers import ArxivId, Author, Paper
+from digest.model.errors import (
+    ArxivError,
+    ArxivFaulted,
+    ArxivRejected,
+    ArxivShort,
+    ArxivTruncated,
+    ArxivUnreadable,
+)
+from digest.model.papers import ArxivId, Author, Paper
 from tests.unit.arxiv.pages import atom_author, atom_entry, atom_feed, error_feed, legacy_feed, oai_page
 
 

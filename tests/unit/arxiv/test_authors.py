@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from digest.arxiv.authors import _read_line, _read_plain_line, parse_authors, read_name
-from digest.arxiv.texts import fold_line
+from digest.arxiv.documents import fold_line
 
 
 def names(text: str) -> list[str]:

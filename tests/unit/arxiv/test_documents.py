@@ -6,15 +6,8 @@ import tracemalloc
 import pytest
 
 from digest.arxiv import documents
-from digest.arxiv.documents import BODY_LIMIT, Document, check_body
-from digest.arxiv.quarantine import SNIPPET_LIMIT
-from digest.errors import (
-    ArxivError,
-    ArxivHostile,
-    ArxivThrottled,
-    ArxivTruncated,
-    ArxivUnreadable,
-)
+from digest.arxiv.documents import BODY_LIMIT, SNIPPET_LIMIT, Document, check_body
+from digest.model.errors import ArxivError, ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable
 
 
 def read(body: bytes) -> list[str]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
-from digest.errors import ArxivError, ArxivTruncated
+from digest.model.errors import ArxivError, ArxivTruncated
 from tests.battery.fuzz import check_seeds, make_input, read_inputs
 from tests.battery.fuzz_oracle import READERS, Outcome, assess
 from tests.battery.fuzz_pages import SEEDS, Seed

@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.arxiv.oai import TokenExpired, UnknownPaper, parse_oai
-from digest.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivTruncated, ArxivUnreadable
-from digest.papers import ArxivId, Author, Paper, Version
+from digest.model.errors import (
+    ArxivError,
+    ArxivFaulted,
+    ArxivRejected,
+    ArxivShort,
+    ArxivTruncated,
+    ArxivUnreadable,
+)
+from digest.model.papers import ArxivId, Author, Paper, Version
 from tests.unit.arxiv.pages import atom_feed, oai_entry, oai_error, oai_page, raw_paper, raw_version
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.arxiv.texts import (
+from digest.arxiv.documents import (
     fold_line,
     fold_paragraphs,
     read_iso_date,

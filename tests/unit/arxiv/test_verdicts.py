@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.client import ArxivAddresses
-from digest.arxiv.exchange import Answer
-from digest.arxiv.verdicts import gate_outcome, judge_status, read_retry_after
-from digest.errors import (
+from digest.arxiv.exchange import Answer, gate_outcome, judge_status, read_retry_after
+from digest.model.clock import GateOutcome, Outcome
+from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
     ArxivHostile,
@@ -22,7 +22,6 @@ from digest.errors import (
     ArxivUnreachable,
     ArxivUnreadable,
 )
-from digest.pace import GateOutcome, Outcome
 from tests.unit.arxiv.pages import atom_feed, error_feed
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

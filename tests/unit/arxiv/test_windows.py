@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.arxiv.windows import EARLIEST, Window, cut_at
+from digest.arxiv.pages import EARLIEST, Window, cut_at
 
 MOMENTS = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2040, 1, 1)).map(  # noqa: DTZ001 - made aware at once
     lambda moment: moment.replace(tzinfo=UTC)

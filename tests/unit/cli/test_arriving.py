@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from digest.cli.arriving import is_head, read_place
-from digest.errors import UsageError
-from digest.messages import Delivery, DeliveryState
-from digest.subscriptions import Destination, DestinationKind
+from digest.cli.delivery import is_head, read_place
+from digest.model.errors import UsageError
+from digest.model.messages import Delivery, DeliveryState
+from digest.model.subscriptions import Destination, DestinationKind
 
 MORNING = datetime(2026, 11, 20, 9, tzinfo=UTC)
 LINK = "https://team.slack.com/archives/C000PAPERS/p1795339450000100"

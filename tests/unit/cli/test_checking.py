@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.cli.checking import point_at
+from digest.cli.query import point_at
 
 
 def test_a_caret_stands_below_the_place() -> None:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.cli.glancing import glance_at, mask_links
-from digest.messages import Message
-from digest.signing import derive_token
+from digest.cli.delivery import glance_at, mask_links
+from digest.model.messages import Message
+from digest.model.secrets import derive_token
 
 
 def make_mail(text: str) -> Message:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from digest.cli.naming import require_name, suggest_name
-from digest.errors import UnknownName
+from digest.cli.context import require_name, suggest_name
+from digest.model.errors import UnknownName
 
 
 def test_a_known_name_passes() -> None:

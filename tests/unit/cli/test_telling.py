@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from digest.cli.telling import lay_out
+from digest.cli.output import lay_out
 
 
 def test_columns_are_as_wide_as_their_widest_cell() -> None:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.cli.wording import BARS, cut, draw_sparkline, write_moment
+from digest.cli.output import BARS, cut, draw_sparkline, write_moment
 from digest.config import load_config
 from digest.config.settings import Config
 from digest.config.zones import choose_zone, name_zone
-from digest.counting import count
+from digest.model.errors import count
 
 MOMENT = datetime(2026, 11, 20, 8, 5, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from digest.config import Config, load_config
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 CONTACT = '[arxiv]\ncontact = "ops@example.org"\n'
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.config import addresses
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 FOLDER = Path("/srv/digest")
 HOOK = "https://hooks.slack.com/services/T0001/B0002/abcDEF123"

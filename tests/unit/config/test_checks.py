@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from digest.config import Config
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 Load = Callable[..., Config]
 Refuse = Callable[..., ConfigurationError]

@@ -9,7 +9,7 @@ from digest.config import (
     open_config_or_defaults,
     read_environment,
 )
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 
 def test_the_command_line_beats_the_variable_and_the_variable_beats_the_folder() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from digest.config import load_config, show
 from digest.config.values import read_signing_key, write_signing_key
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 SECRET = write_signing_key(bytes(32))
 REST = '[arxiv]\ncontact = "ops@example.org"\n'

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
 from digest.config import SETTINGS, Config, Setting, load_config
 from digest.config.display import write_toml
-from digest.errors import ConfigurationError
-from digest.subscriptions import Cadence, CadenceKind, Destination, DestinationKind, QuietDays, SavedQuery
+from digest.model.announcements import Kind
+from digest.model.cadences import Cadence, CadenceKind
+from digest.model.errors import ConfigurationError
+from digest.model.subscriptions import Destination, DestinationKind, QuietDays, SavedQuery
 
 Load = Callable[..., Config]
 Refuse = Callable[..., ConfigurationError]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from digest.config import SETTINGS, load_config, starter_text
 from digest.config.display import write_toml
 from digest.config.settings import SUBSCRIPTION
-from digest.errors import ConfigurationError, UsageError
-from digest.subscriptions import Destination, DestinationKind
+from digest.model.errors import ConfigurationError, UsageError
+from digest.model.subscriptions import Destination, DestinationKind
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 

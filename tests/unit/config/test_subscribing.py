@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from digest.config import Config
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 Load = Callable[..., Config]
 Refuse = Callable[..., ConfigurationError]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.config import values
-from digest.errors import ConfigurationError
+from digest.model.errors import ConfigurationError
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.comparing import Horizon
-from digest.pipeline.horizons import Horizons, Watched, make_judge
+from digest.compare import Horizon
+from digest.poll.record import Horizons, Watched, make_judge
 from tests.unit.made_up import SUBMITTED, make_paper
 
 LONG_AGO = datetime(2025, 1, 1, tzinfo=UTC)

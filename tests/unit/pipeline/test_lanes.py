@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.pipeline.lanes import LAG, LANES, count_claims, is_turn_over
-from digest.subscriptions import DestinationKind
+from digest.deliver.dispatch import LAG, LANES, count_claims, is_turn_over
+from digest.model.subscriptions import DestinationKind
 
 SLOTS = st.integers(1, 50)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from digest.pipeline.matching_step import MatchReport
+from digest.match.step import MatchReport
 
 
 def test_a_paper_that_two_queries_bring_is_counted_once() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from digest.announcements import Kind
-from digest.pipeline import PollReport
+from digest.model.announcements import Kind
+from digest.poll.record import PollReport
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from digest.pipeline.roster import RosterReport
+from digest.serve.configuration import RosterReport
 
 
 def test_what_cannot_be_read_is_said_with_what_is_done_instead() -> None:

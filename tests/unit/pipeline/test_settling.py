@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from digest.config import load_config
-from digest.pipeline.settling import foretell
-from digest.subscriptions import DestinationKind
+from digest.deliver.step import foretell
+from digest.model.subscriptions import DestinationKind
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import alarm_moment, latest_mailing, mailing_moment, next_mailing
 from digest.config.zones import write_with_zone
-from digest.messages import Coverage
-from digest.planning.alarms import (
+from digest.inspect.coverage import MailingLine, MailingState
+from digest.inspect.health import (
     MAILING_LIMIT,
     Alarm,
     AlarmFacts,
@@ -22,10 +21,11 @@ from digest.planning.alarms import (
     find_due_mailing,
     find_owed,
 )
-from digest.planning.ledger import MailingLine, MailingState
-from digest.planning.slots import latest_slot, next_slot
-from digest.planning.turns import Outcome, Rhythm, TurnFacts, decide_turn
-from digest.subscriptions import Cadence, QuietDays
+from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment, next_mailing
+from digest.model.cadences import Cadence
+from digest.model.messages import Coverage
+from digest.model.subscriptions import QuietDays
+from digest.plan.turns import Outcome, Rhythm, TurnFacts, decide_turn, latest_slot, next_slot
 
 MAILING = date(2026, 11, 19)
 OUT = mailing_moment(MAILING)

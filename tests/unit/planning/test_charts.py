@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.planning.charts import draw_chart
-from digest.planning.previews import Day
+from digest.cli.output import draw_chart
+from digest.inspect.query_volume import Day
 
 
 def make_days(*counts: int) -> tuple[Day, ...]:

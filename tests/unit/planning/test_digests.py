@@ -10,15 +10,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import Kind, latest_mailing
-from digest.cadences import QuietHours
-from digest.comparing import StoredChange
-from digest.matching import ActiveRevision
-from digest.messages import Coverage, Digest, Occasion, Share
-from digest.papers import Paper
-from digest.planning import DueSubscription, Seen, choose_first_look, plan_deliveries, plan_digest
+from digest.compare import StoredChange
+from digest.match.rules import ActiveRevision, choose_first_look
+from digest.model.announcements import Kind, latest_mailing
+from digest.model.cadences import Cadence, QuietHours
+from digest.model.messages import Coverage, Digest, Occasion, Share
+from digest.model.papers import Paper
+from digest.model.subscriptions import Destination, Grouping, Subscription, Weekly
+from digest.plan.digests import DueSubscription, Seen, plan_deliveries, plan_digest
 from digest.query import parse_query
-from digest.subscriptions import Cadence, Destination, Grouping, Subscription, Weekly
 from tests.unit.made_up import FOUND, make_change, make_paper
 
 COVERAGE = Coverage(None, is_complete=True, looked_at=412, matched=0, checked_at=FOUND, source="harvest")

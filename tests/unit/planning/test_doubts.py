@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-from digest.papers import ArxivId
-from digest.planning.doubts import Walked, doubt_harvest, doubt_search
+from digest.model.papers import ArxivId
+from digest.poll.rules import Walked, doubt_harvest, doubt_search
 
 ENDED = datetime(2026, 11, 20, 4, 0, tzinfo=UTC)
 FROM = date(2026, 11, 17)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, timedelta
 
-from digest.announcements import Kind
-from digest.messages import DigestEntry, Occasion
-from digest.papers import Paper
-from digest.planning import Seen, Told, make_entry
-from digest.planning.entries import find_sequel, find_telling, merge_kinds
+from digest.model.announcements import Kind
+from digest.model.messages import DigestEntry, Occasion
+from digest.model.papers import Paper
+from digest.plan.digests import Seen, Told, find_sequel, find_telling, make_entry, merge_kinds
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.papers import ArxivId
-from digest.planning.gaps import (
+from digest.model.papers import ArxivId
+from digest.poll.rules import (
     ASKED_AT,
     SPARSE_FROM,
     Gap,

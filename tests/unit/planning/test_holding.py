@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.papers import Paper
-from digest.planning import holding
-from digest.planning.holding import hold_papers
+from digest.model.papers import Paper
 from digest.query import matches, parse_query
+from digest.query.index import reverse_index
+from digest.query.index.reverse_index import hold_papers
 from tests.unit.made_up import make_paper
 
 TEXTS = ["abs:GPU", "cat:cs.PF ANDNOT abs:paper", "NOT abs:GPU", "all:example", "ti:nothing"]
@@ -29,7 +29,7 @@ def test_each_paper_comes_with_just_the_queries_it_meets(
     queries = [parse_query(text) for text in texts]
     papers = [make_paper(f"2611.{number:05}", abstract=text) for number, text in enumerate(abstracts, start=1)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(holding, "BATCH", batch)
+        patch.setattr(reverse_index, "BATCH", batch)
         held = list(hold_papers(queries, iter(papers)))
     assert [paper for paper, _ in held] == papers
     for paper, met in held:
@@ -45,4 +45,4 @@ def test_no_more_papers_are_taken_than_a_batch_before_the_first_is_given_out() -
             yield make_paper(f"2611.{number:05}")
 
     next(iter(hold_papers([parse_query("abs:GPU")], come())))
-    assert len(taken) == holding.BATCH
+    assert len(taken) == reverse_index.BATCH

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
-from digest.announcements import mailing_moment
-from digest.planning import PollSummary
-from digest.planning.ledger import Looks, MailingLine, MailingState, assess_mailings
+from digest.inspect.coverage import Looks, MailingLine, MailingState, assess_mailings
+from digest.model.announcements import mailing_moment
+from digest.poll.coverage import PollSummary
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 """Fri 20 Nov, 10:00 Eastern time."""

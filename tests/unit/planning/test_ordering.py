@@ -7,11 +7,11 @@ from datetime import date
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
-from digest.messages import DigestEntry
-from digest.papers import ArxivId, Field, Reason, Span
-from digest.planning.ordering import KIND_ORDER, order_entries, rank_entry
-from digest.subscriptions import Grouping
+from digest.model.announcements import Kind
+from digest.model.messages import DigestEntry
+from digest.model.papers import ArxivId, Field, Reason, Span
+from digest.model.subscriptions import Grouping
+from digest.plan.digests import KIND_ORDER, order_entries, rank_entry
 from tests.conftest import IS_NIGHTLY
 from tests.unit.made_up import FOUND, make_paper
 

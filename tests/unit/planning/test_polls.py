@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.planning.polls import (
+from digest.poll.rules import (
     CONFIRM_AFTER,
     HARVEST_OVERLAPS,
     LEAST_OVERLAP,

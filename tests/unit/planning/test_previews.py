@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.papers import Paper
-from digest.planning.previews import (
+from digest.inspect.query_volume import (
     MOST_CONDITIONS,
     Day,
     Role,
@@ -24,6 +23,7 @@ from digest.planning.previews import (
     survey_everything,
     survey_found,
 )
+from digest.model.papers import Paper
 from digest.query import parse_query
 from tests.unit.made_up import make_paper
 

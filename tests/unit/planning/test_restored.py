@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import Kind, mailing_moment
-from digest.comparing import StoredChange
-from digest.planning import first_due
-from digest.planning.restored import find_announced, was_due_by
-from digest.subscriptions import Cadence, Destination, DestinationKind, Subscription
+from digest.compare import StoredChange
+from digest.model.announcements import Kind, mailing_moment
+from digest.model.cadences import Cadence
+from digest.model.subscriptions import Destination, DestinationKind, Subscription
+from digest.plan.turns import first_due
+from digest.serve.resume import find_announced, was_due_by
 from tests.contract.store.made import make_paper
 
 FOUND = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

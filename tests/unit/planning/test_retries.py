@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.errors import DeliveryError
-from digest.planning.retries import (
+from digest.deliver.rules import (
     FEWEST_TRIES,
     LONGEST_PAUSE,
     LONGEST_WISH,
@@ -21,6 +20,7 @@ from digest.planning.retries import (
     decide_failure,
     decide_unknown,
 )
+from digest.model.errors import DeliveryError
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 

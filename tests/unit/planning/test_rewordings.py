@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.planning.rewordings import Failing, compare_wordings, find_failing
+from digest.inspect.query_volume import Failing, compare_wordings, find_failing
 from digest.query import matches, parse_query
 from tests.unit.made_up import make_paper
 

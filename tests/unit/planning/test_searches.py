@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.planning.polls import SEARCH_LOOKBACK, SEARCHED_ONE_BY_ONE
-from digest.planning.searches import (
+from digest.poll.rules import (
     JOINT_LOOKBACK,
     JOINT_LOOKBACKS,
+    SEARCH_LOOKBACK,
+    SEARCHED_ONE_BY_ONE,
     SearchPast,
     is_asked_together,
     join_pasts,

@@ -3,8 +3,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.messages import Share
-from digest.planning.shares import split_share
+from digest.deliver.rules import split_share
+from digest.model.messages import Share
 
 SHARES = st.builds(
     lambda first, count, is_brief: Share(first, first + count, is_brief),

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.planning import latest_slot, nearest_slot, next_slot, resolve_local
-from digest.planning.slots import find_taken, is_taken, take_slot
-from digest.subscriptions import Cadence, QuietHours
+from digest.model.cadences import Cadence, QuietHours
+from digest.plan.turns import find_taken, is_taken, latest_slot, nearest_slot, next_slot, resolve_local, take_slot
 
 BERLIN = "Europe/Berlin"
 ZONES = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.planning.polls import REQUESTS_A_DAY, REQUESTS_A_RUN, spare_requests
+from digest.poll.rules import REQUESTS_A_DAY, REQUESTS_A_RUN, spare_requests
 
 MADE = st.integers(0, 200)
 

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
-from digest.matching import ActiveRevision
-from digest.messages import DeliveryState
-from digest.papers import ArxivId
-from digest.planning import DueSubscription
-from digest.planning.trails import (
+from digest.inspect.explain import (
     ORDER,
     Asked,
     Judged,
@@ -28,7 +23,13 @@ from digest.planning.trails import (
     judge_feed,
     judge_paper,
 )
-from digest.subscriptions import Cadence, Destination, Subscription
+from digest.match.rules import ActiveRevision
+from digest.model.announcements import Kind
+from digest.model.cadences import Cadence
+from digest.model.messages import DeliveryState
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import Destination, Subscription
+from digest.plan.digests import DueSubscription
 from tests.unit.made_up import FOUND, make_change, make_paper
 
 MAIL = Destination.parse("mailto:reader@digest.example")

@@ -5,9 +5,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from digest.cadences import read_pause_end
-from digest.messages import Coverage
-from digest.planning import (
+from digest.model.cadences import Cadence, QuietHours, read_pause_end
+from digest.model.messages import Coverage
+from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Subscription
+from digest.plan.turns import (
     Outcome,
     Turn,
     TurnFacts,
@@ -17,7 +18,6 @@ from digest.planning import (
     next_due,
     realign_due,
 )
-from digest.subscriptions import Cadence, Destination, DestinationKind, QuietDays, QuietHours, Subscription
 
 MORNING = "weekdays at 09:00 Europe/Berlin"
 NIGHT = QuietHours.parse("22:00-07:00 Europe/Berlin")

@@ -10,19 +10,11 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.announcements import latest_mailing
-from digest.messages import Coverage
-from digest.planning import Outcome, TurnFacts, decide_turn, first_due, next_due, realign_due
-from digest.planning.slots import is_taken
-from digest.subscriptions import (
-    Cadence,
-    CadenceKind,
-    Destination,
-    DestinationKind,
-    QuietDays,
-    QuietHours,
-    Subscription,
-)
+from digest.model.announcements import latest_mailing
+from digest.model.cadences import Cadence, CadenceKind, QuietHours
+from digest.model.messages import Coverage
+from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Subscription
+from digest.plan.turns import Outcome, TurnFacts, decide_turn, first_due, is_taken, next_due, realign_due
 
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer ships no types
 
-from digest.papers import Paper
+from digest.model.papers import Paper
 
 _TOKEN = re.compile(
     r'(?P<paren>[()])|(?P<name>[A-Za-z]+):(?:"(?P<phrase>[^"]*)"|\[(?P<dates>[^\]]*)\]|(?P<value>[^\s()"]+))'

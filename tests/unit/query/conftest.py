@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from digest.papers import ArxivId, Author, Paper
+from digest.model.papers import ArxivId, Author, Paper
 
 MakePaper = Callable[..., Paper]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.query import arrays
-from digest.query.arrays import Beginnings, number_distinct
+from digest.query.index import bitsets
+from digest.query.index.bitsets import Beginnings, number_distinct
 
 spellings = st.lists(st.text("abé\U0001d4aa", min_size=1, max_size=8), unique=True)
 tables = st.dictionaries(st.text("abé\U0001d4aa", min_size=1, max_size=8), st.integers(0, 99), max_size=6)
@@ -22,7 +22,7 @@ def test_words_that_begin_so_are_found_however_long_the_beginning(
     widest: int, spellings: list[str], kinds: list[dict[str, int]]
 ) -> None:
     words = np.arange(len(spellings))[::2]
-    with patch.object(arrays, "_WIDEST", widest):
+    with patch.object(bitsets, "_WIDEST", widest):
         begun = Beginnings(kinds).look_in(spellings, words)
     for kind, leaves in enumerate(kinds):
         found, theirs = (part.tolist() for part in begun.find(kind))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.papers import Paper
+from digest.model.papers import Paper
 from digest.query import And, Node, Not, Or, Query, matches, parse_query, to_arxiv
 from tests.unit.query.arxiv_reference import brings
 

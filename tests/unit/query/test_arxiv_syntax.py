@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.papers import Paper
+from digest.model.papers import Paper
 from digest.query import And, Condition, Node, Not, Or, Prefix, Query, Shape, matches, parse_query, to_arxiv
 
 MakePaper = Callable[..., Paper]

@@ -6,7 +6,7 @@ more or else than people expect, we mean what they expect, send what arXiv under
 
 import pytest
 
-from digest.errors import QueryError
+from digest.model.errors import QueryError
 from digest.query import NoteKind, lint_query, parse_query, to_arxiv
 
 ALL, MISSING, LEFT_OUT = NoteKind.ALL, NoteKind.MISSING_OPERATOR, NoteKind.LEFT_OUT

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from digest.papers import Paper
+from digest.model.papers import Paper
 from digest.query import matches, parse_query
 
 MakePaper = Callable[..., Paper]

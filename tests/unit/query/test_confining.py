@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest import taxonomy
-from digest.papers import Paper
+from digest.model import taxonomy
+from digest.model.papers import Paper
 from digest.query import And, Condition, Node, Not, Or, Prefix, Query, Shape, confine_queries, matches, parse_query
-from digest.query.confining import CATEGORIES_LIMIT
+from digest.query.arxiv_syntax import CATEGORIES_LIMIT
 
 MakePaper = Callable[..., Paper]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.query.dates import UnreadableRange, spell_minute, spell_range, split_range
+from digest.query.tree import UnreadableRange, spell_minute, spell_range, split_range
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.papers import Paper
+from digest.model.papers import Paper
 from digest.query import And, Condition, Node, Not, Or, Prefix, Query, Shape, analyse, matches, parse_query
 
 MakePaper = Callable[..., Paper]

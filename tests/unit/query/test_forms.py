@@ -2,7 +2,7 @@
 
 import pytest
 
-from digest.errors import QueryError
+from digest.model.errors import QueryError
 from digest.query import NoteKind, lint_query, parse_query
 from digest.query.fragments import read_fragment
 

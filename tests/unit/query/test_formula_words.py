@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.query.formula_words import spell_formula
+from digest.query.index.formulas import set_parts, spell_formula
 from digest.query.words import cut_words
 from digest.tex.parting import join_parts
-from digest.tex.quick_formulas import set_parts
 
 parts = st.sampled_from(
     [

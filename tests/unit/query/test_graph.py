@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from digest.query import parse_query
-from digest.query.graph import ALWAYS, Graph, Kind, negate
-from digest.query.indexing import Indexer
-from digest.query.lexicon import Lexicon
+from digest.query.index.lexicon import ALWAYS, Graph, Indexer, Kind, Lexicon, negate
 
 
 def test_the_same_operands_in_any_order_are_one_node() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.errors import QueryError
+from digest.model.errors import QueryError
 from digest.query import NoteKind, Query, lint_query, offer_beginnings, parse_query
 
 DAILY = {"cs.PF": 14.2, "cs.DC": 30.4, "cs.NA": 19.0, "math.NA": 20.0, "hep-lat": 0.4, "econ.TH": 0.01}

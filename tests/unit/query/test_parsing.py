@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.errors import QueryError
+from digest.model.errors import QueryError
 from digest.query import NoteKind, Query, parse_query
-from digest.query.printing import print_tree
+from digest.query.canonical import print_tree
 
 LONG_WORDS = " ".join(f"{'w' * 74}{number:03}" for number in range(500))
 """As long as a query may be, until the prefix is written before each."""

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.errors import QueryError
+from digest.model.errors import QueryError
 from digest.query import NoteKind, parse_query
-from digest.query.printing import print_tree
+from digest.query.canonical import print_tree
 
 API = "https://export.arxiv.org/api/query?search_query="
 ADVANCED = "https://arxiv.org/search/advanced?advanced=1"

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from digest.papers import Field, Paper, Span
+from digest.model.papers import Field, Paper, Span
 from digest.query import find_reasons, matches, parse_query, to_arxiv
-from digest.query.names import split_name
-from digest.query.people import Person, PersonPattern, UnclearPerson
+from digest.query.names import Person, PersonPattern, UnclearPerson, split_name
 
 MakePaper = Callable[..., Paper]
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from digest.errors import QueryError
+from digest.model.errors import QueryError
 from digest.query import And, Condition, Node, Not, Or, Prefix, Shape, parse_query
-from digest.query.printing import canonicalise, measure_nesting, print_canonical, print_outline, print_tree
+from digest.query.canonical import canonicalise, measure_nesting, print_canonical, print_outline, print_tree
 
 LEAVES = st.sampled_from(
     [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.papers import Field, Paper, Reason, Span
+from digest.model.papers import Field, Paper, Reason, Span
 from digest.query import analyse, find_reasons, matches, parse_query
 from digest.query.words import STOP_WORDS, fold_word, split_words, stem
 from digest.tex import to_plain, to_segments

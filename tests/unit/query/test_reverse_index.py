@@ -15,24 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.demo.writing import Writer
-from digest.errors import QueryError
-from digest.papers import ArxivId, Paper
-from digest.query import (
-    And,
-    Condition,
-    Node,
-    Not,
-    Or,
-    Prefix,
-    Query,
-    Shape,
-    analyse,
-    matches,
-    parse_query,
-    reverse_index,
-)
+from digest.model.errors import QueryError
+from digest.model.papers import ArxivId, Paper
+from digest.query import And, Condition, Node, Not, Or, Prefix, Query, Shape, analyse, matches, parse_query
 from digest.query.evaluation import read_name
-from digest.query.reverse_index import ReverseIndex
+from digest.query.index import reverse_index
+from digest.query.index.reverse_index import ReverseIndex
 from tests.fakes.odd_manuscripts import ODD
 from tests.querying import QueryWriter, read_queries
 
@@ -398,7 +386,7 @@ def test_matches_stay_as_they_were_when_the_index_goes_on(make_paper: MakePaper)
 
 def test_a_condition_no_table_knows_is_held_against_each_paper(papers: list[Paper]) -> None:
     query = parse_query("abs:we AND NOT cat:cs.PF")
-    with patch.dict("digest.query.indexing._READERS", clear=True):
+    with patch.dict("digest.query.index.lexicon._READERS", clear=True):
         index = build(query, Not(query.tree))
     assert answer(index, papers) == answer_plainly([query, Not(query.tree)], papers)
     assert answer(index, papers)[0]
@@ -412,7 +400,7 @@ def test_a_name_is_shown_only_to_conditions_that_name_a_part_of_it(make_paper: M
         return read_name(condition)
 
     index = build(*(parse_query(f'author:"Ada Number{number}"') for number in range(50)))
-    with patch("digest.query.detecting_names.read_name", note):
+    with patch("digest.query.index.detection.read_name", note):
         assert answer(index, [make_paper(authors=["Ada B. Number7"])]) == {7: [0]}
     assert asked == ["ada number7"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from digest.papers import Paper
+from digest.model.papers import Paper
 from digest.query import analyse
-from digest.query.analysis import _BETWEEN_READINGS
-from digest.query.scanning import STOP_WORD, Batch, scan
+from digest.query.evaluation import _BETWEEN_READINGS
+from digest.query.index.batch import STOP_WORD, Batch, scan
 from digest.query.words import cut_words, part_word
 
 MakePaper = Callable[..., Paper]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.query import StandingQueries, matches, parse_query, standing
+from digest.query import StandingQueries, matches, parse_query
+from digest.query.index import reverse_index
 from tests.unit.made_up import make_paper
 
 PAPERS = [
@@ -40,7 +41,7 @@ def test_after_any_edits_exactly_the_queries_in_force_are_held_against_papers(
     fewest: int, edits: list[set[str]]
 ) -> None:
     kept = StandingQueries()
-    with patch.object(standing, "FEWEST_PAIRS", fewest):
+    with patch.object(reverse_index, "FEWEST_PAIRS", fewest):
         for texts in edits:
             kept.keep(spell(texts))
             assert hold(kept) == read_anew(texts)
@@ -49,7 +50,7 @@ def test_after_any_edits_exactly_the_queries_in_force_are_held_against_papers(
 def test_a_text_that_stays_is_read_once() -> None:
     kept = StandingQueries()
     kept.keep(spell({"ti:GPUs"}))
-    with patch.object(standing, "parse_query", side_effect=AssertionError("read again")):
+    with patch.object(reverse_index, "parse_query", side_effect=AssertionError("read again")):
         kept.keep(spell({"ti:GPUs"}))
     assert hold(kept) == {"ti:gpus": [0, 2, 4]}
 

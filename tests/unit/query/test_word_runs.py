@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.query.word_runs import FENCE, SEPARATOR, find_runs
+from digest.query.index.texts import FENCE, SEPARATOR, find_runs
 from digest.query.words import cut_words
 
 plain = st.lists(st.sampled_from([*"ab19_.,;' ", "abcdefgh", "abcdefghi", "x" * 33, "x" * 34]), max_size=40)

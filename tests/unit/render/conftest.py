@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from digest.messages import Delivery, DeliveryState
+from digest.model.messages import Delivery, DeliveryState
+from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import EVENING
-from digest.subscriptions import Destination
 
 KEY = "0b9d2a4e-6f1c-4c7e-9a55-0d3c8f1e2b77"
 

@@ -1,5 +1,5 @@
-from digest.papers import Author, Field
-from digest.render.authors import list_authors, write_authors, write_authors_html
+from digest.model.papers import Author, Field
+from digest.render.papers import list_authors, write_authors, write_authors_html
 from digest.render.samples import make_entry
 
 MANY = tuple(Author(f"A{number}") for number in range(20))

@@ -1,7 +1,7 @@
 from typing import Any
 
 from digest.render.blocks import Compiled, compile_blocks
-from digest.render.mrkdwn import slack_escape
+from digest.render.text import slack_escape
 
 
 def _types(compiled: Compiled) -> list[str]:

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
-from digest.messages import Delivery, Digest, Links
+from digest.model.announcements import Kind
+from digest.model.messages import Delivery, Digest, Links
+from digest.model.subscriptions import Destination, Grouping
 from digest.render import MailIdentity, Renderer
-from digest.render.digest_view import MOST_NAMED, group_papers, view_papers, view_rest
+from digest.render.digests import MOST_NAMED, group_papers, view_papers, view_rest
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_coverage, make_digest, make_entry
-from digest.render.words import count_papers
-from digest.subscriptions import Destination, Grouping
+from digest.render.text import count_papers
 from tests.conftest import IS_NIGHTLY
 from tests.unit.render.conftest import MakeDelivery
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from digest.render import Renderer
-from digest.render.checking import sample_contexts
+from digest.render.check import sample_contexts
 from digest.render.contexts import CONTEXTS
 
 

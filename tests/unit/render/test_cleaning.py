@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from digest.render.cleaning import clean_text, shorten
+from digest.render.text import clean_text, shorten
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 

@@ -3,7 +3,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from digest.messages import Occasion
+from digest.model.messages import Occasion
 from digest.render.coverage import (
     CoverageState,
     describe_coverage,

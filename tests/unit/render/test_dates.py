@@ -1,7 +1,7 @@
 from datetime import UTC, date, datetime
 
-from digest.render.dates import name_slot, write_day, write_days, write_long_day, write_moment
 from digest.render.samples import make_coverage, make_digest
+from digest.render.text import name_slot, write_day, write_days, write_long_day, write_moment
 
 
 def test_days_are_written_in_words() -> None:

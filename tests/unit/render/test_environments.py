@@ -3,10 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from digest.errors import TemplateError
+from digest.model.errors import TemplateError
 from digest.render.contexts import CONTEXTS, ErrorContext
-from digest.render.environments import Templates
-from digest.render.folders import find_shipped_templates
+from digest.render.environments import Templates, find_shipped_templates
 
 SHIPPED = find_shipped_templates()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.papers import Author, Field, Span
-from digest.render.excerpts import cut_around, quote_places, write_papers
+from digest.model.papers import Author, Field, Span
 from digest.render.samples import make_entry
-from digest.render.terminal_styles import apply_styles, strip_styles
+from digest.render.terminal import cut_around, quote_places, write_papers
+from digest.render.text import apply_styles, strip_styles
 from tests.unit.made_up import make_paper
 
 LONG = "One two three four five six seven eight nine ten. " * 8

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from lxml import etree
 
-from digest.announcements import Kind
-from digest.messages import DigestEntry
-from digest.papers import Author
+from digest.model.announcements import Kind
+from digest.model.messages import DigestEntry
+from digest.model.papers import Author
 from digest.render import Renderer
 from digest.render.samples import EVENING, make_entry
 from tests.unit.render.test_feeds import ATOM, FEEDS, SCHEMA, make_feed

@@ -8,12 +8,12 @@ import feedparser
 import pytest
 from lxml import etree
 
-from digest.announcements import Kind
-from digest.messages import DigestEntry, Feed, FeedEntry
-from digest.papers import Author
+from digest.model.announcements import Kind
+from digest.model.messages import DigestEntry, Feed, FeedEntry
+from digest.model.papers import Author
+from digest.model.secrets import feed_uri
 from digest.render import Renderer
 from digest.render.samples import EVENING, make_entry, odd_entries, sample_digest
-from digest.signing import feed_uri
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.render.fitting import STEPS, Fit, fit_papers
+from digest.render.mail import STEPS, Fit, fit_papers
 
 
 def _measure(fit: Fit) -> int:

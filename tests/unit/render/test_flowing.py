@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.render.flowing import flow_text, wrap_text
+from digest.render.text import flow_text, wrap_text
 
 
 def read_flowed(text: str) -> str:

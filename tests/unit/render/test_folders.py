@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from digest.errors import TemplateError
-from digest.render.folders import find_shipped_templates
+from digest.model.errors import TemplateError
+from digest.render.environments import find_shipped_templates
 
 
 def test_a_wheel_carries_its_templates_inside_the_package(tmp_path: Path) -> None:

@@ -9,19 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from digest.messages import Digest, DigestEntry, Occasion
-from digest.papers import Field
+from digest.model.messages import Digest, DigestEntry, Occasion
+from digest.model.papers import Field
 from digest.render import MailIdentity, Renderer
-from digest.render.environments import Templates
-from digest.render.flowing import flow_text
-from digest.render.folders import find_shipped_templates
-from digest.render.fragments import Fragments, clean_lines, measure_whole
-from digest.render.inlining import inline_styles
-from digest.render.mail import _Frame, render_mail_text
+from digest.render.environments import Templates, find_shipped_templates, inline_styles
+from digest.render.mail import Fragments, _Frame, clean_lines, measure_whole, render_mail_text
 from digest.render.mail_forms import encode_mail
 from digest.render.mime import quote_printable
-from digest.render.presentation import PaperView
+from digest.render.papers import PaperView
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
+from digest.render.text import flow_text
 from tests.unit.render.conftest import MakeDelivery
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.errors import ConfigurationError
-from digest.render.headers import (
+from digest.model.errors import ConfigurationError
+from digest.render.mail import (
     check_address,
     check_atom,
     check_uri,

@@ -13,8 +13,8 @@ from typing import Any
 import feedparser
 import pytest
 
-from digest.messages import DigestEntry
-from digest.papers import Author, Field, Reason, Span
+from digest.model.messages import DigestEntry
+from digest.model.papers import Author, Field, Reason, Span
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
 from tests.unit.render.conftest import MakeDelivery

@@ -14,13 +14,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from lxml import etree
 
-from digest.announcements import Kind
-from digest.messages import Digest, DigestEntry, Feed
-from digest.papers import Author, Field
+from digest.model.announcements import Kind
+from digest.model.messages import Digest, DigestEntry, Feed
+from digest.model.papers import Author, Field
+from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer, validate_blocks
 from digest.render.samples import SAMPLE_LINKS, make_coverage, make_digest, make_entry
-from digest.render.webhook_schema import describe_events
-from digest.subscriptions import Destination
+from digest.render.webhook import describe_events
 from tests.conftest import IS_NIGHTLY
 from tests.unit.render.conftest import MakeDelivery
 from tests.unit.render.injections import INJECTIONS, SOME

@@ -1,7 +1,7 @@
 import pytest
 
-from digest.errors import TemplateError
-from digest.render.inlining import inline_styles
+from digest.model.errors import TemplateError
+from digest.render.environments import inline_styles
 
 CSS = ".a { color: red; } mark { padding: 0; }"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from lxml import html as html_reader
 
-from digest.messages import Digest
+from digest.model.messages import Digest
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import (
     SAMPLE_LINKS,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from digest.errors import TemplateError
-from digest.messages import Delivery, Digest, Links, Occasion
-from digest.papers import Field
+from digest.model.errors import TemplateError
+from digest.model.messages import Delivery, Digest, Links, Occasion
+from digest.model.papers import Field
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import (
     SAMPLE_LINKS,

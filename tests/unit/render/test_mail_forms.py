@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.render import MailIdentity, Renderer
-from digest.render.folders import find_shipped_templates
-from digest.render.fragments import Fragments
-from digest.render.mail import render_mail_text, write_digest_mail
+from digest.render.environments import find_shipped_templates
+from digest.render.mail import Fragments, render_mail_text, write_digest_mail
 from digest.render.mail_forms import MailForms, MailText, PartForm, encode_mail
 from digest.render.mime import quote_printable
 from digest.render.samples import (
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from digest.messages import Digest, Links
+    from digest.model.messages import Digest, Links
     from tests.unit.render.conftest import MakeDelivery
 
     Write = Callable[[Renderer, Digest, Sequence[Links]], list[bytes]]

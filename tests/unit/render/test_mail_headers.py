@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from digest.errors import ConfigurationError
-from digest.messages import Digest, Links, Occasion
+from digest.model.errors import ConfigurationError
+from digest.model.messages import Digest, Links, Occasion
 from digest.render import MailIdentity, Renderer
-from digest.render.headers import write_feedback_id
+from digest.render.mail import write_feedback_id
 from digest.render.samples import (
     EVENING,
     SAMPLE_LINKS,

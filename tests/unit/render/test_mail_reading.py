@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html as html_reader
 
-from digest.announcements import Kind
-from digest.messages import Digest, Links
-from digest.papers import Author, Field
+from digest.model.announcements import Kind
+from digest.model.messages import Digest, Links
+from digest.model.papers import Author, Field
 from digest.render import MailIdentity, Renderer
-from digest.render.fitting import BUDGET
+from digest.render.mail import BUDGET
 from digest.render.samples import (
     SAMPLE_LINKS,
     make_digest,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.render.mrkdwn import Mrkdwn, escape_text, link, slack_escape, to_plain_text
+from digest.render.text import Mrkdwn, escape_text, link, slack_escape, to_plain_text
 
 
 def test_exactly_three_characters_are_escaped() -> None:

@@ -1,8 +1,8 @@
 from datetime import UTC, datetime
 
-from digest.announcements import Kind
-from digest.papers import Field
-from digest.render.presentation import KIND_TITLES, LONGEST_TITLE, PaperView
+from digest.model.announcements import Kind
+from digest.model.papers import Field
+from digest.render.papers import KIND_TITLES, LONGEST_TITLE, PaperView
 from digest.render.samples import make_entry
 
 

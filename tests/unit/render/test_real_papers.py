@@ -13,15 +13,14 @@ import rispy
 from lxml import etree
 from pybtex.database import parse_string
 
-from digest.announcements import Kind
-from digest.messages import DigestEntry
-from digest.papers import ArxivId, Author, Paper
+from digest.model.announcements import Kind
+from digest.model.messages import DigestEntry
+from digest.model.papers import ArxivId, Author, Paper
+from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer, validate_blocks
-from digest.render.bibtex import write_bibtex
-from digest.render.marking import show_plain
-from digest.render.ris import write_ris
+from digest.render.references import write_bibtex, write_ris
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest
-from digest.subscriptions import Destination
+from digest.render.text import show_plain
 from tests.unit.render.conftest import MakeDelivery
 from tests.unit.render.test_feeds import SCHEMA, make_feed
 

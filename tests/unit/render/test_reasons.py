@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from digest.papers import Author, Field
-from digest.render.reasons import describe_reasons, find_matched_authors, summarise_reasons
+from digest.model.papers import Author, Field
+from digest.render.papers import describe_reasons, find_matched_authors, summarise_reasons
 from digest.render.samples import make_entry
 
 

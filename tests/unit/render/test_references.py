@@ -13,11 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pybtex.database import BibliographyData, parse_string
 
-from digest.papers import Author, Paper
-from digest.render.bibtex import escape, write_bibtex, write_tex
-from digest.render.marking import show_plain
-from digest.render.references import WrittenName, cut_name, make_key
-from digest.render.ris import write_ris
+from digest.model.papers import Author, Paper
+from digest.render.references import WrittenName, cut_name, escape, make_key, write_bibtex, write_ris, write_tex
+from digest.render.text import show_plain
 from tests.unit.made_up import make_paper
 from tests.unit.render.injections import SOME
 

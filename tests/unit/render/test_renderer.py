@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from digest.errors import DigestError, TemplateError
-from digest.messages import Links, Message
+from digest.model.errors import DigestError, TemplateError
+from digest.model.messages import Links, Message
+from digest.model.subscriptions import Destination
 from digest.render import (
     ErrorContext,
     HomeContext,
@@ -17,7 +18,6 @@ from digest.render import (
     Renderer,
 )
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, odd_entries, sample_digest
-from digest.subscriptions import Destination
 from tests.unit.render.conftest import MakeDelivery
 
 Render = Callable[[str], Message]

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 from jsonschema import Draft202012Validator
 
-from digest.announcements import Kind
-from digest.messages import DigestEntry, Links, StoredText
-from digest.papers import Author, Paper
+from digest.model.announcements import Kind
+from digest.model.messages import DigestEntry, Links, StoredText
+from digest.model.papers import Author, Paper
+from digest.model.subscriptions import Grouping, Replacements
 from digest.render import MailIdentity, Renderer
-from digest.render.presentation import LONGEST_NOTE, PaperView
+from digest.render.papers import LONGEST_NOTE, PaperView
 from digest.render.revisions import UNCHANGED, join_summaries, view_revisions
 from digest.render.samples import (
     make_digest,
@@ -21,8 +22,7 @@ from digest.render.samples import (
     revised_entry,
     weekly_digest,
 )
-from digest.render.webhook_schema import describe_events
-from digest.subscriptions import Grouping, Replacements
+from digest.render.webhook import describe_events
 from tests.unit.render.conftest import MakeDelivery
 
 ADA, BO, CY = Author("Ada Example"), Author("Bo Sample"), Author("Cy Trial")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from digest.render.check import list_seen
 from digest.render.contexts import CONTEXTS
-from digest.render.seen_names import list_seen
 
 
 @pytest.mark.parametrize("name", CONTEXTS)

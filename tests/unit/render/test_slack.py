@@ -8,16 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from digest.errors import DigestError, TemplateError
-from digest.messages import Digest, Links, Share
+from digest.model.errors import DigestError, TemplateError
+from digest.model.messages import Digest, Links, Share
+from digest.model.subscriptions import Destination
 from digest.render import Renderer, validate_blocks
-from digest.render.blocks import compile_blocks
-from digest.render.checking import sample_contexts
-from digest.render.environments import Templates
-from digest.render.folders import find_shipped_templates
+from digest.render.blocks import compile_blocks, frame_payload
+from digest.render.check import sample_contexts
+from digest.render.environments import Templates, find_shipped_templates
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, odd_entries, quiet_digests, sample_digest
-from digest.render.slack_limits import frame_payload
-from digest.subscriptions import Destination
 from tests.unit.render.conftest import KEY, MakeDelivery
 
 CHANNEL = Destination.parse("slack:#papers")

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
-from digest.render.slack_limits import validate_blocks
+from digest.render.blocks import validate_blocks
 from tests.fakes.blocks import check_blocks
 
 

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from digest.render import Renderer
 from digest.render.samples import make_digest, make_entry, odd_entries, quiet_digests, sample_digest
 from digest.render.terminal import NARROWEST, lay_out
-from digest.render.terminal_styles import apply_styles, styled
+from digest.render.text import apply_styles, styled
 
 
 def test_what_stands_right_is_set_to_the_edge_or_below_if_there_is_no_room() -> None:

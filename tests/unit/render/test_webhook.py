@@ -8,11 +8,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from digest.messages import Digest, Links
-from digest.papers import Author
+from digest.model.messages import Digest, Links
+from digest.model.papers import Author
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
-from digest.render.webhook_schema import describe_events
+from digest.render.webhook import describe_events
 from tests.unit.render.conftest import MakeDelivery
 
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from digest.announcements import Kind
-from digest.messages import Digest, DigestEntry, Links, Sequel, StoredText
-from digest.papers import Field, Reason, Span
+from digest.model.announcements import Kind
+from digest.model.messages import Digest, DigestEntry, Links, Sequel, StoredText
+from digest.model.papers import Field, Reason, Span
+from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
-from digest.render.blocks import list_texts
-from digest.render.digest_view import view_papers
-from digest.render.fitting import BUDGET
+from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, list_texts
+from digest.render.digests import MOST_CHANGED, MOST_MATCHED, choose_most_matched, view_papers, view_week
+from digest.render.mail import BUDGET
 from digest.render.samples import (
     SAMPLE_LINKS,
     make_coverage,
@@ -27,9 +28,6 @@ from digest.render.samples import (
     odd_entries,
     weekly_digest,
 )
-from digest.render.slack_limits import MOST_BLOCKS, MOST_TEXT_BYTES
-from digest.render.weekly import MOST_CHANGED, MOST_MATCHED, choose_most_matched, view_week
-from digest.subscriptions import Destination
 from tests.unit.render.conftest import MakeDelivery
 
 THURSDAY = date(2026, 11, 19)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from digest.render.word_diffs import Part, Piece, compare_lists, compare_words, count_words
+from digest.render.revisions import Part, Piece, compare_lists, compare_words, count_words
 from tests.conftest import IS_NIGHTLY
 
 SOME = ("a", "the", "tail", "GPUs", "x,", "$y$", "汉字", "one-by-one", " ", ".")

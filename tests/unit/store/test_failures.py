@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from digest.errors import StoreBusy, StoreError
-from digest.store.failures import explaining
+from digest.model.errors import StoreBusy, StoreError
+from digest.store.engine import explaining
 
 WHERE = "postgresql://digest@db/digest"
 

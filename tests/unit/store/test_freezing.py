@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from digest.announcements import Kind
-from digest.errors import StoreError
-from digest.messages import Coverage, Digest, DigestEntry, Occasion, Sequel, StoredText
-from digest.papers import ArxivId, Author, Field, Paper, Reason, Span
-from digest.store.freezing import freeze, frozen_versions, thaw
-from digest.subscriptions import Grouping, Replacements
+from digest.model.announcements import Kind
+from digest.model.errors import StoreError
+from digest.model.messages import Coverage, Digest, DigestEntry, Occasion, Sequel, StoredText
+from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
+from digest.model.subscriptions import Grouping, Replacements
+from digest.store.digests import freeze, frozen_versions, thaw
 from tests.conftest import IS_NIGHTLY
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.store.packing import count_packed, pack, unpack
+from digest.store.dialect import count_packed, pack, unpack
 
 IDS = st.integers(min_value=0, max_value=2**63 - 1)
 

@@ -6,15 +6,15 @@ import threading
 
 import pytest
 
-from digest.store import queueing
-from digest.store.queueing import WriterQueue
+from digest.store import dialect
+from digest.store.dialect import WriterQueue
 
 LONG = 10.0
 
 
 @pytest.fixture
 def courteous(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queueing, "COURTESY", LONG)
+    monkeypatch.setattr(dialect, "COURTESY", LONG)
 
 
 def write_beside(queue: WriterQueue, written: list[str]) -> threading.Thread:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.errors import ConfigurationError
-from digest.telemetry import Verb, configure_logging, log_event
+from digest.model.errors import ConfigurationError
+from digest.serve.telemetry import Verb, configure_logging, log_event
 
 LIBRARIES = ["slack_sdk", "slack_bolt", "httpx", "aiosmtpd", "mail.log"]
 

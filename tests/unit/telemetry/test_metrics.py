@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from digest.telemetry import Metrics, Verb
+from digest.serve.telemetry import Metrics, Verb
 
 
 def sample(metrics: Metrics, line: str) -> float:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.telemetry import RedactionFilter, redact
+from digest.serve.telemetry import RedactionFilter, redact
 
 TOKEN = "hush9_kQ-3vB7nM2pLw8Rt"
 SECRETS = {

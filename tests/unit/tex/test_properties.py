@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.tex import Kind, Segment, parse_tex, to_html, to_plain, to_segments
-from digest.tex.alphabets import MATH_ACCENTS
+from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
-from digest.tex.symbols import SYMBOLS
-from digest.tex.words import DECLARATIONS, TEXT_COMMANDS
+from digest.tex.symbols import MATH_ACCENTS, SYMBOLS
 
 ELEMENTS = {"div", "sup", "sub", "i", "b", "code", "mark"}
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.tex.alphabets import MATH_ACCENTS
-from digest.tex.cursor import Setting
+from digest.query.index.formulas import set_parts
+from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
-from digest.tex.quick_formulas import set_parts
-from digest.tex.reading import Reader
-from digest.tex.symbols import SYMBOLS
-from digest.tex.words import DECLARATIONS, TEXT_COMMANDS
+from digest.tex.reader import Reader
+from digest.tex.symbols import MATH_ACCENTS, SYMBOLS
+from digest.tex.tokens import Setting
 
 names = st.sampled_from(
     sorted({*SYMBOLS, *TEXT_COMMANDS, *FORMULA_COMMANDS, *DIVIDERS, *DECLARATIONS, "nonsense"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from digest.errors import ConfigurationError
-from digest.transports.mail_server import Security, parse_mail_server
+from digest.deliver.transports.smtp import Security, parse_mail_server
+from digest.model.errors import ConfigurationError
 
 
 @pytest.mark.parametrize(

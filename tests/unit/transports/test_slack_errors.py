@@ -8,18 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.transports.http import Answer, read_retry_after
-from digest.transports.slack_errors import (
-    AMBIGUOUS,
-    DESTINATION,
-    WAIT,
-    WORKSPACE,
-    is_our_fault,
-    judge_answer,
-)
+from digest.deliver.transports.http import Answer, read_retry_after
+from digest.deliver.transports.slack import AMBIGUOUS, DESTINATION, WAIT, WORKSPACE, is_our_fault, judge_answer
 
 if TYPE_CHECKING:
-    from digest.errors import DeliveryError
+    from digest.model.errors import DeliveryError
 
 
 def _judge(error: str, *, is_post: bool = True, **more: object) -> DeliveryError:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from digest.web.feed_copies import ChangeDates
+from digest.web.feeds import ChangeDates
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FEED = ("token", "atom")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.web.conditional import accepts_gzip, is_unmodified, make_etag, parse_http_date, write_http_date
+from digest.web.feeds import accepts_gzip, is_unmodified, make_etag, parse_http_date, write_http_date
 
 ETAG = make_etag(b"a feed")
 CHANGED = datetime(2026, 11, 20, 3, 50, 12, 345_678, tzinfo=UTC)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.web.feed_copies import Answer, FeedCopy, Shelf
+from digest.web.feeds import Answer, FeedCopy, Shelf
 
 
 def copy_of(size: int) -> FeedCopy:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from digest.web.guards import BODY_LIMIT, BodyLimit, SecurityHeaders, name_path, write_guards
+from digest.web.server import BODY_LIMIT, BodyLimit, SecurityHeaders, name_path, write_guards
 
 TOKENS = st.text(st.characters(exclude_characters="/"), min_size=1, max_size=30)
 

@@ -1,0 +1,403 @@
+"""Walks through a harvest: everything arXiv touched since a day, page by page, to the end.
+
+Source: https://info.arxiv.org/help/oa/index.html; the list has no total, so only the pages' own sizes and
+the token on each tell whether something is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, unquote
+
+from digest.arxiv.client import IDS_LIMIT, WALL, ShortPage
+from digest.arxiv.oai import OaiPage, TokenExpired
+from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from digest.arxiv.atom import AtomPage
+    from digest.arxiv.client import ArxivClient, Fetched
+    from digest.model.papers import ArxivId
+
+
+def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> Iterator[Fetched[OaiPage]]:
+    """Fetch the pages of a harvest one after the other; only after the last one was it complete.
+
+    A single page with `is_no_records_match` is a complete look, too, at an empty list.
+
+    Args:
+        client: asks.
+        from_date: everything touched since the start of this UTC day.
+        token: goes on with a harvest from that day that was broken off.
+
+    Raises:
+        TokenExpired: the list can't be gone on with; start again from `from_date`.
+        ArxivFaulted: arXiv leads round in a circle.
+        ArxivError: as described in `digest.model.errors`.
+    """
+    sizes: list[int] = []
+    yield from _walk_once(client, from_date, token, sizes)
+    if sizes.index(max(sizes)) > 0:
+        # The pages before the first full one came short, and nothing told so then.
+        yield from _walk_once(client, from_date, "", sizes)
+
+
+def find_day(token: str) -> date | None:
+    """Return the UTC day that a page's papers were touched on, by its token; None where that does not tell.
+
+    arXiv's tokens are queries, quoted, and name the day of the page's first paper (https://github.com/arXiv/oaipmh).
+    """
+    try:
+        return date.fromisoformat(parse_qs(unquote(token)).get("from", [""])[0])
+    except ValueError:
+        return None
+
+
+def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int]) -> Iterator[Fetched[OaiPage]]:
+    """Fetch a list once; `sizes` gets the entries of each page, and those known already say what to expect."""
+    used = {token}
+    fetched = _fetch(client, from_date, token, max(sizes, default=0))
+    if token and fetched.page.is_no_records_match:
+        raise _expired(from_date, token)
+    sizes.append(fetched.page.records)
+    yield fetched
+    while fetched.page.token is not None:
+        token = fetched.page.token
+        if token in used:
+            raise ArxivFaulted(
+                f"the harvest from {from_date.isoformat()} leads back to its page {token}",
+                hint="The next poll starts it again.",
+            )
+        used.add(token)
+        fetched = _fetch(client, from_date, token, max(sizes))
+        if fetched.page.is_no_records_match:
+            raise _expired(from_date, token)
+        sizes.append(fetched.page.records)
+        yield fetched
+
+
+def _fetch(client: ArxivClient, from_date: date, token: str, expected: int) -> Fetched[OaiPage]:
+    """Fetch a page; where it stays short however often it is asked for, arXiv itself leaves something out.
+
+    All pages of a list but the last have the same number of entries.
+    """
+    try:
+        return client.list_records(token=token or None, from_date=None if token else from_date, expected=expected)
+    except ShortPage as short:
+        fetched: Fetched[OaiPage] = short.fetched
+        return fetched
+
+
+def _expired(from_date: date, token: str) -> TokenExpired:
+    return TokenExpired(
+        f"the harvest from {from_date.isoformat()} changed while it was read: its page {token} is gone",
+        hint="The harvest starts again from its first page.",
+    )
+
+
+OVERLAP: Final = 3
+"""Papers of a page that are asked for again with the next one."""
+
+ASKED_AGAIN: Final = "Nothing was taken for complete: the next poll asks again."
+"""What becomes of a search that broke off while arXiv was polled."""
+
+SMALLEST_PAGE: Final = 10
+_STEPS_BACK: Final = 3
+_PART: Final = 0.8
+"""How full of what arXiv gives out a part is meant to be, so that a busy week does not spoil it."""
+
+
+class SearchTooWide(ArxivRejected):
+    """A search has more results than arXiv gives out, and can't be cut into parts that have fewer."""
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Where the walk through one part stands: what it has met, and whether the order of dates still holds."""
+
+    query: str
+    size: int
+    window: Window | None = None
+    position: int = 0
+    total: int = 0
+    is_sorted: bool = True
+    newest: datetime | None = None
+    oldest: datetime | None = None
+    first_total: int | None = None
+    seen: set[ArxivId] = field(default_factory=set)
+    unreadable: set[bytes] = field(default_factory=set)
+    steps_back: int = 0
+
+    @property
+    def found(self) -> int:
+        """How many different entries came, readable or not."""
+        return len(self.seen) + len(self.unreadable)
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether all there is has been met."""
+        return self.position >= self.total or self.found >= self.total
+
+    def has_reached(self, until: datetime) -> bool:
+        """Whether all that is still to come is older."""
+        return self.is_sorted and self.oldest is not None and self.oldest < until
+
+    def is_too_wide(self, until: datetime) -> bool:
+        """Whether arXiv's limit comes before the date that is wanted, as far as can be told by now."""
+        if self.total <= WALL:
+            return False
+        if self.position >= WALL or not self.is_sorted or self.is_wanted_whole(until):
+            return True
+        if self.newest is None or self.oldest is None:
+            return False
+        return self.found * (self.newest - until) > 2 * WALL * (self.newest - self.oldest) > timedelta(0)
+
+    def is_wanted_whole(self, until: datetime) -> bool:
+        """Whether no version of any paper of the part is older than what is wanted."""
+        return self.window is not None and self.window.first + timedelta(minutes=1) > until
+
+
+def walk_search(
+    client: ArxivClient,
+    query: str,
+    *,
+    until: datetime,
+    limit: int | None = None,
+    size: int = 100,
+    asks_twice: bool = False,
+) -> Iterator[Fetched[AtomPage]]:
+    """Fetch the pages of a search by date of the last version, newest first, each paper given out once.
+
+    Where arXiv gives out too few results to get as far as `until`, the search is read in parts, each newest
+    first: what was submitted since then, and what was submitted before and replaced since.
+
+    Args:
+        client: asks.
+        query: in arXiv's own query language.
+        until: older papers are not wanted; the last page may hold some.
+        limit: about so many papers are enough, in whole pages; None for no such limit.
+        size: papers to a page, at least `SMALLEST_PAGE`.
+        asks_twice: an answer that there is nothing is asked for once more before it is believed.
+
+    Raises:
+        SearchTooWide: it can't be cut into parts that arXiv gives out.
+        ArxivShort: papers are missing, or the results move too fast to be read.
+        ArxivError: as described in `digest.model.errors`.
+    """
+    reader = _Reader(client, query, until, limit, max(size, SMALLEST_PAGE))
+    whole = _Walk(query, reader.size)
+    if (yield from reader.read(whole, asks_twice=asks_twice)):
+        return
+    waiting = cut_at(until, reader.end)
+    while waiting:
+        window = waiting.pop(0)
+        part = _Walk(window.confine(query), reader.size, window)
+        if not (yield from reader.read(part, asks_twice=True)):
+            waiting[:0] = _divide(query, part, until)
+        elif reader.has_enough:
+            return
+
+
+def fetch_papers(client: ArxivClient, ids: Sequence[ArxivId]) -> Iterator[Fetched[AtomPage]]:
+    """Fetch papers by id in their latest versions; those arXiv does not know are absent.
+
+    Raises:
+        ArxivError: as described in `digest.model.errors`.
+    """
+    distinct = [str(id_) for id_ in dict.fromkeys(ids)]
+    for first in range(0, len(distinct), IDS_LIMIT):
+        some = distinct[first : first + IDS_LIMIT]
+        yield client.search("", ids=some, size=len(some))
+
+
+class _Reader:
+    """Reads the parts of one search, and gives out each paper once.
+
+    Attributes:
+        size: papers to a page.
+        end: after everything submitted so far.
+    """
+
+    end: datetime
+
+    def __init__(self, client: ArxivClient, query: str, until: datetime, limit: int | None, size: int) -> None:
+        self.size = size
+        self._client, self._query, self._until, self._limit = client, query, until, limit
+        self._total = 0
+        self._given: set[ArxivId] = set()
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether as many papers were given out as are wanted."""
+        return self._limit is not None and len(self._given) >= self._limit
+
+    def read(self, walk: _Walk, *, asks_twice: bool) -> Generator[Fetched[AtomPage], None, bool]:
+        """Walk through one part; return False where it is too wide to be walked to its end."""
+        while True:
+            start = max(0, walk.position - OVERLAP)
+            fetched = self._fetch_page(walk, start)
+            if asks_twice and walk.found == fetched.page.total == 0:
+                asks_twice = False
+                continue
+            if not _has_joined(walk, fetched.page, start):
+                continue
+            _advance(walk, fetched.page, start)
+            yield self._give_out(walk, fetched)
+            if walk.is_at_end:
+                _check_complete(walk, self._query)
+                return True
+            if self.has_enough or walk.has_reached(self._until):
+                return True
+            if walk.position >= WALL or (self._limit is None and walk.is_too_wide(self._until)):
+                return False
+
+    def _fetch_page(self, walk: _Walk, start: int) -> Fetched[AtomPage]:
+        """Fetch a page, in smaller and smaller ones where none comes; a page cut short is taken as it is.
+
+        For some beginnings and sizes alone arXiv fails inside, so after that another size is tried once.
+        """
+        is_resized = False
+        while True:
+            try:
+                return self._client.search(walk.query, start=start, size=_fit_page(start, walk.size))
+            except ShortPage as short:
+                if any(paper.id not in walk.seen for paper in short.fetched.page.papers):
+                    return short.fetched
+                if walk.size // 2 < SMALLEST_PAGE:
+                    raise
+                walk.size //= 2
+            except ArxivFaulted:
+                if is_resized or walk.size // 2 < SMALLEST_PAGE:
+                    raise
+                is_resized = True
+                walk.size //= 2
+
+    def _give_out(self, walk: _Walk, fetched: Fetched[AtomPage]) -> Fetched[AtomPage]:
+        """Return a page with what was not given out before, and the total of the whole search."""
+        if walk.window is None:
+            self._total = walk.total
+            self.end = fetched.fetched_at + timedelta(days=1)
+        papers = tuple(paper for paper in fetched.page.papers if paper.id not in self._given)
+        self._given.update(paper.id for paper in papers)
+        return replace(fetched, page=replace(fetched.page, papers=papers, total=max(self._total, walk.total)))
+
+
+def _divide(query: str, part: _Walk, until: datetime) -> list[Window]:
+    """Cut a part that is too wide: evenly where all of it is wanted, else in halves, as most old papers rest."""
+    window = part.window
+    if window is None:
+        raise AssertionError("the whole search is cut at a date")
+    if not (part.is_sorted or part.is_wanted_whole(until)):
+        raise SearchTooWide(
+            f"{query[:80]!r} has {part.total:,} papers from before {window.last:%Y-%m-%d}, in no order",
+            hint=ASKED_AGAIN,
+        )
+    parts = max(2, round(part.total / (WALL * _PART))) if part.is_wanted_whole(until) else 2
+    windows = window.divide(parts)
+    if len(windows) == 1:
+        raise SearchTooWide(
+            f"{query[:80]!r} has {part.total:,} papers of {window.first:%Y-%m-%d %H:%M}, "
+            f"of which arXiv gives out {WALL:,}",
+            hint="Narrow the search, for instance to fewer categories.",
+        )
+    return windows
+
+
+def _fit_page(start: int, size: int) -> int:
+    """Return how many papers, at most `size`, can be asked for from `start` on.
+
+    arXiv answers with an inner error where the page after, by its own rounding, would lie beyond its limit
+    (https://github.com/arXiv/arxiv-search).
+    """
+    size = min(size, WALL - start)
+    while size > 1 and 1 + round(start / size) > WALL // size:
+        size -= 1
+    return size
+
+
+def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
+    """Whether a page follows on those before; if not, the walk is taken back half a page."""
+    is_top = start == 0 and (page.entries > 0 or walk.found == 0)
+    if is_top or any(paper.id in walk.seen for paper in page.papers):
+        return True
+    if any(entry.snippet in walk.unreadable for entry in page.quarantined):
+        return True
+    walk.steps_back += 1
+    if walk.steps_back > _STEPS_BACK:
+        raise ArxivShort(
+            "the results moved while they were read, and what lay between two pages is not known",
+            hint=ASKED_AGAIN,
+        )
+    walk.position = max(0, start - walk.size // 2)
+    return False
+
+
+def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
+    """Note what a page brought."""
+    for paper in page.papers:
+        if paper.id not in walk.seen:
+            walk.seen.add(paper.id)
+            walk.is_sorted = walk.is_sorted and (walk.oldest is None or paper.updated <= walk.oldest)
+            walk.oldest = paper.updated
+            walk.newest = walk.newest or paper.updated
+    walk.unreadable.update(entry.snippet for entry in page.quarantined)
+    walk.total = page.total
+    walk.first_total = page.total if walk.first_total is None else walk.first_total
+    walk.position = start + page.entries
+
+
+def _check_complete(walk: _Walk, query: str) -> None:
+    """Raise where papers are missing at the end of those there were at the beginning."""
+    missing = (walk.first_total or 0) - walk.found
+    if missing > 0:
+        raise ArxivShort(
+            f"{query[:80]!r} has {walk.first_total:,} papers, but {missing:,} of them never came",
+            hint=ASKED_AGAIN,
+        )
+
+
+EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC)
+"""Before every paper: some carry dates older than arXiv itself, which began in August 1991."""
+
+_MINUTE = timedelta(minutes=1)
+_FORMAT = "%Y%m%d%H%M"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A span of time in which first versions were submitted, in whole minutes (UTC).
+
+    Neighbours share the minute between them: whether arXiv reads a last minute to its end or only to its
+    beginning, no paper falls between two, and one that two of them have is known by its id.
+    """
+
+    first: datetime
+    last: datetime
+
+    def confine(self, query: str) -> str:
+        """Return a search in arXiv's query language, for no more than what was submitted within."""
+        return f"({query}) AND submittedDate:[{self.first:{_FORMAT}} TO {self.last:{_FORMAT}}]"
+
+    def divide(self, parts: int) -> list[Window]:
+        """Cut it into so many parts of about one length, the latest first; fewer where minutes do not suffice."""
+        minutes = (self.last - self.first) // _MINUTE
+        parts = max(1, min(parts, minutes))
+        edges = [self.first + _MINUTE * (minutes * number // parts) for number in range(parts + 1)]
+        return [Window(first, last) for first, last in pairwise(edges)][::-1]
+
+
+def cut_at(moment: datetime, end: datetime) -> list[Window]:
+    """Return what was submitted since a moment, up to an end, and before it, the latter last."""
+    end = max(_floor(end), EARLIEST + _MINUTE)
+    edge = min(_floor(moment), end - _MINUTE)
+    if edge <= EARLIEST:
+        return [Window(EARLIEST, end)]
+    return [Window(edge, end), Window(EARLIEST, edge)]
+
+
+def _floor(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(second=0, microsecond=0)

@@ -1,0 +1,485 @@
+"""A day on the command line: `2026-11-19`, and words for whoever writes it otherwise."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import socket
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from digest.arxiv.client import RETRIES
+from digest.arxiv.documents import TRY_AGAIN
+from digest.arxiv.pages import ASKED_AGAIN
+from digest.config import find_state_folder, open_config, open_config_or_defaults, read_environment
+from digest.config.zones import choose_zone, write_with_zone
+from digest.inspect.preview import find_beginnings
+from digest.model.clock import RemoteClock, SystemClock
+from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName, UsageError
+from digest.model.subscriptions import DestinationKind, Origin
+from digest.query import parse_query
+from digest.serve.installation import open_client, open_site
+from digest.serve.telemetry import configure_logging
+from digest.store import Gate, create_standalone, open_store
+from digest.store import queries as query_store
+from digest.store import subscriptions as subscription_store
+from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
+from digest.store.workers import hold_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import tzinfo
+
+    from sqlalchemy import Connection
+
+    from digest.arxiv.client import ArxivClient
+    from digest.arxiv.exchange import RequestLog
+    from digest.config import Config
+    from digest.model.clock import Clock
+    from digest.model.subscriptions import Destination
+    from digest.plan.digests import DueSubscription
+    from digest.poll.installation import Progress, Site
+    from digest.query import Query
+    from digest.store import Store
+
+
+class Day(click.DateTime):
+    """A day as a command takes it."""
+
+    def __init__(self) -> None:
+        super().__init__(["%Y-%m-%d"])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # noqa: ANN401 - as click has it
+        """Return midnight of a day.
+
+        Raises:
+            BadParameter: it is none, or written otherwise.
+        """
+        try:
+            return value if isinstance(value, datetime) else datetime.strptime(value, self.formats[0])  # noqa: DTZ007 - a day
+        except ValueError:
+            self.fail(f"{value!r} is no day: write year, month and day, as in 2026-11-19", param, ctx)
+
+
+def describe_drift(config: Config, conn: Connection) -> str:
+    """Say what the file says otherwise than the store; "" where both agree."""
+    stored = {query.name: query.text for query in query_store.load_queries(conn) if query.origin == Origin.FILE}
+    written = {query.name: query.text for query in config.queries}
+    had = {due.subscription.name: due.subscription for due in subscription_store.load_subscriptions(conn)}
+    wanted = {subscription.name: subscription for subscription in config.subscriptions}
+    changes = _compare("query", stored, written)
+    changes += [f"query {name} (gone)" for name in stored if name not in written]
+    changes += _compare(
+        "subscription",
+        {name: (one.cadence, one.kinds, one.queries) for name, one in had.items()},
+        {name: (one.cadence, one.kinds, one.queries) for name, one in wanted.items()},
+    )
+    if not changes:
+        return ""
+    how = "`digest run`, or a SIGHUP to `digest serve`, takes over"
+    return f"digest.toml is ahead of the last run; {how}: {', '.join(changes)}."
+
+
+def _compare(what: str, stored: Mapping[str, object], written: Mapping[str, object]) -> list[str]:
+    added = [f"{what} {name} (new)" for name in written if name not in stored]
+    both = [name for name in written if name in stored]
+    return added + [f"{what} {name} (edited)" for name in both if stored[name] != written[name]]
+
+
+def require_name(name: str, known: Iterable[str], *, what: str, listing: str, written: Iterable[str] = ()) -> None:
+    """Make sure that a name is one of the known.
+
+    Args:
+        name: as typed.
+        known: what there is.
+        what: what is named, such as `saved query`.
+        listing: the command that shows them all.
+        written: what `digest.toml` names, taken over by a run or not yet.
+
+    Raises:
+        UnknownName: it is none of them, or the file names it and no run has taken it over yet.
+    """
+    names, in_file = list(known), list(written)
+    if name in names:
+        return
+    if name in in_file:
+        raise UnknownName(f"{what} {name} is new in digest.toml", hint="`digest run` takes it over.")
+    raise UnknownName(f"there is no {what} {name!r}", hint=suggest_name(name, [*names, *in_file], listing))
+
+
+def find_saved(text: str, saved: Mapping[str, str]) -> str | None:
+    """Return the text of the saved query that is meant, None where what was typed is a query itself.
+
+    A word that looks like a name, and is none, is noted on standard error: it is looked for as a word.
+
+    Args:
+        text: as typed.
+        saved: texts of the saved queries by name.
+    """
+    if text in saved:
+        return saved[text]
+    near = get_close_matches(text, saved, n=1, cutoff=0.6)
+    if text.isidentifier() and saved:
+        hint = f" (there is {near[0]!r})" if near else ""
+        click.echo(f"note: no saved query is called {text!r}{hint}, so it is looked for", err=True)
+    return None
+
+
+def suggest_name(name: str, known: Iterable[str], listing: str) -> str:
+    """Return a hint that names the nearest known name; the command that shows all where none is near."""
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"Did you mean {near[0]!r}?" if near else f"`{listing}` shows them all."
+
+
+def require_subscription(here: Installation, conn: Connection, name: str) -> DueSubscription:
+    """Return a live subscription by name.
+
+    Raises:
+        UnknownName: there is none, or it has ended, or the file names it and no run has taken it over yet.
+    """
+    stored = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
+    if name in stored:
+        return stored[name]
+    if any(subscription.name == name for subscription in here.config.subscriptions):
+        raise UnknownName(f"subscription {name} is new in digest.toml", hint="`digest run` takes it over.")
+    if subscription_store.load_subscriptions(conn, names=[name], include_ended=True):
+        raise UnknownName(f"subscription {name} has ended", hint="Named in digest.toml again, it goes on.")
+    raise UnknownName(
+        f"there is no subscription {name!r}", hint=suggest_name(name, stored, "digest subscription list")
+    )
+
+
+def load(ctx: click.Context, *, warns: bool = False) -> Config:
+    """Return the configuration the call means.
+
+    Args:
+        ctx: the call.
+        warns: what may keep digests from going out, such as a token that is missing, goes to standard error:
+            for commands that send, or say how everything stands. Others would only repeat it.
+    """
+    config = open_config(ctx.obj["config_path"])
+    for warning in config.warnings if warns else ():
+        click.echo(f"warning: {warning}", err=True)
+    return config
+
+
+def choose_clock(config: Config) -> Clock:
+    """Return the machine's clock, or the simulated one a test points at."""
+    return RemoteClock(config.test_clock) if config.test_clock else SystemClock()
+
+
+def set_up_logging(ctx: click.Context) -> None:
+    """Let warnings stand among a command's own words; with `--verbose`, let everything be logged line by line."""
+    configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING", plain=not ctx.obj["verbose"])
+
+
+@contextmanager
+def opened(
+    ctx: click.Context,
+    *,
+    progress: Progress | None = None,
+    create: bool = True,
+    passer_by: bool = False,
+    warns: bool = False,
+) -> Iterator[Site]:
+    """Open the installation the call means, and close it afterwards.
+
+    Args:
+        ctx: the call.
+        progress: is told what happens.
+        create: make the database where there is none.
+        passer_by: only ask arXiv a few things, perhaps beside the worker, which then waits for its turn.
+        warns: see `load`.
+
+    Raises:
+        ConfigurationError: as described in `digest.model.errors`.
+    """
+    config = load(ctx, warns=warns)
+    set_up_logging(ctx)
+    site = open_site(
+        config,
+        choose_clock(config),
+        owner=f"{PASSER_BY if passer_by else ''}{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
+        jitter=random.SystemRandom().random,
+        progress=progress,
+        create=create,
+    )
+    try:
+        yield site
+    finally:
+        site.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What such a command works with.
+
+    Attributes:
+        config: what the operator configured.
+        store: the database, which is there and of this release.
+        clock: the time.
+        now: the moment the command was called (UTC).
+        zone: the zone times are shown in; None for the machine's own.
+    """
+
+    config: Config
+    store: Store
+    clock: Clock
+    now: datetime
+    zone: tzinfo | None
+
+    def show(self, destination: Destination) -> str:
+        """Return a destination as the operator wrote it: paths count from the configuration's folder."""
+        path = Path(destination.address)
+        if destination.kind is DestinationKind.FILE and path.is_relative_to(self.config.folder):
+            return f"file:{path.relative_to(self.config.folder)}"
+        return str(destination)
+
+    def write_until(self, moment: datetime | None) -> str:
+        """Write the end of a pause as ` until Mon 30 Nov`, or ` until Mon 30 Nov 06:00 Berlin`; "" for none.
+
+        Midnight says neither time nor zone: a day was meant.
+        """
+        if moment is None:
+            return ""
+        local = moment.astimezone(self.zone)
+        is_midnight = (local.hour, local.minute) == (0, 0)
+        return f" until {local:%a %-d %b}" if is_midnight else f" until {write_with_zone(moment, self.zone)}"
+
+
+@contextmanager
+def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Installation]:
+    """Open the database of the installation the call means, and close it afterwards.
+
+    Args:
+        ctx: the call.
+        warns: see `load`.
+
+    Raises:
+        ConfigurationError: the configuration can't be used.
+        StoreError: there is no database yet, or it can't be used as it is.
+    """
+    config = load(ctx, warns=warns)
+    set_up_logging(ctx)
+    store = open_store(config.store.url, is_reading=True)
+    try:
+        clock = choose_clock(config)
+        yield Installation(config, store, clock, clock.now(), choose_zone(config))
+    finally:
+        store.close()
+
+
+class NamedQuery(NamedTuple):
+    """A query and the name it is saved by, "" where it was typed."""
+
+    name: str
+    query: Query
+
+    @property
+    def title(self) -> str:
+        """What to call it: its name, else its text."""
+        return self.name or " ".join(self.query.text.split())
+
+
+file_option = click.option(
+    "--file",
+    "path",
+    metavar="FILE",
+    help="Read the query from a file, - for standard input.",
+)
+"""`--file`, the same wherever a query may come from a file."""
+
+
+def read_query(text: str | None, path: str | None, command: str) -> str:
+    """Return a query's text, from the command line or from a file.
+
+    Args:
+        text: as typed; None where nothing was.
+        path: of the file; None where none was named.
+        command: how the command is called, for the message.
+
+    Raises:
+        UsageError: there is none, or both, or the file can't be read.
+    """
+    if (text is None) == (path is None):
+        raise UsageError(
+            f"{command} takes a query, or --file with one",
+            hint=f'digest query {command} "cat:cs.PF AND abs:GPU"',
+        )
+    if path is None:
+        return text or ""
+    try:
+        with click.open_file(path, encoding="utf-8-sig") as file:
+            return str(file.read()).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"{path} can't be read: {why}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """What such a command works with.
+
+    Attributes:
+        config: what the operator configured; defaults where nothing is.
+        clock: the time.
+        now: the moment the command was called (UTC).
+        zone: the zone times are shown in; None for the machine's own.
+        store: the database; None where there is none that can be used.
+        why_not: why there is none, "" where there is.
+        saved: saved queries by name, from the file and from the store.
+    """
+
+    config: Config
+    clock: Clock
+    now: datetime
+    zone: tzinfo | None
+    store: Store | None
+    why_not: str = ""
+    saved: dict[str, str] = field(default_factory=dict)
+
+    def find_query(self, text: str) -> NamedQuery:
+        """Return the saved query of that name, else the text as a query.
+
+        Raises:
+            QueryError: it can't be read.
+        """
+        saved = find_saved(text, self.saved)
+        return NamedQuery("", parse_query(text)) if saved is None else NamedQuery(text, parse_query(saved))
+
+    def tell_beginnings(self, query: Query) -> None:
+        """Say on standard error which words of a query no stored paper has, but many begin with."""
+        if self.store is None:
+            return
+        with self.store.read() as conn:
+            for note in find_beginnings(conn, query):
+                click.echo(f"note: {note.message}", err=True)
+
+    @contextmanager
+    def asking(self, instead: str = "") -> Iterator[ArxivClient]:
+        """Open the way to arXiv, behind the gate of the installation, or of this account where there is none.
+
+        Args:
+            instead: what can be done where arXiv can't be reached; "" for the demo.
+
+        Raises:
+            ArxivUnreachable: from within, with what to do without a network.
+            ArxivError: from within, with what to do where nothing asks again by itself.
+        """
+        with opened_client(self.config, self.clock, self.store) as client:
+            try:
+                yield client
+            except ArxivUnreachable as error:
+                raise explain_unreachable(error, instead) from error
+            except ArxivError as error:
+                error.hint = advise_again(error)
+                raise
+
+
+def advise_again(error: ArxivError) -> str:
+    """Return what to do about an error of arXiv's where no poll comes that would ask again."""
+    if error.hint == GOES_ON:
+        return "Call it again then: until then nothing is asked."
+    return "Call it again later." if error.hint in (TRY_AGAIN, ASKED_AGAIN) else error.hint
+
+
+def explain_unreachable(error: ArxivUnreachable, instead: str = "") -> ArxivUnreachable:
+    """Return the error in one line, with what to do without a network."""
+    said = error.message.removeprefix(f"{error.request}: ").replace(" can't be reached: ", ": ")
+    return ArxivUnreachable(
+        f"arXiv can't be reached from here ({said})",
+        hint=instead or "`digest demo` shows everything on a made-up arXiv, without a network.",
+    )
+
+
+@contextmanager
+def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator[ArxivClient]:
+    """Open a client for a few requests, at one pace with run, serve and all else that asks.
+
+    Args:
+        config: whom to ask, and what to say of us.
+        clock: the time.
+        store: an installation's database, whose gate is asked; without one, this account keeps a gate, but for
+            simulated clocks.
+    """
+    with ExitStack() as stack:
+        if store is None:
+            folder = find_state_folder(read_environment())
+            if config.test_clock:
+                # Every simulated clock tells a time of its own, which says nothing under the next one; and only
+                # what is on this machine is asked under one, which needs no patience.
+                folder = Path(stack.enter_context(TemporaryDirectory(prefix="digest-")))
+            store = create_standalone(folder / "try.db")
+            stack.callback(store.close)
+            stack.enter_context(hold_file(folder / "try.db"))  # no installation: nobody works on it but for this
+            with store.begin() as conn:
+                adopt_gate(conn, clock, passers_by=True)
+        gate = Gate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
+        client = open_client(config, gate, clock, on_request=_Doubts().tell)
+        stack.callback(client.close)
+        yield client
+
+
+@dataclass
+class _Doubts:
+    """Says when arXiv gives no answer and is asked again, so that nobody waits in silence."""
+
+    unanswered: int = 0
+
+    def tell(self, request: RequestLog) -> None:
+        """Take one request as it went."""
+        self.unanswered = self.unanswered + 1 if request.status is None else 0
+        if 0 < self.unanswered <= RETRIES:
+            line_start = "\r\x1b[K" if sys.stderr.isatty() else ""
+            click.echo(f"{line_start}no answer from arXiv; asking again …", err=True)
+
+
+@contextmanager
+def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[Workbench]:
+    """Open what there is of an installation, and close it afterwards.
+
+    Args:
+        ctx: the call.
+        is_quiet: don't say that there is a database that can't be used.
+
+    Raises:
+        ConfigurationError: there is a configuration, and it can't be used.
+    """
+    config = open_config_or_defaults(ctx.obj["config_path"])
+    set_up_logging(ctx)
+    store, why_not = None, ""
+    saved = {query.name: query.text for query in config.queries}
+    with ExitStack() as stack:
+        try:
+            store = open_store(config.store.url, is_reading=True)
+            stack.callback(store.close)
+            with store.read() as conn:
+                saved = {query.name: query.text for query in query_store.load_queries(conn)} | saved
+        except StoreError as error:
+            why_not = error.message
+            if isinstance(error, SchemaMismatch) and not is_quiet:
+                click.echo(f"note: {error.message}; it is left alone. {error.hint}", err=True)
+        clock = choose_clock(config)
+        yield Workbench(config, clock, clock.now(), choose_zone(config), store, why_not, saved)
+
+
+def require_store(bench: Workbench) -> Store:
+    """Return the database.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if bench.store is None:
+        raise UsageError(
+            f"nothing is stored here: {bench.why_not}", hint="`digest run` begins to store; or ask arXiv."
+        )
+    return bench.store

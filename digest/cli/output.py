@@ -1,0 +1,215 @@
+"""What to type for `digest` here: words that say what to do next can be copied as they stand."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.cells import cell_len
+from rich.console import Console
+
+from digest.model.clock import monotonic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import date, datetime, tzinfo
+
+    from digest.inspect.query_volume import Day
+
+
+@contextmanager
+def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
+    """Give what is to be called with what is done and how much is through; the line is gone at the end."""
+    with Console(stderr=True, quiet=quiet).status("") as status:
+        yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+"""`--json`, the same for every listing."""
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON: indented, in ASCII, dates in ISO 8601, enumerations as their text."""
+    click.echo(json.dumps(value, indent=2, default=_to_json))
+
+
+def _to_json(value: object) -> Any:  # noqa: ANN401 - whatever json can go on with
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return str(value)
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+    """Print rows under a header, columns as wide as their widest cell; `empty` where there are none."""
+    if not rows:
+        click.echo(empty)
+        return
+
+    def measure(cell: str) -> int:
+        return cell_len(click.unstyle(cell))
+
+    widths = [max(measure(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    for number, row in enumerate([header, *rows]):
+        cells = [cell + " " * (width - measure(cell)) for cell, width in zip(row, widths, strict=True)]
+        line = "  ".join(cells).rstrip()
+        click.echo(click.style(line, bold=True) if number == 0 else line)
+
+
+def lay_out(rows: Sequence[tuple[str | None, ...]]) -> list[str]:
+    """Return rows as lines of aligned columns; a cell before a None reaches into the next column."""
+    columns = range(len(rows[0]))
+    widths = [
+        max((cell_len(row[n] or "") for row in rows if n + 1 == len(row) or row[n + 1] is not None), default=0)
+        for n in columns
+    ]
+    lines = []
+    for row in rows:
+        line, end = "", 0
+        for cell, width in zip(row, widths, strict=True):
+            if cell is not None:
+                line += " " * (end - cell_len(line)) + cell
+            end += width + 2
+        lines.append(line.rstrip())
+    return lines
+
+
+class Lines:
+    """Tells the verbs as lines: one for each that ended, with how long it took.
+
+    On a terminal the present verb stands on a line of its own that is written over; elsewhere only
+    what has ended is printed, so that a log stays readable.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._is_terminal = sys.stderr.isatty() and not quiet
+        self._quiet = quiet
+        self._verb, self._what, self._started = "", "", monotonic()
+
+    def begin(self, verb: str, what: str) -> None:
+        """Say that a verb begins."""
+        self._verb, self._what, self._started = verb, what, monotonic()
+        self._overwrite(what)
+
+    def update(self, text: str) -> None:
+        """Say how far it has come."""
+        self._overwrite(f"{self._what} · {text}" if self._what else text)
+
+    def end(self, verb: str, summary: str) -> None:
+        """Say what it ended with."""
+        if self._quiet:
+            return
+        seconds = f"{monotonic() - self._started:6.1f} s"
+        what = f"{self._what}: {summary}" if self._what else summary
+        if self._is_terminal:
+            click.echo("\r\x1b[K", nl=False, err=True)
+        click.echo(f" {verb:<8} {what:<78} {seconds}", err=True)
+
+    def _overwrite(self, text: str) -> None:
+        if self._is_terminal:
+            click.echo(f"\r\x1b[K {self._verb:<8} {text[:90]}", nl=False, err=True)
+
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def write_moment(moment: datetime | None, zone: tzinfo | None) -> str:
+    """Write a moment as `Fri 20 Nov 09:05`, "–" where there is none."""
+    return f"{moment.astimezone(zone):%a %-d %b %H:%M}" if moment else "–"
+
+
+def cut(text: str, width: int) -> str:
+    """Fold a text's white space and cut it to so many letters, between words if it can be; … shows the cut."""
+    folded = " ".join(text.split())
+    if len(folded) <= width:
+        return folded
+    head = folded[: width - 1]
+    whole = head if folded[width - 1] == " " else head.rpartition(" ")[0]
+    return (whole if len(whole) > width * 2 // 3 else head).rstrip(" ,;:.") + "…"
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Fold a text into lines of so many letters, between words alone; one line at least."""
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def describe_guarantee(source: str) -> str:
+    """Say what a source promises, and what it does not."""
+    if source == "harvest":
+        return "every paper arXiv announces, however late after submission; ids are checked for holes"
+    return (
+        "what arXiv's search shows of each saved query, 8 days back nightly, 35 weekly, 100 monthly; about"
+        " 6 papers in 10,000 come later still, and arXiv's index must be complete"
+    )
+
+
+def draw_sparkline(counts: tuple[int, ...]) -> str:
+    """Draw up to 30 days as five bars of six days each."""
+    weeks = [sum(counts[start : start + 6]) for start in range(0, len(counts), 6)]
+    highest = max(weeks, default=0) or 1
+    return "".join(BARS[-(-week * (len(BARS) - 1) // highest)] for week in weeks)
+
+
+WEEKS_FROM: Final = 45
+"""From so many days on a chart has a bar a week."""
+
+_WEEK = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a chart: what stands before it, the bar itself, its number, and whether that is final."""
+
+    label: str
+    bar: str
+    number: int
+    is_whole: bool = True
+
+
+def draw_chart(days: Sequence[Day], *, width: int) -> list[Bar]:
+    """Draw papers a day as bars of at most `width` cells, one for each week where there are many days.
+
+    Args:
+        days: in order; a long run of them without any paper has one line.
+        width: cells of the longest bar; small numbers take four cells a paper.
+    """
+    lines = list(_sum_weeks(days) if len(days) >= WEEKS_FROM else _label_days(days))
+    highest = max((line.number for line in lines), default=0)
+    cells = min(width, 4 * highest)
+    broadest = max((len(line.label) for line in lines), default=0)
+    return [
+        replace(
+            line,
+            label=f"{line.label:<{broadest}}",
+            bar="█" * max(bool(line.number), round(line.number * cells / max(highest, 1))),
+        )
+        for line in lines
+    ]
+
+
+def _label_days(days: Sequence[Day]) -> Iterator[Bar]:
+    for (is_empty, is_whole), group in groupby(days, key=lambda day: (not day.papers, day.is_whole)):
+        run = list(group)
+        if is_empty and len(run) >= _WEEK:
+            yield Bar(f"{_label(run[0].date)} to {_label(run[-1].date)}", "", 0, is_whole)
+        else:
+            yield from (Bar(_label(day.date), "", day.papers, is_whole) for day in run)
+
+
+def _label(day: date) -> str:
+    return f"{day:%a} {day.day:>2} {day:%b}"
+
+
+def _sum_weeks(days: Sequence[Day]) -> Iterator[Bar]:
+    for monday, group in groupby(days, key=lambda day: day.date - timedelta(days=day.date.weekday())):
+        week = list(group)
+        number, is_whole = sum(day.papers for day in week), all(day.is_whole for day in week)
+        yield Bar(f"week of {monday.day:>2} {monday:%b}", "", number, is_whole)

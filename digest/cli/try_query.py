@@ -1,0 +1,100 @@
+"""`digest try`: look a query up on the real arXiv, read its digest, and get the TOML to paste."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.context import opened_workbench
+from digest.cli.output import json_option, print_json
+from digest.inspect.preview import look_up
+from digest.query import NoteKind, lint_query, parse_query
+from digest.render import Renderer
+
+if TYPE_CHECKING:
+    from digest.model.messages import Digest
+
+
+@click.command("try")
+@click.argument("text", metavar="QUERY")
+@click.option(
+    "--days",
+    type=click.IntRange(1),
+    default=7,
+    show_default=True,
+    help="How far to look back, at least for 15 papers.",
+)
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many papers to print.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bool) -> None:
+    """Look QUERY up on arXiv and read the digest it would make. Nothing is stored, nothing is sent.
+
+    \b
+    digest try "cat:cs.PF AND abs:GPU"
+    digest try 'ti:"tail latency" ANDNOT cat:cs.NI'
+    """  # noqa: D301 - click reads the backspace, which must be one
+    query = parse_query(text)
+    for note in lint_query(query):
+        if note.kind not in (NoteKind.ALL, NoteKind.VOLUME):
+            click.echo(f"note: {note.message}", err=True)
+    with opened_workbench(ctx) as bench, bench.asking() as client:
+        bench.tell_beginnings(query)
+        click.echo(f"asking arXiv for {query.text} …", err=True)
+        digest = look_up(client, bench.clock, query, days=days)
+    if as_json:
+        print_json(_as_json(digest, limit))
+        return
+    _print(digest, limit)
+    click.echo(_paste(text, has_papers=bool(digest.entries)))
+
+
+def _print(digest: Digest, limit: int) -> None:
+    width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+    text = Renderer().render_terminal(digest, width=width, color=sys.stdout.isatty(), limit=limit)
+    click.echo(text)
+
+
+def _as_json(digest: Digest, limit: int) -> dict[str, object]:
+    return {
+        "query": digest.queries[0][1],
+        "found": len(digest.entries),
+        "has_more": digest.coverage.total > 0,
+        "total_at_arxiv": digest.coverage.total or None,
+        "papers": [
+            {
+                "id": str(entry.paper.id),
+                "version": entry.paper.version,
+                "title": entry.paper.title,
+                "abstract": entry.paper.abstract,
+                "published": entry.paper.published,
+                "why": [reason.clause for reason in entry.reasons],
+                "authors": [author.name for author in entry.paper.authors],
+                "categories": entry.paper.categories,
+                "updated": entry.paper.updated,
+                "url": entry.paper.url,
+            }
+            for entry in digest.entries[:limit]
+        ],
+    }
+
+
+def _paste(text: str, *, has_papers: bool) -> str:
+    quoted = f"'{text}'" if "'" not in text else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    why = "To go on hearing of these" if has_papers else "To hear of it once there is something"
+    return f"""
+{why}, paste this at the end of digest.toml (`digest init` writes one; where it has
+a [queries] table already, put the line below that one there):
+
+[queries]
+mine = {quoted}
+
+[[subscriptions]]
+name = "mine"
+queries = ["mine"]
+to = "console"                      # or mailto:you@example.org, slack:#papers, feed, file:mine.atom
+when = "weekdays at 09:00 UTC"
+"""

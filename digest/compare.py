@@ -1,0 +1,288 @@
+"""What a run found out: records from arXiv held against all that is stored, as changes.
+
+Ids are given out in order when papers are announced, so "new" is decided by ids and by what is
+stored, never by a date: 1 paper in 25 is announced over a week after the date it carries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from digest import tex
+from digest.model.announcements import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from digest.model.papers import ArxivId, Paper
+
+
+LAG = timedelta(days=3)
+"""How far behind a replica of arXiv's is taken to be at most: a text that comes back sooner may be its past."""
+
+INDEX_LAG = timedelta(days=2)
+"""How far arXiv's search may be behind its harvest: hours mostly, a day at times."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPaper:
+    """A paper as stored.
+
+    Attributes:
+        key: its key.
+        version_id: the row of its latest text.
+        paper: the paper itself, with the `datestamp` of the harvest that last changed it.
+        as_of: arXiv's own time of the answer that last changed it (UTC); None where that was not kept.
+        earlier: `content_hash` of the other texts it had.
+    """
+
+    key: int
+    version_id: int
+    paper: Paper
+    as_of: datetime | None = None
+    earlier: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One finding about one paper.
+
+    Attributes:
+        kind: what it is.
+        paper: the paper as it is now; fields the source could not tell are filled from what was stored.
+        known: the paper as stored before; None for one never stored.
+        fields: names of what differs from `known`, in a fixed order; () for one never stored.
+    """
+
+    kind: Kind
+    paper: Paper
+    known: KnownPaper | None = None
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChange:
+    """A change as committed: what matching and planning work on.
+
+    Attributes:
+        id: grows in the order changes were committed.
+        kind: what it is.
+        paper: the paper as this change found it.
+        previous: the paper as it was stored before; None for the first change of a paper.
+        fields: names of what differs.
+        run_id: the poll run that found it.
+        found_at: when that was (UTC).
+        paper_key: the stored paper's key, the same for all changes of one paper.
+        text_key: the key of the stored text it found; 0 where nothing is stored.
+        previous_key: the key of the text that was stored before; 0 for the first change of a paper.
+    """
+
+    id: int
+    kind: Kind
+    paper: Paper
+    previous: Paper | None
+    fields: tuple[str, ...]
+    run_id: int
+    found_at: datetime
+    paper_key: int
+    text_key: int = 0
+    previous_key: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """What a source had already announced when Digest first looked: behind it, nothing is news.
+
+    Attributes:
+        is_bootstrap: this run is that first look itself.
+        mark: `ArxivId.announcement_order` of the newest paper then; a never-stored first version is
+            news only above it. (0, 0) where the source shows only what is recent anyway.
+        since: a never-stored higher version is news only if submitted from this moment on (UTC); an
+            older one was merely edited. None: never.
+        began_on: UTC day of that first look; what was last touched before it was public then, whatever its
+            id and whether or not the look met it. None where that is not known.
+        floor: a never-stored first version submitted before it (UTC) is no news: the first look had no business
+            with it, and a later one meets it by chance. None where their ids tell.
+    """
+
+    is_bootstrap: bool = False
+    mark: tuple[int, int] = (0, 0)
+    since: datetime | None = None
+    began_on: date | None = None
+    floor: datetime | None = None
+
+
+_TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
+"""Compared fields, in the order they are reported; categories and withdrawal have kinds of their own."""
+
+_ONLY_HARVEST_TELLS = ("report_no", "license", "submitter", "versions")
+"""Fields the search API never carries: their absence there says nothing."""
+
+
+def compare_papers(
+    papers: Iterable[Paper],
+    known: Mapping[ArxivId, KnownPaper],
+    horizon: Horizon,
+    as_of: datetime | None = None,
+) -> tuple[Change, ...]:
+    """Hold papers against what is stored; return one change for each that differs, in id order.
+
+    A paper that occurs twice (pages overlap) counts once, at its highest version. What shows an older
+    state than the stored one (see `is_outdated`) is no change.
+
+    Args:
+        papers: of one page.
+        known: those of them that are stored.
+        horizon: what was announced before Digest first looked.
+        as_of: arXiv's own time of the page (UTC); None where it tells none.
+    """
+    changes = (_compare_one(paper, known.get(paper.id), horizon, as_of) for paper in keep_latest(papers))
+    return tuple(change for change in changes if change is not None)
+
+
+def keep_latest(papers: Iterable[Paper]) -> list[Paper]:
+    """Return each paper once, at the highest version it occurs with, in id order."""
+    latest: dict[ArxivId, Paper] = {}
+    for paper in papers:
+        seen = latest.get(paper.id)
+        if seen is None or paper.version >= seen.version:
+            latest[paper.id] = paper
+    return [latest[id_] for id_ in sorted(latest)]
+
+
+def content_hash(paper: Paper) -> str:
+    """Return a SHA-256 (hex) over everything of a paper that readers or queries can see.
+
+    The licence, the submitter and the version history are left out: not every source tells them,
+    and the same text must hash alike whoever brought it and however its accents were written.
+    """
+    names = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
+    visible = [*(_comparable(paper, name) for name in names), sorted(paper.categories), paper.is_withdrawn]
+    return hashlib.sha256(json.dumps(visible, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool:
+    """Whether a paper as it came shows an older state than the stored one.
+
+    arXiv answers from replicas and caches, some of them hours behind, with today's date on the answer.
+    What tells: the version; the harvest's datestamp of each paper; the time of the answer; and, on one and
+    the same day, a text that was stored before and left behind. The search tells no datestamp and follows
+    the harvest with some delay, so for that long it is not asked about a version the harvest has told.
+
+    Args:
+        paper: as it came.
+        known: as it is stored.
+        as_of: see `compare_papers`.
+    """
+    stored = known.paper
+    if paper.version != stored.version:
+        return paper.version < stored.version
+    if known.as_of is not None and as_of is not None and as_of < known.as_of:
+        return True
+    if paper.datestamp is not None and stored.datestamp is not None and paper.datestamp != stored.datestamp:
+        return paper.datestamp < stored.datestamp
+    told = as_of or known.as_of
+    if paper.datestamp is None and stored.datestamp is not None and told is not None:
+        return told - datetime.combine(stored.datestamp, time(), tzinfo=UTC) < INDEX_LAG
+    if told is None or known.as_of is None or told - known.as_of >= LAG:
+        return False
+    return _lost_categories_only(paper, stored) or content_hash(_fill_from_stored(paper, stored)) in known.earlier
+
+
+def _lost_categories_only(paper: Paper, stored: Paper) -> bool:
+    """Whether all that differs is a cross-list missing: arXiv adds them daily and hardly ever takes one back."""
+    lost = set(stored.categories) - set(paper.categories)
+    return bool(lost) and find_differences(stored, _fill_from_stored(paper, stored)) == ("categories",)
+
+
+def _compare_one(
+    paper: Paper, known: KnownPaper | None, horizon: Horizon, as_of: datetime | None
+) -> Change | None:
+    if known is None:
+        return Change(_classify_unseen(paper, horizon), paper)
+    merged = _fill_from_stored(paper, known.paper)
+    fields = find_differences(known.paper, merged)
+    kind = _classify_seen(merged, known.paper, fields)
+    if kind is None or is_outdated(paper, known, as_of):
+        return None
+    if kind is Kind.METADATA and paper.datestamp is None and known.paper.datestamp is not None:
+        return None  # the search words names and notes in its own way; the harvest's words stand
+    return Change(Kind.KNOWN if horizon.is_bootstrap and kind is Kind.METADATA else kind, merged, known, fields)
+
+
+def _classify_unseen(paper: Paper, horizon: Horizon) -> Kind:
+    if horizon.is_bootstrap or _was_public(paper, horizon):
+        return Kind.KNOWN
+    if paper.version == 1:
+        return Kind.NEW if is_first_news(paper, horizon) else Kind.KNOWN
+    if horizon.since is None or paper.updated < horizon.since:
+        return Kind.KNOWN
+    return Kind.WITHDRAWAL if paper.is_withdrawn else Kind.REPLACEMENT
+
+
+def is_first_news(paper: Paper, horizon: Horizon) -> bool:
+    """Whether a first version that is not stored came out after a first look, as far back as that reached."""
+    is_recent = horizon.floor is None or paper.published >= horizon.floor
+    return is_recent and paper.id.announcement_order > horizon.mark
+
+
+def _was_public(paper: Paper, horizon: Horizon) -> bool:
+    if paper.datestamp is None or horizon.began_on is None:
+        return False
+    return paper.datestamp < horizon.began_on
+
+
+def _classify_seen(paper: Paper, stored: Paper, fields: Sequence[str]) -> Kind | None:
+    if paper.is_withdrawn and not stored.is_withdrawn:
+        return Kind.WITHDRAWAL
+    if paper.version > stored.version:
+        return Kind.REPLACEMENT
+    if set(paper.categories) - set(stored.categories):
+        return Kind.CROSS_LIST
+    return Kind.METADATA if fields else None
+
+
+def find_differences(before: Paper, after: Paper) -> tuple[str, ...]:
+    """Return the names of the fields that differ, in a fixed order, `version` first."""
+    names = []
+    if after.version != before.version:
+        names.append("version")
+    names += [name for name in _TEXT_FIELDS if _differs(before, after, name)]
+    if set(after.categories) != set(before.categories):
+        names.append("categories")
+    if after.is_withdrawn != before.is_withdrawn:
+        names.append("withdrawn")
+    return tuple(names)
+
+
+def _differs(before: Paper, after: Paper, name: str) -> bool:
+    """Whether a field reads differently; what is written alike, as nearly all is, need not be read."""
+    if getattr(before, name) == getattr(after, name):
+        return False
+    return _comparable(before, name) != _comparable(after, name)
+
+
+def _comparable(paper: Paper, name: str) -> object:
+    r"""Return a field as readers see it: one interface sends `\\"o`, the other `ö`, for the same paper."""
+    if name == "authors":  # "P. -L. Lions" here is "P.-L. Lions" there
+        return tuple(tex.to_plain(author.name).replace(". -", ".-") for author in paper.authors)
+    value = getattr(paper, name)
+    return tex.to_plain(value) if isinstance(value, str) else value
+
+
+def _fill_from_stored(paper: Paper, stored: Paper) -> Paper:
+    missing: dict[str, Any] = {
+        name: getattr(stored, name) for name in _ONLY_HARVEST_TELLS if not getattr(paper, name)
+    }
+    same_names = [a.name for a in paper.authors] == [a.name for a in stored.authors]
+    if same_names and not any(a.affiliations for a in paper.authors):
+        missing["authors"] = stored.authors
+    if paper.datestamp is None and paper.version == stored.version:
+        missing["datestamp"] = stored.datestamp
+    if stored.is_withdrawn and paper.version == stored.version and paper.datestamp is None:
+        missing["is_withdrawn"] = True  # the search API has no mark for it
+    return replace(paper, **missing) if missing else paper

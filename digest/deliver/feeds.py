@@ -1,0 +1,188 @@
+"""Feeds from committed rows: served over HTTP, or written whole as files. No digest, no slot, no delivery."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from digest.deliver.transports.file import write_if_changed
+from digest.match.rules import choose_first_look, read_exclusion, select_for_subscription
+from digest.match.step import find_overtaken
+from digest.model import secrets
+from digest.model.announcements import Kind
+from digest.model.errors import DigestError, QueryError
+from digest.model.subscriptions import DestinationKind
+from digest.plan.feeds import (
+    FEED_DAYS,
+    FEED_ENTRIES,
+    QUERY_FEED_KINDS,
+    FeedOwner,
+    FeedSetting,
+    plan_farewell,
+    plan_feed,
+    spread_moments,
+)
+from digest.plan.links import make_links, make_refs_url
+from digest.query import StandingQueries, parse_query
+from digest.store import database as token_store
+from digest.store import matches as match_store
+from digest.store import papers as paper_store
+from digest.store import queries
+from digest.store import subscriptions as subscription_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.compare import StoredChange
+    from digest.config import Config
+    from digest.model.messages import Feed
+    from digest.plan.digests import DueSubscription
+    from digest.plan.feeds import Matched, Wording
+    from digest.poll.installation import Site
+    from digest.query import Query
+    from digest.store.queries import FeedPlace, StoredQuery
+
+_SPAN = timedelta(days=FEED_DAYS)
+
+_PAPERS_AT_ONCE = 4_000
+"""Stored papers held against a saved query together."""
+
+
+def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
+    """Make a subscription's feed from what is committed."""
+    subscription = due.subscription
+    owner = FeedOwner("subscription", due.id, subscription.title or subscription.name, due.created_at)
+    wordings = _read_wordings(queries.load_wordings(conn, due.id))
+    return plan_feed(owner, load_matched(conn, due), wordings, _make_setting(conn, site, self_url))
+
+
+def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
+    """Return the changes a subscription's feed is made of."""
+    rows = match_store.feed_matches(conn, due.id, span=_SPAN, at_least=FEED_ENTRIES)
+    changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
+    latest = {change.paper_key: change for _, change in sorted(changes.items())}
+    exclusion = read_exclusion(due.subscription)
+    excluded = {key for key, change in latest.items() if exclusion.covers(change)}
+    told = (
+        spread_moments((changes[id_] for id_ in row.changes if id_ in changes), row.matched_at, row.brought)
+        for row in rows
+    )
+    return [one for one in itertools.chain.from_iterable(told) if one.change.paper_key not in excluded]
+
+
+def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url: str = "") -> Feed:
+    """Make a saved query's feed from what is committed: news of the kinds that all such feeds have."""
+    first, opened_at = queries.load_first_look(conn, place.key)
+    changes = paper_store.load_changes(conn, first)
+    told = spread_moments((changes[id_] for id_ in first if id_ in changes), opened_at, first)
+    told += _load_brought(conn, site.config, place.key)
+    owner = FeedOwner("query", place.key, place.name, opened_at)
+    wordings = _read_wordings(queries.load_query_wordings(conn, place.key))
+    return plan_feed(owner, told, wordings, _make_setting(conn, site, self_url))
+
+
+def load_farewell(
+    conn: Connection, site: Site, place: FeedPlace, at: datetime, *, has_moved: bool, self_url: str = ""
+) -> Feed:
+    """Make what an address says for a while after a moment (UTC) at which it became void."""
+    owner = FeedOwner("query" if place.origin else "subscription", place.key, place.title, at)
+    return plan_farewell(owner, _make_setting(conn, site, self_url), at, has_moved=has_moved)
+
+
+def _load_brought(conn: Connection, config: Config, query_id: int) -> list[Matched]:
+    """Return the changes that match runs brought to a saved query's feed."""
+    rows = queries.load_query_rows(conn, query_id, span=_SPAN, at_least=FEED_ENTRIES)
+    ids = {id_ for row in rows for id_ in (*row.outcome.new, *row.outcome.changed, *row.outcome.gone)}
+    changes = paper_store.load_changes(conn, ids)
+    kind_of = {id_: change.kind for id_, change in changes.items()}
+    overtaken = find_overtaken(conn, config.arxiv.source, changes.values())
+    told: list[Matched] = []
+    for row in rows:
+        chosen = select_for_subscription(QUERY_FEED_KINDS, [row.outcome], kind_of, overtaken)
+        came = [id_ for id_ in row.outcome.new if kind_of[id_] is not Kind.KNOWN]
+        told += spread_moments((changes[id_] for id_ in chosen), row.matched_at, came)
+    return told
+
+
+def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: datetime) -> tuple[int, ...]:
+    """Return the changes with which a saved query's feed begins: papers of the last days that no run brought.
+
+    Who opens a feed sees at once what the query finds, as a new subscription does. What was there before Digest
+    looked, or came in a kind that such feeds leave out, has been matched, and in none yet.
+    """
+    if not query.canonical:
+        return ()
+    had = {one.change.paper_key for one in _load_brought(conn, config, query.id)}
+    standing = StandingQueries()
+    standing.keep({query.canonical: query.asked})
+    latest = paper_store.latest_changes(conn)
+    kept: list[StoredChange] = []
+    while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
+        met = [batch[place] for _, places in standing.hold([one.paper for one in batch]) for place in places]
+        fresh = [change for change in met if change.paper_key not in had]
+        kept = list(choose_first_look([*kept, *fresh], config.defaults.first_look, now))
+    return tuple(sorted(change.id for change in kept))
+
+
+def _make_setting(conn: Connection, site: Site, self_url: str) -> FeedSetting:
+    return FeedSetting(
+        scope=secrets.derive_token(token_store.installation_secret(conn), "feed entries"),
+        self_url=self_url,
+        home_url=site.config.web.base_url,
+        refs_url=make_refs_url(site.config),
+    )
+
+
+def _read_wordings(wordings: Iterable[Wording]) -> dict[Wording, Query]:
+    """Return what can be read of what saved queries have asked, parsed."""
+    read = {}
+    for wording in wordings:
+        try:
+            read[wording] = parse_query(wording.text)
+        except QueryError:
+            continue  # kept as the revision's `problem` when it was stored, and shown there
+    return read
+
+
+@dataclass
+class FeedReport:
+    """Which feed files were written because their content changed, and which could not be."""
+
+    written: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def publish_feeds(site: Site) -> FeedReport:
+    """Write every feed that is a file, where its content has changed; one that can't be stops no other."""
+    report = FeedReport()
+    with site.store.read() as conn:
+        for due in subscription_store.load_subscriptions(conn):
+            for destination in due.subscription.destinations:
+                if destination.is_pulled and destination.kind is DestinationKind.FILE:
+                    feed = load_feed(conn, site, due)
+                    body = write_feed(site, feed, "json" if destination.address.endswith(".json") else "atom")
+                    try:
+                        report.written += write_if_changed(site.config.folder / destination.address, body)
+                    except DigestError as error:
+                        report.failures.append(error.message)
+    return report
+
+
+def write_feed(site: Site, feed: Feed, suffix: str) -> bytes:
+    """Write a feed as `atom` or `json`."""
+    return site.renderer.render_json_feed(feed) if suffix == "json" else site.renderer.render_atom(feed)
+
+
+def feed_urls(conn: Connection, site: Site) -> dict[str, str]:
+    """Return the secret address of each subscription that has a feed, by name; "" without a public address."""
+    maker = make_links(conn, site.config)
+    return {
+        due.subscription.name: maker.feed_url(due.subscription.name, due.feed_generation)
+        for due in subscription_store.load_subscriptions(conn)
+        if any(destination.kind is DestinationKind.FEED for destination in due.subscription.destinations)
+    }

@@ -1,0 +1,153 @@
+"""What follows a failed delivery: again later, in smaller parts, ask the other side, wait, or give up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from digest.model.messages import Share
+
+if TYPE_CHECKING:
+    from digest.model.errors import DeliveryError
+
+
+FIRST_PAUSE = timedelta(minutes=1)
+LONGEST_PAUSE = timedelta(hours=6)
+LONGEST_WISH = timedelta(hours=24)
+"""What the other side may ask for at most: who asks for a year has made a mistake."""
+
+MAX_TRIES = 60
+MAX_AGE, FEWEST_TRIES = timedelta(days=5), 12
+"""A refusal that may pass is tried for five days (RFC 5321 §4.5.4.1), and then so often at least: whoever was off
+for a week has tried once."""
+
+MAX_DOUBTS = 24
+"""So often a message is sent that never arrived, as the other side says, before a person has to look."""
+
+_TRUSTED = 5
+"""So often the other side's own wish is taken as it is; then pauses grow all the same."""
+
+MAX_REPEATS = 1
+"""So often a message whose fate nobody knows is sent again by itself: each time may be a copy too many."""
+
+
+class Step(StrEnum):
+    """What to do with a delivery whose sending failed."""
+
+    RETRY = "retry"
+    DIVIDE = "divide"
+    ASK = "ask"
+    HOLD = "hold"
+    GIVE_UP = "give up"
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """What was tried already, since the delivery was planned or an operator last had it sent.
+
+    Attributes:
+        count: how often the network was touched, this time included; 0 where it never came to that.
+        since: when first; where it never came to that, when it was planned (UTC).
+    """
+
+    count: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A step, the earliest moment for it, and until when the other side wants nothing at all there (UTC)."""
+
+    step: Step
+    not_before: datetime
+    blocked_until: datetime | None = None
+
+
+def decide_failure(
+    error: DeliveryError,
+    *,
+    settling: timedelta,
+    tries: Tries,
+    now: datetime,
+    jitter: float,
+    is_divisible: bool = False,
+    is_for_another: bool = False,
+) -> NextStep:
+    """Decide what follows a failure.
+
+    A way out that is away for everybody is no reason to give anybody's digest up, however long that lasts.
+
+    Args:
+        error: what the transport said.
+        settling: how long a message that may have arrived is left alone before it is looked into.
+        tries: what was tried already.
+        now: the moment (UTC).
+        jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
+            do not come back at once.
+        is_divisible: smaller parts can be made of it.
+        is_for_another: what would wait for the operator is left to another process: it started later, and may
+            have been configured since.
+    """
+    if error.too_large and is_divisible:
+        return NextStep(Step.DIVIDE, now)
+    if error.ambiguous:
+        again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
+        return NextStep(Step.ASK, now + settling + again)
+    if error.permanent and error.whole_transport:
+        return NextStep(Step.RETRY, now + FIRST_PAUSE) if is_for_another else NextStep(Step.HOLD, now)
+    if error.permanent or (_is_enough(tries, now) and not error.whole_transport):
+        return NextStep(Step.GIVE_UP, now)
+    pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)
+    if error.retry_after is None:
+        return NextStep(Step.RETRY, now + pause)
+    wish = min(timedelta(seconds=min(error.retry_after, LONGEST_WISH.total_seconds()) + jitter), LONGEST_WISH)
+    return NextStep(Step.RETRY, now + (wish if tries.count <= _TRUSTED else max(wish, pause)), now + wish)
+
+
+def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
+    """Decide what follows for a message that was not found to have arrived: `RETRY` or `HOLD`.
+
+    Args:
+        is_harmless: sending it again makes no second copy: the other side says that it never came, or knows
+            a repetition when it sees one.
+        may_repeat: where nobody can tell, a second copy is the lesser harm.
+        attempts: how often the network was touched for this delivery.
+        repeats: how often it was sent again already although it may have arrived.
+    """
+    if is_harmless:
+        return Step.RETRY if attempts < MAX_DOUBTS else Step.HOLD
+    return Step.RETRY if may_repeat and repeats < MAX_REPEATS else Step.HOLD
+
+
+def _is_enough(tries: Tries, now: datetime) -> bool:
+    return tries.count >= MAX_TRIES or (tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE)
+
+
+def _pause(attempts: int, jitter: float) -> timedelta:
+    ceiling: timedelta = min(FIRST_PAUSE * 2 ** min(attempts - 1, 16), LONGEST_PAUSE)
+    return FIRST_PAUSE / 2 + (ceiling - FIRST_PAUSE / 2) * jitter
+
+
+def _pause_before(waited: timedelta, jitter: float) -> timedelta:
+    """Choose a pause where nothing counts the tries: the longer it has not come to one, the longer."""
+    return FIRST_PAUSE / 2 + (min(max(waited, FIRST_PAUSE), timedelta(hours=1)) - FIRST_PAUSE / 2) * jitter
+
+
+def split_share(share: Share, *, is_first: bool) -> tuple[Share, ...]:
+    """Return what comes in place of a message that was too large, in order; () where nothing is smaller.
+
+    Half of its papers each, down to one; that one in the shortest form; then nothing. The first message of a
+    digest keeps its place, and gives papers to the one behind it until it has none.
+
+    Args:
+        share: which papers it told, and in which form.
+        is_first: it is the digest's first message, which says more than its papers.
+    """
+    if share.is_brief:
+        return ()
+    if share.count > 1 or (is_first and share.count):
+        middle = share.first + share.count // 2
+        return Share(share.first, middle), Share(middle, share.behind)
+    return (replace(share, is_brief=True),)

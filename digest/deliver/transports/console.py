@@ -1,0 +1,72 @@
+"""A text stream: standard output, or whatever it is given."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, TextIO
+
+from digest.deliver.transports.registry import always_ours
+from digest.model.errors import DeliveryError
+from digest.model.messages import Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from digest.model.messages import Message
+    from digest.model.subscriptions import Destination
+
+
+class ConsoleTransport:
+    """Prints each message.
+
+    Args:
+        stream: where to; standard output, as it is when sending, where none is given.
+    """
+
+    def __init__(self, *, stream: TextIO | None = None) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def resolve(self, destination: Destination) -> str:  # noqa: ARG002 - a console has one address: itself
+        """Return "": there is nothing to look up."""
+        return ""
+
+    def send(
+        self,
+        message: Message,
+        destination: Destination,  # noqa: ARG002 - the same
+        is_ours: Callable[[], bool] = always_ours,  # noqa: ARG002 - nobody else prints on it
+    ) -> Receipt:
+        """Print the message, ending its last line; the stream itself replaces what it can't show.
+
+        Raises:
+            DeliveryError: nobody reads the stream any more, or its disk is full.
+        """
+        stream = self._stream or sys.stdout
+        text = message.body.decode("utf-8", "replace")
+        try:
+            with self._lock:
+                stream.write(text if text.endswith("\n") else text + "\n")
+                stream.flush()
+        except (OSError, ValueError) as error:  # ValueError: the stream has been closed
+            raise DeliveryError(
+                f"the console can't be written to: {error}",
+                hint="Its reader has gone, or its disk is full: run again with the output going somewhere.",
+            ) from error
+        return Receipt("", "printed")
+
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+        """Never tells: a stream does not remember what it showed.
+
+        Raises:
+            DeliveryError: always, permanent.
+        """
+        raise DeliveryError(
+            "a console keeps nothing",
+            permanent=True,
+        )
+
+    def close(self) -> None:
+        """Do nothing: the stream belongs to whoever gave it."""

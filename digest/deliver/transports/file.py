@@ -1,0 +1,185 @@
+"""A folder that gets one file per message: `.eml`, `.html`, `.txt` … as the message is named."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from digest.deliver.transports.registry import always_ours
+from digest.model.errors import DeliveryError
+from digest.model.messages import Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from digest.model.messages import Message
+    from digest.model.subscriptions import Destination
+
+
+_SUFFIXES = {
+    "message/rfc822": ".eml",
+    "application/json": ".json",
+    "text/html": ".html",
+    "text/plain": ".txt",
+    "application/atom+xml": ".atom",
+}
+
+
+class FolderTransport:
+    """Writes each message into the folder its destination names.
+
+    A message's file name is a function of the message, and a file that already holds its bytes counts
+    as taken: sending it again after a crash writes nothing. Another message that wants the same name
+    gets its own, so nothing is ever overwritten.
+
+    Args:
+        root: folder that relative destinations are below.
+    """
+
+    def __init__(self, *, root: Path) -> None:
+        self._root = root
+        self._lock = threading.Lock()  # who finds a name free gets it
+
+    def resolve(self, destination: Destination) -> str:
+        """Return the folder's full path."""
+        return str(self._folder(destination).resolve())
+
+    def send(
+        self,
+        message: Message,
+        destination: Destination,
+        is_ours: Callable[[], bool] = always_ours,  # noqa: ARG002 - a file written twice is one file
+    ) -> Receipt:
+        """Write the file, whole or not at all.
+
+        Raises:
+            DeliveryError: the message's name is no file name, or the disk does not take it (try again).
+        """
+        with self._lock:
+            path, is_there = self._locate(message, destination)
+            if is_there:
+                return Receipt(str(path), "was there already")
+            write_if_changed(path, message.body)
+            return Receipt(str(path), "written")
+
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - a file that holds these bytes is this message, whenever it came
+        """Tell whether the message's file is there.
+
+        Raises:
+            DeliveryError: the folder cannot be read.
+        """
+        path, is_there = self._locate(message, destination)
+        return Receipt(str(path), "was there already") if is_there else None
+
+    def close(self) -> None:
+        """Do nothing: no file stays open between messages."""
+
+    def _folder(self, destination: Destination) -> Path:
+        return self._root / Path(destination.address).expanduser()
+
+    def _locate(self, message: Message, destination: Destination) -> tuple[Path, bool]:
+        """Return the message's path, and whether it is there already."""
+        path = self._folder(destination) / _choose_name(message)
+        try:
+            if path.exists() and not holds(path, message.body):
+                path = path.with_stem(f"{path.stem}-{message.idempotency_key}")
+            return path, holds(path, message.body)
+        except OSError as error:
+            raise judge_disk(path, error) from error
+
+
+def _choose_name(message: Message) -> str:
+    name = message.name or message.idempotency_key + _SUFFIXES.get(message.media_type, "")
+    if name.startswith(".") or Path(name).name != name or "\\" in name or not name.isprintable():
+        raise DeliveryError(
+            f"{name!r} can't be a file's name",
+            permanent=True,
+            hint="Names carry no folder, no leading dot and no control characters.",
+        )
+    return name
+
+
+_HINTS = {
+    errno.ENOSPC: "The disk is full: make room; it is tried again by itself.",
+    errno.EDQUOT: "The quota is used up: make room; it is tried again by itself.",
+    errno.EROFS: "The file system is read-only: mount it for writing, or name another folder.",
+    errno.EACCES: "Let the account Digest runs as write there, or name another folder.",
+    errno.EPERM: "Let the account Digest runs as write there, or name another folder.",
+    errno.ENOTDIR: "A file stands where a folder should be: move it, or name another folder.",
+    errno.EEXIST: "A file stands where a folder should be: move it, or name another folder.",
+    errno.EISDIR: "A folder stands where the file should be: move it, or name another file.",
+    errno.ENAMETOOLONG: "Choose a shorter name.",
+}
+
+
+def write_if_changed(path: Path, data: bytes) -> bool:
+    """Make `path` hold `data`; return whether anything had to be written.
+
+    Missing folders are made. An existing file keeps its permissions, and a symbolic link stays one.
+
+    Raises:
+        DeliveryError: the disk is full or read-only, or permission is missing; the old file is untouched.
+    """
+    try:
+        target = path.resolve()
+        if holds(target, data):
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _replace(target, data)
+    except OSError as error:
+        raise judge_disk(path, error) from error
+    return True
+
+
+def holds(path: Path, data: bytes) -> bool:
+    """Tell whether the file exists with exactly these bytes.
+
+    Raises:
+        OSError: it exists and cannot be read.
+    """
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except FileNotFoundError:
+        return False
+
+
+def judge_disk(path: Path, error: OSError) -> DeliveryError:
+    """Turn a disk's failure into an error that says what to mend; nothing was written, so repeating is safe."""
+    reason = error.strerror or str(error)
+    return DeliveryError(f"{path} can't be written: {reason}", hint=_HINTS.get(error.errno or 0, ""))
+
+
+def _replace(target: Path, data: bytes) -> None:
+    # In the same folder, since only a rename within one file system is atomic; hidden, so that nothing
+    # that serves or watches the folder picks it up.
+    temporary = target.with_name(f".{uuid4().hex}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    except OSError:
+        with contextlib.suppress(OSError):  # the first failure is the one worth reporting
+            temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself survive a power cut, where the system can."""
+    with contextlib.suppress(OSError):  # some file systems cannot sync a folder; the file itself is safe
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

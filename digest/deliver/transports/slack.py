@@ -1,0 +1,490 @@
+"""Slack's Web API: `chat.postMessage`, with answers judged here and nothing sent twice by itself.
+
+Scopes: `chat:write` to post; `channels:read` and `groups:read` to look channels up by name;
+`channels:history` and `groups:history` to find out whether a post of unknown fate arrived.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+from dataclasses import dataclass
+from datetime import timedelta
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from digest.deliver.transports.http import TIMEOUT, Answer, HttpSender, is_loopback, judge_status, read_retry_after
+from digest.deliver.transports.registry import always_ours
+from digest.model.clock import monotonic
+from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.messages import Receipt
+
+if TYPE_CHECKING:
+    import urllib.request
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
+
+    from digest.model.messages import Message
+    from digest.model.subscriptions import Destination
+
+
+SLACK_URL = "https://slack.com/api/"
+
+_ID = re.compile(r"[CDGUW][A-Z0-9]{7,}", re.ASCII)
+"""Channels, direct messages, old private channels, people."""
+
+_PAGE = 999
+"""The most that `conversations.list` gives at once."""
+
+_HISTORY_PAGE = 100
+_MOST_PAGES = 100
+"""Pages read before a list counts as endless."""
+
+_AROUND = timedelta(days=1)
+"""So long before or after a post was begun it is looked for: a host's clock may be hours off, and a process may
+have been paused. Its metadata tells it from others; what a channel heard before and since may be without end."""
+
+_LISTED_FOR = 900.0
+"""Seconds a list of channels is relied upon."""
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class SlackTransport:
+    """Posts messages to the channels of one workspace.
+
+    Args:
+        token: bot token (`xoxb-…`).
+        url: base of the Web API; https, or this machine.
+        timeout: seconds for connecting and for each read.
+        now: seconds that pass.
+
+    Raises:
+        ConfigurationError: the token is missing or the URL cannot be used.
+    """
+
+    def __init__(
+        self,
+        *,
+        token: str,
+        url: str = SLACK_URL,
+        timeout: float = TIMEOUT,
+        now: Callable[[], float] = monotonic,
+    ) -> None:
+        if not token.strip() or not token.isprintable():
+            raise ConfigurationError(
+                "posting to Slack needs the app's bot token",
+                hint="Set DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE (it starts with xoxb-).",
+            )
+        if urlsplit(url).scheme != "https" and not (urlsplit(url).scheme == "http" and is_loopback(url)):
+            raise ConfigurationError(
+                f"Slack's address must be https, not {url!r}: the token goes there",
+                hint=f"Leave slack.url out for {SLACK_URL}.",
+            )
+        self._client = SlackClient(token=token, url=url, timeout=timeout)
+        self._now = now
+        self._channels: dict[str, str] = {}
+        self._list_again_at = 0.0
+        self._lock = threading.Lock()
+
+    def resolve(self, destination: Destination) -> str:
+        """Return the channel's id: ids pass through, names are looked up, and once in a while anew.
+
+        A channel may be renamed, or be made anew under the same name: it has another id then.
+
+        Raises:
+            DeliveryError: no channel of that name can be seen, a scope is missing, or Slack did not answer.
+        """
+        if _ID.fullmatch(destination.address):
+            return destination.address
+        name = destination.address.removeprefix("#").casefold()
+        with self._lock:
+            if name not in self._channels or self._now() >= self._list_again_at:
+                self._look_around(name)
+            if name in self._channels:
+                return self._channels[name]
+        raise DeliveryError(
+            f"there is no channel #{name} that the app can see",
+            permanent=True,
+            hint=f"Check the name. A private channel is seen after /invite @… with the app's name in #{name} and "
+            "with the scope groups:read; or write the channel's id.",
+        )
+
+    def send(
+        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
+    ) -> Receipt:
+        """Post the message's JSON as it is, in exactly one request.
+
+        Raises:
+            DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
+        """
+        try:
+            answer = self._client.call("chat.postMessage", json=_read_call(message), is_ours=is_ours)
+        except DeliveryError as error:
+            if error.permanent and not error.too_large:
+                self._list_again_at = 0.0  # the channel may be another by now
+            raise
+        warnings = _read_warnings(answer)
+        if warnings:
+            _LOGGER.warning("Slack took a message for %s and warns: %s", destination, ", ".join(warnings))
+        if not answer.text("ts"):
+            raise DeliveryError("Slack said ok, but named no message", ambiguous=True)
+        is_repeat = answer.get("is_duplicate") is True
+        detail = ", ".join(["was there already" if is_repeat else "posted", *warnings])
+        return Receipt(answer.text("ts"), detail)
+
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+        """Look through a channel or a thread, a day around, for a post with this message's metadata.
+
+        Raises:
+            DeliveryError: the history can't be read (a scope may be missing), has no end, or Slack did not answer.
+        """
+        call = _read_call(message)
+        mark = _read_payload(call)
+        if not mark:
+            raise DeliveryError(
+                "the post carries no metadata to find it by",
+                permanent=True,
+            )
+        form = {
+            "channel": str(call.get("channel", "")),
+            "oldest": f"{(begun_at - _AROUND).timestamp():.6f}",
+            "latest": f"{(begun_at + _AROUND).timestamp():.6f}",
+            "inclusive": "true",
+            "include_all_metadata": "true",
+            "limit": str(_HISTORY_PAGE),
+        }
+        method = "conversations.history"
+        if call.get("thread_ts"):
+            method, form["ts"] = "conversations.replies", str(call["thread_ts"])
+        for page in self._walk(method, form, is_hopeless=True):
+            for post in page.objects("messages"):
+                if mark.items() <= _read_payload(post).items():
+                    return Receipt(str(post.get("ts", "")), "found in the channel's history")
+        return None
+
+    def close(self) -> None:
+        """Break off what waits for an answer; each request has a connection of its own."""
+        self._client.hang_up()
+
+    def _look_around(self, name: str) -> None:
+        """List the channels anew; where Slack does not tell them, a known one is what it was."""
+        try:
+            self._channels = self._list_channels()
+        except DeliveryError:
+            if name not in self._channels:
+                raise
+            self._list_again_at = self._now() + _LISTED_FOR / 10
+        else:
+            self._list_again_at = self._now() + _LISTED_FOR
+
+    def _list_channels(self) -> dict[str, str]:
+        try:
+            return self._list_channels_of("public_channel,private_channel")
+        except DeliveryError as error:
+            if "missing_scope" not in error.message:
+                raise
+            # Without groups:read the public ones can still be listed; the hint of a miss names the scope.
+            return self._list_channels_of("public_channel")
+
+    def _list_channels_of(self, types: str) -> dict[str, str]:
+        form = {"types": types, "exclude_archived": "true", "limit": str(_PAGE)}
+        return {
+            str(channel.get("name", "")).casefold(): str(channel["id"])
+            for page in self._walk("conversations.list", form)
+            for channel in page.objects("channels")
+            if channel.get("id")
+        }
+
+    def _walk(self, method: str, form: dict[str, str], *, is_hopeless: bool = False) -> Iterator[Answer]:
+        """Read page by page.
+
+        Args:
+            method: what lists.
+            form: which.
+            is_hopeless: a list without an end is not asked for again, since it will have none then either.
+        """
+        cursor = ""
+        for _ in range(_MOST_PAGES):
+            answer = self._client.call(method, form=form | ({"cursor": cursor} if cursor else {}))
+            yield answer
+            cursor = answer.text("response_metadata", "next_cursor")
+            if not cursor:
+                return
+        raise DeliveryError(f"Slack's {method} does not end after {_MOST_PAGES} pages", permanent=is_hopeless)
+
+
+def _read_call(message: Message) -> dict[str, object]:
+    try:
+        call = json.loads(message.body)
+    except ValueError as error:
+        raise DeliveryError(f"the message for Slack is no JSON: {error}", permanent=True) from error
+    if not isinstance(call, dict):
+        raise DeliveryError("the message for Slack is no JSON object", permanent=True)
+    return call
+
+
+def _read_payload(post: dict[str, object]) -> dict[str, object]:
+    """Return the metadata a post carries; {} where there is none."""
+    metadata = post.get("metadata")
+    payload = metadata.get("event_payload") if isinstance(metadata, dict) else None
+    return payload if isinstance(payload, dict) else {}
+
+
+def _read_warnings(answer: Answer) -> list[str]:
+    listed = answer.get("response_metadata", "warnings")
+    found = [str(warning) for warning in listed] if isinstance(listed, list) else []
+    found += answer.text("warning").split(",") if answer.text("warning") else []
+    return list(dict.fromkeys(found))
+
+
+_LARGEST_ANSWER = 8 * 1024 * 1024
+_UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
+"""What reading an answer may end in that makes no sense: slack_sdk expects every one to be an object of JSON."""
+
+_LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
+
+
+class SlackClient(WebClient):
+    """slack_sdk's client with a transport of ours.
+
+    Args:
+        token: a bot token (`xoxb-…`).
+        url: base of the Web API, ending in `/api/`.
+        timeout: seconds for connecting and for each read.
+    """
+
+    def __init__(self, *, token: str, url: str, timeout: float) -> None:
+        # At DEBUG the library writes whole bodies to its log; nothing may lower this logger's level.
+        _LOGGER_SLACK_CLIENT.setLevel(logging.INFO)
+        super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER_SLACK_CLIENT)
+        self._own = threading.local()  # several threads post at once
+        self._sender = HttpSender(timeout)
+
+    def hang_up(self) -> None:
+        """Break off what waits for an answer, from another thread."""
+        self._sender.hang_up()
+
+    def call(
+        self,
+        method: str,
+        *,
+        form: Mapping[str, str] | None = None,
+        json: dict[str, Any] | None = None,
+        is_ours: Callable[[], bool] = always_ours,
+    ) -> Answer:
+        """Make one request and return the answer Slack called ok.
+
+        Args:
+            method: such as `chat.postMessage`.
+            form: arguments of a method that reads; nothing is lost by asking again.
+            json: arguments of a method that posts: failures then say whether it may have happened.
+            is_ours: asked right before the request goes out.
+
+        Raises:
+            DeliveryError: Slack refused, did not answer, or answered unreadably.
+        """
+        is_post = json is not None
+        self._own.is_ours, self._own.is_post = is_ours, is_post
+        try:
+            response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
+        except SlackApiError as error:
+            reply = error.response
+            raise judge_answer(
+                method, Answer(reply.status_code, reply.headers, reply.data), is_post=is_post
+            ) from None
+        except _UNREADABLE as error:
+            raise DeliveryError(f"Slack's answer can't be read: {error}", ambiguous=is_post) from error
+        return Answer(response.status_code, response.headers, response.data)
+
+    def _perform_urllib_http_request_internal(self, url: str, req: urllib.request.Request) -> dict[str, Any]:
+        body = req.data if isinstance(req.data, bytes) else b""
+        reply = self._sender.post(
+            "Slack",
+            url,
+            body,
+            dict(req.header_items()),
+            most=_LARGEST_ANSWER,
+            is_ours=self._own.is_ours,
+            is_change=self._own.is_post,
+        )
+        return {"status": reply.status, "headers": reply.headers, "body": reply.text("text")}
+
+
+TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
+"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and told by no number."""
+
+_HOURS = 3600.0
+"""Seconds to wait where Slack says a state lasts hours."""
+
+AMBIGUOUS = frozenset(
+    {
+        "internal_error",
+        "fatal_error",
+        "request_timeout",
+        "service_unavailable",
+        "duplicate_message_not_found",
+        "duplicate_channel_not_found",
+    }
+)
+"""Part of it may have succeeded, says Slack; or a message of ours is known there, but not shown."""
+
+WAIT: dict[str, float | None] = {
+    "ratelimited": None,
+    "rate_limited": None,
+    "message_limit_exceeded": _HOURS,
+    "team_added_to_org": _HOURS,
+    "org_login_required": _HOURS,
+}
+"""Not stored; may be stored later. Seconds where Slack's description implies them."""
+
+_TOKEN = "Check DIGEST_SLACK_TOKEN: install the app again and take over its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
+_ADMIN = "Ask the workspace's administrators to let the app post."
+_INVITE = "Write /invite @… with the app's name in that channel, and check the channel's name or id."
+
+WORKSPACE: dict[str, str] = {
+    "invalid_auth": f"{_TOKEN} Slack says the same where the app allows other networks only.",
+    "not_authed": _TOKEN,
+    "account_inactive": _TOKEN,
+    "token_revoked": _TOKEN,
+    "token_expired": _TOKEN,
+    "not_allowed_token_type": _TOKEN,
+    "no_permission": _ADMIN,
+    "missing_scope": "Add the scope under OAuth & Permissions, and install the app again.",
+    "app_access_restricted": _ADMIN,
+    "access_denied": _ADMIN,
+    "ekm_access_denied": _ADMIN,
+    "team_access_not_granted": _ADMIN,
+    "enterprise_is_restricted": _ADMIN,
+    "two_factor_setup_required": "The account behind the token must set up two-factor sign-in.",
+    "accesslimited": "The workspace does not allow this network: ask its administrators.",
+    "metadata_must_be_sent_from_app": _TOKEN,
+}
+"""The token or the workspace: nothing goes out anywhere until the operator mends it."""
+
+DESTINATION: dict[str, str] = {
+    "channel_not_found": _INVITE,
+    "not_in_channel": _INVITE,
+    "is_archived": "Unarchive the channel, or name another.",
+    "messages_tab_disabled": "Switch on the app's Messages tab (App Home), or name a channel.",
+    "channel_is_limited_access": _ADMIN,
+    "user_not_found": "Check the id.",
+    "cannot_dm_bot": "Name a channel, or a person's id.",
+    "team_not_found": "With an organisation's token, write the channel's id instead of its name.",
+    "cannot_reply_to_message": "The first part can't be replied to.",
+    "thread_not_found": "The first part is gone.",
+}
+"""This channel only."""
+
+
+def judge_answer(method: str, answer: Answer, *, is_post: bool) -> DeliveryError:
+    """Turn an answer that is not ok into an error. Only a post can be ambiguous."""
+    if answer.status != HTTPStatus.OK:
+        return judge_status("Slack", answer, is_post=is_post)
+    code = answer.text("error")
+    if answer.get("ok") is not False or not code.replace("_", "").isalnum():
+        return _judge_unreadable(is_post=is_post)
+    if code in WAIT:
+        return DeliveryError(
+            f"Slack asks to wait: {code}",
+            retry_after=read_retry_after(answer) or WAIT[code],
+            whole_transport=WAIT[code] is not None,
+        )
+    if code in AMBIGUOUS:
+        return DeliveryError(f"Slack failed inside: {code}", ambiguous=is_post)
+    return _judge_refusal(method, code, answer)
+
+
+def _judge_unreadable(*, is_post: bool) -> DeliveryError:
+    return DeliveryError(
+        "Slack's answer can't be read (HTTP 200)",
+        ambiguous=is_post,
+        hint="Something else may answer at the configured address: check it, and any proxy on the way.",
+    )
+
+
+def _judge_refusal(method: str, code: str, answer: Answer) -> DeliveryError:
+    if code in WORKSPACE:
+        needed = f" (needs {answer.text('needed')})" if answer.text("needed") else ""
+        return DeliveryError(
+            f"Slack refused {method}: {code}{needed}",
+            permanent=True,
+            whole_transport=True,
+            hint=WORKSPACE[code],
+        )
+    if code in DESTINATION or code.startswith("restricted_action"):
+        return DeliveryError(
+            f"Slack refused {method}: {code}",
+            permanent=True,
+            hint=DESTINATION.get(code, "A setting of the workspace or channel forbids posting there."),
+        )
+    if code in TOO_LARGE:
+        return DeliveryError(f"Slack refused {method}: {code}", permanent=True, too_large=True)
+    if is_our_fault(code):
+        details = "; ".join(_read_details(answer))
+        return DeliveryError(
+            f"Slack does not understand {method}: {code}{f' ({details})' if details else ''}",
+            permanent=True,
+            hint="The message itself is wrong: check changed Slack templates, or report it as a fault of Digest.",
+        )
+    return DeliveryError(f"Slack refused {method}: {code}")
+
+
+def is_our_fault(code: str) -> bool:
+    """Tell whether the error says that the call itself is wrong, and would be wrong anywhere."""
+    words = (
+        "invalid_",
+        "too_many_",
+        "too_long",
+        "too_large",
+        "limit_exceeded",
+        "markdown_text_conflict",
+        "no_text",
+    )
+    others = ("json_not_object", "missing_post_type", "missing_charset", "unknown_method", "missing_argument")
+    return any(word in code for word in words) or code in others
+
+
+def _read_details(answer: Answer) -> list[str]:
+    for path in (("response_metadata", "messages"), ("errors",)):
+        values = answer.get(*path)
+        if isinstance(values, list) and values:
+            return [str(value)[:200] for value in values[:5]]
+    return []
+
+
+_PATH = re.compile(r"/archives/(?P<channel>[A-Z0-9]+)/p(?P<seconds>[0-9]{10})(?P<micros>[0-9]{6})/?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class SlackLink:
+    """A message in Slack.
+
+    Attributes:
+        channel: the channel's id.
+        ts: its own name there.
+        is_reply: it stands in the thread of another.
+    """
+
+    channel: str
+    ts: str
+    is_reply: bool
+
+
+def parse_slack_link(text: str) -> SlackLink | None:
+    """Read a link such as `https://team.slack.com/archives/C012345/p1795339450000100`; None where it is none."""
+    try:
+        url = urlsplit(text.strip())
+    except ValueError:
+        return None
+    found = _PATH.fullmatch(url.path)
+    if url.scheme != "https" or found is None:
+        return None
+    ts = f"{found['seconds']}.{found['micros']}"
+    return SlackLink(found["channel"], ts, is_reply=parse_qs(url.query).get("thread_ts", [ts]) != [ts])

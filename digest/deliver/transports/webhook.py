@@ -1,0 +1,129 @@
+"""Signed JSON to other programs, as https://www.standardwebhooks.com has it: receivers need no code of ours.
+
+Each request carries `webhook-id` (the same for every attempt: by it a receiver tells repetitions),
+`webhook-timestamp` (of this attempt, so that an old request can't be played again) and
+`webhook-signature`. Any 2xx means that it was taken. Redirects are not followed.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, Answer, HttpSender, judge_status
+from digest.deliver.transports.registry import always_ours
+from digest.model.errors import DeliveryError
+from digest.model.messages import Receipt
+from digest.model.secrets import sign_webhook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from digest.model.messages import Message
+    from digest.model.subscriptions import Destination
+
+_TAKEN = range(200, 300)
+_MOST_TEXT = 300
+"""Characters of an answer's body that a refusal is told with."""
+
+_LATER = (HTTPStatus.LOCKED, HTTPStatus.TOO_EARLY)
+"""Refusals that a later attempt may meet otherwise, besides 408 and 429 (RFC 4918 §11.3, RFC 8470 §5.2)."""
+
+
+class SignedWebhookTransport:
+    """Posts to webhooks, known by the names the configuration gives them.
+
+    Args:
+        hooks: name → address and key. Both are secrets: they appear in no message and no log.
+        now: the time, for signatures.
+        timeout: seconds for connecting and for each read.
+    """
+
+    def __init__(
+        self,
+        *,
+        hooks: Mapping[str, tuple[str, bytes]],
+        now: Callable[[], datetime],
+        timeout: float = TIMEOUT,
+    ) -> None:
+        self._hooks = dict(hooks)
+        self._now = now
+        self._sender = HttpSender(timeout)
+
+    def resolve(self, destination: Destination) -> str:
+        """Return "": the address is a secret.
+
+        Raises:
+            DeliveryError: no webhook of that name is configured, or not all of it; that holds what goes there.
+        """
+        self._hook_of(destination)
+        return ""
+
+    def send(
+        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
+    ) -> Receipt:
+        """Post the message's bytes, signed, in exactly one request.
+
+        Raises:
+            DeliveryError: it was not taken, or (`ambiguous`) the answer does not say.
+        """
+        url, key = self._hook_of(destination)
+        moment = int(self._now().timestamp())
+        headers = {
+            "Content-Type": "application/json",
+            "webhook-id": message.idempotency_key,
+            "webhook-timestamp": str(moment),
+            "webhook-signature": sign_webhook(key, message.idempotency_key, moment, message.body),
+            "Idempotency-Key": message.idempotency_key,
+        }
+        who = f"webhook {destination.address}"
+        try:
+            answer = self._sender.post(
+                who, url, message.body, headers, most=_MOST_TEXT, is_ours=is_ours, unread=_TAKEN
+            )
+        except DeliveryError as failure:
+            failure.whole_transport = False  # each webhook is an address of its own
+            raise
+        if answer.status in _TAKEN:
+            return Receipt("", f"HTTP {answer.status}")
+        raise _judge(who, answer)
+
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+        """Never tells: a webhook only takes.
+
+        Raises:
+            DeliveryError: always, permanent.
+        """
+        raise DeliveryError(
+            "a webhook can't be asked what it took",
+            permanent=True,
+        )
+
+    def close(self) -> None:
+        """Break off what waits for an answer; each request has a connection of its own."""
+        self._sender.hang_up()
+
+    def _hook_of(self, destination: Destination) -> tuple[str, bytes]:
+        name = destination.address
+        if name in self._hooks:
+            return self._hooks[name]
+        # What is configured wrongly is the operator's to mend: nothing is given up for it, as little as where
+        # Slack's token is missing.
+        raise DeliveryError(
+            f"there is no webhook {name!r} with url and secret",
+            permanent=True,
+            whole_transport=True,
+            hint="`digest config check` says what it lacks, and which variable gives it.",
+        )
+
+
+def _judge(who: str, answer: Answer) -> DeliveryError:
+    failure = judge_status(who, answer, is_post=True)
+    # Each webhook is an address of its own: what one answers says nothing about the others. A proxy does.
+    failure.whole_transport = answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+    if answer.status in _LATER:
+        failure.permanent = False
+    elif answer.status in CLIENT_ERRORS and failure.permanent:
+        failure.hint = "Its receiver says why in its log, or here: " + (answer.text("text") or "nothing was said.")
+    return failure

@@ -1,0 +1,122 @@
+"""Leaving and coming back: one door for the link in a mail, the command line and whoever asks in writing.
+
+Leaving is never refused and beats the operator's file. Coming back takes a leave to take back, and
+the wish of whoever left: see `digest.model.subscriptions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from digest.model import secrets
+from digest.model.errors import UnknownName, UsageError
+from digest.model.subscriptions import EVERYTHING, ConsentEvent, Destination, SubscriberState, move_subscriber
+from digest.store import database as token_store
+from digest.store import subscribers as subscriber_store
+from digest.store import subscriptions as subscription_store
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+ONE_CLICK = "one-click"
+"""How somebody left who used the link in a mail: the mail program's button and the page's are one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """What a link in a mail ends.
+
+    Attributes:
+        destination: who leaves.
+        subscription: the name of what is left.
+        title: what its digests are called.
+        has_left: it was left before.
+    """
+
+    destination: Destination
+    subscription: str
+    title: str
+    has_left: bool
+
+
+def find_way_out(conn: Connection, token: str) -> WayOut | None:
+    """Return what the link with this token ends; None where there is no such link."""
+    stored = token_store.find_token(conn, secrets.token_hash(token))
+    if stored is None or stored.purpose is not token_store.TokenPurpose.LEAVE:
+        return None
+    found = subscription_store.load_subscriptions(conn, names=[stored.subscription], include_ended=True)
+    title = found[0].subscription.title if found else ""
+    destination = Destination.parse(stored.destination)
+    left = subscriber_store.load_departures(conn, destination)
+    has_left = stored.subscription in left or EVERYTHING in left
+    return WayOut(destination, stored.subscription, title or stored.subscription, has_left)
+
+
+def leave_by_link(conn: Connection, token: str, *, at: datetime) -> WayOut | None:
+    """Leave what a link ends, and return it; twice is as good as once. None where there is no such link."""
+    way_out = find_way_out(conn, token)
+    if way_out is not None:
+        subscriber_store.leave(conn, way_out.destination, way_out.subscription, how=ONE_CLICK, at=at)
+    return way_out
+
+
+def leave(conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime) -> bool:
+    """Stop writing to a destination from this commit on; False where it had left already.
+
+    Args:
+        conn: a writing transaction.
+        destination: who leaves.
+        subscription: the name of the subscription; `EVERYTHING` for all, for good.
+        how: `operator`, `mail` …; kept with the consent.
+        at: the moment (UTC).
+
+    Raises:
+        UnknownName: there is no such subscription.
+    """
+    if subscription != EVERYTHING:
+        _require_subscription(conn, subscription)
+    return subscriber_store.leave(conn, destination, subscription, how=how, at=at)
+
+
+def come_back(
+    conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
+) -> tuple[str, ...]:
+    """Take back a leave, at the wish of whoever left; what was matched meanwhile is not sent.
+
+    Args:
+        conn: a writing transaction.
+        destination: who comes back.
+        subscription: what was left; `EVERYTHING` where all was left.
+        how: whose word it was; kept with the consent.
+        at: the moment (UTC).
+
+    Returns:
+        The names of the subscriptions that it comes back to all but: each was left by itself, too.
+
+    Raises:
+        UsageError: it never left, or left everything and would come back to a part only.
+    """
+    left = subscriber_store.load_departures(conn, destination)
+    if subscription != EVERYTHING and EVERYTHING in left:
+        raise UsageError(
+            f"{destination} left everything, {'and also' if subscription in left else 'not'} {subscription} alone",
+            hint=f"First to everything: `digest subscription return {subscription} {destination} --everything`.",
+        )
+    state = SubscriberState.LEFT if subscription in left else SubscriberState.CONFIRMED
+    try:
+        move_subscriber(state, ConsentEvent.RETURNED)
+    except UsageError as error:
+        raise UsageError(
+            f"{destination} has not left {subscription or 'anything'}: there is nothing to take back",
+            hint="A destination that is new here is named in digest.toml.",
+        ) from error
+    subscriber_store.come_back(conn, destination, subscription, how=how, at=at)
+    return tuple(subscriber_store.list_left_alone(conn, destination)) if subscription == EVERYTHING else ()
+
+
+def _require_subscription(conn: Connection, name: str) -> None:
+    if not subscription_store.load_subscriptions(conn, names=[name], include_ended=True):
+        raise UnknownName(f"there is no subscription {name}", hint="`digest subscription list` shows their names.")

@@ -1,0 +1,1 @@
+"""Read-only answers: status, explain, coverage, preview. Nothing below imports it."""

@@ -1,0 +1,521 @@
+"""The whole trail of a paper to one subscription: announced, stored, matched, planned, delivered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from digest.deliver.feeds import load_matched
+from digest.inspect.query_volume import find_failing
+from digest.match.rules import QueryOutcome, exclude_changes, read_exclusion, select_for_subscription
+from digest.match.step import find_overtaken
+from digest.model.announcements import Kind
+from digest.model.errors import QueryError
+from digest.model.messages import TERMINAL_STATES, DeliveryState, Occasion
+from digest.model.subscriptions import DestinationKind, SubscriptionState
+from digest.plan.feeds import FEED_DAYS, FEED_ENTRIES, choose_papers
+from digest.query import analyse, find_reasons, matches, parse_query
+from digest.store import database, papers
+from digest.store import digests as digest_store
+from digest.store import matches as match_store
+from digest.store import views as trail_store
+from digest.store.outbox import IN_DOUBT
+from digest.store.queries import load_feed_places
+from digest.store.subscribers import DestinationState, load_places
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.compare import StoredChange
+    from digest.match.rules import ActiveRevision
+    from digest.model.messages import Delivery, Digest
+    from digest.model.papers import ArxivId
+    from digest.model.subscriptions import Destination
+    from digest.plan.digests import DueSubscription
+    from digest.query import AnalysedPaper
+    from digest.store.subscribers import Place
+    from digest.store.views import Attempt, StoredDelivery
+
+
+class Verdict(StrEnum):
+    """What became of a change on its way to a subscription, the farthest first."""
+
+    TOLD = "told"
+    DOUBTFUL = "perhaps told"
+    UNDERWAY = "not delivered yet"
+    UNDELIVERED = "not delivered"
+    WAITING = "waiting"
+    SHOWN = "shown"
+    PENDING = "not matched yet"
+    DROPPED = "let go"
+    EXCLUDED = "excluded"
+    OTHER_KIND = "of another kind"
+    NO_NEWS = "no news"
+    EARLIER = "met too early"
+    UNMET = "not met"
+
+
+NEXT_DIGEST = "the next digest"
+
+ORDER = tuple(Verdict)
+"""A paper's verdict is the farthest that one of its changes came."""
+
+_DOUBTFUL = frozenset({DeliveryState.SENDING, DeliveryState.UNKNOWN})
+"""Somebody may have it: the message went out, and no answer is known."""
+
+
+class Met(StrEnum):
+    """What a change meant to a saved query when it was matched."""
+
+    ENTERED = "entered"
+    STAYED = "stayed in"
+    LEFT = "left"
+    NEVER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One saved query of a subscription, and one change.
+
+    Attributes:
+        name: the saved query's.
+        met: what was recorded.
+        would_meet: the paper meets what is asked.
+        clauses: the clauses through which it does.
+        failing: what keeps it from meeting it, in words; "" where it does.
+        text: what is asked.
+    """
+
+    name: str
+    met: Met = Met.NEVER
+    would_meet: bool = False
+    clauses: tuple[str, ...] = ()
+    failing: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The match that was kept.
+
+    Attributes:
+        match_run_id: its run.
+        digest_id: the digest it went into; None while it waits.
+        reached: how far it has come in that digest; see `judge_deliveries`.
+    """
+
+    match_run_id: int
+    digest_id: int | None
+    reached: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict on one change, with why in words."""
+
+    verdict: Verdict
+    why: str
+
+
+def judge_change(
+    change: StoredChange,
+    due: DueSubscription,
+    asked: Sequence[Asked],
+    row: Row | None,
+    *,
+    is_matched: bool,
+    is_overtaken: bool = False,
+    awaited: str = NEXT_DIGEST,
+) -> Judged:
+    """Say what became of one change.
+
+    Args:
+        change: what was found of the paper.
+        due: the subscription as it is now.
+        asked: its saved queries, each held against this change.
+        row: the match that was kept for it, where one was.
+        is_matched: matching has come past this change.
+        is_overtaken: see `digest.match.rules.is_overtaken`.
+        awaited: what the subscription's matches wait for; see `find_awaited`.
+    """
+    if row is not None:
+        return _judge_match(row, due, awaited)
+    if not is_matched:
+        return Judged(Verdict.PENDING, "the next pass holds it against the saved queries")
+    if any(one.met for one in asked):
+        return _judge_unsent(change, due, asked, is_overtaken=is_overtaken)
+    meeting = [one.name for one in asked if one.would_meet]
+    if meeting:
+        names = " and ".join(meeting)
+        return Judged(Verdict.EARLIER, f"it meets {names}, but was found before {names} read so here")
+    failing = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
+    return Judged(Verdict.UNMET, "; ".join(failing) or "none of the saved queries it asked for is there any more")
+
+
+def choose_former(
+    recorded: Sequence[ActiveRevision], present: Sequence[ActiveRevision]
+) -> tuple[ActiveRevision, ...]:
+    """Return the wordings that brought a change to a subscription and that it asks no more.
+
+    Of a saved query that it follows no more this is known only where nothing else can have brought the change.
+
+    Args:
+        recorded: whatever recorded the change in the run that matched it, as it read then.
+        present: the subscription's saved queries.
+    """
+    followed = {revision.query_id for revision in present}
+    mine = [revision for revision in recorded if revision.query_id in followed]
+    if not mine and len({revision.query_id for revision in recorded}) == 1:
+        mine = [*recorded]
+    asked = {revision.id for revision in present}
+    return tuple(revision for revision in mine if revision.id not in asked)
+
+
+def find_awaited(due: DueSubscription, now: datetime, *, is_restored: bool) -> str:
+    """Say what the matches of a subscription wait for at a moment (UTC).
+
+    Args:
+        due: the subscription as it is now.
+        now: the moment (UTC).
+        is_restored: nothing is sent before `digest db resume`.
+    """
+    if is_restored:
+        return "your word, since this database was restored: digest db resume"
+    until = due.subscription.paused_until
+    if due.state == SubscriptionState.PAUSED or (until is not None and until > now):
+        return "the end of the pause"
+    return NEXT_DIGEST
+
+
+def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded: bool) -> str:
+    """Say why a feed does not show a paper; "" where it does.
+
+    Args:
+        is_open: it can be read.
+        was_matched: a match was kept of it.
+        is_shown: it is among what the feed is made of.
+        is_excluded: the subscription excludes it now.
+    """
+    if not is_open:
+        return "it is closed"
+    if is_shown:
+        return ""
+    if not was_matched:
+        return "nothing of the paper was kept for this subscription"
+    if is_excluded:
+        return "the subscription excludes the paper now"
+    return f"it holds the newest {FEED_ENTRIES} papers, of {FEED_DAYS} days at most"
+
+
+def judge_deliveries(states: Collection[DeliveryState], *, has_doubtful_hold: bool = False) -> Verdict:
+    """Say how far a paper in a digest has come: the farthest.
+
+    Args:
+        states: of the deliveries that tell it.
+        has_doubtful_hold: one of them is held since nobody can tell whether it arrived.
+    """
+    if DeliveryState.SENT in states:
+        return Verdict.TOLD
+    if has_doubtful_hold or not _DOUBTFUL.isdisjoint(states):
+        return Verdict.DOUBTFUL
+    return Verdict.UNDELIVERED if TERMINAL_STATES.issuperset(states) else Verdict.UNDERWAY
+
+
+def judge_paper(judged: Sequence[Judged]) -> Judged:
+    """Say what became of a paper: the farthest any of its changes came, of equals the latest."""
+    return min(reversed(judged), key=lambda one: ORDER.index(one.verdict))
+
+
+def _judge_match(row: Row, due: DueSubscription, awaited: str) -> Judged:
+    if row.digest_id is not None:
+        return Judged(row.reached, f"it is in digest {row.digest_id}")
+    places = due.subscription.destinations
+    if places and not due.subscription.has_digests:
+        return Judged(Verdict.SHOWN, "it matched; nothing is sent to this subscription, which is read as a feed")
+    if due.state == SubscriptionState.ENDED:
+        return Judged(Verdict.DROPPED, "it matched, and the subscription ended before its digest was due")
+    if not places:
+        return Judged(Verdict.DROPPED, "it matched, and nobody is left to send it to")
+    if row.match_run_id <= due.plan_after:
+        why = "it matched before there was somewhere to send digests to, or digest.toml left it out for a time"
+        return Judged(Verdict.DROPPED, why)
+    return Judged(Verdict.WAITING, f"it matched, and waits for {awaited}")
+
+
+def _judge_unsent(
+    change: StoredChange, due: DueSubscription, asked: Sequence[Asked], *, is_overtaken: bool
+) -> Judged:
+    """Say why nothing was kept of a change that some saved query knew."""
+    outcomes = [_to_outcome(change, one.met) for one in asked if one.met]
+    overtaken = {change.id} if is_overtaken else set()
+    kinds, kind_of = due.subscription.kinds, {change.id: change.kind}
+    words = "; ".join(f"it {one.met} {one.name}" for one in asked if one.met)
+    if not select_for_subscription(kinds, outcomes, kind_of, overtaken):
+        return _judge_kind(change, due, asked, words)
+    exclusion = read_exclusion(due.subscription)
+    left = [exclude_changes(outcome, exclusion, {change.id: change}) for outcome in outcomes]
+    if not select_for_subscription(kinds, left, kind_of, overtaken):
+        cause = exclusion.find_cause(change.paper) or "what is excluded now"
+        return Judged(Verdict.EXCLUDED, f"{words}; {cause}")
+    return Judged(Verdict.EARLIER, f"{words}, but this subscription did not ask for it then")
+
+
+def _judge_kind(change: StoredChange, due: DueSubscription, asked: Sequence[Asked], words: str) -> Judged:
+    if change.kind is Kind.KNOWN:
+        return Judged(Verdict.EARLIER, f"{words}, and was out already when arXiv was first looked at")
+    has_stayed = all(one.met is Met.STAYED for one in asked if one.met)
+    if has_stayed and change.kind in (Kind.CROSS_LIST, Kind.METADATA):
+        return Judged(Verdict.NO_NEWS, f"{words}: inside a saved query a {change.kind} is no news")
+    if all(one.met is Met.LEFT for one in asked if one.met) and change.kind is not Kind.WITHDRAWAL:
+        return Judged(Verdict.NO_NEWS, f"{words}: what leaves a saved query is no news")
+    kinds = ", ".join(due.subscription.kinds)
+    return Judged(Verdict.OTHER_KIND, f"{words} as {change.kind}, and the subscription asks for {kinds}")
+
+
+def _to_outcome(change: StoredChange, met: Met) -> QueryOutcome:
+    ids = (change.id,)
+    match met:
+        case Met.ENTERED:
+            return QueryOutcome(new=ids)
+        case Met.STAYED:
+            return QueryOutcome(changed=ids)
+        case Met.LEFT:
+            return QueryOutcome(gone=ids)
+        case Met.NEVER:
+            return QueryOutcome()
+
+
+_MET = {"new": Met.ENTERED, "changed": Met.STAYED, "gone": Met.LEFT}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTrail:
+    """One change on its way.
+
+    Attributes:
+        change: what was found.
+        asked: the subscription's saved queries, each held against it.
+        former: what brought it and reads otherwise now, or is not asked any more; held against it, too.
+        judged: what became of it.
+        matched_at: when the match was kept (UTC); None where none was.
+        digest_id: the digest it went into; None for none.
+    """
+
+    change: StoredChange
+    asked: tuple[Asked, ...]
+    judged: Judged
+    matched_at: datetime | None
+    digest_id: int | None
+    former: tuple[Asked, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DigestTrail:
+    """A digest that tells of the paper.
+
+    Attributes:
+        digest: as it was frozen.
+        place: which of its papers this is, from 1; 0 where it is in none of its entries.
+        deliveries: where it went, with every attempt.
+    """
+
+    digest: Digest
+    place: int
+    deliveries: tuple[tuple[StoredDelivery, tuple[Attempt, ...]], ...]
+
+    @property
+    def is_within_cap(self) -> bool:
+        """Whether it is among those that every message shows in full."""
+        return 0 < self.place <= self.digest.shown
+
+    @property
+    def hiding(self) -> tuple[Destination, ...]:
+        """Where it is only counted and linked, since it is beyond the cap."""
+        places = dict.fromkeys(stored.delivery.destination for stored, _ in self.deliveries)
+        return () if self.is_within_cap else tuple(place for place in places if place.is_capped)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether any message shows it in full."""
+        places = [stored.delivery.destination for stored, _ in self.deliveries]
+        return self.is_within_cap or not all(place.is_capped for place in places)
+
+    @property
+    def telling(self) -> tuple[Delivery, ...]:
+        """The deliveries that tell of it: of a digest that takes several messages those with its part."""
+        every = tuple(stored.delivery for stored, _ in self.deliveries)
+        telling = tuple(
+            one for one in every if one.share is None or one.share.first < self.place <= one.share.behind
+        )
+        return telling or every
+
+    @property
+    def reached(self) -> Verdict:
+        """How far it has come; what the database before a restored one told is told."""
+        if self.digest.occasion is Occasion.TAKEN_AS_TOLD:
+            return Verdict.TOLD
+        telling = self.telling
+        has_doubtful_hold = any(
+            tries and tries[-1].outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
+            for stored, tries in self.deliveries
+            if stored.delivery.state is DeliveryState.HELD and stored.delivery in telling
+        )
+        states = {delivery.state for delivery in telling}
+        return judge_deliveries(states, has_doubtful_hold=has_doubtful_hold)
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """All that is known of a paper and a subscription.
+
+    Attributes:
+        id: the paper's.
+        due: the subscription as it is now.
+        mailing: Eastern date of the mailing that brought the paper; None where that is not known.
+        changes: what was found of it, oldest first; () where it is not stored.
+        digests: those that tell of it, oldest first.
+        judged: what became of the paper; None where it is not stored.
+        newest: the paper announced last of all that are stored; None where none is.
+        feeds: the places where it is read as a feed, each with why that does not show it, "" where it does.
+        left: the places of the subscription whose readers left.
+    """
+
+    id: ArxivId
+    due: DueSubscription
+    mailing: date | None
+    changes: tuple[ChangeTrail, ...]
+    digests: tuple[DigestTrail, ...]
+    judged: Judged | None
+    newest: ArxivId | None
+    feeds: tuple[tuple[Destination, str], ...] = ()
+    left: tuple[Place, ...] = ()
+
+    @property
+    def deciding(self) -> DigestTrail | None:
+        """The digest the verdict speaks of; None where it speaks of none."""
+        ids = {one.digest_id for one in self.changes if one.judged is self.judged}
+        return next((one for one in self.digests if one.digest.id in ids), None)
+
+
+def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: str, now: datetime) -> Trail:
+    """Gather the whole trail of a paper to a subscription.
+
+    Args:
+        conn: a reading transaction.
+        id_: the paper's.
+        due: the subscription, also one that has ended.
+        source: how arXiv is asked, `harvest` or `query`.
+        now: the moment (UTC).
+    """
+    newest = papers.find_newest(conn)
+    known = papers.load_paper(conn, id_)
+    left = tuple(place for place in load_places(conn, due.id) if place.state is DestinationState.LEFT)
+    if known is None:
+        return Trail(id_, due, None, (), (), None, newest[0] if newest else None, left=left)
+    history = papers.earlier_changes(conn, [known.key]).get(known.key, ())
+    rows = trail_store.find_rows(conn, due.id, [change.id for change in history])
+    digest_ids = sorted({digest_id for _, digest_id, _ in rows.values() if digest_id is not None})
+    digests = {digest_id: _load_digest(conn, digest_id, id_) for digest_id in digest_ids}
+    reached = {None: Verdict.WAITING} | {digest_id: told.reached for digest_id, told in digests.items()}
+    kept = {
+        change_id: (Row(run_id, digest_id, reached[digest_id]), matched_at)
+        for change_id, (run_id, digest_id, matched_at) in rows.items()
+    }
+    trails = tuple(_follow(conn, due, history, kept, source=source, now=now))
+    return Trail(
+        id=id_,
+        due=due,
+        mailing=papers.find_first(conn, [known.key]),
+        changes=trails,
+        digests=tuple(digests.values()),
+        judged=judge_paper([one.judged for one in trails]),
+        newest=newest[0] if newest else None,
+        feeds=tuple(_look_into_feeds(conn, due, trails)),
+        left=left,
+    )
+
+
+def _look_into_feeds(
+    conn: Connection, due: DueSubscription, trails: Sequence[ChangeTrail]
+) -> Iterator[tuple[Destination, str]]:
+    pulled = [destination for destination in due.subscription.destinations if destination.is_pulled]
+    if not pulled:
+        return
+    was_matched = any(one.matched_at is not None for one in trails)
+    told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
+    keys = {one.change.paper_key for one in trails}
+    open_ids = {place.key for place in load_feed_places(conn) if place.is_open}
+    for destination in pulled:
+        is_file = destination.kind is DestinationKind.FILE
+        why_not = judge_feed(
+            is_open=due.state != SubscriptionState.ENDED if is_file else due.id in open_ids,
+            was_matched=was_matched,
+            is_shown=any(found[0].change.paper_key in keys for found in told),
+            is_excluded=read_exclusion(due.subscription).covers(trails[-1].change),
+        )
+        yield destination, why_not
+
+
+def _follow(
+    conn: Connection,
+    due: DueSubscription,
+    history: Sequence[StoredChange],
+    kept: Mapping[int, tuple[Row, datetime]],
+    *,
+    source: str,
+    now: datetime,
+) -> Iterator[ChangeTrail]:
+    ids = [change.id for change in history]
+    mark = match_store.matched_mark(conn)
+    outcomes = trail_store.find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
+    met = {(query_id, change_id): _MET[name] for query_id, change_id, name in outcomes}
+    overtaken = find_overtaken(conn, source, history)
+    awaited = find_awaited(due, now, is_restored=database.is_restored(conn))
+    for change in history:
+        ready = analyse(change.paper)
+        asked = tuple(
+            _ask(revision, ready, met.get((revision.query_id, change.id), Met.NEVER)) for revision in due.revisions
+        )
+        row, matched_at = kept.get(change.id, (None, None))
+        judged = judge_change(
+            change,
+            due,
+            asked,
+            row,
+            is_matched=change.id <= mark,
+            is_overtaken=change.id in overtaken,
+            awaited=awaited,
+        )
+        if row is None:
+            yield ChangeTrail(change, asked, judged, None, None)
+            continue
+        recorded = [
+            revision
+            for run_id, revision in trail_store.find_recorded(conn, [change.id])
+            if run_id == row.match_run_id
+        ]
+        former = tuple(_ask(revision, ready) for revision in choose_former(recorded, due.revisions))
+        yield ChangeTrail(change, asked, judged, matched_at, row.digest_id, former)
+
+
+def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEVER) -> Asked:
+    name, text = revision.name, revision.text
+    try:
+        query = parse_query(text)
+    except QueryError as error:
+        return Asked(name, recorded, failing=f"can't be held against it: {error.message}", text=text)
+    clauses = tuple(reason.clause for reason in find_reasons(query, ready))
+    is_met = matches(query, ready)
+    failing = "" if is_met else str(find_failing(query, ready))
+    return Asked(name, recorded, is_met, clauses, failing, text)
+
+
+def _load_digest(conn: Connection, digest_id: int, id_: ArxivId) -> DigestTrail:
+    digest = digest_store.load_digest(conn, digest_id)
+    places = (place for place, entry in enumerate(digest.entries, start=1) if entry.paper.id == id_)
+    deliveries = trail_store.load_deliveries(conn, digest_id)
+    return DigestTrail(digest, next(places, 0), tuple((stored, tuple(tries)) for stored, tries in deliveries))

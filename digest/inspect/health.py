@@ -1,0 +1,207 @@
+"""Figures by which the health of a running process is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from digest.inspect.coverage import MailingState
+from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from datetime import date
+
+    from digest.inspect.coverage import MailingLine
+
+
+MAILING_LIMIT = timedelta(hours=10)
+"""From arXiv's announcement until a mailing must be taken in completely."""
+
+DIGEST_LIMIT = timedelta(hours=2)
+"""From a digest's time until it must be planned."""
+
+OUTBOX_LIMIT = timedelta(hours=1)
+"""From when a message was planned until it must be sent or given up."""
+
+FAILURE_SHOWN = timedelta(days=2)
+"""So long after it failed a message is an alarm; it stays in the outbox until the operator has spoken."""
+
+_INSTANT = timedelta(microseconds=1)
+
+_TAKEN_IN = (MailingState.COMPLETE, MailingState.CAUGHT_UP, MailingState.DEFERRED, MailingState.BEFORE)
+
+
+class AlarmName(StrEnum):
+    """What can be amiss; each is one alarm, however much of it there is."""
+
+    MAILING = "mailing"
+    DIGEST = "digest"
+    OUTBOX = "outbox"
+    FAILED = "failed"
+    RESTORED = "restored"
+
+
+STUCK = frozenset({AlarmName.DIGEST, AlarmName.OUTBOX})
+"""Alarms that say a process does not do its work; the others are for a person, whatever is restarted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """What has been due for too long, or has failed.
+
+    Attributes:
+        number: how many.
+        named: the one to tell of: the oldest, or of those that failed the last.
+        due_at: since when there has been any (UTC); of those that failed, when the last did.
+        delivery: the number of the delivery that is named; 0 for none.
+        reason: what went wrong, "" where that is not known.
+    """
+
+    number: int
+    named: str
+    due_at: datetime
+    delivery: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmFacts:
+    """What alarms are decided from; None for nothing of the kind.
+
+    Attributes:
+        mailing: what became of the last mailing that must be taken in (see `find_due_mailing`).
+        digests: subscriptions whose digest is overdue.
+        deliveries: deliveries that neither ended nor are held, overdue.
+        failed: deliveries given up or held for the operator of late.
+        is_restored: the database is a copy that sends nothing, so that nothing else of it is late.
+    """
+
+    mailing: MailingLine | None = None
+    digests: Overdue | None = None
+    deliveries: Overdue | None = None
+    failed: Overdue | None = None
+    is_restored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One thing somebody must hear of.
+
+    Attributes:
+        name: which.
+        what: what is amiss, as a sentence without a full stop.
+        remedy: what to do.
+        failed_at: when a message failed last (UTC); None for other alarms.
+    """
+
+    name: AlarmName
+    what: str
+    remedy: str
+    failed_at: datetime | None = None
+
+    @property
+    def detail(self) -> str:
+        """What is amiss, and what to do."""
+        return f"{self.what}. {self.remedy}"
+
+
+def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> tuple[Alarm, ...]:
+    """Return what is amiss, the most urgent first.
+
+    Args:
+        facts: what is known.
+        write: writes a moment as its reader is shown it, with the name of its zone.
+    """
+    return tuple(_find(facts, write))
+
+
+def find_due_mailing(now: datetime) -> date:
+    """Return the Eastern date of the last mailing that must be taken in by a moment (UTC).
+
+    That the next one has gone out meanwhile does not end its being missed.
+    """
+    return latest_mailing(now - MAILING_LIMIT - _INSTANT)
+
+
+def find_owed(before: datetime) -> datetime:
+    """Return the moment up to which papers must have come, and their turn, to be told by a moment (both UTC).
+
+    That is what a digest `on announcement` is held to. It waits for the rest of a mailing until the next morning,
+    but not longer (see `digest.plan.turns`): until then only what waited before that mailing is owed.
+    """
+    mailing = latest_mailing(before)
+    return before if alarm_moment(mailing) <= before else mailing_moment(mailing)
+
+
+def does_its_work(alarms: Iterable[Alarm]) -> bool:
+    """Whether a sign of life may be given: one reader's dead address must not hide all that is worse."""
+    return all(alarm.name is AlarmName.FAILED for alarm in alarms)
+
+
+def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
+    if facts.is_restored:
+        what = "the database was restored: nothing is sent until you call digest db resume"
+        yield Alarm(AlarmName.RESTORED, what, "`digest db resume --help` says how to go on.")
+    else:
+        yield from _find_overdue(facts, write)
+    if facts.mailing is not None and facts.mailing.state not in _TAKEN_IN:
+        yield _describe_mailing(facts.mailing, f"the mailing of {facts.mailing.mailing:%a %-d %b}")
+
+
+def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
+    if (late := facts.deliveries) is not None:
+        since = f"been waiting since {write(late.due_at)}"
+        one, many = f"a delivery to {late.named} has {since}", f"{late.number:,} deliveries have {since}"
+        remedy = f"`digest delivery show {late.delivery}` and `digest status --jobs` say what keeps it."
+        yield Alarm(AlarmName.OUTBOX, one if late.number == 1 else many, remedy)
+    if (due := facts.digests) is not None:
+        since, why = write(due.due_at), f"; planning failed: {due.reason}" if due.reason else ""
+        one = f"the digest of {due.named} has been due since {since} and is not planned"
+        many = f"{due.number:,} digests are due and not planned, that of {due.named} since {since}"
+        remedy = "`digest status --jobs` and the log say why."
+        yield Alarm(AlarmName.DIGEST, f"{one if due.number == 1 else many}{why}", remedy)
+    if (failed := facts.failed) is not None:
+        why = failed.reason or "nobody knows why"
+        one = f"the delivery to {failed.named} failed: {why}"
+        many = f"{failed.number:,} deliveries failed, the last of them to {failed.named}: {why}"
+        id_ = failed.delivery
+        remedy = f"`digest delivery show {id_}` says more, `digest delivery retry {id_}` tries it again."
+        yield Alarm(AlarmName.FAILED, one if failed.number == 1 else many, remedy, failed.due_at)
+
+
+def _describe_mailing(line: MailingLine, mailing: str) -> Alarm:
+    if line.failure:
+        what = f"{mailing} is not taken in: {line.failure}"
+        return Alarm(AlarmName.MAILING, what, "It is tried again; there is nothing to do unless this lasts.")
+    if line.state in (MailingState.LATE, MailingState.AWAITED):
+        remedy = "Looks go on; arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
+        return Alarm(AlarmName.MAILING, f"{mailing} is not out yet", remedy)
+    what = f"{mailing} is not taken in completely"
+    return Alarm(AlarmName.MAILING, what, "`digest coverage` says what lacks.")
+
+
+STALE_POLL = timedelta(days=2)
+"""Looks complete daily, also on days without a mailing: two days without one need an operator."""
+
+LONGEST_TURNS: Mapping[str, float] = MappingProxyType(
+    {
+        "poll": 4 * 3600.0,  # a very first look goes through weeks of papers, at arXiv's pace
+        "plan": 1800.0,
+        "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
+        "deliver-posts": 1200.0,
+        "heartbeat": 120.0,
+        "reload": 1800.0,
+    }
+)
+"""Seconds after which a turn counts as stuck, by job."""
+
+_LONGEST_OTHER = 3600.0
+
+
+def is_stuck(job: str, seconds: float) -> bool:
+    """Tell whether a job has been at the same turn for too long."""
+    return seconds > LONGEST_TURNS.get(job, _LONGEST_OTHER)

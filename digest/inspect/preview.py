@@ -1,0 +1,479 @@
+"""A digest before it is sent, or long after: as it would be now, or as it was frozen. Nothing is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from digest.arxiv.pages import EARLIEST, Window, walk_search
+from digest.compare import StoredChange
+from digest.deliver.rules import split_share
+from digest.deliver.step import mail_identity
+from digest.inspect.query_volume import (
+    Role,
+    Share,
+    Span,
+    Unit,
+    list_clauses,
+    list_submission_days,
+    survey_everything,
+    survey_found,
+)
+from digest.match.rules import ActiveRevision, choose_first_look, read_exclusion
+from digest.model import secrets
+from digest.model.announcements import Kind, mailing_moment, mailings_between
+from digest.model.cadences import Cadence, CadenceKind
+from digest.model.errors import DeliveryError, UnknownName
+from digest.model.messages import Coverage, Delivery, DeliveryState, Links, Occasion, Receipt
+from digest.model.subscriptions import Destination, DestinationKind, Subscription
+from digest.plan.digests import DueSubscription, plan_digest
+from digest.plan.links import make_links, make_refs_url
+from digest.plan.step import Drafts
+from digest.plan.turns import next_slot
+from digest.query import And, Or, matches, offer_beginnings, to_arxiv
+from digest.query.canonical import print_tree
+from digest.query.index.reverse_index import hold_papers
+from digest.store import digests as digest_store
+from digest.store import matches as match_store
+from digest.store import papers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import date, tzinfo
+
+    from sqlalchemy import Connection
+
+    from digest.arxiv.client import ArxivClient
+    from digest.inspect.query_volume import Survey
+    from digest.model.clock import Clock
+    from digest.model.messages import Digest, Message
+    from digest.model.papers import Paper
+    from digest.poll.installation import Progress, Site
+    from digest.query import Node, Note, Query
+    from digest.store.digests import DigestSummary
+    from digest.store.matches import MatchRow
+
+
+_LONGEST_WAIT = 30.0
+"""Seconds the operator waits for a pause that the other side asks for."""
+
+_MOST_DIGESTS = 1_000
+"""Digests of a subscription that are looked through for a day: three years of daily ones."""
+
+
+def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | None:
+    """Make the digest that a subscription would get if its turn came now; None where nothing waits for it.
+
+    Args:
+        conn: reads.
+        site: the installation.
+        due: the subscription.
+    """
+    rows = _leave_out_excluded(conn, due, match_store.pending_matches(conn, due.id, due.plan_after))
+    if not rows:
+        return None
+    drafts = Drafts(site)
+    subscription = due.subscription
+    slot = next_slot(subscription.cadence, subscription.quiet_hours, drafts.now, due.last_slot)
+    is_first_look = all(row.occasion is Occasion.FIRST_LOOK for row in rows)
+    draft = drafts.draft(
+        conn,
+        due,
+        rows,
+        slot=slot.name if slot and not is_first_look else f"run:{rows[-1].match_run_id}",
+        occasion=Occasion.FIRST_LOOK if is_first_look else Occasion.SCHEDULED,
+    )
+    return draft.digest
+
+
+def find_digest(
+    conn: Connection, due: DueSubscription, day: date | None, zone: tzinfo | None
+) -> tuple[Digest | None, tuple[DigestSummary, ...]]:
+    """Return the last digest of a subscription, or of one day; and the others of that day.
+
+    Args:
+        conn: reads.
+        due: the subscription.
+        day: the day its slot is named after, or it was planned on; None for the last one.
+        zone: where that day is a day; None for the machine's own.
+    """
+    listed = digest_store.list_digests(conn, subscription_ids=[due.id], limit=_MOST_DIGESTS)
+    found = [
+        one
+        for one in listed
+        if day is None or day.isoformat() in one.slot or one.planned_at.astimezone(zone).date() == day
+    ]
+    if not found:
+        return None, ()
+    others = () if day is None else tuple(found[1:])
+    return digest_store.load_digest(conn, found[0].id), others
+
+
+def load_numbered(conn: Connection, due: DueSubscription, digest_id: int) -> Digest:
+    """Return a subscription's digest by its number.
+
+    Raises:
+        UnknownName: there is none of this number, or it is another's.
+    """
+    digest = digest_store.load_digest(conn, digest_id)
+    if digest.subscription != due.subscription.name:
+        raise UnknownName(f"digest {digest_id} is one of {digest.subscription}, not of {due.subscription.name}")
+    return digest
+
+
+def make_preview_links(conn: Connection, site: Site, digest: Digest) -> Links:
+    """Return what everybody's copy links to: nobody's own address to leave is among it."""
+    base = site.config.web.base_url.rstrip("/")
+    maker = make_links(conn, site.config)
+    is_stored = bool(digest.id)
+    return Links(
+        web_view=f"{base}/d/{maker.web_token(digest.subscription, digest.slot)}" if base and is_stored else "",
+        home=base,
+        refs=make_refs_url(site.config),
+    )
+
+
+def render_parts(
+    site: Site, digest: Digest, destination: Destination, links: Links, *, key: str = "preview"
+) -> Sequence[Message]:
+    """Render every part of a digest as it would go to a destination."""
+    parts = site.renderer.count_parts(digest, destination)
+    return [
+        _render_part(site, digest, _stand_in(digest, destination, part, parts, key), links)
+        for part in range(parts)
+    ]
+
+
+def send_trial(site: Site, digest: Digest, destination: Destination, links: Links) -> list[Receipt]:
+    """Send a digest to the operator, beside the outbox; as often as asked, each time under names of its own.
+
+    Raises:
+        DigestError: it was not taken, or only in part.
+    """
+    address = site.transport(destination.kind).resolve(destination)
+    named = f"trial {site.clock.now().isoformat()} {site.jitter()}"
+    waiting, receipts = list(site.renderer.divide(digest, destination)), list[Receipt]()
+    while waiting:
+        share, part = waiting.pop(0), len(receipts)
+        delivery = replace(
+            _stand_in(digest, destination, part, part + 1 + len(waiting), named),
+            remote_address=address,
+            parent_remote_id=receipts[0].remote_id if receipts else "",
+            share=share,
+        )
+        try:
+            receipts.append(_send_patiently(site, _render_part(site, digest, delivery, links), destination))
+        except DeliveryError as error:
+            smaller = split_share(share, is_first=not part) if error.too_large and share is not None else ()
+            if not smaller:
+                raise
+            waiting[:0] = smaller
+    return receipts
+
+
+def _send_patiently(site: Site, message: Message, destination: Destination) -> Receipt:
+    """Send, and once more after the pause that the other side asks for: a channel takes a message a second."""
+    transport = site.transport(destination.kind)
+    try:
+        return transport.send(message, destination)
+    except DeliveryError as error:
+        if error.ambiguous or error.retry_after is None or error.retry_after > _LONGEST_WAIT:
+            raise
+        site.clock.sleep(error.retry_after)
+    return transport.send(message, destination)
+
+
+def _render_part(site: Site, digest: Digest, delivery: Delivery, links: Links) -> Message:
+    return site.renderer.render(digest, delivery, links, mail_identity(site, digest))
+
+
+def _stand_in(digest: Digest, destination: Destination, part: int, parts: int, key: str) -> Delivery:
+    """Return a delivery that is in no outbox."""
+    return Delivery(
+        id=0,
+        digest_id=digest.id,
+        destination=destination,
+        part=part,
+        parts=parts,
+        state=DeliveryState.CLAIMED,
+        attempts=0,
+        token=0,
+        idempotency_key=secrets.idempotency_key(
+            f"{key} {digest.subscription}", digest.slot, str(destination), part
+        ),
+        not_before=digest.planned_at,
+        created_at=digest.planned_at,
+        parent_remote_id="0" if part else "",
+    )
+
+
+def _leave_out_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]) -> list[MatchRow]:
+    exclusion = read_exclusion(due.subscription)
+    if not exclusion:
+        return list(rows)
+    changes = papers.load_changes(conn, {id_ for row in rows for id_ in row.changes})
+    excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
+    kept = [replace(row, changes=tuple(id_ for id_ in row.changes if id_ not in excluded)) for row in rows]
+    return [row for row in kept if row.changes]
+
+
+PAPERS = 50
+_BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
+
+
+def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Digest:
+    """Ask arXiv for a query's newest papers and plan the first look they would make.
+
+    What arXiv returns is matched here once more, so that it means what a saved query would.
+
+    Raises:
+        ArxivError: arXiv did not answer well.
+    """
+    found: list[Paper] = []
+    looked_at = total = 0
+    for fetched in islice(walk_search(client, to_arxiv(query), until=_BEGINNING, size=PAPERS), 1):
+        looked_at, total = len(fetched.page.papers), fetched.page.total
+        found += [paper for paper in fetched.page.papers if matches(query, paper)]
+    now = clock.now()
+    candidates = [
+        StoredChange(number, Kind.KNOWN, paper, None, (), 0, now, number)
+        for number, paper in enumerate(reversed(found), start=1)
+    ]
+    revision = ActiveRevision(0, 0, "query", query.text, query.canonical, 0)
+    subscription = Subscription(
+        name="try",
+        queries=("query",),
+        destinations=(Destination(DestinationKind.CONSOLE),),
+        cadence=Cadence(CadenceKind.AT_ONCE),
+        cap=None,
+        title="first look",
+    )
+    chosen = choose_first_look(candidates, days, now)
+    is_cut = len(chosen) == len(found) and total > looked_at
+    return plan_digest(
+        DueSubscription(0, subscription, "active", None, 0, "", now, (revision,)),
+        chosen,
+        {"query": query},
+        {},
+        Coverage(
+            None,
+            is_complete=True,
+            looked_at=looked_at,
+            matched=len(found),
+            checked_at=now,
+            source="query",
+            total=total if is_cut else 0,
+        ),
+        slot="run:0",
+        occasion=Occasion.TRIAL,
+        now=now,
+    )
+
+
+PAGE: Final = 500
+"""Papers asked for at once."""
+
+COUNTED_DAYS: Final = 28
+LEAST_MAILINGS: Final = 5
+"""Fewer mailings say little about a category."""
+
+MOST_CLAUSES: Final = 8
+"""Clauses that arXiv is asked to count, one request each; of a query with more, none is."""
+
+MOST_RESTS: Final = 5
+"""Of so many clauses, at most, arXiv is asked what there were without each, where with all there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDays:
+    """Days of which everything is stored that was announced of them.
+
+    Attributes:
+        span: mailings where it is kept of each what it brought, else days of first submission.
+        checked_at: when arXiv was last looked at (UTC).
+        told_from: Eastern date of the first mailing of which it is kept what it brought.
+    """
+
+    span: Span
+    checked_at: datetime
+    told_from: date
+
+
+def find_stored_days(
+    conn: Connection, now: datetime, days: int, *, is_part_enough: bool = False
+) -> StoredDays | None:
+    """Return the last days where everything of them is stored; None where it is not.
+
+    What the first harvest found is not known by mailing, so where one of the mailings was before it, all is
+    laid out by day of submission: no day's figure depends on how many others are looked at.
+
+    Args:
+        conn: a reading transaction.
+        now: the moment (UTC).
+        days: how far back.
+        is_part_enough: those that are stored will do, though earlier ones are not.
+    """
+    reach = papers.find_reach(conn)
+    if reach is None:
+        return None
+    until = min(reach.until, now)
+    expected = list(mailings_between(now - timedelta(days=days), now))
+    if expected and expected[0] >= reach.told_from:
+        come = tuple(day for day in expected if mailing_moment(day) <= until)
+        return StoredDays(Span(Unit.MAILING, come), reach.until, reach.told_from) if come else None
+    asked, known = list_submission_days(now, days), list_submission_days(until, 1)
+    if asked.whole[0] < reach.since and not is_part_enough:
+        return None
+    first, last = max(asked.whole[0], reach.since), known.whole[-1]
+    whole = tuple(first + timedelta(days=on) for on in range((last - first).days + 1))
+    begun = tuple(day for day in known.begun if day >= first)
+    return StoredDays(Span(Unit.DAY, whole, begun), reach.until, reach.told_from) if whole else None
+
+
+def survey_stored(conn: Connection, query: Query, stored: StoredDays, progress: Progress) -> Survey:
+    """Count what a query brings of stored days."""
+    return survey_everything(query, stored.span, load_days(conn, stored.span, progress))
+
+
+def find_stored(
+    conn: Connection, query: Query | Or, stored: StoredDays, progress: Progress
+) -> tuple[Span, list[Paper]]:
+    """Return the stored days, of mailings those that brought anything, and their papers that a query means."""
+    seen: set[date] = set()
+
+    def note_days() -> Iterator[Paper]:
+        for day, paper in load_days(conn, stored.span, progress):
+            seen.add(day)
+            yield paper
+
+    found = [paper for paper, met in hold_papers([query], note_days()) if met]
+    span = stored.span
+    return (Span(span.unit, tuple(sorted(seen))) if span.unit is Unit.MAILING else span), found
+
+
+def load_days(conn: Connection, span: Span, progress: Progress) -> Iterator[tuple[date, Paper]]:
+    """Yield the stored papers of some days, each with its day."""
+    progress.begin("read", "what is stored")
+    number, first, last = 0, span.dates[0], span.dates[-1]
+    if span.unit is Unit.MAILING:
+        placed = papers.load_announced(conn, first, last)
+    else:
+        begin, end = datetime.combine(first, time.min, tzinfo=UTC), datetime.combine(last, time.max, tzinfo=UTC)
+        placed = ((paper.published.date(), paper) for paper in papers.load_submitted(conn, begin, end))
+    for number, one in enumerate(placed, start=1):
+        if number % PAGE == 0:
+            progress.update(f"{number:,} papers")
+        yield one
+    progress.end("read", f"{number:,} papers")
+
+
+def count_daily_papers(conn: Connection, now: datetime) -> dict[str, float]:
+    """Return how many new papers a day each category has, over up to four weeks; {} where too few are stored."""
+    reach = papers.find_reach(conn)
+    if reach is None:
+        return {}
+    expected = mailings_between(now - timedelta(days=COUNTED_DAYS), min(reach.until, now))
+    mailings = [day for day in expected if day >= reach.told_from]
+    if len(mailings) < LEAST_MAILINGS:
+        return {}
+    days = (mailings[-1] - mailings[0]).days + 1
+    counts = papers.count_by_category(conn, mailings[0])
+    return {category: number / days for category, number in counts.items()}
+
+
+def find_beginnings(conn: Connection, query: Query) -> tuple[Note, ...]:
+    """Return a note for each word of a query that no stored paper has, but many begin with."""
+    return offer_beginnings(query, partial(papers.load_texts, conn))
+
+
+def survey_arxiv(client: ArxivClient, query: Query, *, days: int, now: datetime, progress: Progress) -> Survey:
+    """Ask arXiv what was submitted in the last days, and how many papers each clause has there.
+
+    Raises:
+        ArxivError: arXiv did not answer well.
+    """
+    span = list_submission_days(now, days)
+    found = [paper for paper in search_days(client, query, span, progress) if matches(query, paper)]
+    survey = survey_found(span, found, _count_clauses(client, query, span, progress))
+    return survey if found else replace(survey, shares=_count_rests(client, query, survey.shares, span, progress))
+
+
+def search_days(client: ArxivClient, query: Query | Or, span: Span, progress: Progress) -> Iterator[Paper]:
+    """Yield what arXiv's search has of a query, submitted on some days (UTC), in no particular order."""
+    progress.begin("search", f"{span.dates[0]:%-d %b} to {span.dates[-1]:%-d %b}")
+    found = total = 0
+    asked = _enclose(span).confine(to_arxiv(query))
+    for fetched in walk_search(client, asked, until=EARLIEST, size=PAGE, asks_twice=True):
+        found, total = found + len(fetched.page.papers), fetched.page.total
+        progress.update(f"{found:,} of {total:,} papers")
+        yield from fetched.page.papers
+    progress.end("search", f"{found:,} found")
+
+
+def _enclose(span: Span) -> Window:
+    first, last = span.dates[0], span.dates[-1]
+    return Window(datetime.combine(first, time.min, tzinfo=UTC), datetime.combine(last, time(23, 59), tzinfo=UTC))
+
+
+def _count_clauses(client: ArxivClient, query: Query, span: Span, progress: Progress) -> tuple[Share, ...]:
+    """Ask arXiv how many papers each clause has alone."""
+    clauses = list_clauses(query.tree)
+    if not 0 < len(clauses) <= MOST_CLAUSES:
+        return ()
+    counts = _count_found(client, [node for _, node in clauses], "each clause alone", span, progress)
+    return tuple(Share(print_tree(node), role, alone) for (role, node), alone in zip(clauses, counts, strict=True))
+
+
+def _count_rests(
+    client: ArxivClient, query: Query, shares: tuple[Share, ...], span: Span, progress: Progress
+) -> tuple[Share, ...]:
+    """Ask arXiv how many papers a query that has none would have without each of its clauses.
+
+    Nothing is asked where a clause that must be met has no paper, which is reason enough; nor where what is
+    left is one clause that was counted, or exclusions alone.
+    """
+    tree = query.tree
+    if not (isinstance(tree, And) and 0 < len(shares) <= MOST_RESTS) or _has_idle(shares):
+        return shares
+    known = _tell_rests(shares)
+    asked = [place for place in range(len(shares)) if place not in known]
+    rests = [_drop(tree.operands, place) for place in asked]
+    counts = _count_found(client, rests, "all clauses but one", span, progress) if rests else []
+    known |= dict(zip(asked, counts, strict=True))
+    return tuple(replace(share, without=known[place]) for place, share in enumerate(shares))
+
+
+def _tell_rests(shares: Sequence[Share]) -> dict[int, int | None]:
+    """Return how many papers there are without each clause, by its place, as far as nobody need be asked."""
+    known: dict[int, int | None] = {}
+    for place in range(len(shares)):
+        others = [share for other, share in enumerate(shares) if other != place]
+        if all(share.role is Role.EXCLUDED for share in others):
+            known[place] = None
+        elif len(others) == 1:
+            known[place] = others[0].alone
+    return known
+
+
+def _has_idle(shares: Sequence[Share]) -> bool:
+    return any(share.role is Role.REQUIRED and not share.alone for share in shares)
+
+
+def _drop(operands: Sequence[Node], place: int) -> Node:
+    rest = (*operands[:place], *operands[place + 1 :])
+    return And(rest) if len(rest) > 1 else rest[0]
+
+
+def _count_found(
+    client: ArxivClient, nodes: Sequence[Node], what: str, span: Span, progress: Progress
+) -> list[int]:
+    window, counts = _enclose(span), list[int]()
+    progress.begin("search", what)
+    for node in nodes:
+        progress.update(f"{len(counts) + 1} of {len(nodes)}")
+        counts.append(client.search(window.confine(to_arxiv(node)), size=1).page.total)
+    progress.end("search", f"{len(nodes)} counted")
+    return counts

@@ -1,0 +1,381 @@
+"""The facts of the status screen: what works, what does not, what comes next. Nothing is decided or changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from digest.inspect.health import STALE_POLL, AlarmName, is_stuck
+from digest.match.rules import read_exclusion
+from digest.model.announcements import EASTERN, has_mailing, latest_mailing, next_mailing
+from digest.model.clock import Outcome, SystemClock
+from digest.model.messages import DeliveryState
+from digest.poll.ledger import JOINT, load_whole_coverage
+from digest.poll.rules import is_asked_together
+from digest.serve.alarms import load_alarms
+from digest.store import coverage as cursor_store
+from digest.store import database, views
+from digest.store import queries as query_store
+from digest.store import runs as run_store
+from digest.store import subscriptions as subscription_store
+from digest.store import workers as alarm_store
+from digest.store.gate import load_breaker
+from digest.store.workers import list_turns, list_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.config import Config
+    from digest.inspect.health import Alarm
+    from digest.model.clock import Clock
+    from digest.model.messages import Delivery
+    from digest.store import Store
+    from digest.store.gate import Breaker
+    from digest.store.views import Outbox, SubscriptionLine
+    from digest.store.workers import Worker
+
+
+_LOOKED_AT = 500
+"""Stuck deliveries read at most; they are told by destination, so more would not be more lines."""
+
+_TOLD = 5
+"""Groups of stuck deliveries told one by one; the rest are counted."""
+
+_REMEMBERED = timedelta(days=7)
+"""How long entries that were set aside are told of: looks overlap, so they are met again within days."""
+
+_SETTINGS = "[arxiv]"
+"""The table that words of a look name which failed for a wrong setting."""
+
+_WAIT = "waiting is all that helps"
+
+_LEFT_ALONE: Mapping[str, tuple[str, str]] = {
+    Outcome.THROTTLED: ("it asked for a pause", _WAIT),
+    Outcome.REFUSED: (
+        "it blocks this client (403)",
+        "check [arxiv] contact, then wait; see https://info.arxiv.org/help/robots.html",
+    ),
+}
+"""Why, and what to do about it, by what the gate keeps as the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that needs somebody.
+
+    Attributes:
+        what: what is wrong, as a sentence.
+        remedy: a command, or what to do; "" where nothing can be done.
+    """
+
+    what: str
+    remedy: str = ""
+
+
+def find_troubles(
+    conn: Connection,
+    source: str,
+    now: datetime,
+    *,
+    breaker: Breaker,
+    has_worker: bool,
+) -> Iterator[Trouble]:
+    """Yield what needs somebody, the most urgent first.
+
+    Args:
+        conn: a reading transaction.
+        source: `harvest` or `query`.
+        now: the moment (UTC).
+        breaker: whether arXiv asked us to stay away.
+        has_worker: a process is at work all the time.
+    """
+    yield from _find_stuck(conn, now, has_worker=has_worker)
+    yield from _find_unreadable(conn)
+    yield from _find_intake_troubles(conn, source, now, breaker, has_worker=has_worker)
+    set_aside = views.count_quarantined(conn, since=now - _REMEMBERED)
+    if set_aside:
+        are = "entry of arXiv's pages was" if set_aside == 1 else "entries of arXiv's pages were"
+        yield Trouble(f"{set_aside:,} {are} unreadable and set aside within {_REMEMBERED.days} days")
+
+
+def _find_stuck(conn: Connection, now: datetime, *, has_worker: bool) -> Iterator[Trouble]:
+    """Yield deliveries that are dead, held, or failing, one line for each destination and state."""
+    again = _say_tried_again(has_worker=has_worker)
+    for state in (DeliveryState.DEAD, DeliveryState.HELD, DeliveryState.READY):
+        stored = views.list_deliveries(conn, (state,), limit=_LOOKED_AT)
+        failing = [one.delivery for one in stored if one.delivery.last_error or state is not DeliveryState.READY]
+        groups = _group(failing)
+        for group in groups[:_TOLD]:
+            remedy = f"digest delivery show {group[0].id}"
+            if state is DeliveryState.READY:
+                remedy = f"{again}; see {remedy}"
+            yield Trouble(_describe_group(group, state, now), remedy)
+        hidden = sum(map(len, groups[_TOLD:]))
+        if hidden:
+            yield Trouble(f"{hidden:,} more deliveries are {state}", f"digest delivery list --state {state}")
+
+
+def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
+    groups: dict[str, list[Delivery]] = {}
+    for delivery in deliveries:
+        groups.setdefault(str(delivery.destination), []).append(delivery)
+    return list(groups.values())
+
+
+def _say_tried_again(*, has_worker: bool) -> str:
+    """Say who tries again what failed: beside a process at work, `digest run` does nothing."""
+    return "it is tried again" if has_worker else "digest run tries again"
+
+
+def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) -> str:
+    newest, number = group[0], len(group)
+    if state is DeliveryState.READY:
+        age = write_age(now - min(delivery.created_at for delivery in group))
+        planned = f"planned {age} ago" if number == 1 else f"the oldest planned {age} ago"
+        verb = f"{'has' if number == 1 else 'have'} failed so far ({planned})"
+    else:
+        verb = f"{'is' if number == 1 else 'are'} {state}"
+    place = newest.destination.address or str(newest.destination)
+    count = "delivery" if number == 1 else "deliveries"
+    return f"{number:,} {count} to {place} {verb}: {newest.last_error or 'nobody knows why'}"
+
+
+def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
+    for query in query_store.list_unreadable(conn):
+        instead = " and goes on as it was read before" if query.canonical else ""
+        first_line = query.problem.partition("\n")[0]
+        yield Trouble(
+            f"saved query {query.name} can't be read{instead}: {first_line}",
+            "digest query list; mend it in digest.toml",
+        )
+    for due in subscription_store.load_excluding(conn):
+        name = due.subscription.name
+        for _, error in read_exclusion(due.subscription).problems:
+            yield Trouble(
+                f"what {name} excludes can't be read: {error.message}",
+                f"digest subscription show {name}; mend it in digest.toml",
+            )
+
+
+def _find_intake_troubles(
+    conn: Connection, source: str, now: datetime, breaker: Breaker, *, has_worker: bool
+) -> Iterator[Trouble]:
+    if breaker.seconds:
+        pause = write_age(timedelta(seconds=breaker.seconds))
+        why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, _WAIT))
+        again = _say_tried_again(has_worker=has_worker)
+        yield Trouble(f"arXiv is left alone for {pause}: {why}", f"{remedy}; {again} then")
+    keys = polled_keys(conn, source)
+    looks = {key: cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys}
+    complete = [look for look in looks.values() if look is not None]
+    if breaker.seconds and len(complete) < len(looks):
+        pass  # that it waits for, and no call helps
+    elif len(complete) < len(looks):
+        about = (
+            "" if source == "harvest" else f" for {len(looks) - len(complete):,} of {len(looks):,} saved queries"
+        )
+        remedy = "digest status --jobs" if has_worker else "digest run"
+        yield Trouble(f"arXiv has not been looked at completely yet{about}", remedy)
+    elif complete and now - min(complete) > STALE_POLL:
+        age = write_age(now - min(complete))
+        remedy = "digest status --jobs" if has_worker else "digest run, from cron; or digest serve"
+        yield Trouble(f"the last complete look at arXiv was {age} ago", remedy)
+    yield from _find_failed_look(conn, source, keys, has_worker=has_worker, is_left_alone=breaker.seconds > 0)
+
+
+def _find_failed_look(
+    conn: Connection, source: str, keys: Iterable[str], *, has_worker: bool, is_left_alone: bool
+) -> Iterator[Trouble]:
+    """Yield that the last look failed; while arXiv is left alone only where that will not mend it."""
+    for key in keys:
+        runs = run_store.last_runs(conn, source, 1, query_key=key)
+        if runs and runs[0].failure:
+            about = f" for {key}" if key else ""
+            failure = runs[0].failure
+            if is_left_alone and _SETTINGS not in failure:
+                return
+            # Of a look that failed only its words are kept: those of a wrong setting name its table.
+            remedy = _say_tried_again(has_worker=has_worker)
+            if _SETTINGS in failure:
+                then = "restart digest serve" if has_worker else "digest run"
+                remedy = f"mend the addresses under [arxiv], then {then}"
+            yield Trouble(f"the last look at arXiv{about} failed: {failure}", remedy)
+            return  # they mostly fail alike
+
+
+def polled_keys(conn: Connection, source: str) -> list[str]:
+    """Return what is asked of arXiv, as keys of looks: everything at once, or each distinct saved query."""
+    if source == "harvest":
+        return [JOINT]
+    texts = list(dict.fromkeys(revision.canonical for revision in query_store.active_revisions(conn)))
+    return [JOINT] if is_asked_together(texts) else texts
+
+
+def write_age(age: timedelta) -> str:
+    """Write a span in its largest unit: seconds, minutes, hours or days."""
+    seconds = int(age.total_seconds())
+    for unit, length in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{max(seconds, 0)} s"
+
+
+SPAN = timedelta(days=30)
+"""How far back papers are counted."""
+
+_RESTART = "`digest status --jobs`; then start `digest serve` again"
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How far arXiv has been looked at.
+
+    Attributes:
+        source: `harvest` or `query`.
+        mailing: Eastern date of the last mailing; None before the first look.
+        is_complete: all of it has been looked at, for every saved query.
+        checked_at: when the last look ended (UTC); None before the first.
+        looked_at: papers compared since that mailing.
+        new: papers that mailing is known to have brought; 0 where that is not known.
+        is_awaited: nothing of the mailing was there yet.
+    """
+
+    source: str
+    mailing: date | None
+    is_complete: bool
+    checked_at: datetime | None
+    looked_at: int
+    new: int
+    is_awaited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The screen's facts; moments are in UTC.
+
+    Attributes:
+        now: the moment they hold for.
+        troubles: what needs somebody.
+        intake: how far arXiv has been looked at.
+        breaker: whether arXiv asked us to stay away.
+        next_mailing: Eastern date of the next mailing.
+        no_mailing: Eastern dates before it on which there is none, though days pass.
+        next_poll_at: from when on a new look is worth a request.
+        requests: made to arXiv within 24 hours.
+        subscriptions: a line for each.
+        outbox: how it stands.
+        papers: how many are stored.
+        dialect: `sqlite` or `postgresql`.
+        size: bytes of the database.
+        workers: the processes at work, and those that fell silent lately.
+        alarms: what is amiss; `troubles` has it too.
+        untold: names of those that somebody is to be told of and nobody was yet.
+        is_held_back: the database was restored, and plans and sends nothing before `digest db resume`.
+    """
+
+    now: datetime
+    troubles: tuple[Trouble, ...]
+    intake: Intake
+    breaker: Breaker
+    next_mailing: date
+    no_mailing: tuple[date, ...]
+    next_poll_at: datetime
+    requests: int
+    subscriptions: tuple[SubscriptionLine, ...]
+    outbox: Outbox
+    papers: int
+    dialect: str
+    size: int
+    workers: tuple[Worker, ...]
+    alarms: tuple[Alarm, ...]
+    untold: tuple[AlarmName, ...]
+    is_held_back: bool
+
+
+def load_status(config: Config, store: Store, clock: Clock) -> Status:
+    """Gather the screen's facts."""
+    now = clock.now()
+    size = views.measure_size(store)
+    with store.read() as conn:
+        workers = tuple(list_workers(conn))
+        has_worker = any(not worker.is_gone for worker in workers)
+        outbox = views.load_outbox(conn, now)
+        breaker = load_breaker(conn, clock)
+        alarms = load_alarms(conn, config, now)
+        told_at = {alarm.name: alarm.told_at for alarm in alarm_store.list_alarms(conn)}
+        source = config.arxiv.source
+        troubles = [
+            # What failed is named message by message below.
+            *(Trouble(one.what, one.remedy) for one in alarms if one.name is not AlarmName.FAILED),
+            *find_troubles(conn, source, now, breaker=breaker, has_worker=has_worker),
+            *_find_job_troubles(conn, workers),
+        ]
+        return Status(
+            now=now,
+            troubles=tuple(troubles),
+            intake=load_intake(conn, config.arxiv.source, now),
+            breaker=breaker,
+            next_mailing=next_mailing(now),
+            no_mailing=_find_gap(now),
+            next_poll_at=max(
+                find_next_look(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
+            ),
+            requests=views.count_requests(conn, now - timedelta(hours=24)),
+            subscriptions=tuple(views.load_subscription_lines(conn, now, span=SPAN)),
+            outbox=outbox,
+            papers=views.count_papers(conn),
+            dialect=store.dialect,
+            size=size,
+            workers=workers,
+            alarms=alarms,
+            untold=tuple(one.name for one in alarms if config.alarms.to and not told_at.get(one.name)),
+            is_held_back=database.is_restored(conn),
+        )
+
+
+def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
+    """Yield what makes a process at work not ready, besides what is told of already: its jobs."""
+    living = {worker.owner for worker in workers if not worker.is_gone}
+    moment = SystemClock().now()  # jobs have their turns in real time, whatever the installation's clock says
+    for turn in list_turns(conn):
+        if turn.owner not in living:
+            continue
+        if turn.trouble:
+            yield Trouble(f"the job {turn.job} failed last time: {turn.trouble}", "the log says why")
+        age = (moment - turn.began_at).total_seconds() if turn.began_at and turn.is_under_way else 0.0
+        if is_stuck(turn.job, age):
+            yield Trouble(f"the job {turn.job} has been at the same turn for {age / 60:.0f} min", _RESTART)
+
+
+def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
+    """Say how far arXiv has been looked at: by one harvest, or by every saved query."""
+    keys = polled_keys(conn, source) or [""]
+    coverage = load_whole_coverage(conn, source, now)
+    last_runs = [run for key in keys for run in run_store.last_runs(conn, source, 1, query_key=key)]
+    checked = [run.finished_at for run in last_runs if run.finished_at is not None]
+    return Intake(
+        source=source,
+        mailing=latest_mailing(now) if checked else None,
+        is_complete=coverage.is_complete,
+        checked_at=max(checked, default=None),
+        looked_at=coverage.looked_at,
+        new=coverage.new,
+        is_awaited=coverage.is_awaited,
+    )
+
+
+def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
+    """Return from when on the next look at arXiv is worth a request (UTC); now where one is due."""
+    looks = (run_store.last_looks(conn, source, key) for key in polled_keys(conn, source))
+    return max(now, min((look.next_at or now for look in looks), default=now))
+
+
+def _find_gap(now: datetime) -> tuple[date, ...]:
+    """Return the evenings between now and the next mailing that have none."""
+    day, last = now.astimezone(EASTERN).date(), next_mailing(now)
+    days = [day + timedelta(days=number) for number in range((last - day).days)]
+    return tuple(day for day in days if not has_mailing(day))

@@ -1,0 +1,1 @@
+"""Which saved query matched which change, and what a first digest holds."""

@@ -1,0 +1,270 @@
+"""What a subscription never wants to hear of: some papers, and whatever some queries bring.
+
+To exclude a query is to read each saved query of this subscription, and of no other, as if it ended in
+`ANDNOT (…)`. So a paper that stops being excluded is new to the subscription, and one that begins to be
+is gone from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from digest.model.announcements import Kind
+from digest.model.errors import QueryError
+from digest.query import StandingQueries, analyse, matches, parse_query
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from digest.compare import StoredChange
+    from digest.model.papers import ArxivId, Paper
+    from digest.model.subscriptions import Subscription
+    from digest.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """What one subscription excludes.
+
+    Attributes:
+        papers: by id, in whichever version.
+        queries: those that can be read.
+        problems: texts that can't be read and exclude nothing, each with what is wrong.
+    """
+
+    papers: frozenset[ArxivId] = frozenset()
+    queries: tuple[Query, ...] = ()
+    problems: tuple[tuple[str, QueryError], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.papers or self.queries)
+
+    def find_cause(self, paper: Paper) -> str:
+        """Return what excludes a paper, in the words of `digest.toml`; "" where nothing does."""
+        if paper.id in self.papers:
+            return f"exclude_papers names {paper.id}"
+        if not self.queries:
+            return ""
+        ready = analyse(paper)
+        return next((f"exclude = {query.text}" for query in self.queries if matches(query, ready)), "")
+
+    def covers(self, change: StoredChange) -> bool:
+        """Tell whether a change is not told: its paper is excluded, or was until it was withdrawn."""
+        if self.find_cause(change.paper):
+            return True
+        was = change.previous if change.kind is Kind.WITHDRAWAL else None
+        return was is not None and bool(self.find_cause(was))
+
+
+def read_exclusion(subscription: Subscription) -> Exclusion:
+    """Return what a subscription excludes; an unreadable query excludes nothing, since nothing may be lost."""
+    if not (subscription.exclude or subscription.exclude_papers):
+        return _NOTHING
+    return _read(subscription.exclude, subscription.exclude_papers)
+
+
+_NOTHING = Exclusion()
+
+
+@lru_cache(maxsize=2**10)
+def _read(texts: tuple[str, ...], papers: tuple[ArxivId, ...]) -> Exclusion:
+    queries, problems = [], []
+    for text in texts:
+        try:
+            queries.append(parse_query(text))
+        except QueryError as error:
+            problems.append((text, error))
+    return Exclusion(frozenset(papers), tuple(queries), tuple(problems))
+
+
+def exclude_changes(
+    outcome: QueryOutcome, exclusion: Exclusion, changes: Mapping[int, StoredChange]
+) -> QueryOutcome:
+    """Return what a run of changes means to a saved query with its exclusions.
+
+    Args:
+        outcome: what it means without them.
+        exclusion: of one subscription.
+        changes: the run's, by id.
+    """
+    if not exclusion:
+        return outcome
+    hidden = {id_ for id_ in (*outcome.new, *outcome.changed) if exclusion.find_cause(changes[id_].paper)}
+    was_hidden = {id_ for id_ in (*outcome.changed, *outcome.gone) if _was_hidden(changes[id_], exclusion)}
+    entered = [id_ for id_ in outcome.changed if id_ in was_hidden - hidden]
+    left = [id_ for id_ in outcome.changed if id_ in hidden - was_hidden]
+    return QueryOutcome(
+        new=_order(outcome.new, hidden, entered),
+        changed=_order(outcome.changed, hidden | was_hidden),
+        gone=_order(outcome.gone, was_hidden, left),
+    )
+
+
+def _was_hidden(change: StoredChange, exclusion: Exclusion) -> bool:
+    return change.previous is not None and bool(exclusion.find_cause(change.previous))
+
+
+def _order(ids: Iterable[int], without: set[int], besides: Iterable[int] = ()) -> tuple[int, ...]:
+    return tuple(sorted({*ids} - without | {*besides}))
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRevision:
+    """A saved query as it reads now.
+
+    Attributes:
+        id: the revision's key: another text is another revision.
+        query_id: the saved query's key, the same over all revisions.
+        name: its name.
+        text: as written, or in its one form where what is written can't be read any more.
+        canonical: as printed; equal queries have equal canonical texts.
+        active_from_change: changes above this id are matched against it.
+    """
+
+    id: int
+    query_id: int
+    name: str
+    text: str
+    canonical: str
+    active_from_change: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOutcome:
+    """What a run of changes means to one saved query, as change ids in growing order.
+
+    Attributes:
+        new: the paper matches now and did not before (or was never stored before).
+        changed: it matched before and still does.
+        gone: it matched before and does not any more.
+    """
+
+    new: tuple[int, ...] = ()
+    changed: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.changed or self.gone)
+
+
+def match_changes(
+    changes: Sequence[StoredChange], revisions: Iterable[ActiveRevision], standing: StandingQueries | None = None
+) -> dict[int, QueryOutcome]:
+    """Hold changes against queries; return outcomes by revision id, only of those with any.
+
+    Equal queries (one canonical text) are evaluated once, and where there is much to do all of them together.
+
+    Args:
+        changes: what was found.
+        revisions: the saved queries in force.
+        standing: the same queries as they were kept from the batch before, where there was one.
+    """
+    active = list(revisions)
+    standing = standing or StandingQueries()
+    standing.keep({revision.canonical: revision.text for revision in active})
+    replaced = [place for place, change in enumerate(changes) if change.previous is not None]
+    papers = [change.paper for change in changes]
+    papers += [change.previous for change in changes if change.previous is not None]
+    by_text = {text: _compare(changes, replaced, met) for text, met in standing.hold(papers)}
+    outcomes = {
+        revision.id: _drop_earlier(by_text[revision.canonical], revision.active_from_change)
+        for revision in active
+        if revision.canonical in by_text
+    }
+    return {id_: outcome for id_, outcome in outcomes.items() if outcome}
+
+
+def _compare(changes: Sequence[StoredChange], replaced: Sequence[int], met: Iterable[int]) -> QueryOutcome:
+    """Return what a query meets as an outcome: of the changes' papers, then of those that were replaced."""
+    found = set(met)
+    now = {place for place in found if place < len(changes)}
+    before = {replaced[place - len(changes)] for place in found - now}
+    new, changed, gone = (
+        tuple(changes[place].id for place in sorted(places))
+        for places in (now - before, now & before, before - now)
+    )
+    return QueryOutcome(new, changed, gone)
+
+
+def _drop_earlier(outcome: QueryOutcome, mark: int) -> QueryOutcome:
+    """Return what of an outcome came of changes above a mark."""
+    kinds = (outcome.new, outcome.changed, outcome.gone)
+    return QueryOutcome(*(tuple(id_ for id_ in ids if id_ > mark) for ids in kinds))
+
+
+def select_for_subscription(
+    kinds: Iterable[Kind],
+    outcomes: Iterable[QueryOutcome],
+    kind_of: Mapping[int, Kind],
+    overtaken: Collection[int] = (),
+) -> tuple[int, ...]:
+    """Return the change ids a subscription is told of: those of its kinds, in growing order.
+
+    A cross-list or an edit is told only where it brings the paper into a query; inside a query that
+    held the paper already it is no news. It needs the kind cross-list either way. A withdrawal is
+    told even where its last words no longer match: somebody may have read the paper.
+
+    Args:
+        kinds: what the subscription asks for.
+        outcomes: of its saved queries.
+        kind_of: the kind of each change.
+        overtaken: replacements of papers that came out and were replaced before anybody looked (see
+            `is_overtaken`): who asks for new papers is told of them, too, since nothing else would.
+    """
+    wanted = set(kinds)
+    chosen: set[int] = set()
+    for outcome in outcomes:
+        chosen.update(id_ for id_ in outcome.new if _entering_kind(kind_of[id_]) in wanted)
+        if Kind.NEW in wanted:
+            chosen.update(id_ for id_ in outcome.new if id_ in overtaken)
+        chosen.update(id_ for id_ in outcome.changed if kind_of[id_] in wanted & _TOLD_AGAIN)
+        chosen.update(id_ for id_ in outcome.gone if kind_of[id_] in wanted & {Kind.WITHDRAWAL})
+    return tuple(sorted(chosen))
+
+
+def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | None) -> bool:
+    """Whether a replacement is the first that could be met of a paper which came out since somebody watches.
+
+    Args:
+        change: what was found.
+        mark: announcement order of the newest paper when the harvest first looked; (0, 0) without one.
+        since: when the source first looked (UTC); None before.
+    """
+    if change.kind is not Kind.REPLACEMENT or change.previous is not None:
+        return False
+    if mark > (0, 0):
+        return change.paper.id.announcement_order > mark
+    return since is not None and change.paper.published >= since
+
+
+_TOLD_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
+
+
+def _entering_kind(kind: Kind) -> Kind:
+    return Kind.CROSS_LIST if kind is Kind.METADATA else kind
+
+
+FIRST_LOOK_PAPERS = 15
+"""Shown where the days looked back hold fewer."""
+
+
+def choose_first_look(candidates: Iterable[StoredChange], days: int, now: datetime) -> tuple[StoredChange, ...]:
+    """Return the papers a new saved query shows once: the last `days` days, or the newest 15 if those hold fewer.
+
+    Args:
+        candidates: the newest change of each paper that matches, in any order.
+        days: how far to look back; 0 for no first look.
+        now: the moment of looking (UTC).
+
+    A paper counts by the submission of its present version: the stored history tells no announcement
+    dates from before Digest first looked.
+    """
+    if days <= 0:
+        return ()
+    newest = sorted(candidates, key=lambda change: (change.paper.updated, change.paper.id), reverse=True)
+    recent = [change for change in newest if change.paper.updated >= now - timedelta(days=days)]
+    return tuple(recent if len(recent) >= FIRST_LOOK_PAPERS else newest[:FIRST_LOOK_PAPERS])

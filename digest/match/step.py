@@ -1,0 +1,280 @@
+"""The first look of a new saved query: the papers of the last days, told once, though nothing changed in them.
+
+However many first looks are owed, what is stored is read once; each is then given in a transaction of its
+own, so that whoever dies in between has given some of them and owes the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from digest.match.rules import (
+    Exclusion,
+    choose_first_look,
+    exclude_changes,
+    is_overtaken,
+    match_changes,
+    read_exclusion,
+    select_for_subscription,
+)
+from digest.model.announcements import Kind
+from digest.model.cadences import CadenceKind
+from digest.model.errors import QueryError, count
+from digest.poll.rules import Source
+from digest.query import StandingQueries, parse_query
+from digest.store import coverage as cursor_store
+from digest.store import matches as match_store
+from digest.store import papers as paper_store
+from digest.store import queries as query_store
+from digest.store import subscriptions as subscription_store
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.compare import StoredChange
+    from digest.match.rules import ActiveRevision
+    from digest.poll.installation import Site
+    from digest.query import Query
+    from digest.store.matches import FirstLook
+
+
+_PAPERS_AT_ONCE: Final = 4_000
+"""Stored papers held against the queries together."""
+
+
+@dataclass
+class FirstLooks:
+    """What first looks brought.
+
+    Attributes:
+        given: how many of them held any paper.
+        papers: the keys of the papers in them.
+    """
+
+    given: int = 0
+    papers: set[int] = field(default_factory=set)
+
+
+def give_first_looks(site: Site, awaiting: Collection[str]) -> FirstLooks:
+    """Give every first look that is owed and can be given now.
+
+    Args:
+        site: the installation.
+        awaiting: canonical queries whose first looks stay owed all the same.
+    """
+    at, given = site.clock.now(), FirstLooks()
+    with site.store.read() as conn:
+        owed = match_store.pending_first_looks(conn)
+        looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
+        candidates = _find_candidates(conn, looks, at) if looks else []
+    for look, found in zip(looks, candidates, strict=True):
+        _give(site, look, found, given, at)
+    return given
+
+
+def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstLook]) -> list[FirstLook]:
+    """Return those whose source was read to its end: an empty first look would be the only one."""
+    source = Source(site.config.arxiv.source)
+    looked = {key for key, cursor in cursor_store.load_cursors(conn, source).items() if cursor.last_complete_at}
+    if "" in looked:
+        return list(owed)
+    return [look for look in owed if source is Source.QUERY and look.revision.canonical in looked]
+
+
+def _find_candidates(conn: Connection, looks: Sequence[FirstLook], at: datetime) -> list[list[StoredChange]]:
+    """Return for each first look the papers it may hold, as `choose_first_look` leaves them."""
+    kept: list[list[StoredChange]] = [[] for _ in looks]
+    wanted = [(number, look) for number, look in enumerate(looks) if look.days > 0]
+    if not wanted:
+        return kept
+    standing = StandingQueries()
+    standing.keep({look.revision.canonical: look.revision.text for _, look in wanted})
+    exclusions = _load_exclusions(conn, {look.subscription_id for _, look in wanted})
+    by_text: dict[str, list[int]] = {}
+    for number, look in wanted:
+        by_text.setdefault(look.revision.canonical, []).append(number)
+    latest = paper_store.latest_changes(conn)
+    while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
+        for text, met in standing.hold([change.paper for change in batch]):
+            for number in by_text[text]:
+                look = looks[number]
+                found = _drop_excluded(
+                    (batch[place] for place in met), exclusions.get(look.subscription_id, Exclusion())
+                )
+                fresh = _drop_seen(conn, look, found)
+                # What is chosen of a part and the next part is what would be chosen of both.
+                kept[number] = list(choose_first_look([*kept[number], *fresh], look.days, at))
+    return kept
+
+
+def _load_exclusions(conn: Connection, subscriptions: Collection[int]) -> Mapping[int, Exclusion]:
+    loaded = subscription_store.load_subscriptions(conn, sorted(subscriptions))
+    return {stored.id: read_exclusion(stored.subscription) for stored in loaded}
+
+
+def _drop_excluded(found: Iterable[StoredChange], exclusion: Exclusion) -> list[StoredChange]:
+    return [change for change in found if not exclusion.find_cause(change.paper)]
+
+
+def _drop_seen(conn: Connection, look: FirstLook, found: Sequence[StoredChange]) -> list[StoredChange]:
+    seen = match_store.seen_papers(conn, look.subscription_id, [change.paper_key for change in found])
+    return [change for change in found if change.paper_key not in seen]
+
+
+def _give(
+    site: Site, look: FirstLook, candidates: Sequence[StoredChange], given: FirstLooks, at: datetime
+) -> None:
+    with site.store.begin() as conn:
+        # Nobody else matches meanwhile, nor gives another first look of this subscription.
+        mark = match_store.matched_mark(conn, hold=True)
+        if not match_store.is_first_look_owed(conn, look):
+            return
+        # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
+        chosen = _drop_seen(conn, look, candidates)
+        run_id = match_store.begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion="first look")
+        ids = tuple(sorted(change.id for change in chosen))
+        if ids:
+            match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion="first look")
+        match_store.close_first_look(conn, look, run_id)
+    given.given += bool(ids)
+    given.papers.update(change.paper_key for change in chosen)
+
+
+BATCH = 4000
+"""Changes matched at once: bounds memory, and the work lost to a crash."""
+
+
+@dataclass
+class MatchReport:
+    """What one pass matched.
+
+    Attributes:
+        changes: changes held against the saved queries.
+        by_query: news that entered or changed, by saved query's name.
+        news: the distinct changes among these -> the keys of their papers.
+        papers: distinct papers chosen for any subscription.
+        excluded: distinct papers that some subscription excludes.
+        first_looks: subscriptions that were given a first look.
+        looked_back: the papers of these, which are among `papers`.
+    """
+
+    changes: int = 0
+    by_query: dict[str, int] = field(default_factory=dict)
+    news: dict[int, int] = field(default_factory=dict)
+    papers: set[int] = field(default_factory=set)
+    excluded: set[int] = field(default_factory=set)
+    first_looks: int = 0
+    looked_back: set[int] = field(default_factory=set)
+
+    def describe(self) -> str:
+        """Say how many papers each saved query brought, how many they are together, and what first looks hold."""
+        news = self._describe_news()
+        if not self.looked_back:
+            return news or ("nothing new for any saved query" if self.changes else "nothing new to match")
+        looks = f"{count(len(self.looked_back), 'paper')} for a first look"
+        return f"{news}, and {looks}" if news else looks
+
+    def _describe_news(self) -> str:
+        names = " · ".join(f"{name} {count}" for name, count in self.by_query.items() if count)
+        if not names:
+            return ""
+        again = sum(self.by_query.values()) - len(self.news)
+        overlap = f" ({again} matched again, shown once)" if again else ""
+        excluded = f", {len(self.excluded)} excluded by a subscription" if self.excluded else ""
+        papers = {*self.news.values()}
+        left = papers - self.papers - self.excluded
+        untold = f", {len(left)} that no subscription takes" if left else ""
+        return f"{names} = {count(len(papers), 'paper')}{overlap}{excluded}{untold}"
+
+
+def match(site: Site, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
+    """Match what has been found since the last pass, then give new saved queries their first look.
+
+    Args:
+        site: the installation.
+        first_looks: False while arXiv could not be asked: a first look that shows nothing for want of
+            papers would be the only one, so it stays owed.
+        awaiting: canonical queries whose first looks stay owed all the same.
+    """
+    report = MatchReport()
+    while _match_batch(site, report):
+        site.progress.update(f"{report.changes:,} changes")
+    if first_looks:
+        looks = give_first_looks(site, awaiting)
+        report.first_looks += looks.given
+        report.looked_back |= looks.papers
+        report.papers |= looks.papers
+    return report
+
+
+def readable(revisions: Iterable[ActiveRevision]) -> list[tuple[ActiveRevision, Query]]:
+    """Return the revisions whose text can be read; the others are shown by `digest status` until mended."""
+    pairs = []
+    for revision in revisions:
+        try:
+            pairs.append((revision, parse_query(revision.text)))
+        except QueryError:
+            continue  # kept as the revision's `problem` when it was stored, and shown there
+    return pairs
+
+
+def _match_batch(site: Site, report: MatchReport) -> bool:
+    at = site.clock.now()
+    with site.store.begin() as conn:
+        mark = match_store.matched_mark(conn, hold=True)
+        changes = paper_store.changes_after(conn, mark, BATCH)
+        if not changes:
+            return False
+        revisions = query_store.active_revisions(conn)
+        outcomes = match_changes(changes, revisions, site.standing)
+        run_id = match_store.begin_match_run(
+            conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll"
+        )
+        match_store.save_query_matches(conn, run_id, outcomes)
+        kind_of = {change.id: change.kind for change in changes}
+        overtaken = find_overtaken(conn, site.config.arxiv.source, changes)
+        by_id = {change.id: change for change in changes}
+        met = [revision.query_id for revision in revisions if revision.id in outcomes]
+        askers = subscription_store.load_subscriptions(conn, subscription_store.find_askers(conn, met))
+        chosen = {}
+        for stored in askers:
+            kinds, exclusion = stored.subscription.kinds, read_exclusion(stored.subscription)
+            found = [outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes]
+            told = [exclude_changes(outcome, exclusion, by_id) for outcome in found]
+            ids = select_for_subscription(kinds, told, kind_of, overtaken)
+            if exclusion:
+                unfiltered = select_for_subscription(kinds, found, kind_of, overtaken)
+                report.excluded.update(by_id[id_].paper_key for id_ in {*unfiltered} - {*ids})
+            if ids:
+                chosen[stored.id] = ids
+        match_store.save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
+        at_once = [
+            stored.id
+            for stored in askers
+            if stored.subscription.cadence.kind is CadenceKind.AT_ONCE and stored.subscription.has_digests
+        ]
+        subscription_store.make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)
+        match_store.set_matched_mark(conn, changes[-1].id, expected=mark)
+    report.changes += len(changes)
+    names = {revision.id: revision.name for revision in revisions}
+    for revision_id, outcome in outcomes.items():
+        name = names[revision_id]
+        news = [id_ for id_ in (*outcome.new, *outcome.changed) if kind_of[id_] is not Kind.KNOWN]
+        report.by_query[name] = report.by_query.get(name, 0) + len(news)
+        report.news.update({id_: by_id[id_].paper_key for id_ in news})
+    report.papers.update(by_id[id_].paper_key for ids in chosen.values() for id_ in ids)
+    return True
+
+
+def find_overtaken(conn: Connection, source: str, changes: Iterable[StoredChange]) -> frozenset[int]:
+    """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody looked."""
+    cursors = cursor_store.load_cursors(conn, source).values()
+    began = min((cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at), default=None)
+    marks = [(cursor.mark_month, cursor.mark_number) for cursor in cursors if source == Source.HARVEST]
+    mark = max(marks, default=(0, 0))
+    return frozenset(change.id for change in changes if is_overtaken(change, mark, began))

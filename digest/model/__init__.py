@@ -1,0 +1,1 @@
+"""The nouns: papers, announcements, subscriptions, messages, errors, the clock."""

@@ -1,0 +1,265 @@
+"""When digests are due, as people write it: cadences, and the hours in which nothing goes out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from digest.model.errors import ConfigurationError
+
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WORKING_DAYS = frozenset(range(5))
+EVERY_DAY = frozenset(range(7))
+
+USUAL_WAIT = timedelta(minutes=90)
+"""How long after its time a digest waits for a mailing that is not complete, where nothing else is said."""
+
+LONGEST_WAIT = timedelta(hours=12)
+"""The most that can be said: the wait of one day must be over well before the next day's begins."""
+
+_TIME = r"(\d{1,2})[:.](\d{2})"
+_ZONE = r"([A-Za-z0-9_+/-]+)"
+_CLOCK_PHRASE = re.compile(
+    rf"([a-z, ]+?),?\s+(?:at|not before)\s+{_TIME}(?:\s+{_ZONE})?"
+    rf"(?:\s*,?\s+at the latest(?:\s+at)?\s+{_TIME}(?:\s+{_ZONE})?)?",
+    re.IGNORECASE,
+)
+_SPOKEN_TIME = re.compile(
+    r"\b(?:at|before|latest)\s+(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?(?![\w:.])", re.IGNORECASE
+)
+_HALF_DAY = 12
+_QUIET_PHRASE = re.compile(rf"{_TIME}\s*(?:-|–|to)\s*{_TIME}(?:\s+{_ZONE})?", re.IGNORECASE)
+
+LAST_YEAR = 2999
+"""The last year a pause may end in: for turns behind it there must be dates."""
+
+_MACHINES_OWN = frozenset({"localtime", "posixrules", "Factory"})
+_OTHER_COUNTS = ("posix/", "right/")
+"""Folders of copies, `right/` with leap seconds counted: no zones of their own."""
+
+
+class CadenceKind(StrEnum):
+    """What a digest waits for: a wall-clock time, the mailing being complete, or nothing."""
+
+    CLOCK = "clock"
+    ANNOUNCEMENT = "on announcement"
+    AT_ONCE = "at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Cadence:
+    """When a subscription's digests are due, written and read back as a phrase.
+
+    Attributes:
+        kind: what is waited for.
+        days: weekdays, Monday being 0; only for `CLOCK`.
+        at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
+        zone: IANA name of the zone whose dates and times count.
+        wait: how long after `at`, on the wall clock, it waits for an incomplete mailing at the latest.
+    """
+
+    kind: CadenceKind
+    days: frozenset[int] = EVERY_DAY
+    at: time = time(0, 0)
+    zone: str = "UTC"
+    wait: timedelta = USUAL_WAIT
+
+    @classmethod
+    def parse(cls, phrase: str) -> Self:
+        """Read a phrase such as `weekdays at 09:00 Europe/Berlin, at the latest 11:00` or `on announcement`.
+
+        Raises:
+            ConfigurationError: the phrase, a time or the zone cannot be understood.
+        """
+        text = " ".join(phrase.split())
+        for kind in (CadenceKind.ANNOUNCEMENT, CadenceKind.AT_ONCE):
+            if text.lower() == kind:
+                return cls(kind)
+        match = _CLOCK_PHRASE.fullmatch(text)
+        if match is None:
+            raise ConfigurationError(
+                f"{phrase!r} is not a time a digest can be due",
+                hint=_suggest_time(text)
+                or 'Write "on announcement", "at once", or days and a time such as '
+                '"daily at 07:30 UTC", "weekdays at 09:00 Europe/Berlin, at the latest 12:00", '
+                '"tuesdays and fridays at 08:00 UTC" or "weekly on monday at 08:00 America/New_York".',
+            )
+        days, hour, minute, zone, late_hour, late_minute, late_zone = match.groups()
+        if zone and late_zone and zone != late_zone:
+            raise ConfigurationError(
+                f"{phrase!r} names two time zones, {zone} and {late_zone}",
+                hint="Name one; it counts for both times.",
+            )
+        at = _read_time(hour, minute, phrase)
+        wait = (
+            USUAL_WAIT if late_hour is None else _read_wait(at, _read_time(late_hour, late_minute, phrase), phrase)
+        )
+        weekdays = _read_days(days, phrase)
+        if not (zone or late_zone):
+            raise ConfigurationError(
+                f"{phrase!r} names no time zone", hint=f'Write "{phrase} Europe/Berlin", or UTC.'
+            )
+        return cls(CadenceKind.CLOCK, weekdays, at, _read_zone(zone or late_zone, phrase), wait)
+
+    @property
+    def latest(self) -> time:
+        """The wall-clock time at which it waits no longer; the next day's where it is not after `at`."""
+        return (datetime.combine(date.min, self.at) + self.wait).time()
+
+    def __str__(self) -> str:
+        if self.kind is not CadenceKind.CLOCK:
+            return str(self.kind)
+        if self.days == EVERY_DAY:
+            days = "daily"
+        elif self.days == WORKING_DAYS:
+            days = "weekdays"
+        else:
+            names = [f"{WEEKDAYS[day]}s" for day in sorted(self.days)]
+            days = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        latest = "" if self.wait == USUAL_WAIT else f", at the latest {self.latest:%H:%M}"
+        return f"{days} at {self.at:%H:%M} {self.zone}{latest}"
+
+
+@dataclass(frozen=True, slots=True)
+class QuietHours:
+    """Hours of every day in which nothing goes out: what is due then is due when they end.
+
+    Attributes:
+        begin: local wall-clock time from which it is quiet.
+        end: until when; the next day's where it is not after `begin`.
+        zone: IANA name; "" for the cadence's own zone.
+    """
+
+    begin: time
+    end: time
+    zone: str = ""
+
+    @classmethod
+    def parse(cls, phrase: str) -> Self:
+        """Read a phrase such as `22:00-07:00` or `22:00-07:00 Europe/Berlin`.
+
+        Raises:
+            ConfigurationError: it cannot be understood, or begins when it ends.
+        """
+        match = _QUIET_PHRASE.fullmatch(" ".join(phrase.split()))
+        if match is None:
+            raise ConfigurationError(
+                f"{phrase!r} are no hours of a day",
+                hint='Write "22:00-07:00", with a zone where the cadence has none: "22:00-07:00 Europe/Berlin".',
+            )
+        begin_hour, begin_minute, end_hour, end_minute, zone = match.groups()
+        begin, end = _read_time(begin_hour, begin_minute, phrase), _read_time(end_hour, end_minute, phrase)
+        if begin == end:
+            raise ConfigurationError(
+                f"{phrase!r} ends when it begins: nothing would ever go out, or nothing be quiet",
+                hint='Write "" for no quiet hours.',
+            )
+        return cls(begin, end, _read_zone(zone, phrase) if zone else "")
+
+    def __str__(self) -> str:
+        return f"{self.begin:%H:%M}-{self.end:%H:%M}{' ' * bool(self.zone)}{self.zone}"
+
+
+def choose_zone(cadence: Cadence, quiet: QuietHours | None) -> str:
+    """Return the zone in which a day begins for a subscription: its cadence's, its quiet hours', or arXiv's."""
+    if cadence.kind is CadenceKind.CLOCK:
+        return cadence.zone
+    return quiet.zone if quiet is not None and quiet.zone else "America/New_York"
+
+
+def read_pause_end(value: object, zone: str) -> datetime:
+    """Return the moment at which a pause ends (UTC): the beginning of a day, or a time of it.
+
+    Args:
+        value: a date, a moment, or either as text in ISO 8601; one that says no offset is the zone's own.
+        zone: IANA name.
+
+    Raises:
+        ConfigurationError: it is none of these, or lies beyond `LAST_YEAR`.
+    """
+    try:
+        moment = datetime.fromisoformat(value if isinstance(value, str) else str(value))
+        if moment.year <= LAST_YEAR:
+            return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ConfigurationError(
+            f"{str(value)!r} is no date",
+            hint="Write year, month and day: 2026-11-30; with a time where it matters: 2026-11-30T09:00.",
+        ) from None
+    raise ConfigurationError(
+        f"{str(value)!r} lies behind the year {LAST_YEAR}, the last one a pause may end in",
+        hint=f"Write {LAST_YEAR}-12-31 for a pause without an end: it can be taken back at any time.",
+    )
+
+
+def _read_time(hour: str, minute: str, phrase: str) -> time:
+    try:
+        return time(int(hour), int(minute))
+    except ValueError:
+        raise ConfigurationError(
+            f"{phrase!r}: there is no {int(hour)}:{minute} o'clock",
+            hint="Times are 00:00 to 23:59; midnight is 00:00, of the day that begins with it.",
+        ) from None
+
+
+def _read_wait(at: time, latest: time, phrase: str) -> timedelta:
+    wait = timedelta(hours=latest.hour - at.hour, minutes=latest.minute - at.minute) % timedelta(days=1)
+    if wait > LONGEST_WAIT:
+        raise ConfigurationError(
+            f"{phrase!r}: {latest:%H:%M} is not at most {LONGEST_WAIT.seconds // 3600} hours after {at:%H:%M}",
+            hint="Say the time not before which it goes out first, then the latest.",
+        )
+    return wait
+
+
+def _read_zone(zone: str, phrase: str) -> str:
+    if zone in _MACHINES_OWN or zone.startswith(_OTHER_COUNTS):
+        raise ConfigurationError(
+            f"{phrase!r}: {zone} names no place", hint="Use a name such as Europe/Berlin, America/New_York or UTC."
+        )
+    try:
+        return ZoneInfo(zone).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ConfigurationError(
+            f"{phrase!r}: there is no time zone called {zone}",
+            hint="Use a name such as Europe/Berlin, America/New_York or UTC.",
+        ) from None
+
+
+def _suggest_time(phrase: str) -> str:
+    """Return how the time of a phrase is written, where it stands there as an hour alone, or as 8 pm; "" else."""
+    for hour_written, minute, half in _SPOKEN_TIME.findall(phrase):
+        hour = int(hour_written)
+        if half:
+            hour = hour % _HALF_DAY + _HALF_DAY * (half.lower() == "pm")
+        if (half or not minute) and hour < 2 * _HALF_DAY:
+            return f"Write the time as {hour:02}:{minute or '00'}."
+    return ""
+
+
+_DAY_WORDS = ("daily", "weekdays", *(f"{day}s" for day in WEEKDAYS), *WEEKDAYS)
+_DAYS_HINT = "Days are daily, weekdays, or names such as mondays and thursdays, weekly on monday."
+
+
+def _read_days(words: str, phrase: str) -> frozenset[int]:
+    days: set[int] = set()
+    for word in re.split(r"\s*,\s*|\s+and\s+|\s+", words.strip().lower()):
+        singular = word.removesuffix("s")
+        if word == "daily" or (singular == "day" and words.strip().lower() == "every day"):
+            days |= EVERY_DAY
+        elif singular in ("weekday", "workday"):
+            days |= WORKING_DAYS
+        elif singular in WEEKDAYS:
+            days.add(WEEKDAYS.index(singular))
+        elif word not in ("every", "on", "and", "weekly", ""):
+            near = get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
+            hint = f"Did you mean {near[0]!r}?" if near else _DAYS_HINT
+            raise ConfigurationError(f"{phrase!r}: {word!r} is no day of the week", hint=hint)
+    if not days:
+        raise ConfigurationError(f"{phrase!r} names no day", hint=_DAYS_HINT)
+    return frozenset(days)

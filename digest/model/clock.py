@@ -1,0 +1,273 @@
+"""The one room that reads the time.
+
+Everything that decides takes a moment as a value; everything that waits asks the clock it was given.
+`SystemClock` is the machine's; `RemoteClock` lives by another process's simulated time (a stand-in
+for arXiv that keeps `/_control/now`), so that real processes live through months in minutes;
+`ManualClock` stands still until it is moved.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+import weakref
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+
+from digest.model.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
+
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+
+_ANSWER = 30.0
+"""Seconds a test clock may take."""
+
+_REFUSED = 400
+"""HTTP's first status that is no answer."""
+
+_TEST_CLOCK_HINT = "Unset DIGEST_TEST_CLOCK, or point it at http://127.0.0.1:PORT/_control/now."
+
+
+class Clock(Protocol):
+    """Tells the time and waits.
+
+    `is_simulated` is true where waiting costs no real time; spacing between requests is then kept
+    in this clock's time rather than in the database's.
+    """
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether this is not the machine's own time."""
+        ...
+
+    def now(self) -> datetime:
+        """Return the moment, aware, in UTC."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait so many seconds (none for zero or less)."""
+        ...
+
+
+class SystemClock:
+    """The machine's own time. `wake` ends every sleep at once, for a quick shutdown."""
+
+    is_simulated = False
+
+    def __init__(self) -> None:
+        self._woken = threading.Event()
+
+    def now(self) -> datetime:
+        """Return the moment, aware, in UTC."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait so many seconds, or until `wake` is called."""
+        if seconds > 0:
+            self._woken.wait(seconds)
+
+    def wake(self) -> None:
+        """End every sleep, now and from now on."""
+        self._woken.set()
+
+
+class ManualClock:
+    """Stands still until it is moved; sleeping moves it. For the demo and for tests."""
+
+    is_simulated = True
+
+    def __init__(self, now: datetime) -> None:
+        self._now = _to_utc(now)
+        self._lock = threading.Lock()
+
+    def now(self) -> datetime:
+        """Return the moment, aware, in UTC."""
+        with self._lock:
+            return self._now
+
+    def sleep(self, seconds: float) -> None:
+        """Move the clock on by so many seconds."""
+        if seconds > 0:
+            self.advance(timedelta(seconds=seconds))
+
+    def advance(self, by: timedelta) -> None:
+        """Move the clock on."""
+        with self._lock:
+            self._now += by
+
+    def set(self, now: datetime) -> None:
+        """Put the clock to a moment.
+
+        Raises:
+            ValueError: the moment says no offset from UTC.
+        """
+        moment = _to_utc(now)
+        with self._lock:
+            self._now = moment
+
+
+class RemoteClock:
+    """Simulated time kept by another process on this machine.
+
+    Args:
+        url: answers GET with JSON whose `now` is an ISO 8601 moment; `POST ?advance=SECONDS` moves it.
+
+    Raises:
+        ConfigurationError: the address is not a loopback one, or does not answer like a clock.
+    """
+
+    is_simulated = True
+
+    def __init__(self, url: str) -> None:
+        if urlsplit(url).scheme != "http" or urlsplit(url).hostname not in LOOPBACK_HOSTS:
+            raise ConfigurationError(
+                f"a test clock must be kept on this machine, not at {url}",
+                hint=_TEST_CLOCK_HINT,
+            )
+        self._url = url
+        self._lock = threading.Lock()
+        self._link: HTTPConnection | None = None
+
+    def now(self) -> datetime:
+        """Return the simulated moment, aware, in UTC."""
+        answer = self._ask("")
+        try:
+            return _to_utc(datetime.fromisoformat(answer["now"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"{self._url} does not answer like a clock: {error}", hint=_TEST_CLOCK_HINT
+            ) from error
+
+    def sleep(self, seconds: float) -> None:
+        """Move the simulated clock on by so many seconds, rounded up: such clocks print whole ones."""
+        if seconds > 0:
+            self._ask(f"?advance={math.ceil(seconds)}", method="POST")
+
+    def _ask(self, query: str, method: str = "GET") -> dict[str, str]:
+        from http.client import HTTPException  # noqa: PLC0415 - the network stack is loaded under a test clock alone
+
+        try:
+            return self._read() if method == "GET" else self._exchange_once(query, method)
+        except (OSError, ValueError, HTTPException) as error:
+            raise ConfigurationError(
+                f"the test clock at {self._url} can't be read: {error}", hint=_TEST_CLOCK_HINT
+            ) from error
+
+    def _read(self) -> dict[str, str]:
+        """Ask over the connection there is, or, where the other side has ended it meanwhile, over a new one."""
+        from http.client import HTTPException  # noqa: PLC0415 - as above
+
+        parts = urlsplit(self._url)
+        with self._lock:
+            if self._link is not None:
+                try:
+                    return _read_answer(self._link, parts.path, "GET")
+                except (OSError, HTTPException):
+                    self._link.close()  # it rested too long, or the other process is another one now
+            self._link = _connect(parts.hostname, parts.port)
+            weakref.finalize(self, self._link.close)
+            return _read_answer(self._link, parts.path, "GET")
+
+    def _exchange_once(self, query: str, method: str) -> dict[str, str]:
+        """Say something over a connection of its own: it may take as long as it says, and is never said twice."""
+        parts = urlsplit(self._url)
+        with closing(_connect(parts.hostname, parts.port)) as link:
+            return _read_answer(link, f"{parts.path}{query}", method)
+
+
+def _connect(host: str | None, port: int | None) -> HTTPConnection:
+    from http.client import HTTPConnection  # noqa: PLC0415 - as above
+
+    return HTTPConnection(host or "", port, timeout=_ANSWER)
+
+
+def _read_answer(link: HTTPConnection, target: str, method: str) -> dict[str, str]:
+    link.request(method, target)
+    with link.getresponse() as answer:
+        body = answer.read()
+    if answer.status >= _REFUSED:
+        raise ValueError(f"HTTP Error {answer.status}: {answer.reason}")
+    read: dict[str, str] = json.loads(body)
+    return read
+
+
+def _to_utc(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a clock needs an aware moment")
+    return moment.astimezone(UTC)
+
+
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux's `CLOCK_MONOTONIC` stands still while the machine is suspended, and leases do not."""
+
+
+def monotonic() -> float:
+    """Return seconds on a clock that never goes back, nor stops for a sleep; only differences mean anything."""
+    return time.clock_gettime(_CLOCK)
+
+
+SPACING = 3.0
+"""Seconds from the end of one request to the start of the next."""
+
+REQUEST_DEADLINE = 240.0
+"""Seconds one request may take in all, answer included."""
+
+LEASE = 270.0
+"""Seconds a grant holds the gate: longer than any request lives."""
+
+
+class Outcome(StrEnum):
+    """How a request ended, as far as the pace cares."""
+
+    OK = "ok"
+    FAILED = "failed"
+    THROTTLED = "throttled"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Leave to make exactly one request.
+
+    Attributes:
+        token: fences everything stored because of it.
+        good_until: the moment, by `digest.model.clock.monotonic`, from which on the request must not be begun any
+            more: it could outlive the lease.
+    """
+
+    token: int
+    good_until: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class GateOutcome:
+    """What the gate is told after a request; `retry_after` is what arXiv asked for, in seconds."""
+
+    outcome: Outcome
+    retry_after: float | None = None
+
+
+class Gate(Protocol):
+    """Lets one request through at a time, never sooner than the spacing allows."""
+
+    def acquire(self) -> Grant:
+        """Wait until one request may be made.
+
+        Raises:
+            ArxivThrottled: the circuit breaker is open for longer than the caller is willing to wait.
+            StoreBusy: another process holds the gate and did not let go in time.
+        """
+        ...
+
+    def release(self, grant: Grant, outcome: GateOutcome) -> None:
+        """Tell the gate that the request of this grant has ended; spacing counts from now."""
+        ...

@@ -1,0 +1,220 @@
+"""What can go wrong, as one tree. Each error says what is wrong, where, and (`hint`) what to do next.
+
+DigestError                      exit 1   HTTP 500   something of ours is wrong
+├── UsageError                   exit 2   HTTP 400   the call's words are off
+│   ├── QueryError               a saved query cannot be read, at a position
+│   └── UnknownName              no such query, subscription, delivery …          (HTTP 404)
+├── ConfigurationError           exit 3   HTTP 500   digest.toml or the environment is off
+│   ├── TemplateError            a template cannot be rendered
+│   │   └── TemplateOverflow     what it makes is more than a message holds
+│   └── StoreError               the database cannot be used as it is
+│       ├── SchemaMismatch       it was written by another release
+│       └── StoreBusy            another process holds it
+│           └── AnotherWorker    and it does all the work there is
+└── OutsideError                 exit 4   HTTP 502   the outside world did not answer well
+    ├── ArxivError               …and that is arXiv
+    │   ├── ArxivUnreachable     no connection, reset, or no answer in time
+    │   ├── ArxivThrottled       asked to slow down: 429, 406, 503, "Rate exceeded."
+    │   ├── ArxivRefused         403: the robot block; stop for hours
+    │   ├── ArxivRejected        the request itself is wrong and stays wrong
+    │   ├── ArxivFaulted         500, or an error feed that may pass
+    │   ├── ArxivMoved           a redirect: the configured address is out of date
+    │   └── ArxivUnreadable      the body is not what was asked for
+    │       ├── ArxivTruncated   it breaks off, or is not well-formed
+    │       ├── ArxivHostile     it carries a DTD, an entity, or too many bytes
+    │       ├── ArxivShort       fewer entries than the counts say, or none
+    │       └── ArxivDoubtful    all of it came, but it contradicts what was seen before
+    └── DeliveryError            a message could not be handed over
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Write `1 paper`, `2 papers`, `1,000 papers`; what is not made with an s is given: `2 deliveries`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+_POINTED: Final = 45
+"""Characters shown of a long query before the place that is meant, and behind it."""
+
+
+class DigestError(Exception):
+    """Something went wrong inside Digest."""
+
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip().partition("\n")[0])
+        self.hint = hint
+
+    @property
+    def message(self) -> str:
+        """What is wrong and where, as one sentence."""
+        return str(self.args[0])
+
+
+class UsageError(DigestError):
+    """The command or request cannot be understood."""
+
+    exit_code = 2
+    http_status = 400
+
+
+class QueryError(UsageError):
+    """A saved query cannot be read.
+
+    `position` is the 0-based offset, in code points of `text`, where reading stopped.
+    """
+
+    def __init__(self, message: str, *, text: str = "", position: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.text = text
+        self.position = position
+
+    def pointer(self) -> str:
+        """Return the query, of a long one what is near, and a caret below the place that is meant: two lines."""
+        line = "".join(" " if char.isspace() else char for char in self.text)
+        place = min(self.position, len(line))
+        is_short = len(line) <= 2 * _POINTED
+        start, end = (0, len(line)) if is_short else (max(0, place - _POINTED), place + _POINTED)
+        before, behind = ("…" if start else ""), ("…" if end < len(line) else "")
+        return f"{before}{line[start:end]}{behind}\n{' ' * (len(before) + place - start)}^"
+
+
+class UnknownName(UsageError):
+    """Nothing goes by that name."""
+
+    http_status = 404
+
+
+class ConfigurationError(DigestError):
+    """The configuration cannot be used as it is."""
+
+    exit_code = 3
+
+
+class TemplateError(ConfigurationError):
+    """A template cannot be rendered."""
+
+
+class TemplateOverflow(TemplateError):
+    """What a template makes is more than a message holds."""
+
+
+class StoreError(ConfigurationError):
+    """The database cannot be used as it is."""
+
+
+class SchemaMismatch(StoreError):
+    """The database was written by another release."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the database."""
+
+
+class AnotherWorker(StoreBusy):
+    """Another process polls, plans and delivers on this database."""
+
+
+class OutsideError(DigestError):
+    """The outside world did not answer well."""
+
+    exit_code = 4
+    http_status = 502
+
+
+class ArxivError(OutsideError):
+    """ArXiv did not answer well.
+
+    `retry_after` is how many seconds arXiv asked us to wait, None where it said nothing usable.
+    `request` names what was asked, for logs and messages.
+    """
+
+    def __init__(
+        self, message: str = "", *, hint: str = "", retry_after: float | None = None, request: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+        self.request = request
+
+
+class ArxivUnreachable(ArxivError):
+    """ArXiv can't be reached."""
+
+
+class ArxivThrottled(ArxivError):
+    """ArXiv asked us to slow down."""
+
+
+class ArxivRefused(ArxivError):
+    """ArXiv blocks this client (403); going on asking would count as an attack."""
+
+
+class ArxivRejected(ArxivError):
+    """ArXiv will never answer this request: the request itself is wrong."""
+
+
+class ArxivFaulted(ArxivError):
+    """ArXiv failed inside; the same request may pass later."""
+
+
+class ArxivMoved(ArxivError):
+    """ArXiv answers from another address now; redirects are never followed."""
+
+
+class ArxivUnreadable(ArxivError):
+    """The body is not what was asked for."""
+
+
+class ArxivTruncated(ArxivUnreadable):
+    """The body breaks off or is not well-formed."""
+
+
+class ArxivHostile(ArxivUnreadable):
+    """The body carries a document type, an entity, or more bytes than any page has."""
+
+
+class ArxivShort(ArxivUnreadable):
+    """Fewer entries came than the answer's own counts promise."""
+
+
+class ArxivDoubtful(ArxivUnreadable):
+    """All of the answer came, but it contradicts what arXiv had shown before."""
+
+
+class DeliveryError(OutsideError):
+    """A message could not be handed over.
+
+    Args:
+        message: what the other side said, or what happened to the connection.
+        permanent: trying the same again cannot help.
+        retry_after: seconds the other side asked for, None where it named none.
+        ambiguous: the message may have arrived all the same; never repeat it blindly.
+        whole_transport: every destination of this transport is affected (a bad token, a refused login), or
+            what is configured is at fault: permanent as well, it waits for the operator.
+        too_large: the message is more than the other side takes; smaller ones may go through.
+        hint: what the operator can do.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        permanent: bool = False,
+        retry_after: float | None = None,
+        ambiguous: bool = False,
+        whole_transport: bool = False,
+        too_large: bool = False,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.too_large = too_large
+        self.permanent = permanent
+        self.retry_after = retry_after
+        self.ambiguous = ambiguous
+        self.whole_transport = whole_transport

@@ -1,0 +1,383 @@
+"""Digests, the messages they become, and what the outside world answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+from digest.model.subscriptions import Grouping, Replacements
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from digest.model.announcements import Kind
+    from digest.model.papers import Paper, Reason
+    from digest.model.subscriptions import Destination
+
+
+class Occasion(StrEnum):
+    """Why a digest exists.
+
+    Its time came; a saved query is new and takes a first look back; a database that was lost had told it,
+    says the operator, and this one keeps on record that it did; or somebody only wants to see what it would be.
+    """
+
+    __hash__ = str.__hash__  # that of Enum is Python code, called for every paper of every digest
+
+    SCHEDULED = "scheduled"
+    FIRST_LOOK = "first look"
+    TAKEN_AS_TOLD = "taken as told"
+    TRIAL = "trial"
+
+    @property
+    def is_look_back(self) -> bool:
+        """Whether its papers are no news."""
+        return self in _LOOKS_BACK
+
+
+_LOOKS_BACK = (Occasion.FIRST_LOOK, Occasion.TRIAL)  # each mention of an enumeration's member is a call
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was looked at before a digest was planned: the sentence that tells a quiet day from a failure.
+
+    Attributes:
+        mailing: Eastern date of the newest mailing looked for; None before the first run.
+        is_complete: every paper of that mailing has been seen, as far as the source can tell.
+        looked_at: papers that run compared.
+        matched: papers of this digest; None for a first look, whose papers are older than that mailing, and
+            where an earlier digest told what matched.
+        checked_at: when the looking ended (UTC).
+        source: "harvest" or "query".
+        failure: what went wrong with the last look, "" where nothing did.
+        new: papers that mailing is known to have brought; 0 where that is not known.
+        is_settled: complete, and seen to have come to its end: a mailing may come in parts.
+        is_awaited: arXiv was looked at, and nothing of that mailing was there.
+        since: Eastern date of an earlier mailing from which on this digest stands for all; None where it
+            stands for that one alone, or it is not known.
+        mailings: how many mailings were expected from `since` on; 1 where it stands for one alone.
+        total: papers a search on its own names, where only the newest were looked at and older ones may belong
+            to the digest, too; 0 otherwise. Of trials alone, which are never stored.
+        told_at: of a digest without papers, when an earlier one last told papers of these mailings (UTC); None
+            where none did: then nothing in them matched.
+    """
+
+    mailing: date | None
+    is_complete: bool
+    looked_at: int
+    matched: int | None
+    checked_at: datetime | None
+    source: str
+    failure: str = ""
+    new: int = 0
+    is_settled: bool = False
+    is_awaited: bool = False
+    since: date | None = None
+    mailings: int = 1
+    total: int = 0
+    told_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """A paper as it read at some time, and the key by which the store keeps that text; 0 where it keeps none."""
+
+    paper: Paper
+    key: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sequel:
+    """What became of a paper after what its entry tells, before the digest was planned.
+
+    Attributes:
+        kind: replacement or withdrawal.
+        day: Eastern date of the mailing that told it.
+        before: the paper as it is told.
+        after: the paper as it has been since; it may be the entry's own, where both are told.
+    """
+
+    kind: Kind
+    day: date
+    before: StoredText
+    after: StoredText
+
+
+@dataclass(frozen=True, slots=True)
+class DigestEntry:
+    """One paper of a digest.
+
+    Attributes:
+        kind: what was announced.
+        paper: the paper at the version announced.
+        label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for new.
+        change_note: which fields changed, in words; "" for new papers.
+        queries: names of the saved queries that matched, in the subscription's order.
+        reasons: which clauses matched, and where.
+        found_at: when the run that found it stored it (UTC).
+        change_id: the change this entry reports.
+        mailing: Eastern date of the mailing that brought it, told only where a digest stands for several.
+        before: what a replacement, withdrawal or edit is held against: the text its reader had, else the one
+            stored before; None for new papers, and where neither is known.
+        sequel: what became of it since; None where nothing did.
+    """
+
+    kind: Kind
+    paper: Paper
+    label: str
+    change_note: str
+    queries: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+    found_at: datetime
+    change_id: int = 0
+    mailing: date | None = None
+    before: StoredText | None = None
+    sequel: Sequel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What one subscription gets for one slot, frozen when planned.
+
+    Attributes:
+        subscription: its name.
+        title: what the digest is called.
+        slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…`; unique within the subscription.
+        occasion: why it exists.
+        planned_at: when it was frozen (UTC).
+        zone: IANA zone its dates are shown in.
+        entries: every paper, in the order shown; see `digest.plan.digests`.
+        shown: how many of `entries` are shown in full; the rest are counted and linked.
+        queries: (name, text) of the saved queries behind it.
+        coverage: what was looked at.
+        id: the stored digest's number; 0 before it is stored.
+        group_by: what its headings are.
+        replacements: how it tells what changed in a paper.
+        is_round_up: it rounds up a week, day by day.
+    """
+
+    subscription: str
+    title: str
+    slot: str
+    occasion: Occasion
+    planned_at: datetime
+    zone: str
+    entries: tuple[DigestEntry, ...]
+    shown: int
+    queries: tuple[tuple[str, str], ...]
+    coverage: Coverage
+    id: int = 0
+    group_by: Grouping = Grouping.KIND
+    replacements: Replacements = Replacements.FOLDED
+    is_round_up: bool = False
+
+    @property
+    def hidden(self) -> int:
+        """How many papers are counted and linked rather than shown."""
+        return len(self.entries) - self.shown
+
+
+class DeliveryState(StrEnum):
+    """States of a delivery. Only `SENDING` is ambiguous after a crash; it then becomes `UNKNOWN`.
+
+    ready → claimed → sending → sent | ready (a retry) | unknown | held | dead | suppressed | superseded
+    """
+
+    READY = "ready"
+    CLAIMED = "claimed"
+    SENDING = "sending"
+    SENT = "sent"
+    UNKNOWN = "unknown"
+    HELD = "held"
+    DEAD = "dead"
+    SUPPRESSED = "suppressed"
+    SUPERSEDED = "superseded"
+
+
+TERMINAL_STATES = frozenset(
+    {DeliveryState.SENT, DeliveryState.DEAD, DeliveryState.SUPPRESSED, DeliveryState.SUPERSEDED}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Addresses a message may offer; "" for each that does not exist (a dead link is never printed).
+
+    Attributes:
+        unsubscribe: https address that takes a one-click POST (RFC 8058).
+        unsubscribe_mail: `mailto:` address with subject that does the same by mail.
+        web_view: the whole digest as a page.
+        feed: the subscription's feed.
+        home: the installation's front page.
+        refs: what `/2611.14886.bib` or `.ris` is put behind for a paper's BibTeX or RIS.
+    """
+
+    unsubscribe: str = ""
+    unsubscribe_mail: str = ""
+    web_view: str = ""
+    feed: str = ""
+    home: str = ""
+    refs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which papers of a digest one message tells, where it takes several messages.
+
+    Attributes:
+        first: place of the first, from 0.
+        behind: place behind the last one; the same as `first` for none.
+        is_brief: in the shortest words there are, since longer ones were refused for their size.
+    """
+
+    first: int
+    behind: int
+    is_brief: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read what `str` wrote; None for ""."""
+        places, _, form = text.partition(" ")
+        first, _, behind = places.partition("-")
+        return cls(int(first), int(behind), form == _BRIEF) if text else None
+
+    @property
+    def count(self) -> int:
+        """How many papers."""
+        return self.behind - self.first
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.behind}" + (f" {_BRIEF}" if self.is_brief else "")
+
+
+_BRIEF = "brief"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One part of a digest on its way to one destination.
+
+    Attributes:
+        id: its number.
+        digest_id: the digest it carries.
+        destination: where to.
+        part: 0-based; part 0 is the first message a reader sees. A part that was superseded stands behind all
+            that count.
+        parts: how many parts there are, superseded ones left out.
+        state: see `DeliveryState`.
+        attempts: how many times the network was touched for it.
+        token: the fence of the present claim; a mark with another token changes nothing.
+        idempotency_key: the same for every attempt (a UUID).
+        not_before: earliest next attempt (UTC).
+        created_at: when it was planned (UTC).
+        remote_address: the destination as the other side knows it (a Slack channel id), "" until resolved.
+        parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
+        remote_id: what the other side answered, "" until sent.
+        last_error: what went wrong last, "" where nothing did.
+        share: which papers it tells; None where it tells all there are, or an older release planned it.
+        replaces: the delivery in whose place it came, being smaller; 0 for none.
+    """
+
+    id: int
+    digest_id: int
+    destination: Destination
+    part: int
+    parts: int
+    state: DeliveryState
+    attempts: int
+    token: int
+    idempotency_key: str
+    not_before: datetime
+    created_at: datetime
+    remote_address: str = ""
+    parent_remote_id: str = ""
+    remote_id: str = ""
+    last_error: str = ""
+    share: Share | None = None
+    replaces: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Rendered bytes of one part for one destination. Every retry sends exactly these.
+
+    Attributes:
+        media_type: `message/rfc822`, `application/json` (Slack), `text/plain` …
+        body: the whole mail, or the JSON of the call.
+        idempotency_key: the delivery's.
+        name: a file name for transports that write files, without a folder.
+    """
+
+    media_type: str
+    body: bytes = field(repr=False)
+    idempotency_key: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What the other side answered to a message it took.
+
+    Attributes:
+        remote_id: its own name for the message (Slack `ts`, the mail server's queue id, a path).
+        detail: the answer in words, for the operator.
+    """
+
+    remote_id: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A subscription's feed: a pure function of committed rows.
+
+    Attributes:
+        id: permanent URI (`signing.feed_uri`); never the secret address.
+        title: what readers list it under.
+        updated: when its newest entry came or changed (UTC).
+        self_url: its own address, "" for a file that does not know where it is served.
+        home_url: a page about it, "" where there is none.
+        entries: newest first.
+        notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
+        refs_url: as `Links.refs`, "" where no server answers.
+        has_ended: nothing will ever be added.
+        papers: how many came in the days it goes back; `entries` are the newest of them.
+    """
+
+    id: str
+    title: str
+    updated: datetime
+    self_url: str
+    home_url: str
+    entries: tuple[FeedEntry, ...]
+    notice: str = ""
+    refs_url: str = ""
+    has_ended: bool = False
+    papers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """One paper of a feed.
+
+    Attributes:
+        id: permanent URI (`signing.feed_uri`) of the paper without version, in this feed.
+        entry: the paper, its label and reasons.
+        published: when it first came into this feed (UTC).
+        updated: when it last changed in a way the subscription asked for (UTC).
+    """
+
+    id: str
+    entry: DigestEntry
+    published: datetime
+    updated: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """How many papers a subscription or query brought on one day."""
+
+    day: date
+    papers: int

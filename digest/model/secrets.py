@@ -1,0 +1,109 @@
+"""Tokens in addresses, and the keys by which a repeated delivery is recognised. All pure.
+
+A token is derived rather than drawn, so that the same link stands in every part and every retry of a
+digest; what is stored is its hash alone, so that a stolen database opens no link.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import uuid
+from base64 import b64encode, urlsafe_b64encode
+
+from digest.model.errors import ConfigurationError
+
+TOKEN_BYTES = 16
+"""128 bits: 22 characters, short enough that `List-Unsubscribe` is never folded (RFC 5322 §2.1.1)."""
+
+_DELIVERIES = uuid.UUID("6b0a7c1e-5d0f-5f0c-9d54-2a4b8f3e9c17")
+"""Namespace of delivery keys (RFC 9562 §5.5). Never to be changed: a new one repeats what was sent."""
+
+_FEEDS = uuid.UUID("b3f5f9a4-7f0b-5c55-8d5e-1f1c64a0d2c7")
+"""Namespace of feeds and their entries. Never to be changed: a new one shows all readers everything again."""
+
+_write_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def derive_token(secret: str, purpose: str, *parts: str) -> str:
+    """Derive an unguessable token of 22 URL-safe characters (HMAC-SHA256 cut to 128 bits).
+
+    Args:
+        secret: the installation's secret.
+        purpose: what the token opens (`leave`, `feed` …); one purpose's token is none of another's.
+        parts: what it is bound to, such as a destination and a subscription, in a fixed order.
+
+    Raises:
+        ConfigurationError: the secret is empty: anybody could derive the tokens.
+    """
+    if not secret:
+        raise ConfigurationError(
+            "links can't be signed: the installation has no secret",
+            hint="Let the store make one: `digest migrate`.",
+        )
+    mac = hmac.digest(_encode(secret), _join((purpose, *parts)), hashlib.sha256)
+    return urlsafe_b64encode(mac[:TOKEN_BYTES]).rstrip(b"=").decode("ascii")
+
+
+def token_hash(token: str) -> str:
+    """Return what is stored of a token: its SHA-256 as 64 hex digits. Looking it up leaks no timing."""
+    return hashlib.sha256(_encode(token)).hexdigest()
+
+
+def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
+    """Return the key of one part of one digest for one destination, the same for every attempt (a UUID).
+
+    Args:
+        scope: names the subscription apart from every other one of every installation.
+        slot: the digest's slot.
+        destination: as `kind:address`.
+        part: 0-based.
+    """
+    return str(uuid.uuid5(_DELIVERIES, _write_json([scope, slot, destination, part])))
+
+
+def split_key(key: str, number: int) -> str:
+    """Return the key of one of the smaller parts in place of one that was too large (a UUID).
+
+    Args:
+        key: the key of the one they replace.
+        number: which of them, from 0.
+    """
+    return str(uuid.uuid5(_DELIVERIES, _write_json([key, number])))
+
+
+def _join(parts: tuple[str, ...]) -> bytes:
+    """Join with lengths in front, so that no two lists of parts give the same bytes."""
+    encoded = [_encode(part) for part in parts]
+    return b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
+
+
+def _encode(text: str) -> bytes:
+    """Encode any text: a lone surrogate in a request must not break the comparing."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def feed_uri(scope: str, *parts: str) -> str:
+    """Return the permanent name of a feed or of an entry in it (a `urn:uuid:`, RFC 9562 §5.5).
+
+    No host stands in it: a feed may move, and its readers must not be shown again what they have read.
+
+    Args:
+        scope: names the installation apart from every other one, and never changes.
+        parts: what is named, such as `subscription`, its key, and a paper's id without version.
+    """
+    return uuid.uuid5(_FEEDS, json.dumps([scope, *parts], ensure_ascii=False)).urn
+
+
+def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
+    """Return the `webhook-signature` of a message, as https://www.standardwebhooks.com has it.
+
+    Args:
+        key: shared with the receiver.
+        message_id: the `webhook-id`, the same for every attempt.
+        timestamp: the `webhook-timestamp`, seconds since 1970, of this attempt.
+        body: as sent.
+    """
+    signed = b".".join((message_id.encode("ascii"), str(timestamp).encode("ascii"), body))
+    return "v1," + b64encode(hmac.digest(key, signed, hashlib.sha256)).decode("ascii")

@@ -1,0 +1,289 @@
+"""Saved queries, subscriptions and destinations: who wants what, where and, by a cadence, when."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+from digest.model.announcements import Kind
+from digest.model.errors import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.model.cadences import Cadence, QuietHours
+    from digest.model.papers import ArxivId
+
+
+EVERYTHING = ""
+"""In place of a subscription's name: all of them, for good."""
+
+
+class SubscriberState(StrEnum):
+    """Only `CONFIRMED` is written to."""
+
+    PENDING = "pending"
+    CONFIRMED = "confirmed"
+    LEFT = "left"
+
+
+class ConsentEvent(StrEnum):
+    """What can happen to a subscriber.
+
+    `LISTED` is the operator's doing, all else the person's own: they asked, confirmed by the link they
+    were sent, left, or came back by a link they asked for after leaving.
+    """
+
+    LISTED = "listed"
+    ASKED = "asked"
+    CONFIRMED = "confirmed"
+    LEFT = "left"
+    RETURNED = "returned"
+
+
+_MOVES: dict[tuple[SubscriberState | None, ConsentEvent], SubscriberState] = {
+    (None, ConsentEvent.LISTED): SubscriberState.CONFIRMED,
+    (None, ConsentEvent.ASKED): SubscriberState.PENDING,
+    (SubscriberState.PENDING, ConsentEvent.LISTED): SubscriberState.CONFIRMED,
+    (SubscriberState.PENDING, ConsentEvent.ASKED): SubscriberState.PENDING,
+    (SubscriberState.PENDING, ConsentEvent.CONFIRMED): SubscriberState.CONFIRMED,
+    (SubscriberState.CONFIRMED, ConsentEvent.LISTED): SubscriberState.CONFIRMED,
+    (SubscriberState.CONFIRMED, ConsentEvent.ASKED): SubscriberState.CONFIRMED,
+    (SubscriberState.CONFIRMED, ConsentEvent.CONFIRMED): SubscriberState.CONFIRMED,
+    (SubscriberState.LEFT, ConsentEvent.LISTED): SubscriberState.LEFT,
+    (SubscriberState.LEFT, ConsentEvent.ASKED): SubscriberState.LEFT,
+    (SubscriberState.LEFT, ConsentEvent.RETURNED): SubscriberState.CONFIRMED,
+}
+"""Every legal move but one: leaving leads from anywhere to `LEFT`."""
+
+
+def move_subscriber(state: SubscriberState | None, event: ConsentEvent) -> SubscriberState:
+    """Return the state an event leads to; `state` is None for an address not known before.
+
+    Raises:
+        UsageError: nothing was asked for that could be confirmed, or taken back.
+    """
+    if event is ConsentEvent.LEFT:
+        return SubscriberState.LEFT
+    following = _MOVES.get((state, event))
+    if following is None:
+        raise UsageError(
+            f"{state or 'an unknown subscriber'} can't be {event}: no such step was asked for",
+            hint="Ask again: a new link comes by mail.",
+        )
+    return following
+
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
+"""Names of saved queries and subscriptions: they appear in addresses and file names."""
+
+NAME_RULE = (
+    "Names are small letters, digits, dots, dashes and underscores, up to 63, beginning with a letter or digit."
+)
+"""What `NAME` takes, in words."""
+
+_LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
+"""Domains no mail from outside reaches (RFC 6761, RFC 6762): right on an operator's own machines."""
+
+
+class DestinationKind(StrEnum):
+    """The ways out. `FEED` is pulled, and `FILE` with a feed's suffix is written whole each time."""
+
+    MAIL = "mailto"
+    SLACK = "slack"
+    SLACK_WEBHOOK = "slack-webhook"
+    WEBHOOK = "webhook"
+    FEED = "feed"
+    FILE = "file"
+    CONSOLE = "console"
+
+
+SLACK_KINDS = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
+"""Ways to Slack, which takes one message a second and channel: a digest goes there in several."""
+
+FEED_SUFFIXES = (".atom", ".xml", ".json")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Destination:
+    """Where a digest goes, as `kind:address`.
+
+    Attributes:
+        kind: which transport.
+        address: a mail address, `#channel` or a Slack id, a webhook's configured name, a path; "" for
+            `feed` and `console`.
+    """
+
+    kind: DestinationKind
+    address: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `mailto:a@b.c`, `slack:#papers`, `slack-webhook:team`, `webhook:lab`, `feed`, `file:x.atom` ….
+
+        Raises:
+            ConfigurationError: no transport is named, or the address is missing or not wanted.
+        """
+        word, colon, address = text.strip().partition(":")
+        try:
+            kind = DestinationKind(word)
+        except ValueError:
+            raise ConfigurationError(f"{text!r} names no way out", hint=_suggest_way_out(text.strip())) from None
+        takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
+        if takes_address and not address.strip():
+            raise ConfigurationError(f"{text!r} lacks an address behind {word}:")
+        if not takes_address and colon:
+            raise ConfigurationError(f"{word} takes no address: write just {word!r}")
+        return cls(kind, address.strip())
+
+    @property
+    def is_pulled(self) -> bool:
+        """Whether readers fetch it or it is a whole feed file: no digest, no slot, no delivery."""
+        return self.kind is DestinationKind.FEED or (
+            self.kind is DestinationKind.FILE and self.address.endswith(FEED_SUFFIXES)
+        )
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether its messages show no more papers than the cap allows; all others hold every paper."""
+        return self.kind is DestinationKind.MAIL or self.kind in SLACK_KINDS
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.address}" if self.address else str(self.kind)
+
+
+def _suggest_way_out(text: str) -> str:
+    """Return what to write where an address or a channel stands without its way, or behind another word."""
+    if "@" in text:
+        return f"Write mailto:{text.rpartition(':')[2].strip()}."
+    if text.startswith("#"):
+        return f"Write slack:{text}."
+    return "Write mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:… or console."
+
+
+def normalise_address(text: str) -> str:
+    """Return a mail address in the one spelling it is stored and compared in: ASCII, lower case.
+
+    Case is folded on both sides of the @, since no mail server in use tells `Reader@` from `reader@` and
+    who left under one spelling must not be written to under the other. Only the form is judged, by RFC 5321
+    and 5322 (as the package email-validator reads them); nothing is looked up.
+
+    Raises:
+        UsageError: it is no address, or its part before the @ is not ASCII (RFC 6531 is not spoken).
+    """
+    import email_validator  # noqa: PLC0415 - costs 40 ms that a command without mail need not pay
+
+    address = text.strip()
+    name, at, domain = address.rpartition("@")
+    is_local = _LOCAL_DOMAIN.fullmatch(at + domain) is not None
+    judged = f"{name}@example.org" if is_local else address
+    try:
+        valid = email_validator.validate_email(
+            judged, check_deliverability=False, allow_smtputf8=False, strict=True
+        )
+    except email_validator.EmailNotValidError as error:
+        raise UsageError(
+            f"{address[:80]!r} is not an e-mail address: {str(error).rstrip('.')}",
+            hint="Write just the address, such as reader@example.org.",
+        ) from error
+    return f"{valid.local_part}@{domain if is_local else valid.ascii_domain}".lower()
+
+
+class QuietDays(StrEnum):
+    """What a due digest without papers does: nothing, a line saying so, or a line even when all failed."""
+
+    SKIP = "skip"
+    NOTE = "note"
+    HEARTBEAT = "heartbeat"
+
+
+class Grouping(StrEnum):
+    """What a digest's headings are: kinds of announcement, or the saved queries that brought its papers."""
+
+    KIND = "kind"
+    QUERY = "query"
+
+
+class Replacements(StrEnum):
+    """How a paper that was replaced says what changed: folded to one line, or whole, word by word."""
+
+    FOLDED = "folded"
+    WHOLE = "whole"
+
+
+class Weekly(StrEnum):
+    """What a subscription with one day a week gets: a round-up of the week, or a digest like any other."""
+
+    ROUND_UP = "round-up"
+    DIGEST = "digest"
+
+
+class Origin(StrEnum):
+    """Where a saved query or subscription is kept: the operator's file, or the store (self-service)."""
+
+    FILE = "file"
+    STORE = "store"
+
+
+class SubscriptionState(StrEnum):
+    """`ENDED` keeps history and sends nothing more; `PAUSED` collects and sends later."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedQuery:
+    """A query somebody wants to go on hearing about: a name and the text as written."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Queries × destinations × cadence, as configured.
+
+    Attributes:
+        name: unique; see `NAME`.
+        queries: names of saved queries.
+        destinations: where its digests and feeds go.
+        cadence: when digests are due.
+        kinds: which kinds of announcement are sent.
+        quiet_days: what happens when nothing matched.
+        cap: how many papers a digest shows in full; None for all.
+        first_look: days a new saved query looks back once; 0 for none.
+        group_by: what the headings of its digests are.
+        replacements: how its digests tell what changed in a paper.
+        weekly: what it gets where its cadence has one day a week.
+        title: what a digest is called; the name where none is given.
+        exclude: queries; what they bring is never told to it.
+        exclude_papers: papers never told to it, in whichever version.
+        quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
+        paused_until: until when the operator's file lets it rest (UTC); None where it says nothing.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    destinations: tuple[Destination, ...]
+    cadence: Cadence
+    kinds: tuple[Kind, ...] = (Kind.NEW, Kind.CROSS_LIST)
+    quiet_days: QuietDays = QuietDays.SKIP
+    cap: int | None = 40
+    first_look: int = 7
+    group_by: Grouping = Grouping.KIND
+    replacements: Replacements = Replacements.FOLDED
+    weekly: Weekly = Weekly.ROUND_UP
+    title: str = ""
+    exclude: tuple[str, ...] = ()
+    exclude_papers: tuple[ArxivId, ...] = ()
+    quiet_hours: QuietHours | None = None
+    paused_until: datetime | None = None
+
+    @property
+    def has_digests(self) -> bool:
+        """Whether anything is sent to it; feeds alone need no digest."""
+        return any(not destination.is_pulled for destination in self.destinations)

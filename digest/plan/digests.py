@@ -1,0 +1,525 @@
+"""One digest of one subscription: its papers in order, labelled, with reasons; and its deliveries."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from digest.model import secrets
+from digest.model.announcements import Kind, latest_mailing
+from digest.model.cadences import CadenceKind, choose_zone
+from digest.model.messages import Digest, DigestEntry, Occasion, Sequel, StoredText
+from digest.model.papers import Field, Reason
+from digest.model.subscriptions import Destination, Grouping, Subscription, Weekly
+from digest.query import analyse, find_reasons, matches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from digest.compare import StoredChange
+    from digest.match.rules import ActiveRevision
+    from digest.model.messages import Coverage, Share
+    from digest.model.papers import ArxivId, Paper
+    from digest.query import AnalysedPaper, Query
+
+
+@dataclass(frozen=True, slots=True)
+class DueSubscription:
+    """A subscription as stored, with the saved queries it reads now.
+
+    Attributes:
+        id: its key.
+        subscription: as configured.
+        state: `SubscriptionState` as text.
+        next_due_at: when its next digest is due (UTC); None while nothing makes it due.
+        plan_after: only matches of later match runs are planned.
+        last_slot: the slot of its last digest or quiet turn.
+        created_at: when it was first stored (UTC).
+        revisions: its saved queries in the subscription's order.
+        feed_generation: how often its feed's address was changed.
+    """
+
+    id: int
+    subscription: Subscription
+    state: str
+    next_due_at: datetime | None
+    plan_after: int
+    last_slot: str
+    created_at: datetime
+    revisions: tuple[ActiveRevision, ...] = ()
+    feed_generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryPlan:
+    """A delivery to be stored with its digest."""
+
+    destination: Destination
+    part: int
+    parts: int
+    idempotency_key: str
+    share: Share | None = None
+
+
+def plan_digest(
+    due: DueSubscription,
+    changes: Sequence[StoredChange],
+    queries: Mapping[str, Query],
+    seen: Mapping[int, Seen],
+    coverage: Coverage,
+    *,
+    slot: str,
+    occasion: Occasion,
+    now: datetime,
+    announced: Mapping[int, tuple[date | None, date | None]] | None = None,
+    later: Mapping[int, Sequence[StoredChange]] | None = None,
+    make: EntryMaker | None = None,
+) -> Digest:
+    """Freeze one digest.
+
+    Args:
+        due: the subscription.
+        changes: every change it is to be told of, in any order; several of one paper become one entry.
+        queries: its saved queries, parsed, by name; one that cannot be read any more is simply missing.
+        seen: what its reader saw before, by paper key.
+        coverage: what was looked at; `matched` is filled in here.
+        slot: its slot's name.
+        occasion: why it exists.
+        now: the moment of planning (UTC).
+        announced: of papers by their keys, the mailing that brought each and the day arXiv last changed its
+            record; asked only where the digest stands for several mailings, or is a round-up.
+        later: what else was found of papers by their keys, though the subscription does not ask for it.
+        make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
+    """
+    subscription = due.subscription
+    by_paper: dict[int, list[StoredChange]] = {}
+    for change in sorted(changes, key=lambda change: change.id):
+        by_paper.setdefault(change.paper_key, []).append(change)
+    texts = [(revision.name, revision.text) for revision in due.revisions]
+    readable = {name: queries[name] for name, _ in texts if name in queries}
+    is_round_up = occasion is Occasion.SCHEDULED and is_weekly(subscription)
+    told = replace(coverage, since=coverage.since or coverage.mailing) if is_round_up else coverage
+
+    def tell(key: int, found: Sequence[StoredChange]) -> DigestEntry:
+        day = sequel = None
+        since = later.get(key, ()) if later else ()
+        if told.since is not None or since or len(found) > 1:  # as a rule none of it is so
+            mailing, datestamp = (announced or {}).get(key, (None, None))
+            day = find_mailing(find_telling(found, occasion), mailing, datestamp, told)
+            sequel = find_sequel(found, since, occasion, datestamp)
+        return (make or make_entry)(Told(found, occasion, seen.get(key), day, sequel), readable)
+
+    entries = order_entries(
+        (tell(key, found) for key, found in by_paper.items()), subscription.group_by, [name for name, _ in texts]
+    )
+    shown = len(entries) if subscription.cap is None else min(subscription.cap, len(entries))
+    return Digest(
+        subscription=subscription.name,
+        title=subscription.title or subscription.name,
+        slot=slot,
+        occasion=occasion,
+        planned_at=now,
+        zone=choose_zone(subscription.cadence, subscription.quiet_hours),
+        entries=entries,
+        shown=shown,
+        queries=tuple(texts),
+        coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
+        group_by=subscription.group_by,
+        replacements=subscription.replacements,
+        is_round_up=is_round_up,
+    )
+
+
+@lru_cache(maxsize=256)
+def _count_matched(coverage: Coverage, matched: int | None) -> Coverage:
+    """Fill in how many papers a digest holds, once for all of a mailing that hold as many."""
+    return replace(coverage, matched=matched)
+
+
+def is_weekly(subscription: Subscription) -> bool:
+    """Whether a subscription's digests are round-ups of a week."""
+    cadence = subscription.cadence
+    has_one_day = cadence.kind is CadenceKind.CLOCK and len(cadence.days) == 1
+    return has_one_day and subscription.weekly is Weekly.ROUND_UP
+
+
+def plan_deliveries(
+    digest: Digest,
+    destinations: Iterable[Destination],
+    divide: Callable[[Destination], Sequence[Share | None]],
+    *,
+    scope: str,
+) -> tuple[DeliveryPlan, ...]:
+    """Return one delivery for each destination and part; what readers fetch themselves has none.
+
+    Keys follow from what is delivered where, never from an attempt or a clock.
+
+    Args:
+        digest: the digest.
+        destinations: where it goes.
+        divide: which papers each of its messages at a destination tells; None for one that tells them all.
+        scope: names the subscription apart from every other one anywhere: mail servers and Slack know many
+            installations, and a name may be given to another subscription later.
+    """
+    plans = []
+    for destination in destinations:
+        if destination.is_pulled:
+            continue
+        shares = divide(destination)
+        plans += [
+            DeliveryPlan(
+                destination,
+                part,
+                len(shares),
+                secrets.idempotency_key(scope, digest.slot, str(destination), part),
+                share,
+            )
+            for part, share in enumerate(shares)
+        ]
+    return tuple(plans)
+
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierDigest:
+    """A digest that a subscription had before, without its papers.
+
+    Attributes:
+        planned_at: when it was frozen (UTC).
+        occasion: why it exists.
+        papers: how many it holds.
+        coverage: what was looked at before it.
+    """
+
+    planned_at: datetime
+    occasion: Occasion
+    papers: int
+    coverage: Coverage
+
+
+def find_told_until(earlier: Sequence[EarlierDigest]) -> date | None:
+    """Return the last mailing that an earlier digest stands for to its end; None where none does.
+
+    A look back tells papers of old, whatever was looked at before it: it stands for no mailing.
+    """
+    return max(
+        (
+            one.coverage.mailing
+            for one in earlier
+            if one.occasion is Occasion.SCHEDULED and one.coverage.is_complete and one.coverage.mailing is not None
+        ),
+        default=None,
+    )
+
+
+def is_told(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> bool:
+    """Whether an earlier digest stands for the last mailing already: then a quiet day is no news."""
+    until = find_told_until(earlier)
+    return until is not None and coverage.mailing is not None and until >= coverage.mailing
+
+
+def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> datetime | None:
+    """Return when papers that may be of these mailings were told last (UTC); None where none were.
+
+    Args:
+        coverage: what a digest without papers stands for.
+        earlier: the digests before it.
+    """
+    first = coverage.since or coverage.mailing
+    if first is None:
+        return None
+    return max((one.planned_at for one in earlier if one.papers and _has_seen(one.coverage, first)), default=None)
+
+
+def _has_seen(coverage: Coverage, mailing: date) -> bool:
+    """Whether anything of a mailing can have been there; of the one that was not out yet nothing was."""
+    if coverage.mailing is None:
+        return False
+    return coverage.mailing - (_DAY if coverage.is_awaited else timedelta(0)) >= mailing
+
+
+if TYPE_CHECKING:
+    EntryMaker: TypeAlias = Callable[["Told", Mapping[str, Query]], DigestEntry]
+
+_DAYS_END = time(23, 59)
+_FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST)
+"""Kinds that stay what a paper is told as, though it was replaced meanwhile."""
+
+_WITHOUT_BEFORE = (*_FIRST_NEWS, Kind.KNOWN)
+"""Kinds of which nothing is held against an earlier text."""
+
+_UNLABELLED = (Kind.NEW, Kind.KNOWN)
+_EDITED = (Kind.REPLACEMENT, Kind.METADATA)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the reader of one subscription saw of a paper before.
+
+    Attributes:
+        version: the highest version sent.
+        key: of the stored text that was sent last at that version; 0 where it is not known.
+        paper: the paper as that text reads; None where it was not loaded.
+    """
+
+    version: int
+    key: int = 0
+    paper: Paper | None = field(default=None, compare=False)
+
+
+class Told(NamedTuple):
+    """What is told of one paper.
+
+    Attributes:
+        changes: all its changes that are told, oldest first.
+        occasion: why the digest exists.
+        seen: what its reader saw before; None for nothing.
+        mailing: under whose day it is told; None where the digest stands for one mailing alone.
+        sequel: what became of it since; see `find_sequel`.
+    """
+
+    changes: Sequence[StoredChange]
+    occasion: Occasion
+    seen: Seen | None = None
+    mailing: date | None = None
+    sequel: Sequel | None = None
+
+
+def make_entry(
+    told: Told,
+    queries: Mapping[str, Query],
+    *,
+    ready: AnalysedPaper | None = None,
+) -> DigestEntry:
+    """Make the entry of one paper; it names no saved query where none of them is met, now or before.
+
+    Args:
+        told: what is told of it.
+        queries: the subscription's saved queries by name.
+        ready: the paper as its last change found it, analysed already.
+    """
+    changes, seen = told.changes, told.seen
+    last = changes[-1]
+    kind = merge_kinds(changes, told.occasion)
+    analysed = ready or analyse(last.paper)
+    found = {name: find_reasons(query, analysed) for name, query in queries.items()}
+    matched = [name for name, reasons in found.items() if reasons]  # whatever matches has a reason
+    reasons = [Reason(reason.clause, reason.spans, name) for name in matched for reason in found[name]]
+    return DigestEntry(
+        kind=kind,
+        paper=last.paper,
+        label=_label(kind, changes, queries, seen),
+        change_note=_note_changes(last) if kind in _EDITED else "",
+        queries=tuple(matched or _find_matched_before(changes, seen, queries)),
+        reasons=tuple(reasons),
+        found_at=last.found_at,
+        change_id=last.id,
+        mailing=told.mailing,
+        before=None if kind in _WITHOUT_BEFORE else _find_before(changes[0], seen),
+        sequel=told.sequel,
+    )
+
+
+def _find_matched_before(
+    changes: Sequence[StoredChange], seen: Seen | None, queries: Mapping[str, Query]
+) -> list[str]:
+    """Return the queries a paper matched when it last matched any: what was withdrawn mostly does no more."""
+    texts = [text for change in reversed(changes) for text in (change.paper, change.previous) if text is not None]
+    texts += [seen.paper] if seen is not None and seen.paper is not None else []
+    for text in texts:
+        before = analyse(text)
+        if matched := [name for name, query in queries.items() if matches(query, before)]:
+            return matched
+    return []
+
+
+def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
+    """Return as what a paper is told of which there are several changes, oldest first.
+
+    Withdrawn is withdrawn, whatever was announced before and touched since.
+    """
+    if occasion.is_look_back:
+        return Kind.KNOWN
+    if len(changes) == 1:
+        return changes[0].kind
+    kinds = [change.kind for change in changes]
+    if kinds[-1] is Kind.WITHDRAWAL or (Kind.WITHDRAWAL in kinds and changes[-1].paper.is_withdrawn):
+        return Kind.WITHDRAWAL
+    return min(kinds, key=KIND_ORDER.index)
+
+
+def find_telling(changes: Sequence[StoredChange], occasion: Occasion) -> StoredChange:
+    """Return the change under whose day a paper is told: the one that made it new, else the last of its kind."""
+    kind = merge_kinds(changes, occasion)
+    of_kind = [change for change in changes if change.kind is kind] or [changes[-1]]
+    return of_kind[0] if kind in _FIRST_NEWS else of_kind[-1]
+
+
+def find_mailing(
+    change: StoredChange, mailing: date | None, datestamp: date | None, coverage: Coverage
+) -> date | None:
+    """Return the mailing under whose day a change is told; None where a digest stands for one mailing alone.
+
+    A new paper's mailing is known by its id. What changed of another became public on the day of its
+    record, which lies behind the evening of the mailing, or else was found when it was.
+
+    Args:
+        change: the change that is told.
+        mailing: Eastern date of the mailing that brought the paper; None where it is not known.
+        datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
+        coverage: the mailings the digest stands for.
+    """
+    if coverage.since is None or coverage.mailing is None:
+        return None
+    if change.kind is Kind.NEW and mailing is not None:
+        return min(mailing, coverage.mailing)
+    return min(max(_find_public_day(change, datestamp), coverage.since), coverage.mailing)
+
+
+def find_sequel(
+    changes: Sequence[StoredChange], later: Sequence[StoredChange], occasion: Occasion, datestamp: date | None
+) -> Sequel | None:
+    """Return what became of a paper after what is told of it: replaced or withdrawn; None where nothing did.
+
+    Args:
+        changes: all its changes that are told, oldest first.
+        later: further ones that are not told, as its subscription does not ask for them.
+        occasion: why the digest exists: a look back tells papers as they are.
+        datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
+    """
+    told = find_telling(changes, occasion)
+    since = [change for change in (*changes, *later) if change.id > told.id]
+    if occasion.is_look_back or not since:
+        return None
+    last = max(since, key=lambda change: change.id)
+    if last.paper.is_withdrawn and not told.paper.is_withdrawn:
+        kind = Kind.WITHDRAWAL
+    elif last.paper.version > told.paper.version:
+        kind = Kind.REPLACEMENT
+    else:
+        return None
+    before, after = StoredText(told.paper, told.text_key), StoredText(last.paper, last.text_key)
+    return Sequel(kind, _find_public_day(last, datestamp), before, after)
+
+
+def _find_public_day(change: StoredChange, datestamp: date | None) -> date:
+    public_at = datetime.combine(datestamp, _DAYS_END, tzinfo=UTC) if datestamp else change.found_at
+    return latest_mailing(min(public_at, change.found_at))
+
+
+def _find_before(first: StoredChange, seen: Seen | None) -> StoredText | None:
+    """Return the text a reader knows, or else the one that was stored before the first change that is told."""
+    if seen is not None and seen.paper is not None:
+        return StoredText(seen.paper, seen.key)
+    return StoredText(first.previous, first.previous_key) if first.previous is not None else None
+
+
+def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None) -> str:
+    if kind in _UNLABELLED:  # as most are
+        return ""
+    first, last = changes[0], changes[-1]
+    version = last.paper.version
+    if kind is Kind.WITHDRAWAL:
+        return f"withdrawn (v{version})"
+    if kind is Kind.CROSS_LIST:
+        before = set(first.previous.categories) if first.previous else set()
+        return "cross-listed into " + ", ".join(name for name in last.paper.categories if name not in before)
+    if seen is not None:
+        return f"v{seen.version} → v{version}" if seen.version < version else f"edited (v{version})"
+    if first.previous is not None and not _matched_any(queries, first):
+        return f"now matches (v{version})"
+    return f"first time here (v{version})"
+
+
+def _matched_any(queries: Mapping[str, Query], change: StoredChange) -> bool:
+    if change.previous is None:
+        return False
+    before = analyse(change.previous)
+    return any(matches(query, before) for query in queries.values())
+
+
+_FIELD_WORDS = {"journal_ref": "journal reference", "dois": "DOI"}
+
+
+def _note_changes(change: StoredChange) -> str:
+    """Say what changed, the authors' own comment first: it is what "accepted at …" stands in.
+
+    Read where the text before is not at hand, as by the release before this one.
+    """
+    names = [_FIELD_WORDS.get(name, name) for name in change.fields if name not in ("version", "withdrawn")]
+    comment = f"“{change.paper.comment}”" if "comment" in change.fields and change.paper.comment else ""
+    others = [name for name in names if name != "comment" or not comment]
+    changed = " and ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
+    return "; ".join(part for part in (comment, f"{changed} changed" if changed else "") if part)
+
+
+if TYPE_CHECKING:
+    _Telling: TypeAlias = tuple[int, int, int, int, int, ArxivId]
+
+KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
+"""Kinds as a digest tells them; of a paper with several changes the first one counts."""
+
+_SEVERAL_WORDS = re.compile(r'\w+:"[^"]*\s[^"]*"')
+"""A clause on a phrase, or on a name of several parts, as canonical text."""
+
+_NAMES = ("au:", "author:")
+_AUTHORS, _TITLE = Field.AUTHORS, Field.TITLE  # each mention of an enumeration's member is a call
+_PLACES = {kind: place for place, kind in enumerate(KIND_ORDER)}
+
+
+def order_entries(
+    entries: Iterable[DigestEntry], group_by: Grouping, queries: Sequence[str]
+) -> tuple[DigestEntry, ...]:
+    """Return the entries of a digest in the order it tells them.
+
+    Args:
+        entries: one of each paper, in any order.
+        group_by: what its groups are.
+        queries: names of the saved queries in the subscription's order.
+    """
+    places = {name: place for place, name in enumerate(queries)}
+    is_by_kind = group_by is Grouping.KIND
+
+    def find_place(entry: DigestEntry) -> tuple[int, int, _Telling]:
+        mailing = -entry.mailing.toordinal() if entry.mailing else 0
+        if is_by_kind:
+            return mailing, _PLACES[entry.kind], rank_entry(entry)
+        first = entry.queries[0] if entry.queries else ""
+        return mailing, places.get(first, len(places)), rank_entry(entry)
+
+    return tuple(sorted(entries, key=find_place))
+
+
+def rank_entry(entry: DigestEntry) -> _Telling:
+    """Return an entry's place inside its group, the smallest first; no two papers have the same."""
+    names = words = 0
+    for reason in entry.reasons:
+        fields = [span.field for span in reason.spans]
+        if _AUTHORS in fields:
+            names = max(names, 1 + _names_somebody_whole(reason.clause))
+        if _TITLE in fields:
+            words = max(words, 1 + _has_several_words(reason.clause))
+    id_ = entry.paper.id
+    month, number = id_.announcement_order
+    return -names, -words, -count_clauses(entry), -month, -number, id_
+
+
+def count_clauses(entry: DigestEntry) -> int:
+    """Return how many distinct clauses a paper meets, in all its saved queries together."""
+    return len({reason.clause for reason in entry.reasons})
+
+
+@lru_cache(maxsize=2**14)
+def _has_several_words(clause: str) -> bool:
+    return _SEVERAL_WORDS.fullmatch(clause) is not None
+
+
+@lru_cache(maxsize=2**14)
+def _names_somebody_whole(clause: str) -> bool:
+    return clause.startswith(_NAMES) and _has_several_words(clause)

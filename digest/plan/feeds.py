@@ -1,0 +1,231 @@
+"""A feed: the newest matches, as committed, newest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from digest.model.announcements import Kind
+from digest.model.messages import Feed, FeedEntry, Occasion
+from digest.model.secrets import feed_uri
+from digest.plan.digests import Told, find_sequel, make_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from digest.compare import StoredChange
+    from digest.query import Query
+
+FEED_ENTRIES = 200
+"""How many papers a feed holds at most: readers fetch all of it each time."""
+
+FEED_DAYS = 30
+"""How many days before its newest paper the oldest one came, at most."""
+
+FEED_BYTES = 1_000_000
+"""How long a feed is at most, as a document."""
+
+QUERY_FEED_KINDS = (Kind.NEW, Kind.CROSS_LIST)
+"""What saved queries' feeds tell. No setting decides it: an edit would date entries anew that readers have."""
+
+FAREWELL_DAYS = 30
+"""How long a feed that was closed or moved says so at its old address; after that there is nothing there."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedOwner:
+    """What a feed is of.
+
+    Attributes:
+        kind: `subscription` or `query`.
+        key: its key, which a new name does not change.
+        title: what readers list the feed under.
+        created_at: since when there is the feed (UTC).
+    """
+
+    kind: str
+    key: int
+    title: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FeedSetting:
+    """Where a feed is read.
+
+    Attributes:
+        scope: names the installation apart from every other one; it never changes, wherever feeds are served.
+        self_url: the feed's own address, "" where it is not known.
+        home_url: a page about it, "" where there is none.
+        refs_url: where references of single papers are served, "" for nowhere.
+    """
+
+    scope: str
+    self_url: str = ""
+    home_url: str = ""
+    refs_url: str = ""
+
+
+class Matched(NamedTuple):
+    """A change that a feed tells of.
+
+    Attributes:
+        change: the change.
+        matched_at: when it was matched (UTC).
+        told_at: the moment its entry shows: within one match run no two papers have the same.
+    """
+
+    change: StoredChange
+    matched_at: datetime
+    told_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a saved query asked for a while.
+
+    Attributes:
+        name: the saved query's.
+        text: as written, or in its one form.
+        since: from when on (UTC).
+        until: up to when; None where it still does.
+    """
+
+    name: str
+    text: str
+    since: datetime
+    until: datetime | None
+
+
+def spread_moments(
+    changes: Iterable[StoredChange], matched_at: datetime, brought: Collection[int]
+) -> list[Matched]:
+    """Give each change of a match run a moment of its own, a second apart, the last one that of the run.
+
+    Readers sort by these moments, and papers of the same one come in any order. They are in the past, and
+    what a run brought never changes, so neither do they.
+
+    Args:
+        changes: those that are told.
+        matched_at: when the run was (UTC).
+        brought: the ids of all that it brought, also of what is not told. Empty for a run of an earlier release:
+            readers have its papers with the moment of the run.
+    """
+    seconds = {id_: place for place, id_ in enumerate(sorted(brought, reverse=True))}
+    return [
+        Matched(change, matched_at, matched_at - timedelta(seconds=seconds.get(change.id, 0)))
+        for change in changes
+    ]
+
+
+def plan_feed(
+    owner: FeedOwner,
+    matched: Sequence[Matched],
+    wordings: Mapping[Wording, Query],
+    setting: FeedSetting,
+) -> Feed:
+    """Make a feed from committed matches; the same rows always make the same feed.
+
+    An entry's id names the feed and the paper without version, so a replacement never shows up as another
+    entry; readers that know a paper from another feed show it here, too. Why a paper is there follows from what
+    the saved queries asked when it was matched, so that editing them changes no entry that readers have.
+
+    Args:
+        owner: what it is of.
+        matched: the changes, in any order.
+        wordings: what its saved queries have asked that can be read, parsed, each in the order in which
+            they are named.
+        setting: where it is read.
+    """
+    papers = choose_papers(matched)
+    name = (setting.scope, owner.kind, str(owner.key))
+    entries = [_make_feed_entry(found, wordings, name) for found in papers[:FEED_ENTRIES]]
+    waits = f"Nothing has matched {owner.title} yet; papers appear here once something does."
+    return Feed(
+        id=feed_uri(*name),
+        title=owner.title,
+        updated=max((entry.updated for entry in entries), default=owner.created_at),
+        self_url=setting.self_url,
+        home_url=setting.home_url,
+        entries=tuple(entries),
+        refs_url=setting.refs_url,
+        notice="" if entries else waits,
+        papers=len(papers),
+    )
+
+
+def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
+    """Return the papers of the days a feed goes back, the newest first, each as the changes that tell of it.
+
+    A feed holds the first ones of them.
+    """
+    by_paper: dict[int, list[Matched]] = {}
+    for one in sorted(matched, key=lambda one: one.change.id):
+        by_paper.setdefault(one.change.paper_key, []).append(one)
+    papers = sorted(
+        by_paper.values(), key=lambda found: (_find_update(found), found[-1].change.paper.id), reverse=True
+    )
+    window = timedelta(days=FEED_DAYS)
+    return [found for found in papers if _find_update(found) >= _find_update(papers[0]) - window]
+
+
+def plan_farewell(owner: FeedOwner, setting: FeedSetting, at: datetime, *, has_moved: bool) -> Feed:
+    """Make the last feed of an address that is void: an entry that says so, and no paper.
+
+    Args:
+        owner: what the feed is of.
+        setting: where it was read.
+        at: since when the address is void (UTC).
+        has_moved: the feed goes on at another address.
+    """
+    day = f"{at.day} {at:%B %Y}"
+    what = (
+        f"{owner.title} has been at another address since {day}: ask whoever runs this service for it, "
+        "and put it in the place of this one."
+        if has_moved
+        else f"{owner.title} was closed on {day}. Nothing more comes here; this feed can be removed."
+    )
+    return Feed(
+        id=feed_uri(setting.scope, owner.kind, str(owner.key)),
+        title=owner.title,
+        updated=at,
+        self_url=setting.self_url,
+        home_url=setting.home_url,
+        entries=(),
+        notice=what,
+        has_ended=True,
+    )
+
+
+def _find_update(found: Sequence[Matched]) -> datetime:
+    """Return when a paper last changed in a way that is told (UTC)."""
+    told = [one.told_at for one in found if one.change.kind is not Kind.KNOWN]
+    return max(told, default=found[0].told_at)
+
+
+def _make_feed_entry(
+    found: Sequence[Matched], wordings: Mapping[Wording, Query], name: tuple[str, ...]
+) -> FeedEntry:
+    changes = [one.change for one in found]
+    sequel = find_sequel(changes, (), Occasion.SCHEDULED, None)
+    queries = _find_queries(wordings, found[-1].matched_at)
+    entry = make_entry(Told(changes, Occasion.SCHEDULED, sequel=sequel), queries)
+    uri = feed_uri(*name, str(entry.paper.id))
+    return FeedEntry(id=uri, entry=entry, published=found[0].told_at, updated=_find_update(found))
+
+
+def _find_queries(wordings: Mapping[Wording, Query], at: datetime) -> dict[str, Query]:
+    """Return the saved queries as they read at a moment; as they read first where there were none then."""
+    then = {one.name: query for one, query in wordings.items() if _is_in_force(one, at)}
+    if then:
+        return then
+    first: dict[str, Query] = {}
+    for one, query in wordings.items():
+        first.setdefault(one.name, query)
+    return first
+
+
+def _is_in_force(wording: Wording, at: datetime) -> bool:
+    return wording.since <= at and (wording.until is None or at < wording.until)

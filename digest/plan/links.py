@@ -1,0 +1,121 @@
+"""Secret addresses: made from the installation's secret, known to the store by their hash alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from digest.model import secrets
+from digest.model.messages import Links
+from digest.model.subscriptions import DestinationKind
+from digest.store import database as token_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.config import Config
+    from digest.model.messages import Digest
+    from digest.model.subscriptions import Destination
+    from digest.plan.digests import DueSubscription
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMaker:
+    """Makes an installation's secret addresses.
+
+    Attributes:
+        config: for the public address and the mail identity.
+        secret: what tokens are derived from.
+    """
+
+    config: Config
+    secret: str
+
+    @property
+    def installation(self) -> str:
+        """A name no other installation has, which tells nothing of the secret."""
+        return secrets.derive_token(self.secret, "installation")
+
+    def leave_token(self, destination: Destination, subscription: str) -> str:
+        """Return the token that ends one destination's part in a subscription."""
+        return secrets.derive_token(self.secret, "leave", str(destination), subscription)
+
+    def feed_token(self, subscription: str, generation: int) -> str:
+        """Return the token of a subscription's feed; another generation is another address."""
+        return secrets.derive_token(self.secret, "feed", subscription, str(generation))
+
+    def query_feed_token(self, query: str, origin: str, generation: int) -> str:
+        """Return the token of a saved query's feed; saved queries of two origins may have one name."""
+        return secrets.derive_token(self.secret, "query feed", origin, query, str(generation))
+
+    def web_token(self, subscription: str, slot: str) -> str:
+        """Return the token of a digest's page."""
+        return secrets.derive_token(self.secret, "web", subscription, slot)
+
+    def feed_url(self, subscription: str, generation: int, suffix: str = "atom") -> str:
+        """Return a feed's address, "" where there is no public address."""
+        return self.write_feed_url(self.feed_token(subscription, generation), suffix)
+
+    def write_feed_url(self, token: str, suffix: str) -> str:
+        """Return the address at which a token opens a feed, "" where there is no public address."""
+        base = self.config.web.base_url.rstrip("/")
+        return f"{base}/f/{token}.{suffix}" if base else ""
+
+    def links(self, destination: Destination, digest: Digest) -> Links:
+        """Return what a message that tells one destination of a digest may link to."""
+        base = self.config.web.base_url.rstrip("/")
+        is_mail = destination.kind is DestinationKind.MAIL
+        token = self.leave_token(destination, digest.subscription)
+        back_to = self.config.mail.unsubscribe or self.config.mail.from_address
+        subject = quote(f"leave {digest.subscription}", safe="")
+        return Links(
+            unsubscribe=f"{base}/u/{token}" if base and is_mail else "",
+            unsubscribe_mail=f"mailto:{back_to}?subject={subject}" if is_mail and back_to else "",
+            web_view=f"{base}/d/{self.web_token(digest.subscription, digest.slot)}" if base else "",
+            home=base,
+            refs=make_refs_url(self.config),
+        )
+
+
+def make_refs_url(config: Config) -> str:
+    """Return the address below which papers are served as BibTeX and RIS, "" for none.
+
+    It is public, so there is none where arXiv is asked for saved queries alone: what is stored there would
+    tell anybody what somebody looks for.
+    """
+    base = config.web.base_url.rstrip("/")
+    return f"{base}/refs" if base and config.arxiv.source == "harvest" else ""
+
+
+def make_links(conn: Connection, config: Config) -> LinkMaker:
+    """Return the maker of this installation's addresses, with the secret that the store made."""
+    return LinkMaker(config, token_store.installation_secret(conn))
+
+
+def remember_tokens(
+    conn: Connection, maker: LinkMaker, told: Iterable[tuple[DueSubscription, str, int]], *, at: datetime
+) -> None:
+    """Make digests' addresses answer: their pages, and leaving for each mail destination.
+
+    Args:
+        conn: the transaction that stores the digests.
+        maker: makes the addresses.
+        told: each digest's subscription, slot and number.
+        at: the moment (UTC).
+    """
+    rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call
+    for due, slot, digest_id in told:
+        subscription = due.subscription
+        name = subscription.name
+        web = secrets.token_hash(maker.web_token(name, slot))
+        rows.append(token_store.make_token_row(web, "web", subscription=name, digest_id=digest_id))
+        for destination in subscription.destinations:
+            if destination.kind is mail:
+                leave = secrets.token_hash(maker.leave_token(destination, name))
+                place = str(destination)
+                rows.append(token_store.make_token_row(leave, "leave", destination=place, subscription=name))
+    token_store.remember_tokens(conn, rows, at=at)

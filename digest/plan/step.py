@@ -1,0 +1,575 @@
+"""What a pass of planning has read already: a hundred thousand digests of one mailing read its papers once.
+
+Everything here holds for one pass at one moment. Papers and changes never change once they are stored; what
+was looked at is asked anew by the next pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from digest.match.rules import read_exclusion
+from digest.match.step import readable
+from digest.model.announcements import Kind, mailing_moment, mailings_between
+from digest.model.errors import DigestError, StoreBusy, StoreError
+from digest.model.messages import Occasion
+from digest.model.subscriptions import QuietDays
+from digest.plan.digests import (
+    find_last_papers,
+    find_told_until,
+    is_told,
+    is_weekly,
+    make_entry,
+    plan_deliveries,
+    plan_digest,
+)
+from digest.plan.links import make_links, remember_tokens
+from digest.plan.turns import Outcome, TurnFacts, covered_since, decide_turn, leave_quiet
+from digest.poll.ledger import load_coverage, reach_back
+from digest.query import analyse
+from digest.serve.configuration import make_due_what_waits
+from digest.store import database, matches, papers, views
+from digest.store import digests as digest_store
+from digest.store import subscriptions as subscription_store
+from digest.store.digests import freeze_entry, join_frozen
+from digest.store.matches import let_go
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.compare import StoredChange
+    from digest.match.rules import ActiveRevision
+    from digest.model.messages import Coverage, Digest, DigestEntry
+    from digest.model.papers import Paper
+    from digest.model.subscriptions import Subscription
+    from digest.plan.digests import DueSubscription, EarlierDigest, Seen, Told
+    from digest.plan.links import LinkMaker
+    from digest.plan.turns import Turn
+    from digest.poll.installation import Site
+    from digest.query import AnalysedPaper, Query
+    from digest.store.digests import Draft
+    from digest.store.matches import DueTurn, MatchRow
+
+
+_INSTANT = timedelta(microseconds=1)
+
+_KEPT_CHANGES = 20_000
+"""Changes kept at once: a week's worth."""
+
+_KEPT_ENTRIES, _KEPT_QUERIES = 50_000, 10_000
+"""Entries and saved queries kept at once; where each subscription has its own, keeping them gains nothing."""
+
+
+class Drafts:
+    """Makes drafts of digests, and remembers what they share.
+
+    Attributes:
+        now: the moment everything is planned at (UTC).
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.now = site.clock.now()
+        self._changes: dict[int, StoredChange] = {}
+        self._mailings: dict[int, tuple[date | None, date | None]] = {}
+        self._texts: dict[int, int] = {}
+        self._seen: dict[int, Paper] = {}
+        self._histories: dict[int, tuple[StoredChange, ...]] = {}
+        self._ready: dict[int, AnalysedPaper] = {}
+        self._entries: dict[tuple[object, ...], tuple[DigestEntry, str]] = {}
+        self._coverages: dict[tuple[frozenset[str], datetime], Coverage] = {}
+        self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
+        self._queries: dict[int, Query] = {}
+        self._maker: LinkMaker | None = None
+        self._scope = ""
+
+    def maker(self, conn: Connection) -> LinkMaker:
+        """Return what makes this installation's addresses."""
+        if self._maker is None:
+            self._maker = make_links(conn, self._site.config)
+            self._scope = f"{self._maker.installation}{database.name_line(conn)}"
+        return self._maker
+
+    def load_coverage(self, conn: Connection, due: DueSubscription) -> Coverage:
+        """Say what has been looked at on behalf of one subscription; see `load_coverages`."""
+        return self._load_coverage(conn, _list_queries(due))
+
+    def _load_coverage_before(self, conn: Connection, due: DueSubscription) -> Coverage:
+        """Say what has been looked at of the mailing before the last one, on behalf of one subscription."""
+        last = self.load_coverage(conn, due).mailing
+        if last is None:
+            return self.load_coverage(conn, due)
+        return self._load_coverage(conn, _list_queries(due), mailing_moment(last) - timedelta(seconds=1))
+
+    def load_coverages(self, conn: Connection, ids: Collection[int]) -> Mapping[int, Coverage]:
+        """Say what has been looked at on behalf of some subscriptions.
+
+        Ask before the matches that wait are read: then it never promises more than these hold. What was
+        stored and not yet matched, as by another process at this moment, is not looked at.
+        """
+        if self._site.config.arxiv.source == "harvest":
+            return dict.fromkeys(ids, self._load_coverage(conn, ()))
+        asked = matches.asked_queries(conn, ids)
+        return {id_: self._load_coverage(conn, queries) for id_, queries in asked.items()}
+
+    def _load_coverage(
+        self, conn: Connection, queries: Collection[str], moment: datetime | None = None
+    ) -> Coverage:
+        source = self._site.config.arxiv.source
+        # One harvest looks for everybody; a search looks for the queries it is given.
+        asked = frozenset(() if source == "harvest" else queries)
+        key = asked, moment or self.now
+        if key not in self._coverages:
+            coverage = load_coverage(conn, source, sorted(asked), moment or self.now)
+            if matches.matched_mark(conn) < matches.stored_mark(conn):
+                coverage = replace(coverage, is_complete=False, is_settled=False)
+            self._coverages[key] = coverage
+        return self._coverages[key]
+
+    def load_earlier(
+        self, conn: Connection, quiet: Iterable[DueSubscription]
+    ) -> Mapping[int, Sequence[EarlierDigest]]:
+        """Return what some subscriptions without news were told since the first mailing they are to hear of."""
+        since: dict[int, datetime] = {}
+        for due in quiet:
+            mailing = self.load_coverage(conn, due).mailing
+            if mailing is not None:
+                sent = mailing_moment(mailing)
+                covered_until = covered_since(due.subscription, due.last_slot) or sent
+                since[due.id] = mailing_moment(next(mailings_between(covered_until, sent), mailing))
+        return digest_store.load_earlier(conn, since)
+
+    def read_ahead(self, conn: Connection, rows: Iterable[MatchRow]) -> None:
+        """Read the changes that some matches are about, in a few statements for all."""
+        missing = {id_ for row in rows for id_ in row.changes if id_ not in self._changes}
+        if not missing:
+            return
+        found = papers.load_changes(conn, missing)
+        self._changes.update(found)
+        self._mailings.update(papers.load_mailings(conn, {change.paper_key for change in found.values()}))
+        self._texts.update(digest_store.load_text_keys(conn, missing))
+
+    def forget(self) -> None:
+        """Let go of what was read where it has become much; call it between two batches."""
+        if len(self._changes) > _KEPT_CHANGES:
+            for kept in (self._changes, self._mailings, self._texts, self._ready, self._seen, self._histories):
+                kept.clear()
+        if len(self._entries) > _KEPT_ENTRIES:
+            self._entries.clear()
+        if len(self._queries) > _KEPT_QUERIES:
+            self._queries.clear()
+
+    def draft(
+        self,
+        conn: Connection,
+        due: DueSubscription,
+        rows: Sequence[MatchRow],
+        *,
+        slot: str,
+        occasion: Occasion,
+        is_missed: bool = False,
+        earlier: Sequence[EarlierDigest] = (),
+    ) -> Draft:
+        """Make the digest of one subscription.
+
+        Args:
+            conn: the transaction that stores it.
+            due: the subscription.
+            rows: the matches it tells.
+            slot: its slot's name.
+            occasion: why it exists.
+            is_missed: it is told as the turn before the last, and tells of the mailing before the last.
+            earlier: without matches to tell, what was told before; see `load_earlier`.
+
+        Raises:
+            DigestError: it cannot be planned, such as for a template that fails.
+        """
+        self.read_ahead(conn, rows)
+        changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
+        coverage = self._load_coverage_before(conn, due) if is_missed else self.load_coverage(conn, due)
+        if occasion is Occasion.SCHEDULED:
+            coverage = self._reach_back(conn, coverage, changes, due, earlier)
+            coverage = replace(coverage, told_at=find_last_papers(coverage, earlier)) if earlier else coverage
+        tells_days = coverage.since is not None or is_weekly(due.subscription)
+        written: dict[int, str] = {}
+        asked = tuple(revision.id for revision in due.revisions)
+
+        def make(told: Told, queries: Mapping[str, Query]) -> DigestEntry:
+            found = tuple([change.id for change in told.changes])
+            key = found, asked, told.seen, told.occasion, told.mailing, told.sequel
+            known = self._entries.get(key)
+            if known is None:
+                known = self._make_entry(told, queries)
+                if not known[0].queries:  # what brought it reads otherwise now
+                    known = self._make_entry(told, self._read_recorded(conn, due, found))
+                self._entries[key] = known
+            entry, text = known
+            written[entry.change_id] = text
+            return entry
+
+        digest = plan_digest(
+            due,
+            changes,
+            self._read_queries(due.revisions),
+            self._load_seen(conn, due, changes),
+            coverage,
+            slot=slot,
+            occasion=occasion,
+            now=self.now,
+            announced=self._mailings if tells_days else None,
+            later=self._load_later(conn, changes) if tells_days else None,
+            make=make,
+        )
+        content = join_frozen(digest, [written[entry.change_id] for entry in digest.entries])
+        self.maker(conn)
+        plans = plan_deliveries(
+            digest,
+            due.subscription.destinations,
+            lambda destination: self._site.renderer.divide(digest, destination),
+            scope=f"{self._scope}:{due.id}",
+        )
+        consumed = [row.match_run_id for row in rows]
+        return digest_store.Draft(due.id, digest, content, plans, consumed)
+
+    def _reach_back(
+        self,
+        conn: Connection,
+        coverage: Coverage,
+        changes: Iterable[StoredChange],
+        due: DueSubscription,
+        earlier: Sequence[EarlierDigest],
+    ) -> Coverage:
+        covered_until = covered_since(due.subscription, due.last_slot)
+        told_until = find_told_until(earlier)
+        if told_until is not None:  # a digest that was missed stands for more than was out by its turn
+            covered_until = max(mailing_moment(told_until), covered_until or mailing_moment(told_until))
+        mailings = [self._mailings[change.paper_key][0] for change in changes if change.kind is Kind.NEW]
+        first = min((mailing for mailing in mailings if mailing is not None), default=None)
+        if first is not None and covered_until is not None and mailing_moment(first) <= covered_until:
+            # Its turn passed while arXiv could not be reached, or lay on another day by the schedule of then.
+            covered_until = mailing_moment(first) - _INSTANT if _is_untold(conn, due, first) else covered_until
+        key = coverage, first, covered_until
+        if key not in self._reached:
+            self._reached[key] = reach_back(conn, coverage, first, covered_until)
+        return self._reached[key]
+
+    def _make_entry(self, told: Told, queries: Mapping[str, Query]) -> tuple[DigestEntry, str]:
+        """Make the entry of a paper, and freeze it: other digests with the same saved queries tell the same."""
+        last = told.changes[-1]
+        ready = self._ready.get(last.id)
+        if ready is None:
+            ready = self._ready[last.id] = analyse(last.paper)
+        entry = make_entry(told, queries, ready=ready)
+        return entry, freeze_entry(entry, self._texts[entry.change_id])
+
+    def _read_queries(self, revisions: Sequence[ActiveRevision]) -> dict[str, Query]:
+        """Return saved queries by name, parsed, without those that can't be read; of one name the last counts."""
+        missing = [revision for revision in revisions if revision.id not in self._queries]
+        self._queries.update({revision.id: query for revision, query in readable(missing)})
+        return {
+            revision.name: self._queries[revision.id] for revision in revisions if revision.id in self._queries
+        }
+
+    def _read_recorded(
+        self, conn: Connection, due: DueSubscription, change_ids: Collection[int]
+    ) -> dict[str, Query]:
+        """Return the subscription's saved queries as they read when they recorded any of some changes.
+
+        Which of those that it follows no more brought a change to it is not kept.
+        """
+        followed = [revision.query_id for revision in due.revisions]
+        return self._read_queries([one for _, one in views.find_recorded(conn, change_ids, followed)])
+
+    def _load_seen(
+        self, conn: Connection, due: DueSubscription, changes: Collection[StoredChange]
+    ) -> dict[int, Seen]:
+        """Return what the reader saw before; of papers that were never stored before, that is nothing."""
+        known = [
+            change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN
+        ]
+        seen = matches.seen_versions(conn, due.id, known) if known else {}
+        missing = {one.key for one in seen.values()} - self._seen.keys()
+        if missing:
+            self._seen.update(papers.load_versions(conn, missing))
+        return {key: replace(one, paper=self._seen[one.key]) for key, one in seen.items()}
+
+    def _load_later(
+        self, conn: Connection, changes: Collection[StoredChange]
+    ) -> dict[int, tuple[StoredChange, ...]]:
+        """Return what was found of papers after these changes, by paper: read once for all digests of a pass."""
+        latest = {change.paper_key: change.id for change in sorted(changes, key=lambda change: change.id)}
+        missing = latest.keys() - self._histories.keys()
+        if missing:
+            self._histories.update(papers.earlier_changes(conn, missing))
+        return {
+            key: tuple(change for change in self._histories[key] if change.id > id_) for key, id_ in latest.items()
+        }
+
+
+def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
+    """Whether no digest of a subscription stands for all of a mailing yet; one of a look that failed does not."""
+    since = digest_store.load_earlier(conn, {due.id: mailing_moment(mailing)})
+    told_until = find_told_until(since.get(due.id, ()))
+    return told_until is None or mailing > told_until
+
+
+def _list_queries(due: DueSubscription) -> set[str]:
+    return {revision.canonical for revision in due.revisions if revision.canonical}
+
+
+BATCH = 1_000
+"""Due subscriptions planned at once, in one transaction: what a death costs, and what others wait for."""
+
+
+@dataclass
+class PlanReport:
+    """What one pass planned.
+
+    Attributes:
+        digests: what was frozen, in order.
+        deliveries: how many deliveries they made.
+        quiet: subscriptions whose turn passed without papers.
+        waiting: subscriptions whose mailing is not complete yet.
+        resting: subscriptions whose quiet hours put their turn off.
+        failures: subscriptions that could not be planned, and why.
+    """
+
+    digests: list[Digest] = field(default_factory=list)
+    deliveries: int = 0
+    quiet: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    resting: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def trouble(self) -> str:
+        """The first subscription that could not be planned, and why; "" where all could."""
+        if not self.failures:
+            return ""
+        others = len(self.failures) - 1
+        return f"{self.failures[0].rstrip('.')}{f' (and {others:,} more)' if others else ''}"
+
+    def add(self, other: PlanReport) -> None:
+        """Take in what was planned beside it."""
+        self.digests += other.digests
+        self.deliveries += other.deliveries
+        self.quiet += other.quiet
+        self.waiting += other.waiting
+        self.resting += other.resting
+        self.failures += other.failures
+
+
+def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport:
+    """Plan every digest that is due.
+
+    Args:
+        site: the installation.
+        patience: how long a digest may wait past its time for a mailing that is still incomplete; None for
+            as long as each cadence says.
+    """
+    report, now = PlanReport(), site.clock.now()
+    with site.store.read() as conn:
+        if not views.has_turns(conn, now):
+            return report
+    with site.store.begin() as conn:
+        if database.is_restored(conn):
+            return report  # what this copy takes for news may have been told
+        make_due_what_waits(conn, now)
+    drafts = Drafts(site)
+    with site.store.read() as conn:
+        first_looks = subscription_store.load_subscriptions(conn, ids=matches.unplanned_first_looks(conn))
+    for due in first_looks:
+        if not _rests(due.subscription, now):
+            _attempt(site, report, due.subscription.name, partial(_plan_first_look, drafts, due))
+    _plan_due(site, report, drafts, patience)
+    return report
+
+
+def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelta | None) -> None:
+    """Plan every turn that has come, batch by batch."""
+    after: tuple[datetime, int] | None = None
+    while True:
+        batch: list[DueTurn] = []
+        try:
+            with site.store.begin() as conn:
+                batch = matches.due_turns(conn, drafts.now, BATCH, after=after, lock=True)
+                part = _plan_turns(conn, drafts, batch, patience)
+        except DigestError as error:
+            is_away = isinstance(error, StoreError) and not isinstance(error, StoreBusy)
+            if is_away or not batch:
+                raise
+            # Somebody's digest cannot be planned, or another process was at the same: each by itself, then.
+            for turn in batch:
+                _attempt(site, report, turn.name, partial(_plan_turn, drafts, turn.id, patience))
+        else:
+            report.add(part)
+        if not batch:
+            return
+        after = batch[-1].next_due_at, batch[-1].id  # those that wait stay due: the next batch begins behind
+        drafts.forget()
+        site.progress.update(f"{len(report.digests):,} digests")
+
+
+def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connection], PlanReport]) -> None:
+    """Plan for one subscription in a transaction of its own."""
+    try:
+        with site.store.begin() as conn:
+            part = step(conn)
+    except DigestError as error:
+        report.failures.append(f"{name}: {error.message}")
+        site.progress.update(f"{name} could not be planned: {error.message}")
+    else:
+        report.add(part)
+
+
+def _rests(subscription: Subscription, now: datetime) -> bool:
+    """Whether nothing goes out now: the file lets it rest, or its hours are quiet."""
+    until = subscription.paused_until
+    may_go_at = leave_quiet(subscription.cadence, subscription.quiet_hours, now)
+    return may_go_at > now or (until is not None and until > now)
+
+
+def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
+    drafts.load_coverage(conn, due)
+    pending = _load_pending(conn, {due.id: due.plan_after}, [due.id]).get(due.id, [])
+    looks = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]
+    if not looks:
+        return PlanReport()
+    # A reader's very first digest has the news too, unless its own turn has come: it may be days away, and
+    # news waits for it only where there were digests before.
+    has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
+    rows = looks if has_turn or due.last_slot or not _is_first(conn, due) else pending
+    slot = f"run:{looks[-1].match_run_id}"
+    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
+    return _save(conn, drafts, [(due, draft)])
+
+
+def _plan_turn(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
+    """Plan the turn of one subscription, unless somebody took it meanwhile."""
+    found = matches.due_turns(conn, drafts.now, 1, lock=True, only=subscription_id)
+    return _plan_turns(conn, drafts, found, patience)
+
+
+def _plan_turns(
+    conn: Connection, drafts: Drafts, batch: Sequence[DueTurn], patience: timedelta | None
+) -> PlanReport:
+    """Plan the turns of subscriptions that this transaction has locked."""
+    report = PlanReport()
+    heard = matches.sent_somewhere(conn, [turn.id for turn in batch])
+    come = [turn for turn in batch if turn.id in heard]
+    coverages = drafts.load_coverages(conn, heard)
+    pending = _load_pending(
+        conn, {turn.id: turn.plan_after for turn in come}, [turn.id for turn in come if turn.excludes]
+    )
+    decisions: dict[object, Turn] = {}
+    taken: dict[int, tuple[datetime | None, str]] = {}
+    told: dict[int, Turn] = {}
+    for turn in come:
+        rows = pending.get(turn.id)
+        newest_run = rows[-1].match_run_id if rows else 0
+        waiting_since = rows[0].matched_at if rows else None
+        coverage = coverages[turn.id]
+        # Turns alike share the very object; to compare what it says would take longer than to decide.
+        likeness = turn.likeness, newest_run, waiting_since, id(coverage)
+        decided = decisions.get(likeness)
+        if decided is None:
+            facts = TurnFacts(
+                turn.next_due_at,
+                turn.last_slot,
+                drafts.now,
+                coverage,
+                newest_run,
+                patience,
+                waiting_since,
+            )
+            decided = decisions[likeness] = decide_turn(turn.rhythm, facts)
+        if decided.next_due_at != turn.next_due_at or decided.taken != turn.last_slot:
+            taken[turn.id] = decided.next_due_at, decided.taken
+        match decided.outcome:
+            case Outcome.TELL:
+                told[turn.id] = decided
+            case Outcome.PASS:
+                report.quiet.append(turn.name)
+            case Outcome.WAIT:
+                report.waiting.append(turn.name)
+            case Outcome.REST:
+                report.resting.append(turn.name)
+    drafts.read_ahead(conn, (row for id_ in told for row in pending.get(id_, ())))
+    whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}
+    quiet = [due for id_, due in whole.items() if id_ not in pending]
+    earlier = drafts.load_earlier(conn, quiet)
+    for due in quiet:
+        has_note = due.subscription.quiet_days is QuietDays.NOTE
+        if has_note and is_told(coverages[due.id], earlier.get(due.id, ())):
+            del told[due.id]
+            report.quiet.append(due.subscription.name)
+    chosen = [
+        (
+            whole[id_],
+            drafts.draft(
+                conn,
+                whole[id_],
+                pending.get(id_, ()),
+                slot=turn.slot,
+                occasion=Occasion.SCHEDULED,
+                is_missed=turn.is_missed,
+                earlier=earlier.get(id_, ()),
+            ),
+        )
+        for id_, turn in told.items()
+    ]
+    taken |= {turn.id: (None, turn.last_slot) for turn in batch if turn.id not in heard}  # nobody is written to
+    subscription_store.take_turns(conn, taken)
+    report.add(_save(conn, drafts, chosen))
+    return report
+
+
+def _is_first(conn: Connection, due: DueSubscription) -> bool:
+    return not digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
+
+
+def _load_pending(
+    conn: Connection, plan_after: Mapping[int, int], excluding: Iterable[int]
+) -> dict[int, list[matches.MatchRow]]:
+    """Return what waits to be planned, by those who have anything, after what was excluded since was let go.
+
+    Args:
+        conn: a writing transaction.
+        plan_after: subscription -> only match runs after this one.
+        excluding: those among them that exclude anything.
+    """
+    pending = matches.pending_of_many(conn, plan_after)
+    concerned = [id_ for id_ in excluding if id_ in pending]
+    for due in subscription_store.load_subscriptions(conn, concerned) if concerned else ():
+        exclusion, rows = read_exclusion(due.subscription), pending[due.id]
+        if not exclusion:
+            continue
+        changes = papers.load_changes(conn, {id_ for row in rows for id_ in row.changes})
+        excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
+        if excluded:
+            let_go(conn, due.id, excluded, rows)
+            left = matches.pending_matches(conn, due.id, due.plan_after)
+            if left:
+                pending[due.id] = left
+            else:
+                del pending[due.id]
+    return pending
+
+
+def _save(
+    conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, digest_store.Draft]]
+) -> PlanReport:
+    """Store digests that were drafted, with their deliveries and addresses."""
+    ids = digest_store.save_digests(conn, [draft for _, draft in chosen], at=drafts.now)
+    saved = [(due, draft) for due, draft in chosen if due.id in ids]  # the others' slots have their digests
+    maker = drafts.maker(conn)
+    remember_tokens(conn, maker, [(due, draft.digest.slot, ids[due.id]) for due, draft in saved], at=drafts.now)
+    return PlanReport(
+        digests=[draft.digest for _, draft in saved], deliveries=sum(len(draft.plans) for _, draft in saved)
+    )

@@ -1,0 +1,494 @@
+"""What becomes of a turn that has come: it is told, passes quietly, waits for its mailing, or for the morning.
+
+Pure: the step that plans loads the facts, asks here, and writes down what it is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from digest.model.announcements import alarm_moment, has_mailing, latest_mailing, mailing_moment
+from digest.model.cadences import CadenceKind
+from digest.model.subscriptions import QuietDays
+from digest.poll.coverage import VISIBLE_AFTER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from digest.model.cadences import Cadence, QuietHours
+    from digest.model.messages import Coverage
+    from digest.model.subscriptions import Subscription
+
+
+@lru_cache(maxsize=4096)
+def resolve_local(day: date, at: time, zone: str) -> datetime | None:
+    """Return the UTC moment of a wall-clock time on a local date; None if the date does not exist.
+
+    Answers are kept: a hundred thousand subscriptions share a few times a day. They hold as long as the
+    process does, as what zoneinfo has read of a zone does.
+    """
+    place = ZoneInfo(zone)
+    local = datetime.combine(day, at)
+    early = local.replace(tzinfo=place, fold=0)
+    moment = early.astimezone(UTC)
+    if moment.astimezone(place).replace(tzinfo=None) == local:
+        return moment
+    end_of_gap = _find_transition(local.replace(tzinfo=place, fold=1).astimezone(UTC), moment, place)
+    last_before = end_of_gap - timedelta(seconds=1)
+    exists = day in {last_before.astimezone(place).date(), end_of_gap.astimezone(place).date()}
+    return end_of_gap if exists else None
+
+
+def _find_transition(low: datetime, high: datetime, place: ZoneInfo) -> datetime:
+    """Return the first whole second between two moments at which the zone's offset is the later one."""
+    offset = high.astimezone(place).utcoffset()
+    while high - low > timedelta(seconds=1):
+        middle = (low + (high - low) / 2).replace(microsecond=0)
+        if middle <= low:
+            break
+        if middle.astimezone(place).utcoffset() == offset:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+_DAY = timedelta(days=1)
+_MOST_ENDS = 3
+"""Where clocks are put forward over an end and the next beginning, two quiet times touch; never more than that."""
+
+
+def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) -> datetime:
+    """Return the first moment from one on (UTC) at which something may go out: that one, or the quiet's end."""
+    if quiet is None:
+        return moment
+    zone = quiet.zone or cadence.zone
+    for _ in range(_MOST_ENDS):
+        end = _find_end(quiet, zone, moment)
+        if end is None:
+            break
+        moment = end
+    return moment
+
+
+def _find_end(quiet: QuietHours, zone: str, moment: datetime) -> datetime | None:
+    """Return when the quiet time around a moment ends; None where there is none around it."""
+    today = moment.astimezone(ZoneInfo(zone)).date()
+    for day in (today - _DAY, today):
+        begin = resolve_local(day, quiet.begin, zone)
+        end = _resolve_end(quiet, day, zone)
+        if begin is not None and begin <= moment < end:
+            return end
+    return None
+
+
+def _resolve_end(quiet: QuietHours, day: date, zone: str) -> datetime:
+    """Return when the quiet time that begins on a local date ends; a date that never was is passed over."""
+    last = day if quiet.begin < quiet.end else day + _DAY
+    while (end := resolve_local(last, quiet.end, zone)) is None:
+        last += _DAY
+    return end
+
+
+_KEPT = 4096
+"""Answers kept: a hundred thousand subscriptions that are due at one moment share a few."""
+
+_DAY_SLOTS = timedelta(days=1)
+
+_MAILING = "mailing:"
+_RUN = "run:"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One turn of a cadence.
+
+    Attributes:
+        name: unique within the subscription.
+        due_at: when it is due (UTC).
+        latest_at: until when it waits for an incomplete mailing at most (UTC), not before `due_at`; an
+            announcement's own turn has no such moment, and stands here for itself.
+    """
+
+    name: str
+    due_at: datetime
+    latest_at: datetime
+
+
+@lru_cache(maxsize=_KEPT)
+def next_slot(cadence: Cadence, quiet: QuietHours | None, after: datetime, taken: str = "") -> Slot | None:
+    """Return the first turn due after a moment whose name was not taken; None where only an event makes it due."""
+    if cadence.kind is CadenceKind.AT_ONCE:
+        return None
+    turns = _count_up(cadence, quiet, _day_of(cadence, after) - 2 * _DAY_SLOTS)
+    return next(slot for slot in turns if slot.due_at > after and not is_taken(taken, slot.name))
+
+
+@lru_cache(maxsize=_KEPT)
+def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Slot:
+    """Return the last turn that has come due by a moment; not for `at once`.
+
+    After downtime one digest stands for all that were missed, under this name.
+    """
+    return next(
+        slot for slot in _count_down(cadence, quiet, _day_of(cadence, now) + _DAY_SLOTS) if slot.due_at <= now
+    )
+
+
+def nearest_slot(cadence: Cadence, quiet: QuietHours | None, due_at: datetime, taken: str = "") -> Slot | None:
+    """Return the turn that a due moment of old is now, after the quiet hours have changed.
+
+    That is the turn due nearest to it; the next one where that was taken, and None where only an event
+    makes it due.
+    """
+    if cadence.kind is CadenceKind.AT_ONCE:
+        return None
+    before = latest_slot(cadence, quiet, due_at)
+    following = next_slot(cadence, quiet, due_at, taken)
+    if following is None or is_taken(taken, before.name):
+        return following
+    return min(before, following, key=lambda slot: abs(slot.due_at - due_at))
+
+
+def take_slot(taken: str, name: str) -> str:
+    """Return the names taken last, one of each kind, after another was taken."""
+    kind = _kind_of(name)
+    return " ".join([*(one for one in taken.split() if _kind_of(one) != kind), name])
+
+
+def is_taken(taken: str, name: str) -> bool:
+    """Tell whether a turn was taken already, or passed over for a later one of its kind."""
+    kind = _kind_of(name)
+    return any(name <= one for one in taken.split() if _kind_of(one) == kind)
+
+
+def find_taken(cadence: Cadence, quiet: QuietHours | None, taken: str) -> Slot | None:
+    """Return the last turn of this cadence that was taken, as it would lie now; None where there is none."""
+    for name in taken.split():
+        day = _read_day(cadence, name)
+        if day is not None:
+            return _make_slot(cadence, quiet, day)
+    return None
+
+
+def _kind_of(name: str) -> str:
+    if name.startswith((_MAILING, _RUN)):
+        return name.partition(":")[0]
+    return "week" if "-W" in name else "day"
+
+
+def _day_of(cadence: Cadence, moment: datetime) -> date:
+    """Return the date a moment falls on, as the cadence counts dates."""
+    if cadence.kind is CadenceKind.ANNOUNCEMENT:
+        return latest_mailing(moment)
+    return moment.astimezone(ZoneInfo(cadence.zone)).date()
+
+
+def _count_up(cadence: Cadence, quiet: QuietHours | None, day: date) -> Iterator[Slot]:
+    while True:
+        if (slot := _make_slot(cadence, quiet, day)) is not None:
+            yield slot
+        day += _DAY_SLOTS
+
+
+def _count_down(cadence: Cadence, quiet: QuietHours | None, day: date) -> Iterator[Slot]:
+    while True:
+        if (slot := _make_slot(cadence, quiet, day)) is not None:
+            yield slot
+        day -= _DAY_SLOTS
+
+
+def _make_slot(cadence: Cadence, quiet: QuietHours | None, day: date) -> Slot | None:
+    """Return the turn of a date; None where the cadence has none then, or there is no such date."""
+    if cadence.kind is CadenceKind.ANNOUNCEMENT:
+        if not has_mailing(day):
+            return None
+        due_at = leave_quiet(cadence, quiet, mailing_moment(day))
+        return Slot(f"{_MAILING}{day.isoformat()}", due_at, due_at)
+    moment = resolve_local(day, cadence.at, cadence.zone) if day.weekday() in cadence.days else None
+    if moment is None:
+        return None
+    due_at = leave_quiet(cadence, quiet, moment)
+    return Slot(_name_day(cadence, day), due_at, max(due_at, _find_latest(cadence, day, moment)))
+
+
+def _find_latest(cadence: Cadence, day: date, moment: datetime) -> datetime:
+    """Return the latest moment of a date's turn: by the wall clock, where that date exists."""
+    last = day if cadence.latest >= cadence.at else day + _DAY_SLOTS
+    return resolve_local(last, cadence.latest, cadence.zone) or moment + cadence.wait
+
+
+def _name_day(cadence: Cadence, day: date) -> str:
+    if len(cadence.days) > 1:
+        return day.isoformat()
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02d}"
+
+
+def _read_day(cadence: Cadence, name: str) -> date | None:
+    """Return the date of a turn of this cadence by its name; None for a name that this cadence gives to none."""
+    kind = _kind_of(name)
+    if cadence.kind is CadenceKind.ANNOUNCEMENT:
+        return date.fromisoformat(name.removeprefix(_MAILING)) if kind == "mailing" else None
+    if cadence.kind is CadenceKind.CLOCK and len(cadence.days) == 1 and kind == "week":
+        year, week = name.split("-W")
+        return date.fromisocalendar(int(year), int(week), min(cadence.days) + 1)
+    if cadence.kind is CadenceKind.CLOCK and len(cadence.days) > 1 and kind == "day":
+        return date.fromisoformat(name)
+    return None
+
+
+_INSTANT = timedelta(microseconds=1)
+
+
+class Outcome(StrEnum):
+    """What becomes of a turn.
+
+    `TELL` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its mailing is
+    complete, `REST` puts it off to the end of the quiet hours.
+    """
+
+    TELL = "tell"
+    PASS = "pass"  # noqa: S105 - a turn that passes, no password
+    WAIT = "wait"
+    REST = "rest"
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """When a subscription wants to hear: all of it that decides over a turn."""
+
+    cadence: Cadence
+    quiet_hours: QuietHours | None
+    quiet_days: QuietDays
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What becomes of a turn, and what is kept of it.
+
+    Attributes:
+        outcome: see `Outcome`.
+        slot: the name of the digest that is made, "" for none.
+        next_due_at: when the subscription is due next (UTC); None where an event makes it due.
+        taken: see `digest.plan.turns`.
+        is_missed: it is told as the turn before the last, which is still to come.
+    """
+
+    outcome: Outcome
+    slot: str
+    next_due_at: datetime | None
+    taken: str
+    is_missed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFacts:
+    """What is known of a turn that has come.
+
+    Attributes:
+        due_at: when the first turn that nobody took was due (UTC).
+        taken: the slots taken last; see `digest.plan.turns`.
+        now: the moment (UTC), not before `due_at`.
+        coverage: what was looked at on the subscription's behalf.
+        newest_run: the last match run with papers that wait for it; 0 where none wait.
+        patience: how long it may wait past its time for a mailing that is not complete; None for as long
+            as its cadence says.
+        waiting_since: when the first of the papers that wait was matched (UTC); None for just now.
+    """
+
+    due_at: datetime
+    taken: str
+    now: datetime
+    coverage: Coverage
+    newest_run: int
+    patience: timedelta | None = None
+    waiting_since: datetime | None = None
+
+
+def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
+    """Decide what becomes of the turn of a subscription that has come."""
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    may_go_at = leave_quiet(cadence, quiet, facts.now)
+    if may_go_at > facts.now:
+        return Turn(Outcome.REST, "", may_go_at, facts.taken)
+    if cadence.kind is CadenceKind.AT_ONCE:
+        return _tell_at_once(facts)
+    last = latest_slot(cadence, quiet, facts.now)
+    if is_taken(facts.taken, last.name):
+        return Turn(Outcome.PASS, "", _find_next(subscription, facts.now, facts.taken), facts.taken)
+    first = latest_slot(cadence, quiet, facts.due_at)
+    due_at = _find_wait(subscription, first, last, facts)
+    if due_at is not None:
+        told = _tell_missed(subscription, first, last, facts) or _tell_put_off(subscription, last, facts)
+        return told or Turn(Outcome.WAIT, "", due_at, facts.taken)
+    taken = take_slot(facts.taken, last.name)
+    following = _find_next(subscription, facts.now, taken)
+    if facts.newest_run or _speaks_on_quiet_days(subscription.quiet_days, facts.coverage):
+        return Turn(Outcome.TELL, last.name, following, taken)
+    return Turn(Outcome.PASS, "", following, taken)
+
+
+def _tell_at_once(facts: TurnFacts) -> Turn:
+    """Tell all that waits. Without turns none is quiet, and a first look may have told all there was."""
+    if not facts.newest_run:
+        return Turn(Outcome.PASS, "", None, facts.taken)
+    slot = f"run:{facts.newest_run}"
+    return Turn(Outcome.TELL, slot, None, take_slot(facts.taken, slot))
+
+
+def next_due(
+    subscription: Subscription, now: datetime, taken: str = "", paused_until: datetime | None = None
+) -> datetime | None:
+    """Return when a subscription is due next, once its pauses are over; None where only an event makes it due.
+
+    Args:
+        subscription: as configured; a pause that the operator's file names counts.
+        now: the moment (UTC).
+        taken: the slots it took last.
+        paused_until: the end of another pause (UTC); None for none.
+    """
+    begin = max(filter(None, (subscription.paused_until, paused_until)), default=now)
+    return first_due(subscription, begin, taken) if begin > now else _find_next(subscription, now, taken)
+
+
+def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> datetime:
+    """Return the first turn of a subscription from a moment on; `at once` tells at that moment what waits."""
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    return _find_next(subscription, begin - _INSTANT, taken) or leave_quiet(cadence, quiet, begin)
+
+
+def realign_due(subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
+    """Return when a stored turn is due by the quiet hours and the zone's data as they are now.
+
+    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is told at
+    once has no turn: it goes out when the quiet hours and the file's pause let it.
+
+    Args:
+        subscription: as configured now.
+        due_at: when its next turn was said to be due (UTC).
+        now: the moment (UTC).
+        taken: the slots it took last.
+    """
+    if due_at <= now:
+        return due_at
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    slot = nearest_slot(cadence, quiet, due_at, taken)
+    return leave_quiet(cadence, quiet, max(subscription.paused_until or now, now)) if slot is None else slot.due_at
+
+
+def covered_since(subscription: Subscription, taken: str) -> datetime | None:
+    """Return the moment up to which turns that were taken stand for what was announced (UTC); None without any."""
+    last = find_taken(subscription.cadence, subscription.quiet_hours, taken)
+    return None if last is None else last.latest_at
+
+
+def _find_next(subscription: Subscription | Rhythm, after: datetime, taken: str) -> datetime | None:
+    slot = next_slot(subscription.cadence, subscription.quiet_hours, after, taken)
+    return None if slot is None else slot.due_at
+
+
+def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> datetime | None:
+    """Return when a turn that waits for the rest of the mailing is due meanwhile; None where it does not wait.
+
+    Turns that were missed wait together for the last one's mailing, while there is nothing yet to be told;
+    but somebody who wants to hear even of failures is told, so that no run of misfortunes keeps that back.
+    """
+    if _is_waiting(subscription, first, facts):
+        return facts.due_at
+    if first == last or _speaks_by_then(subscription, facts) or not _is_waiting(subscription, last, facts):
+        return None
+    return last.due_at
+
+
+def _speaks_by_then(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
+    """Whether there is something to tell once it was waited for long enough: papers, or that looking failed."""
+    return facts.newest_run > 0 or subscription.quiet_days is QuietDays.HEARTBEAT
+
+
+def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFacts) -> bool:
+    """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end.
+
+    A digest `on announcement` waits for its mailing as long as that takes, but papers that have come are
+    not kept back for those that may be missing: in the morning they go out, with a line that says so, and
+    so does a heartbeat.
+    """
+    coverage = facts.coverage
+    if coverage.is_complete if facts.newest_run else coverage.is_settled:
+        return False
+    if subscription.cadence.kind is CadenceKind.CLOCK:
+        patience = facts.patience
+        latest_at = slot.latest_at if patience is None else min(slot.latest_at, slot.due_at + patience)
+        return facts.now < latest_at
+    if coverage.mailing is None or not _speaks_by_then(subscription, facts):
+        return True
+    return facts.now < alarm_moment(coverage.mailing)
+
+
+def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> Turn | None:
+    """Tell what should have been told at the turn before the last; None where it waits for the last.
+
+    Where arXiv is looked at once a night, no mailing may ever be complete at that hour: papers that came by an
+    earlier one wait for no other. They take the turn before, so that the last one is still there for its mailing.
+    A heartbeat that found no look before the next mailing's moment does the same.
+    """
+    cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
+    if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.mailing is None:
+        return None
+    if first == last and quiet is None:  # none was missed; one put off to the night's end looks like the next
+        return None
+    if not _speaks_by_then(subscription, facts):
+        return None
+    before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
+    if is_taken(facts.taken, before.name):
+        return None
+    if facts.newest_run:
+        came_by = latest_mailing((facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source])
+        was_due = came_by < coverage.mailing or coverage.is_awaited
+    else:
+        was_due = first != last or _may_have_missed(subscription, facts)
+    if not was_due:
+        return None
+    return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
+
+
+def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFacts) -> Turn | None:
+    """Tell what quiet hours put off from the turn before the last to the last one's own moment; None for nothing.
+
+    It has waited for its mailing as long as it may: taken for the last turn's it would wait every day anew.
+    """
+    cadence, quiet = subscription.cadence, subscription.quiet_hours
+    if cadence.kind is not CadenceKind.CLOCK or quiet is None:
+        return None
+    before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
+    is_put_off = leave_quiet(cadence, quiet, before.latest_at) == last.due_at
+    if not is_put_off or is_taken(facts.taken, before.name):
+        return None
+    if facts.newest_run:
+        has_waited = facts.waiting_since is not None and facts.waiting_since <= before.latest_at
+    else:
+        has_heartbeat = subscription.quiet_days is QuietDays.HEARTBEAT
+        has_waited = has_heartbeat and _may_have_missed(subscription, facts)
+    if not has_waited:
+        return None
+    return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name))
+
+
+def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
+    """Whether a heartbeat may have been due before: a subscription that took no turn yet is new.
+
+    Where looking failed that is told all the same: till it succeeds no turn might ever be taken.
+    """
+    taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
+    return taken is not None or facts.coverage.failure != ""
+
+
+def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:
+    if quiet_days is QuietDays.HEARTBEAT:
+        return True
+    return quiet_days is QuietDays.NOTE and coverage.is_settled

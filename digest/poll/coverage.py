@@ -1,0 +1,196 @@
+"""What was looked at: the facts that tell a quiet day from a failure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment, mailings_between
+from digest.model.messages import Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
+"""When a mailing can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
+
+SEARCH_VISIBLE_AFTER = timedelta(hours=4)
+"""When a mailing can be expected in arXiv's search: about midnight Eastern time
+(https://info.arxiv.org/help/api/user-manual.html)."""
+
+VISIBLE_AFTER = {"harvest": HARVEST_VISIBLE_AFTER, "query": SEARCH_VISIBLE_AFTER}
+"""The same by source: a look so soon after a mailing went out has not seen it."""
+
+SETTLED_AFTER = timedelta(minutes=30)
+"""Two looks at least so far apart that end at the same newest paper: the mailing has come to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollSummary:
+    """A finished poll, as far as coverage cares.
+
+    Attributes:
+        source: "harvest", "query" or "gaps".
+        started_at: when its first request was made (UTC).
+        finished_at: when its last page was stored (UTC).
+        is_complete: every page came and was stored; for a gap check, every missing id was asked for.
+        papers: how many papers it compared.
+        new: how many of them were announced for the first time.
+        failure: why it is not complete, "" where it is.
+        highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
+        is_bootstrap: it was the source's first look: everything it met is known from before.
+    """
+
+    source: str
+    started_at: datetime
+    finished_at: datetime
+    is_complete: bool
+    papers: int
+    new: int
+    failure: str = ""
+    highest: tuple[int, int] = (0, 0)
+    is_bootstrap: bool = False
+
+
+def assess_coverage(
+    polls: Sequence[PollSummary],
+    now: datetime,
+    *,
+    checks: Sequence[PollSummary] = (),
+    matched: int = 0,
+    new: int = 0,
+) -> Coverage:
+    """Say what has been looked at of the last mailing before `now`.
+
+    A harvest shows a mailing when its newest paper is newer than before the mailing. The mailing is
+    complete when two complete harvests at least half an hour apart end at the same newest paper, or when
+    after one of them no id below its newest is missing without arXiv having been asked for it; then it has come
+    to its end, too, where that harvest was made late enough. A search tells too little of the rest of arXiv for
+    all that: it counts when it is made late enough.
+
+    Where the mailing before was not looked for either, newer papers may all be of that one, so the papers
+    known to be of this one decide.
+
+    Args:
+        polls: finished polls since the mailing before that one, in any order; those of one query for
+            `source = "query"`.
+        now: the moment of planning (UTC).
+        checks: finished gap checks of the same time.
+        matched: papers of the digest.
+        new: papers that mailing is known to have brought.
+    """
+    mailing = latest_mailing(now)
+    sent = mailing_moment(mailing)
+    since = sorted((poll for poll in polls if poll.started_at >= sent), key=lambda poll: poll.finished_at)
+    last = max(polls, key=lambda poll: poll.finished_at, default=None)
+    source = last.source if last else "harvest"
+    if source == "query":
+        is_complete = any(poll.is_complete and poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in since)
+        is_settled, is_awaited = is_complete, False
+    else:
+        arrived = _find_arrived(polls, since, sent, is_known=new > 0)
+        ends_alike = _ends_alike(arrived)
+        is_complete = _is_complete(arrived, checks, ends_alike=ends_alike)
+        is_settled = ends_alike or any(
+            poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in _list_newest(arrived)
+        )
+        is_awaited = not arrived and any(poll.is_complete for poll in since)
+    return Coverage(
+        mailing=mailing,
+        is_complete=is_complete,
+        looked_at=max((poll.papers for poll in since), default=0),
+        matched=matched,
+        checked_at=last.finished_at if last else None,
+        source=source,
+        failure="" if is_complete or last is None else last.failure,
+        new=new,
+        is_settled=is_complete and is_settled,
+        is_awaited=is_awaited,
+    )
+
+
+def join_coverages(coverages: Sequence[Coverage]) -> Coverage:
+    """Say what has been looked at by several polls that only together are one look: complete if all were.
+
+    Args:
+        coverages: at least one, all of the same mailing.
+    """
+    failed = [coverage.failure for coverage in coverages if coverage.failure]
+    checked = [coverage.checked_at for coverage in coverages if coverage.checked_at is not None]
+    return replace(
+        coverages[0],
+        is_complete=all(coverage.is_complete for coverage in coverages),
+        is_settled=all(coverage.is_settled for coverage in coverages),
+        is_awaited=any(coverage.is_awaited for coverage in coverages),
+        looked_at=sum(coverage.looked_at for coverage in coverages),
+        checked_at=max(checked, default=None),
+        failure=failed[0] if failed else "",
+    )
+
+
+def was_asked(since: datetime | None, sent: datetime, now: datetime) -> bool:
+    """Whether arXiv was asked before a mailing went out; a clock that ran ahead then says nothing.
+
+    Args:
+        since: when it was first asked, or was to be (UTC); None for never.
+        sent: when the mailing went out (UTC).
+        now: the moment (UTC).
+    """
+    return since is not None and (since <= sent or since > now)
+
+
+def is_late(coverage: Coverage, now: datetime) -> bool:
+    """Whether a mailing was expected, arXiv was looked at, and by the next morning nothing of it was there."""
+    return coverage.is_awaited and coverage.mailing is not None and now >= alarm_moment(coverage.mailing)
+
+
+def _find_arrived(
+    polls: Sequence[PollSummary], since: Sequence[PollSummary], sent: datetime, *, is_known: bool
+) -> list[PollSummary]:
+    """Return the complete harvests since a mailing that went further than any before it.
+
+    Where no complete one before met any paper, nothing tells how far arXiv had come, and the hour counts as well.
+
+    Args:
+        polls: see `assess_coverage`.
+        since: those of them made since the mailing.
+        sent: when it went out (UTC).
+        is_known: papers are known to be of that mailing.
+    """
+    before = [poll for poll in polls if poll.started_at < sent]
+    complete = [poll for poll in since if poll.is_complete]
+    looked = max((poll.started_at for poll in before if poll.is_complete), default=sent)
+    # A mailing is not there yet when it goes out: who looked that early has not seen it.
+    may_have_seen = looked - HARVEST_VISIBLE_AFTER
+    if not is_known and any(mailing_moment(missed) < sent for missed in mailings_between(may_have_seen, sent)):
+        return []
+    met = [poll for poll in before if poll.highest > (0, 0)]
+    highest = max((poll.highest for poll in met), default=None)
+    further = [poll for poll in complete if highest is None or poll.highest > highest]
+    if any(poll.is_complete for poll in met):
+        return further
+    # A look that failed met nothing, or only some of what was there.
+    seen_from = sent + HARVEST_VISIBLE_AFTER
+    return [poll for poll in further if poll.started_at >= seen_from]
+
+
+def _list_newest(arrived: Sequence[PollSummary]) -> list[PollSummary]:
+    newest = max((poll.highest for poll in arrived), default=(0, 0))
+    return [poll for poll in arrived if poll.highest == newest]
+
+
+def _ends_alike(arrived: Sequence[PollSummary]) -> bool:
+    """Whether two looks far enough apart end at the same newest paper."""
+    ends = [poll.finished_at for poll in _list_newest(arrived)]
+    return bool(ends) and max(ends) - min(ends) >= SETTLED_AFTER
+
+
+def _is_complete(arrived: Sequence[PollSummary], checks: Sequence[PollSummary], *, ends_alike: bool) -> bool:
+    """Whether nothing can be missing: see `assess_coverage`. A check that left ids unasked speaks against it."""
+    if not arrived:
+        return False
+    first = min(poll.finished_at for poll in _list_newest(arrived))
+    made = sorted((check for check in checks if check.started_at >= first), key=lambda check: check.finished_at)
+    return made[-1].is_complete if made else ends_alike

@@ -1,0 +1,139 @@
+"""What the pipeline works with: one installation's store, clock and ways out, passed in as values."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from digest.query import StandingQueries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.arxiv.client import ArxivClient
+    from digest.config import Config
+    from digest.deliver.transports import Transport
+    from digest.model.clock import Clock
+    from digest.model.subscriptions import DestinationKind
+    from digest.render import Renderer
+    from digest.store import Store
+
+
+class Progress(Protocol):
+    """Is told what the pipeline does, verb by verb, while it does it."""
+
+    def begin(self, verb: str, what: str) -> None:
+        """Say that a verb begins."""
+        ...
+
+    def update(self, text: str) -> None:
+        """Say how far the present verb has come."""
+        ...
+
+    def end(self, verb: str, summary: str) -> None:
+        """Say that a verb has ended, and with what."""
+        ...
+
+
+class Silent:
+    """Tells nobody."""
+
+    def begin(self, verb: str, what: str) -> None:
+        """Say nothing."""
+
+    def update(self, text: str) -> None:
+        """Say nothing."""
+
+    def end(self, verb: str, summary: str) -> None:
+        """Say nothing."""
+
+
+@dataclass
+class Site:
+    """One installation at work.
+
+    Attributes:
+        config: what the operator configured.
+        store: the database.
+        clock: the time.
+        open_renderer: makes `renderer` when it is first needed: most looks find nothing to render.
+        client: the way to arXiv, behind the gate.
+        open_transport: opens a way out; called once for each kind in use.
+        owner: this process's name in claims and leases.
+        jitter: a number from 0 up to 1, for back-off; random outside tests.
+        progress: is told what happens.
+        standing: the saved queries as the last batch of changes was held against them.
+    """
+
+    config: Config
+    store: Store
+    clock: Clock
+    open_renderer: Callable[[], Renderer]
+    client: ArxivClient
+    open_transport: Callable[[DestinationKind], Transport]
+    owner: str
+    jitter: Callable[[], float]
+    progress: Progress = field(default_factory=Silent)
+    standing: StandingQueries = field(default_factory=StandingQueries)
+    _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
+    _opening: threading.Lock = field(default_factory=threading.Lock)
+    _interrupting: threading.Condition = field(default_factory=threading.Condition)
+    _interrupts: int = 0
+
+    @cached_property
+    def renderer(self) -> Renderer:
+        """Templates, the operator's before the shipped ones.
+
+        Raises:
+            TemplateError: the shipped templates are missing.
+        """
+        return self.open_renderer()
+
+    def transport(self, kind: DestinationKind) -> Transport:
+        """Return the one open transport of a kind."""
+        with self._opening:
+            if kind not in self._transports:
+                self._transports[kind] = self.open_transport(kind)
+            return self._transports[kind]
+
+    def hang_up(self) -> None:
+        """Break off whatever waits for the outside world, from another thread; harmless when done twice.
+
+        What waits for the answer to all that was said fails ambiguously, as a mail does behind its final dot;
+        what comes before that, from looking up a name on, fails safely.
+        """
+        self.client.hang_up()
+        for transport in list(self._transports.values()):
+            transport.close()
+
+    def interrupt(self) -> None:
+        """Break off the outside world as `hang_up` does, and give up marks that the database does not take."""
+        with self._interrupting:
+            self._interrupts += 1
+            self._interrupting.notify_all()
+        self.hang_up()
+
+    @property
+    def interrupts(self) -> int:
+        """How often `interrupt` was called."""
+        return self._interrupts
+
+    def wait(self, seconds: float, since: int) -> bool:
+        """Wait so many seconds of the machine's own time; False where that was interrupted.
+
+        Args:
+            seconds: how long.
+            since: `interrupts` as it was when what is waited for began.
+        """
+        with self._interrupting:
+            return not self._interrupting.wait_for(lambda: self._interrupts != since, seconds)
+
+    def close(self) -> None:
+        """Close every way out and the store; harmless when done twice."""
+        for transport in self._transports.values():
+            transport.close()
+        self._transports.clear()
+        self.client.close()
+        self.store.close()

@@ -1,0 +1,603 @@
+"""What was news to each source: where a look begins to speak of papers rather than to learn of them.
+
+A source that looks for the first time meets old papers, and among them ones that somebody was already
+watching for: other saved queries, what this one said before it was edited, or the harvest. Those stay
+news, whichever look brings them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from digest.arxiv.atom import AtomPage
+from digest.arxiv.oai import OaiPage
+from digest.compare import Horizon, compare_papers, is_first_news, keep_latest
+from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailings_between
+from digest.model.errors import ArxivDoubtful, ArxivError, ArxivFaulted, ArxivRejected, count
+from digest.model.papers import ArxivId
+from digest.poll.coverage import VISIBLE_AFTER
+from digest.poll.rules import (
+    EDIT_MARGIN,
+    JOINT_LOOKBACK,
+    SEARCH_LOOKBACKS,
+    Source,
+    Walked,
+    doubt_harvest,
+    doubt_search,
+)
+from digest.query import analyse, matches, parse_query
+from digest.store import coverage as cursor_store
+from digest.store import papers as mailing_store
+from digest.store import runs
+from digest.store.coverage import list_watches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from sqlalchemy import Connection
+
+    from digest.arxiv.client import Fetched
+    from digest.compare import Change, KnownPaper
+    from digest.model.papers import Paper
+    from digest.poll.installation import Site
+    from digest.query import Query
+    from digest.store.coverage import Cursor, Together, Watch
+    from digest.store.runs import PollRun
+
+
+_FIRST_REACH: Final = timedelta(days=max(days for days, _ in SEARCH_LOOKBACKS))
+"""How far the first look for a query reached that has no mark."""
+
+_FIRST_JOINT_REACH: Final = timedelta(days=JOINT_LOOKBACK)
+"""How far it reached at least for a query with a mark: one that a look for many or a harvest met first."""
+
+Judge: TypeAlias = "Callable[[Paper], Horizon]"
+"""What a look judges news by: the horizon of each paper."""
+
+
+def horizon_of(cursor: Cursor) -> Horizon:
+    """Return what a source had announced before Digest first looked, from its cursor."""
+    since = cursor.bootstrapped_at - EDIT_MARGIN if cursor.bootstrapped_at else None
+    return Horizon(
+        is_bootstrap=not cursor.is_bootstrapped,
+        mark=(cursor.mark_month, cursor.mark_number),
+        since=since,
+        began_on=cursor.bootstrapped_at.astimezone(UTC).date() if cursor.bootstrapped_at else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A query that somebody has watched for without a break.
+
+    Attributes:
+        horizon: what is news to it.
+        floor: papers whose present version is older (UTC) are none; None where their ids tell.
+    """
+
+    horizon: Horizon
+    floor: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Horizons:
+    """The horizons of the harvest and of every saved query that is searched for.
+
+    Attributes:
+        harvest: the harvest's own.
+        own: by canonical query; a bootstrapping one where nobody has watched for just that.
+        watched: queries somebody has watched for without a break, each with its horizon.
+        looked: by canonical query, when the last complete look started (UTC) that was made for it, or for
+            what it was before it was edited; those without any are missing.
+        harvested: the same of harvests alone.
+    """
+
+    harvest: Horizon
+    own: dict[str, Horizon]
+    watched: dict[str, Horizon]
+    looked: dict[str, datetime] = field(default_factory=dict)
+    harvested: dict[str, datetime] = field(default_factory=dict)
+
+    def is_newcomer(self, text: str) -> bool:
+        """Whether a canonical query is searched for the first time since it is wanted."""
+        return self.own[text].is_bootstrap
+
+    def judge_harvest(self) -> Judge:
+        """Return what the harvest judges news by, which in its first look asks those who were searched for."""
+        watched = [(text, Watched(horizon, horizon.since)) for text, horizon in self.watched.items()]
+        return make_judge(self.harvest, watched if self.harvest.is_bootstrap else ())
+
+    def judge_search(self, text: str) -> Judge:
+        """Return what the search for a canonical query judges news by.
+
+        The last page of a look holds older papers than are wanted, and at times more of them than its first.
+        """
+        own = self.own[text]
+        watched = (self.watched if own.is_bootstrap else self.watched | {text: own}).items()
+        return make_judge(
+            replace(own, floor=_find_floor(own)),
+            chain.from_iterable(_watch(other, horizon) for other, horizon in watched),
+        )
+
+    def judge_joint(self, texts: Collection[str], rest: Horizon) -> Judge:
+        """Return what one search for several queries judges news by.
+
+        Args:
+            texts: the canonical queries.
+            rest: what is news to whoever has not watched yet. What is news by that is news to all; else it
+                is to those watching who know that it was not there before.
+        """
+        known = {text: self.own[text] for text in texts if not self.is_newcomer(text)}
+        watched = (self.watched | known).items()
+        return make_judge(rest, chain.from_iterable(_watch(text, horizon) for text, horizon in watched))
+
+
+def _find_floor(horizon: Horizon) -> datetime | None:
+    """Return how far back (UTC) the first look for a query reached; None where ids tell what came out later."""
+    if horizon.mark > (0, 0) or horizon.since is None:
+        return None
+    return horizon.since + EDIT_MARGIN - _FIRST_REACH
+
+
+def _watch(text: str, horizon: Horizon) -> list[tuple[str, Watched]]:
+    """Return what is news to a query that has been looked for, whichever look brings it.
+
+    Its first look met all that was there then and no older than that look reached: what was not met is
+    news, if late or cross-listed later. Of older papers those are news that came out after it, by their ids.
+    """
+    if horizon.since is None:
+        return [(text, Watched(horizon))]
+    if horizon.mark == (0, 0):
+        return [(text, Watched(horizon, _find_floor(horizon)))]
+    recent = Watched(replace(horizon, mark=(0, 0)), horizon.since + EDIT_MARGIN - _FIRST_JOINT_REACH)
+    return [(text, recent), (text, Watched(horizon))]
+
+
+def load_horizons(conn: Connection) -> Horizons:
+    """Return the horizons of the harvest and of all saved queries in force."""
+    harvest = cursor_store.load_cursor(conn, Source.HARVEST)
+    searched = cursor_store.load_cursors(conn, Source.QUERY)
+    horizons = Horizons(horizon_of(harvest), {}, {})
+    for watch in list_watches(conn):
+        text, cursor = watch.canonical, searched.get(watch.canonical)
+        by_harvest, by_search = _last_look(harvest, watch), _last_look(cursor, watch)
+        if by_harvest is not None:
+            horizons.harvested[text] = by_harvest
+        if cursor is not None and by_search is not None:
+            horizons.own[text] = horizons.watched[text] = horizon_of(cursor)
+        elif by_harvest is not None:
+            horizons.own[text] = horizon_of(harvest)  # until now everything was looked through, this query's too
+        else:
+            horizons.own[text] = Horizon(is_bootstrap=True)
+            before = (searched[earlier] for earlier in watch.earlier if earlier in searched)
+            last = next((cursor for cursor in before if cursor.is_bootstrapped), None)
+            if last is not None:
+                horizons.watched[last.query_key] = horizon_of(last)
+                by_search = last.last_complete_at
+        looks = [look for look in (by_harvest, by_search) if look is not None]
+        if looks:
+            horizons.looked[text] = max(looks)
+    return horizons
+
+
+def _last_look(cursor: Cursor | None, watch: Watch) -> datetime | None:
+    """Return when a source last looked since a query is wanted; looks from before an interruption do not count."""
+    last = cursor.last_complete_at if cursor is not None else None
+    return last if last is not None and last >= watch.since else None
+
+
+def make_judge(own: Horizon, watched: Iterable[tuple[str, Watched]] = ()) -> Judge:
+    """Return the horizon of each paper for one look.
+
+    Args:
+        own: what is news to the look itself.
+        watched: canonical queries, and what else is news if it matches them.
+    """
+    groups: dict[Watched, list[str]] = {}
+    for text, watch in watched:
+        groups.setdefault(watch, []).append(text)
+
+    @cache
+    def read_watched() -> list[tuple[Watched, list[Query]]]:  # most papers are news or stored, and need nobody
+        ordered = sorted(groups.items(), key=lambda group: (group[0].horizon.mark, min(group[1])))
+        return [(watch, [*map(parse_query, sorted(texts))]) for watch, texts in ordered]
+
+    return lambda paper: own if _is_news(own, paper) else _judge_paper(own, read_watched(), paper)
+
+
+def _judge_paper(own: Horizon, watched: Iterable[tuple[Watched, Collection[Query]]], paper: Paper) -> Horizon:
+    """Return the horizon that counts for what is no news to a look: its own, or of whoever waited for the paper.
+
+    Who waits with the lowest mark comes first: what is news to one is news.
+    """
+    ready = analyse(paper)
+    for watch, queries in watched:
+        is_recent = watch.floor is None or paper.updated >= watch.floor
+        if is_recent and any(matches(query, ready) for query in queries):
+            return watch.horizon
+    return own
+
+
+def _is_news(horizon: Horizon, paper: Paper) -> bool:
+    """Whether a paper that is not stored would be news by this horizon."""
+    if horizon.is_bootstrap:
+        return False
+    if paper.version == 1:
+        return is_first_news(paper, horizon)
+    return horizon.since is not None and paper.updated >= horizon.since
+
+
+_KIND_WORDS = {
+    Kind.NEW: "new",
+    Kind.CROSS_LIST: "cross-listed",
+    Kind.REPLACEMENT: "replaced",
+    Kind.WITHDRAWAL: "withdrawn",
+    Kind.METADATA: "edited",
+    Kind.KNOWN: "known from before",
+}
+
+
+@dataclass
+class PollReport:
+    """What one pass asked arXiv, for people and for `--json`.
+
+    Attributes:
+        was_due: whether anything was asked at all.
+        why_not: why nothing was asked, in words; "" where something was.
+        is_bootstrap: whether this was the very first look: nothing it found is news.
+        runs: looks that ended complete.
+        pages: pages stored.
+        papers: papers compared.
+        kinds: changes found, by kind.
+        quarantined: entries set aside because they could not be read.
+        failures: what went wrong, one sentence each.
+        is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
+        faulted: searches for single saved queries that arXiv failed at inside.
+        requests: made to arXiv.
+        awaiting: canonical queries whose first look waits until there is a request to spare.
+        mailings: how many papers announced for the first time each mailing brought, by Eastern date.
+    """
+
+    was_due: bool = False
+    why_not: str = ""
+    is_bootstrap: bool = False
+    runs: int = 0
+    pages: int = 0
+    papers: int = 0
+    kinds: dict[Kind, int] = field(default_factory=dict)
+    quarantined: int = 0
+    failures: list[str] = field(default_factory=list)
+    is_cut_short: bool = False
+    faulted: int = 0
+    requests: int = 0
+    awaiting: frozenset[str] = frozenset()
+    mailings: Counter[date] = field(default_factory=Counter)
+
+    @property
+    def caught_up(self) -> list[date]:
+        """The mailings that came out while nobody looked, and the last one, in order; [] in everyday life."""
+        return sorted(self.mailings) if len(self.mailings) > 1 else []
+
+    def describe_changes(self) -> str:
+        """Say how many changes of each kind, in the order a digest shows them; of a first look how much it met."""
+        if self.is_bootstrap and self.kinds.keys() <= {Kind.KNOWN}:
+            return f"{count(self.kinds.get(Kind.KNOWN, 0), 'paper')}, known from here on"
+        found = [f"{self.kinds[kind]:,} {word}" for kind, word in _KIND_WORDS.items() if self.kinds.get(kind)]
+        return " · ".join(found) or "nothing changed"
+
+
+class RecordedRun:
+    """One poll run of one source, from its first request to its end.
+
+    Args:
+        site: the installation.
+        report: is added to.
+        source: where the papers come from.
+        query_key: the canonical query; "" for a harvest.
+        judge: what it judges news by, the horizon of each paper.
+        is_bootstrap: whether this is the source's very first look.
+        lookback: days it reaches back.
+        together: the queries that a search for several stands for: when it is complete, they have been
+            looked for.
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        report: PollReport,
+        source: Source,
+        query_key: str = "",
+        *,
+        judge: Judge,
+        is_bootstrap: bool = False,
+        lookback: int = 0,
+        together: Together | None = None,
+    ) -> None:
+        self._site, self._report, self._source, self._query_key = site, report, source, query_key
+        self._is_bootstrap, self._lookback, self._together = is_bootstrap, lookback, together
+        self._is_single = source is Source.QUERY and query_key != ""
+        self._judge = judge
+        self._id = 0
+        self._pages = self._papers = self._new = self._changed = self._quarantined = 0
+        self._highest: ArxivId | None = None
+        self._total: int | None = None
+        self._token: int | None = None
+        self._asked = site.client.requests
+        self._shortfall = ""
+        self._window_from = date.min
+        self._was_widened = False
+        self.failure: ArxivError | None = None
+
+    @property
+    def id(self) -> int:
+        """Its number in the ledger; 0 before it began."""
+        return self._id
+
+    @property
+    def papers(self) -> int:
+        """How many papers it has compared."""
+        return self._papers
+
+    @property
+    def stops_all(self) -> bool:
+        """Whether asking for anything else now is pointless: arXiv is away, or asked for a pause.
+
+        arXiv fails inside at some queries for good, so one such search speaks of its query alone.
+        """
+        if isinstance(self.failure, ArxivFaulted) and self._is_single:
+            return self._report.faulted > 1
+        return self.failure is not None and not isinstance(self.failure, ArxivRejected)
+
+    @contextmanager
+    def recording(self, *, window_from: date, resumed: PollRun | None = None) -> Iterator[None]:
+        """Keep the run's start and its end; an error of arXiv is kept too, and does not go further.
+
+        Args:
+            window_from: the first UTC day asked for.
+            resumed: the run that was broken off and that this one goes on with.
+        """
+        site, started = self._site, self._site.clock.now()
+        self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
+        self._window_from = window_from
+        with site.store.begin() as conn:
+            newest = mailing_store.find_newest(conn, is_harvested=True)
+            cursor = cursor_store.load_cursor(conn, self._source, self._query_key)
+            before = runs.last_runs(conn, self._source, 1, query_key=self._query_key)
+            last_total = runs.last_total(conn, self._source, self._query_key)
+            self._id = runs.start_run(
+                conn,
+                source=self._source,
+                query_key=self._query_key,
+                window_from=window_from,
+                at=started,
+                is_bootstrap=self._is_bootstrap,
+                lookback=self._lookback,
+                next_token=resumed.next_token if resumed else "",
+                highest_id=str(self._highest or ""),
+                owner=site.owner,
+            )
+        try:
+            yield
+            walked = self._describe(self._window_from)
+            last_empty = before[0].finished_at if before and not before[0].papers else None
+            if self._source is Source.HARVEST:
+                self._doubt(doubt_harvest(walked, newest, last_empty))
+            elif self._source in (Source.QUERY, Source.FALLBACK):
+                self._doubt(doubt_search(walked, last_total, last_empty))
+        except ArxivError as error:
+            self.failure = error
+            self._report.failures.append(error.message)
+            self._report.faulted += isinstance(error, ArxivFaulted) and self._is_single
+            self._report.is_cut_short = self._report.is_cut_short or self.stops_all
+            self._fail(error.message)
+        else:
+            if self._shortfall:
+                self._fail(self._shortfall)
+                return
+            self._complete(started, cursor, self._window_from)
+            self._report.runs += 1
+
+    def widen(self, window_from: date) -> date:
+        """Note that nothing was found, and that it is looked for since an earlier day; return that day."""
+        self._window_from, self._was_widened = window_from, True
+        with self._site.store.begin() as conn:
+            runs.widen_run(conn, self._id, window_from)
+        return window_from
+
+    def note_shortfall(self, reason: str) -> None:
+        """Note that all went well but not all was asked: the run is partial, and nobody's fault."""
+        self._shortfall = reason
+
+    def store_page(self, page: Fetched[AtomPage] | Fetched[OaiPage]) -> None:
+        """Commit one page: raw bytes, papers, versions, changes, what was set aside, and the counts."""
+        site, at = self._site, page.fetched_at
+        papers, quarantined = page.page.papers, page.page.quarantined
+        with site.store.begin() as conn:
+            changes = store_changes(
+                conn, papers, self._judge, run_id=self._id, at=at, as_of=page.page.response_date
+            )
+            runs.save_page(conn, self._id, number=self._pages, url=page.url, at=at, body=page.body)
+            runs.quarantine_entries(conn, self._id, self._pages, quarantined, at)
+            self._count(papers, changes, len(quarantined))
+            runs.note_page(
+                conn,
+                self._id,
+                papers=self._papers,
+                new=self._new,
+                changed=self._changed,
+                highest_id=str(self._highest or ""),
+                next_token=(page.page.token or "") if isinstance(page.page, OaiPage) else "",
+            )
+        if isinstance(page.page, AtomPage):
+            self._total = page.page.total
+        self._token = page.grant.token if page.grant else None
+        site.progress.update(self._count_read())
+
+    def summary(self) -> str:
+        """Say in words what came of the run."""
+        if self.failure is not None:
+            return self.failure.message
+        if self._shortfall:
+            return f"{self._count_read()}; {self._shortfall}"
+        return f"{self._count_read()}, complete" if self._papers else "complete: nothing there"
+
+    def _count_read(self) -> str:
+        return f"{count(self._papers, 'paper')} on {count(self._pages, 'page')}"
+
+    def _describe(self, window_from: date) -> Walked:
+        highest = self._highest.announcement_order if self._highest else (0, 0)
+        ended_at = self._site.clock.now()
+        return Walked(
+            window_from, self._papers, self._quarantined, highest, ended_at, was_widened=self._was_widened
+        )
+
+    def _doubt(self, reason: str) -> None:
+        if reason:
+            raise ArxivDoubtful(reason, hint="What came is kept; the next look asks again.")
+
+    def _count(self, papers: tuple[Paper, ...], changes: tuple[Change, ...], quarantined: int) -> None:
+        report = self._report
+        self._pages += 1
+        self._papers += len(papers)
+        self._quarantined += quarantined
+        self._new += sum(change.kind is Kind.NEW for change in changes)
+        self._changed += sum(change.known is not None for change in changes)
+        recent = [paper.id for paper in papers if not paper.id.archive]
+        self._highest = max([*recent, *filter(None, [self._highest])], default=None)
+        report.pages += 1
+        report.papers += len(papers)
+        report.quarantined += quarantined
+        for change in changes:
+            report.kinds[change.kind] = report.kinds.get(change.kind, 0) + 1
+
+    def _fail(self, failure: str) -> None:
+        with self._site.store.begin() as conn:
+            self._finish(conn, "partial" if self._pages else "failed", failure)
+
+    def _complete(self, started: datetime, before: Cursor, window_from: date) -> None:
+        with self._site.store.begin() as conn:
+            self._finish(conn, "complete" if self._papers else "empty")
+            if self._source in (Source.HARVEST, Source.QUERY):
+                since = (before.last_complete_at or started) - VISIBLE_AFTER[self._source]
+                self._report.mailings |= _assign_mailings(conn, since, started)
+            has_moved = cursor_store.move_cursor(
+                conn,
+                source=self._source,
+                query_key=self._query_key,
+                run_id=self._id,
+                started_at=started,
+                mark=self._find_mark(window_from) if self._source is Source.HARVEST else (0, 0),
+                gate_token=self._token,
+            )
+            if has_moved and self._together is not None:
+                mark = self._together.mark
+                cursor_store.move_together(
+                    conn,
+                    source=self._source,
+                    run_id=self._id,
+                    started_at=started,
+                    together=self._together,
+                    mark=mark if mark > (0, 0) else self._find_mark(window_from),
+                )
+
+    def _find_mark(self, window_from: date) -> tuple[int, int]:
+        """Return the announcement order up to which everything was out before this look.
+
+        Ids of the month before still come out on its last evening, so a look that met none counts from the
+        month it looked back to.
+        """
+        highest = self._highest.announcement_order if self._highest else (0, 0)
+        return max(highest, (window_from.year * 100 + window_from.month, 0))
+
+    def _finish(self, conn: Connection, outcome: str, failure: str = "") -> None:
+        requests = self._site.client.requests - self._asked
+        self._report.requests += requests
+        runs.finish_run(
+            conn,
+            self._id,
+            outcome=outcome,
+            at=self._site.clock.now(),
+            pages=self._pages,
+            papers=self._papers,
+            new=self._new,
+            changed=self._changed,
+            total=self._total,
+            highest_id=str(self._highest or ""),
+            failure=failure,
+            requests=requests,
+        )
+
+
+def store_changes(
+    conn: Connection,
+    papers: tuple[Paper, ...],
+    judge: Judge,
+    *,
+    run_id: int,
+    at: datetime,
+    as_of: datetime | None,
+) -> tuple[Change, ...]:
+    """Hold the papers of one page against what is stored, and store what differs.
+
+    Args:
+        conn: the transaction that stores the page.
+        papers: as they were read from it.
+        judge: each paper's horizon.
+        run_id: the run the page belongs to.
+        at: when it was fetched (UTC).
+        as_of: arXiv's own time of it (UTC).
+    """
+    mailing_store.hold_changes(conn)  # who stores the same papers at once waits, and finds them known
+    known = mailing_store.load_known(conn, [paper.id for paper in papers])
+    changes = _compare_by_horizon(papers, known, judge, as_of)
+    mailing_store.save_changes(conn, changes, run_id=run_id, at=at, as_of=as_of)
+    return changes
+
+
+def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Counter[date]:
+    """Keep which mailing brought each new paper; return how many each brought.
+
+    Args:
+        conn: a writing transaction.
+        since: mailings that went out until then were there to be seen by the last complete look (UTC).
+        until: when this one began (UTC).
+    """
+    announced = mailing_store.find_unassigned(conn)
+    candidates = list(mailings_between(since, until)) or [latest_mailing(until)]
+    mailings = estimate_mailings([paper.published for paper in announced], candidates)
+    mailing_store.assign_mailings(
+        conn, {paper.key: mailing for paper, mailing in zip(announced, mailings, strict=True)}
+    )
+    return Counter(mailings)
+
+
+def _compare_by_horizon(
+    papers: tuple[Paper, ...],
+    known: Mapping[ArxivId, KnownPaper],
+    judge: Judge,
+    as_of: datetime | None,
+) -> tuple[Change, ...]:
+    """Compare papers judged by the same horizon together, so that a paper met twice still counts once.
+
+    What is stored is judged only where it was edited: among many saved queries that takes time.
+    """
+    stored = compare_papers([paper for paper in papers if paper.id in known], known, Horizon(), as_of)
+    changes = [
+        replace(change, kind=Kind.KNOWN)
+        if change.kind is Kind.METADATA and judge(change.paper).is_bootstrap
+        else change
+        for change in stored
+    ]
+    groups: dict[Horizon, list[Paper]] = {}
+    for paper in keep_latest(papers):
+        if paper.id not in known:
+            groups.setdefault(judge(paper), []).append(paper)
+    for horizon, group in groups.items():
+        changes += compare_papers(group, known, horizon, as_of)
+    return tuple(sorted(changes, key=lambda change: change.paper.id))

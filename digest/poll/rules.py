@@ -1,0 +1,394 @@
+"""When a look that came to its end is not believed: arXiv answers from replicas and caches, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from digest.model.announcements import EASTERN, latest_mailing
+from digest.model.papers import ArxivId
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+
+CONFIRMED_AFTER = timedelta(minutes=30)
+"""An answer that nothing is there is believed when a second look at least so much later says it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A look that came to its end.
+
+    Attributes:
+        window_from: the first UTC day asked for.
+        papers: how many papers came.
+        quarantined: how many entries came that nobody could read.
+        highest: `ArxivId.announcement_order` of the newest paper, (0, 0) where none came.
+        ended_at: when it ended (UTC).
+        was_widened: nothing was found, and then nothing in a much longer span either.
+    """
+
+    window_from: date
+    papers: int
+    quarantined: int
+    highest: tuple[int, int]
+    ended_at: datetime
+    was_widened: bool = False
+
+
+def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, last_empty: datetime | None) -> str:
+    """Say why a harvest can't have shown everything; "" where nothing speaks against it.
+
+    Args:
+        walked: the harvest.
+        newest: the newest paper that was stored before it, with its datestamp.
+        last_empty: when the harvest before it ended (UTC), if that one found nothing either.
+    """
+    since = f"{walked.window_from:%a} {walked.window_from.day} {walked.window_from:%b}"
+    if newest is not None and newest[1] is not None and newest[1] >= walked.window_from:
+        id_, _ = newest
+        if walked.highest < id_.announcement_order and not walked.quarantined:
+            return f"arXiv showed an older state than before: {id_} is not among what was touched since {since}"
+    if walked.papers or walked.quarantined or walked.was_widened:
+        return ""
+    if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
+        return ""
+    return f"arXiv says that nothing was touched since {since}; that is believed when a later look says it, too"
+
+
+def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | None) -> str:
+    """Say why a search that found nothing is not believed; "" where it is.
+
+    Args:
+        walked: the search.
+        last_total: how many papers arXiv had for it at the last complete look; None before the first.
+        last_empty: when the search before it ended (UTC), if that one found nothing either.
+    """
+    if walked.papers or walked.quarantined or not last_total:
+        return ""
+    if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
+        return ""
+    return f"arXiv found nothing where it had {last_total:,} papers; that is believed when a later look says it"
+
+
+ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4), timedelta(days=7))
+"""How long after it was missed an id is asked for; after the last time it is void."""
+
+FIVE_DIGITS_SINCE = 2015_01
+"""The month from which on numbers have five digits, as `YYYYMM`."""
+
+SPARSE_FROM = 1_000
+"""So many missing ids at once that are also most of their span are no gaps: whoever answers numbers otherwise."""
+
+_ALONE = 2
+"""So many ids are asked for one by one, of the interface that knows a paper first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """An id that is missing.
+
+    Attributes:
+        id: it.
+        missed_at: since when (UTC).
+        asks: how often arXiv was asked for it.
+        asked_at: when last (UTC); None where it was not yet.
+    """
+
+    id: ArxivId
+    missed_at: datetime
+    asks: int = 0
+    asked_at: datetime | None = None
+
+
+def find_missing(
+    stored: Mapping[int, Collection[int]], mark: tuple[int, int], *, months: int = 2
+) -> Iterator[ArxivId]:
+    """Yield the ids that lie below the newest stored one of their month and are not stored, in order.
+
+    Args:
+        stored: numbers of the papers stored, by month (`YYYYMM`).
+        mark: `ArxivId.announcement_order` of the newest paper when Digest first looked: what lies below is
+            no business of ours.
+        months: how many of the latest months are looked at.
+    """
+    for month in sorted(stored)[-months:]:
+        numbers = frozenset(stored[month])
+        if month < mark[0] or not numbers:
+            continue
+        first = mark[1] + 1 if month == mark[0] else 1
+        digits = 5 if month >= FIVE_DIGITS_SINCE else 4
+        for number in range(first, max(numbers)):
+            if number not in numbers:
+                yield ArxivId(month, number, digits=digits)
+
+
+def is_sparse(stored: Mapping[int, Collection[int]], missing: Sequence[ArxivId], mark: tuple[int, int]) -> bool:
+    """Whether ids are so thinly strewn that a missing one says nothing: an archive in part, or made up."""
+    known = sum((month, number) > mark for month in sorted(stored)[-2:] for number in stored[month])
+    return len(missing) >= SPARSE_FROM and len(missing) > 4 * known
+
+
+def choose_due(gaps: Sequence[Gap], now: datetime) -> list[Gap]:
+    """Return the gaps that arXiv is to be asked for now: those never asked for first, then the newest."""
+    due = [gap for gap in gaps if gap.asks < len(ASKED_AT) and now - gap.missed_at >= ASKED_AT[gap.asks]]
+    return sorted(due, key=lambda gap: (gap.asks > 0, tuple(-part for part in gap.id.announcement_order)))
+
+
+def is_void(gap: Gap) -> bool:
+    """Whether an id that arXiv has just not known again is given up for good."""
+    return gap.asks >= len(ASKED_AT)
+
+
+def asked_one_by_one(ids: Sequence[ArxivId], spare: int) -> bool:
+    """Whether ids are so few that each is worth a request of its own."""
+    return len(ids) <= min(_ALONE, spare)
+
+
+SPARSE = "most numbers around it are missing as well: whoever answers does not number like arXiv"
+
+
+def explain_void(gap: Gap) -> str:
+    """Say why an id is given up."""
+    asked = f"{gap.asks} times" if gap.asks > 1 else "once"
+    until = f" to {gap.asked_at:%-d %b %Y}" if gap.asked_at else ""
+    return f"arXiv knew no such paper, asked {asked} from {gap.missed_at:%-d %b}{until}"
+
+
+POLL_TIMES = (time(0, 30), time(3, 30), time(9, 0), time(15, 0), time(22, 45))
+"""Eastern times from which a new look is worth a request: OAI-PMH shows a mailing towards 22:30, the
+others catch late batches and deferred mailings."""
+
+BOOTSTRAP_DAYS = 10
+"""How far the very first harvest looks back."""
+
+WIDER_BOOTSTRAP_DAYS = 35
+"""How far it looks back where that brings nothing at all, before it is believed that there is nothing."""
+
+HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
+"""A harvest starts so many days before the last complete one if none so wide was made for so long, else one
+day: papers that move while pages are read are lost to one run, and met by the next ones."""
+
+SEARCH_LOOKBACKS = ((100, timedelta(days=30)), (35, timedelta(days=7)))
+"""The same for searches, in days a paper's present version may be old; else `SEARCH_LOOKBACK`. 3.9 % of
+papers come out over a week after submission, 0.64 % over a month, 0.06 % over a hundred days."""
+
+LEAST_OVERLAP = 1
+SEARCH_LOOKBACK = 8
+
+CONFIRM_AFTER = timedelta(minutes=35)
+"""So long after a look that brought news another is made, to see whether that was all."""
+
+SEARCHED_ONE_BY_ONE = 5
+"""Distinct saved queries that arXiv's search is asked for one by one; more are asked for together."""
+
+REQUESTS_A_RUN = 6
+REQUESTS_A_DAY = 30
+"""Requests to arXiv that looks which can wait keep to; a look that is due is made whatever it takes."""
+
+FALLBACK_AFTER = timedelta(hours=3)
+"""A harvest that has failed for so long is stood in for by the search."""
+
+EDIT_MARGIN = timedelta(days=7)
+"""A never-stored higher version counts as news if submitted up to so long before Digest first looked."""
+
+RETRY_AFTER_FAILURE = timedelta(minutes=10)
+LONGEST_RETRY = timedelta(hours=2)
+"""A look that failed is made again after ten minutes, then after twice as long each time, up to this."""
+
+
+class Source(StrEnum):
+    """Where papers come from."""
+
+    HARVEST = "harvest"
+    QUERY = "query"
+    FIRST_LOOK = "first-look"
+    GAPS = "gaps"
+    FALLBACK = "fallback"
+
+
+def latest_poll_time(now: datetime) -> datetime:
+    """Return the last moment (UTC) from which a new look was worth a request."""
+    today = now.astimezone(EASTERN).date()
+    moments = (
+        datetime.combine(day, at, tzinfo=EASTERN).astimezone(UTC)
+        for day in (today - timedelta(days=1), today)
+        for at in POLL_TIMES
+    )
+    return max(moment for moment in moments if moment <= now)
+
+
+def next_poll_time(now: datetime) -> datetime:
+    """Return the next moment (UTC) from which a new look is worth a request."""
+    today = now.astimezone(EASTERN).date()
+    moments = (
+        datetime.combine(day, at, tzinfo=EASTERN).astimezone(UTC)
+        for day in (today, today + timedelta(days=1))
+        for at in POLL_TIMES
+    )
+    return min(moment for moment in moments if moment > now)
+
+
+@dataclass(frozen=True, slots=True)
+class LastLooks:
+    """When a source was last looked at; moments are in UTC, None where there is none.
+
+    Attributes:
+        complete: when the last complete look started.
+        failure: when the last look ended, if it failed.
+        failures: how many looks in a row have failed.
+        news: when the last complete look ended, if it brought papers announced for the first time.
+    """
+
+    complete: datetime | None = None
+    failure: datetime | None = None
+    failures: int = 0
+    news: datetime | None = None
+
+    @property
+    def next_at(self) -> datetime | None:
+        """From when on the next look is worth a request; None for at once."""
+        if self.failure is not None:
+            doublings = min(max(self.failures - 1, 0), 9)
+            return self.failure + min(RETRY_AFTER_FAILURE * (1 << doublings), LONGEST_RETRY)
+        if self.complete is None:
+            return None
+        regular = next_poll_time(self.complete)
+        return min(regular, self.news + CONFIRM_AFTER) if self.news is not None else regular
+
+
+def is_poll_due(last: LastLooks, now: datetime) -> bool:
+    """Whether to ask now. A failure is repeated after a while, whenever the last complete look was."""
+    return last.next_at is None or last.next_at <= now
+
+
+def describe_pause(last: LastLooks, now: datetime) -> str:
+    """Say why nothing is asked now, and from when on it is."""
+    again = (last.next_at or now).astimezone(EASTERN)
+    if last.failure is not None:
+        return f"the last look failed; the next is made from {again:%H:%M} ET on"
+    looked = f"looked {last.complete.astimezone(EASTERN):%a %H:%M} ET" if last.complete else "never looked"
+    return f"{looked}; the next look is worth a request from {again:%a %H:%M} ET on"
+
+
+def choose_reach(
+    steps: Sequence[tuple[int, timedelta]], least: int, last_reaching: Mapping[int, datetime | None], now: datetime
+) -> int:
+    """Return how many days the next look reaches back: as many as are due, the most first.
+
+    Args:
+        steps: `HARVEST_OVERLAPS` or `SEARCH_LOOKBACKS`.
+        least: the days where none of them is due.
+        last_reaching: when the last complete look started that reached so many days or more (UTC).
+        now: the moment (UTC).
+    """
+    for days, every in steps:
+        last = last_reaching.get(days)
+        if last is None or now - last >= every:
+            return days
+    return least
+
+
+def spare_requests(made_in_run: int, made_in_day: int) -> int:
+    """Return how many requests what can wait may make now: first looks, checks of gaps.
+
+    Args:
+        made_in_run: requests of the run so far.
+        made_in_day: those of the last 24 hours, the run's among them.
+    """
+    return max(0, min(REQUESTS_A_RUN - made_in_run, REQUESTS_A_DAY - made_in_day))
+
+
+def search_until(last_complete: datetime | None, now: datetime, days: int) -> datetime:
+    """Return how old a paper's present version may be (UTC) for the next search to want it.
+
+    Counted from the last complete look, so that what came out while nobody looked is met, too.
+    """
+    return min(last_complete or now, now) - timedelta(days=days)
+
+
+def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest: date | None = None) -> date:
+    """Return the OAI-PMH `from` date of the next harvest.
+
+    Never today: an answer for a day that has only begun may stay cached until midnight UTC. Never later
+    than the newest paper known and the last mailing: so there is always something to meet, and not meeting
+    it tells.
+
+    Args:
+        complete_from: UTC date on which the last complete harvest started; None before the first.
+        now: the moment (UTC).
+        overlap: days to go back behind it.
+        newest: datestamp of the newest paper stored; None where none is.
+    """
+    today = now.astimezone(UTC).date()
+    if complete_from is None:
+        return today - timedelta(days=BOOTSTRAP_DAYS)
+    reach = complete_from - timedelta(days=overlap)
+    return min(reach, today - timedelta(days=1), latest_mailing(now), newest or today)
+
+
+JOINT_LOOKBACKS = (*SEARCH_LOOKBACKS, (SEARCH_LOOKBACK, timedelta(hours=20)))
+"""As for one query, but the eight days are looked through once a day: for many they take many requests."""
+
+JOINT_LOOKBACK = 4
+"""So far the other looks for many reach: from a Sunday evening's mailing to its earliest papers, and a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPast:
+    """What has been looked for so far on behalf of a saved query, in whichever way; moments are in UTC.
+
+    Attributes:
+        complete: when the last complete look started; None before the first.
+        reaching: by days, when the last complete look started that reached back so many days or more.
+    """
+
+    complete: datetime | None = None
+    reaching: Mapping[int, datetime | None] = field(default_factory=dict)
+
+
+def is_asked_together(texts: Collection[str]) -> bool:
+    """Whether so many distinct saved queries are asked for by one search."""
+    return len(texts) > SEARCHED_ONE_BY_ONE
+
+
+def join_pasts(pasts: Sequence[SearchPast]) -> SearchPast:
+    """Return what has been looked for on behalf of each of several queries: as far as the least of them."""
+    complete = [past.complete for past in pasts if past.complete is not None]
+    days = {days for past in pasts for days in past.reaching}
+    return SearchPast(
+        complete=min(complete) if complete and len(complete) == len(pasts) else None,
+        reaching={some: _find_earliest([past.reaching.get(some) for past in pasts]) for some in days},
+    )
+
+
+def _find_earliest(moments: Sequence[datetime | None]) -> datetime | None:
+    there = [moment for moment in moments if moment is not None]
+    return min(there) if len(there) == len(moments) else None
+
+
+def plan_search(past: SearchPast, now: datetime) -> tuple[int, datetime]:
+    """Return how many days the next search for one query reaches back, and until when (UTC).
+
+    The first one reaches as far as any: what it does not meet is news when it comes.
+    """
+    days = choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, past.reaching, now)
+    return days, search_until(past.complete, now, days)
+
+
+def plan_joint_search(pasts: Sequence[SearchPast], now: datetime) -> tuple[int, datetime]:
+    """Return how many days the next search for several queries reaches back, and until when (UTC).
+
+    Args:
+        pasts: of those queries that have been looked for before. Without any, the first search is as
+            narrow as a usual one: by its newest paper it tells what is news later.
+        now: the moment (UTC).
+    """
+    if not pasts:
+        return SEARCH_LOOKBACK, search_until(None, now, SEARCH_LOOKBACK)
+    past = join_pasts(pasts)
+    days = choose_reach(JOINT_LOOKBACKS, JOINT_LOOKBACK, past.reaching, now)
+    return days, search_until(past.complete, now, days)

@@ -1,0 +1,222 @@
+"""The gap check: after a complete harvest, arXiv is asked for the ids that are missing between stored ones.
+
+What a harvest lost between two pages, and what arXiv's own index filled in late, is found here. An id
+that arXiv does not know is asked for again for a week and then void. A check is a line of the ledger
+even where nothing is missing: it is what shows that a mailing is all there.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING
+
+from digest.arxiv.client import IDS_LIMIT
+from digest.arxiv.oai import TokenExpired, UnknownPaper
+from digest.arxiv.pages import fetch_papers, find_day, walk_records
+from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
+from digest.poll.rules import (
+    BOOTSTRAP_DAYS,
+    HARVEST_OVERLAPS,
+    LEAST_OVERLAP,
+    REQUESTS_A_RUN,
+    SPARSE,
+    WIDER_BOOTSTRAP_DAYS,
+    Source,
+    asked_one_by_one,
+    choose_due,
+    choose_reach,
+    describe_pause,
+    explain_void,
+    find_missing,
+    harvest_from,
+    is_poll_due,
+    is_sparse,
+    is_void,
+    spare_requests,
+)
+from digest.poll.search import poll_queries, stand_in_for_harvest
+from digest.store import coverage, views
+from digest.store import papers as mailing_store
+from digest.store import runs as run_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.arxiv.client import Fetched
+    from digest.arxiv.oai import OaiPage
+    from digest.poll.installation import Site
+    from digest.poll.rules import Gap
+    from digest.store.runs import PollRun
+
+
+RESERVED = 2
+"""Requests of a run for ids never asked for yet, whatever else was asked that day: a mailing is not complete
+before they were."""
+
+
+def check_gaps(site: Site, report: PollReport) -> None:
+    """Ask for the ids that are missing, as far as the budget of requests goes; only after a complete harvest."""
+    if site.config.arxiv.source != "harvest" or report.failures or not report.runs:
+        return
+    now = site.clock.now()
+    with site.store.begin() as conn:
+        cursor = coverage.load_cursor(conn, Source.HARVEST)
+        stored, mark = coverage.load_numbers(conn), (cursor.mark_month, cursor.mark_number)
+        missing = list(find_missing(stored, mark))
+        if is_sparse(stored, missing, mark):
+            coverage.void_gaps(conn, [(gap, SPARSE) for gap in coverage.load_open(conn)], now)
+        else:
+            coverage.note_missing(conn, missing, now)
+        coverage.close_found(conn, now)
+        due = choose_due(coverage.load_open(conn), now)
+        made_today = views.count_requests(conn, now - timedelta(hours=24))
+    is_untold = any(gap.asked_at is None for gap in due)
+    in_budget = spare_requests(report.requests, made_today)
+    reserved = min(RESERVED, max(0, REQUESTS_A_RUN - report.requests))
+    spare = max(in_budget, reserved if is_untold else 0)
+    one_by_one = asked_one_by_one([gap.id for gap in due], in_budget)
+    asked = due if one_by_one else due[: spare * IDS_LIMIT]
+    if asked:
+        site.progress.begin("poll", f"{_count(asked)} missing between stored ones")
+    run = RecordedRun(site, report, Source.GAPS, judge=make_judge(horizon_of(cursor)))
+    with run.recording(window_from=min((gap.missed_at for gap in due), default=now).date()):
+        if one_by_one:
+            _ask_one_by_one(site, run, asked)
+        else:
+            _ask_together(site, run, asked)
+        unasked = [gap for gap in due if gap.asked_at is None and gap not in asked]
+        if unasked:
+            run.note_shortfall(f"{_count(unasked)} could not be asked for yet")
+    if asked:
+        found = f"{run.papers:,} found, {len(asked) - run.papers:,} unknown to arXiv"
+        site.progress.end("poll", run.summary() if run.failure else found)
+
+
+def _ask_one_by_one(site: Site, run: RecordedRun, gaps: Sequence[Gap]) -> None:
+    """Ask the harvest's own interface, which knows a paper before the search does."""
+    for gap in gaps:
+        with suppress(UnknownPaper):  # what is not found is noted below
+            run.store_page(site.client.get_record(gap.id))
+        _settle(site, [gap])
+
+
+def _ask_together(site: Site, run: RecordedRun, gaps: Sequence[Gap]) -> None:
+    for first in range(0, len(gaps), IDS_LIMIT):
+        some = gaps[first : first + IDS_LIMIT]
+        for page in fetch_papers(site.client, [gap.id for gap in some]):
+            run.store_page(page)
+        _settle(site, some)
+
+
+def _settle(site: Site, asked: Sequence[Gap]) -> None:
+    """Note that ids were asked for, which of them were found, and which are given up."""
+    now = site.clock.now()
+    with site.store.begin() as conn:
+        coverage.close_found(conn, now)
+        coverage.note_asked(conn, asked, now)
+        still = {gap.id for gap in asked}
+        given_up = [gap for gap in coverage.load_open(conn) if gap.id in still and is_void(gap)]
+        coverage.void_gaps(conn, [(gap, explain_void(gap)) for gap in given_up], now)
+
+
+def _count(gaps: Sequence[Gap]) -> str:
+    return f"{len(gaps):,} id{'s' * (len(gaps) != 1)}"
+
+
+_RESUMED_WITHIN = timedelta(hours=6)
+"""A harvest that was broken off longer ago is begun anew."""
+
+WIDER = timedelta(days=WIDER_BOOTSTRAP_DAYS - BOOTSTRAP_DAYS)
+
+
+def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
+    """Ask arXiv for whatever is due, by harvest or by saved query, and store what it announced.
+
+    An error of arXiv ends the look, is kept with the run, and is returned in the report: the rest of
+    the pass (digests due, deliveries waiting) goes on without it.
+    """
+    report = PollReport()
+    if site.config.arxiv.source == "harvest":
+        _poll_harvest(site, report, even_if_not_due=even_if_not_due)
+    else:
+        poll_queries(site, report, even_if_not_due=even_if_not_due)
+    return report
+
+
+def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
+    now = site.clock.now()
+    with site.store.read() as conn:
+        horizons = load_horizons(conn)
+        cursor = coverage.load_cursor(conn, Source.HARVEST)
+        last = run_store.last_looks(conn, Source.HARVEST)
+        reaching = {days: run_store.last_reaching(conn, Source.HARVEST, days) for days, _ in HARVEST_OVERLAPS}
+        newest = mailing_store.find_newest(conn, is_harvested=True)
+        broken_off = _find_broken_off(conn, now)
+    if not (even_if_not_due or is_poll_due(last, now)):
+        report.why_not = describe_pause(last, now)
+        return
+    is_bootstrap = not cursor.is_bootstrapped
+    overlap = BOOTSTRAP_DAYS if is_bootstrap else choose_reach(HARVEST_OVERLAPS, LEAST_OVERLAP, reaching, now)
+    from_date = harvest_from(cursor.complete_from, now, overlap, newest[1] if newest else None)
+    what = "everything arXiv announced since"
+    if broken_off is not None:
+        from_date, overlap = broken_off.window_from or from_date, broken_off.lookback
+        what = "where the last look broke off, of what was touched since"
+    report.was_due, report.is_bootstrap = True, is_bootstrap
+    run = RecordedRun(
+        site,
+        report,
+        Source.HARVEST,
+        judge=horizons.judge_harvest(),
+        is_bootstrap=is_bootstrap,
+        lookback=overlap,
+    )
+    site.progress.begin("poll", f"{what} {from_date:%a %-d %b}")
+    with run.recording(window_from=from_date, resumed=broken_off):
+        for page in _walk(site, from_date, broken_off, is_bootstrap=is_bootstrap):
+            run.store_page(page)
+        if is_bootstrap and not run.papers and broken_off is None:
+            site.progress.update("nothing there; looking further back")
+            for page in walk_records(site.client, run.widen(from_date - WIDER)):
+                run.store_page(page)
+    site.progress.end("poll", run.summary())
+    if run.failure is not None and not is_bootstrap:
+        stand_in_for_harvest(site, report, run.failure, last, horizons)
+
+
+def _walk(
+    site: Site, from_date: date, broken_off: PollRun | None, *, is_bootstrap: bool
+) -> Iterator[Fetched[OaiPage]]:
+    """Go through the harvest; where one was broken off, from there on.
+
+    A first look goes on with the page after the last one stored. Any other reads that page's day from its
+    beginning: what was touched meanwhile has left the day's list, others have moved up into what was read
+    already, and a change among them would never be met again.
+    """
+    if broken_off is not None and not is_bootstrap:
+        from_date = find_day(broken_off.next_token) or from_date
+    elif broken_off is not None:
+        try:
+            yield from walk_records(site.client, from_date, token=broken_off.next_token)
+        except TokenExpired:
+            site.progress.update("the list has changed since; it is read from its beginning")
+        else:
+            return
+    yield from walk_records(site.client, from_date)
+
+
+def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
+    """Return the last harvest where it was broken off behind a page, while its token is good and it is fresh.
+
+    Tokens end at midnight UTC. A list is in order of the days papers were touched, and what is touched
+    meanwhile moves to its end, so nothing is missed behind the day where it is gone on with.
+    """
+    runs = run_store.last_runs(conn, Source.HARVEST, 1)
+    if not runs or not runs[0].has_failed or not runs[0].next_token:
+        return None  # one that runs now belongs to another replica
+    same_day = runs[0].started_at.astimezone(UTC).date() == now.astimezone(UTC).date()
+    return runs[0] if same_day and now - runs[0].started_at < _RESUMED_WITHIN else None

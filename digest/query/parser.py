@@ -1,0 +1,556 @@
+"""From a term as written to a condition in its one spelling, or to nothing, or to a clear refusal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeGuard
+
+from digest import tex
+from digest.model import taxonomy
+from digest.model.errors import UsageError
+from digest.model.papers import ArxivId
+from digest.query.addresses import read_address
+from digest.query.canonical import canonicalise, measure_nesting, print_tree
+from digest.query.fragments import read_fragment
+from digest.query.names import Person, UnclearPerson, spell_name
+from digest.query.queries import Query
+from digest.query.tokens import (
+    MAX_LENGTH,
+    WILDCARDS,
+    CloseToken,
+    EndToken,
+    NoteKind,
+    OpenToken,
+    Operator,
+    OperatorToken,
+    Scanner,
+    Source,
+    TermToken,
+    Token,
+)
+from digest.query.tree import (
+    And,
+    Condition,
+    Node,
+    Not,
+    Or,
+    Prefix,
+    Shape,
+    UnreadableRange,
+    intern_condition,
+    is_doi,
+    spell_id,
+    spell_range,
+    spread_keyword,
+)
+from digest.query.words import is_stop_word, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from digest.query.words import Word
+
+
+_WILDCARD = re.compile(r"[*?]")
+_WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
+_WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
+"""Elsewhere between quotes signs are mere signs: "is it all you need?"."""
+_WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
+_NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
+"""What goes on with a name without quotes: `author:Percy Liang`."""
+_CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
+_MOST_GUESSED, _MOST_MEANT = 4, 12
+_NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
+_NOT_IN_WORDS = re.compile(r'[\s"$\\()*?]')
+"""Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
+
+_NOT_FROM_TEX = str.maketrans("%+", "  ")
+"""So would these where TeX wrote them: as signs of an address. They part words as blanks do."""
+
+
+def read_condition(source: Source, term: TermToken, inherited: Prefix | None) -> Condition | None:
+    """Return what a term asks for; None where it says nothing by itself and is left out, with a note.
+
+    Args:
+        source: takes the notes.
+        term: the term as scanned.
+        inherited: the prefix of the group it stands in.
+
+    Raises:
+        QueryError: the field can't be asked like that.
+    """
+    prefix = term.prefix or inherited or Prefix.ALL
+    return _READERS[prefix](source, term, prefix)
+
+
+class _Reading(NamedTuple):
+    """A value after its `*` was taken off."""
+
+    value: str
+    has_star: bool
+
+
+def _read_star(source: Source, term: TermToken) -> _Reading:
+    """Take a trailing `*` off an unquoted value; between quotes it is a mere sign, as it is at arXiv."""
+    if term.is_quoted:
+        _refuse_wildcard(source, term, _WILDCARD_IN_QUOTES.search(term.value))
+        return _Reading(term.value, has_star=False)
+    value = term.value.rstrip("*")
+    _refuse_wildcard(source, term, _WILDCARD.search(value))
+    if not value:
+        source.fail(term.value_position, "* needs the beginning of a word before it", "Write it like transf*.")
+    return _Reading(value, has_star=value != term.value)
+
+
+def _refuse_wildcard(
+    source: Source, term: TermToken, found: re.Match[str] | None, *, is_name: bool = False
+) -> None:
+    """Refuse a `*` or `?` that stands for letters elsewhere than at the end of a word, with what comes nearest."""
+    if found is None:
+        return
+    nearest = _WILD_WORD.sub(_find_nearest, term.value).strip()
+    if " " in nearest:
+        nearest = f'"{nearest}"' if is_name else f"({' AND '.join(nearest.split())})"
+    prefix = Prefix.AUTHOR if is_name else term.prefix
+    written = f"{prefix}:{nearest}" if prefix else nearest
+    hint = f"The nearest that works is {written}." if any(map(str.isalnum, nearest)) else "Write it like transf*."
+    meant = None if term.prefix else _name_meant(term.value)
+    sign = f"{found[0]} can't stand here: {WILDCARDS}"
+    source.fail(term.value_position + found.start(), sign, meant or hint)
+
+
+def _find_nearest(word: re.Match[str]) -> str:
+    beginning, behind = word.groups()
+    if beginning and (behind or word[0].endswith("*")):
+        return f"{beginning}*"
+    return _WILDCARD.sub("", word[0])
+
+
+def _read_words(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
+    value, has_star = _read_star(source, term)
+    plain = _resolve_tex(value).translate(_NOT_FROM_TEX) if "\\" in value or "$" in value else value
+    words = list(split_words(plain))
+    if not words:
+        _leave_out_sign(source, term)
+        return None
+    if has_star and words[-1].end < len(plain):
+        message = "* needs the beginning of a word right before it"
+        nearest = f"{term.prefix}:" * bool(term.prefix) + f"{words[-1].text}*"
+        source.fail(term.value_position + len(value), message, f"The nearest that works is {nearest}.")
+    kept = [word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])]
+    if not kept:
+        message = f"{term.value!r} is too common to search for and was left out"
+        source.note(NoteKind.LEFT_OUT, term.position, message)
+        return None
+    shape = Shape.BEGINNING if has_star else Shape.PHRASE if term.is_quoted and len(kept) > 1 else Shape.WORD
+    if prefix is Prefix.ALL:
+        return _name_everywhere(plain, words, kept, shape)
+    return intern_condition(prefix, shape, _join_words(words, kept, shape))
+
+
+def _resolve_tex(value: str) -> str:
+    """Return a value with its TeX as it shows, edges of formulas marked as they are in texts."""
+    marked = "".join(piece.text for piece in tex.parse_words(value))
+    return unicodedata.normalize("NFC", " ".join(marked.split()))
+
+
+def _join_words(words: list[Word], kept: list[Word], shape: Shape) -> str:
+    """Return words as one text; in a phrase, stop words between others keep their places."""
+    if shape is not Shape.PHRASE:
+        return "-".join(word.text for word in kept)
+    return " ".join(word.text for word in words[words.index(kept[0]) : words.index(kept[-1]) + 1])
+
+
+def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Shape) -> Condition:
+    """Return an `all:` condition. Its text keeps its signs: names, categories and DOIs need them."""
+    keyword = plain.strip().rstrip(".,;").rstrip()
+    if shape is not Shape.BEGINNING and spread_keyword(keyword):
+        shape = Shape.PHRASE if "(" in keyword else shape
+        return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(keyword))
+    whole = " ".join(plain[kept[0].start : kept[-1].end].split())
+    text = unicodedata.normalize("NFC", whole.lower())
+    is_phrase = shape is Shape.PHRASE
+    is_printable = not (_NOT_IN_QUOTES if is_phrase else _NOT_IN_WORDS).search(text)
+    if len(kept) == 1 or not is_printable or read_fragment(f'all:"{text}"' if is_phrase else f"all:{text}"):
+        text = _join_words(words, kept, shape)
+    return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(text))
+
+
+def _leave_out_sign(source: Source, term: TermToken) -> None:
+    if term.prefix is not None or term.is_quoted:
+        source.fail(
+            term.value_position, f"There is no word in {term.value!r}", "Signs alone are not searched for."
+        )
+    source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} holds no word and was left out")
+
+
+def _read_author(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
+    _refuse_wildcard(source, term, _WILDCARD_IN_NAME.search(term.value), is_name=True)
+    name = spell_name(term.value)
+    if not name:
+        _leave_out_sign(source, term)
+        return None
+    if name.endswith("*") and " " not in name:
+        return intern_condition(prefix, Shape.BEGINNING, name[:-1])
+    return intern_condition(prefix, Shape.PHRASE if " " in name else Shape.WORD, name)
+
+
+def _read_person(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    _refuse_wildcard(source, term, _WILDCARD.search(term.value), is_name=True)
+    try:
+        return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
+    except UnclearPerson as error:
+        hint = 'Write author:"Keiko Lindquell" for one person; au:lindquell is everybody of that name.'
+        behind = _NAMES_BEHIND.match(source.text, term.value_position + len(term.value))
+        if behind and not term.is_quoted:
+            hint = f'Write author:"{term.value}{behind[0]}".'
+        source.fail(term.value_position, str(error), hint)
+
+
+def _read_category(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    value = term.value.strip()
+    base = value.rstrip("*")
+    if not _CATEGORY.fullmatch(base):
+        hint = _name_meant(value) or "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive."
+        source.fail(term.value_position, f"{value!r} can't be the name of a category", hint)
+    name = base.rstrip(".")
+    if base == value or (base != name and taxonomy.is_archive(name)):
+        return _name_category(source, term, prefix, name)
+    return intern_condition(prefix, Shape.BEGINNING, _spell_beginning(base))
+
+
+def _name_meant(value: str) -> str:
+    """Return the categories to write for `cs.?V`, "" where there are none, or too many."""
+    meant = [id_ for id_ in taxonomy.CATEGORIES if fnmatchcase(id_.casefold(), value.casefold())]
+    if not 0 < len(meant) <= _MOST_MEANT:
+        return ""
+    return f"Write cat:({' OR '.join(meant)})." if len(meant) > 1 else f"Write cat:{meant[0]}."
+
+
+def _name_category(source: Source, term: TermToken, prefix: Prefix, name: str) -> Condition:
+    if taxonomy.is_archive(name):
+        return intern_condition(prefix, Shape.WORD, taxonomy.spell_name(name))
+    canonical = taxonomy.canonical_category(name)
+    if not taxonomy.is_category(name):
+        nearest = taxonomy.nearest_category(name)
+        near = " or ".join((nearest,) if nearest else taxonomy.list_subjects(name)[:_MOST_GUESSED])
+        guess = f"; did you mean {near}?" if near else ""
+        message = f"{name!r} is no category of arXiv{guess}"
+        source.note(NoteKind.UNKNOWN_CATEGORY, term.value_position, message)
+    elif taxonomy.spell_name(name) in taxonomy.RETIRED:
+        message = f"{name} is no longer in use and read as {canonical}"
+        source.note(NoteKind.RETIRED_CATEGORY, term.value_position, message)
+    return intern_condition(prefix, Shape.WORD, canonical)
+
+
+def _spell_beginning(base: str) -> str:
+    folded = base.casefold()
+    known = (id_[: len(base)] for id_ in taxonomy.CATEGORIES if id_.casefold().startswith(folded))
+    return next(known, base)
+
+
+def _read_id(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    try:
+        id_, version = ArxivId.parse_versioned(term.value)
+    except UsageError as error:
+        source.fail(term.value_position, error.message, error.hint)
+    return intern_condition(prefix, Shape.WORD, spell_id(id_, version))
+
+
+def _read_doi(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    value = term.value.strip()
+    doi = value[max(value.find("10."), 0) :]
+    if not is_doi(doi):
+        source.fail(
+            term.value_position, f"{value!r} is no DOI", "A DOI looks like 10.1103/PhysRevLett.116.061102."
+        )
+    return intern_condition(prefix, Shape.WORD, doi)
+
+
+def _read_range(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    try:
+        return intern_condition(prefix, Shape.RANGE, spell_range(term.value))
+    except UnreadableRange as error:
+        source.fail(
+            term.value_position,
+            str(error),
+            "Write submittedDate:[20260301 TO 20260331]: year, month, day, and hour and minute if you like.",
+        )
+
+
+_READERS: Mapping[Prefix, Callable[[Source, TermToken, Prefix], Condition | None]] = {
+    Prefix.TITLE: _read_words,
+    Prefix.ABSTRACT: _read_words,
+    Prefix.COMMENT: _read_words,
+    Prefix.JOURNAL_REF: _read_words,
+    Prefix.REPORT_NO: _read_words,
+    Prefix.ALL: _read_words,
+    Prefix.AUTHOR: _read_author,
+    Prefix.PERSON: _read_person,
+    Prefix.CATEGORY: _read_category,
+    Prefix.ID: _read_id,
+    Prefix.DOI: _read_doi,
+    Prefix.SUBMITTED: _read_range,
+}
+
+
+_OF_VALUES = frozenset((Prefix.PERSON, Prefix.CATEGORY, Prefix.ID, Prefix.DOI, Prefix.SUBMITTED))
+_PHRASED = frozenset((None, *Prefix)) - _OF_VALUES
+"""What may stand before words that are meant side by side, or as one name."""
+
+_PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")
+_LONGEST_PHRASE = 8
+
+MAX_NESTING = 64
+"""Parentheses that may be open at one place, as written and as printed."""
+
+
+def parse_query(text: str) -> Query:
+    """Read a saved query's text, or one made of an address of arXiv's or a part of one.
+
+    Raises:
+        QueryError: it can't be read; `position` says where, `hint` what to do.
+    """
+    source = open_source(text)
+    tree = _Parser(source).parse()
+    notes = tuple(sorted(source.notes, key=lambda note: note.position))
+    return Query(text, tree, notes, source.text if source.written else "")
+
+
+def open_source(text: str) -> Source:
+    """Return what is to be read: the text itself, or the query made of something pasted.
+
+    Raises:
+        QueryError: what was pasted can't be read as a query.
+    """
+    pasted = (read_address(text) or read_fragment(text)) if len(text) <= MAX_LENGTH else None
+    if pasted is None:
+        return Source(text)
+    source = Source(pasted.text, written=text, places=pasted.places)
+    source.note(NoteKind.READ_AS, 0, pasted.message)
+    return source
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word, phrase or range of a query, as written and as read.
+
+    Attributes:
+        token: as written, at its place in the query's `expression`.
+        position: where it stands in the query's text.
+        condition: what it asks for; None where it was left out.
+    """
+
+    token: TermToken
+    position: int
+    condition: Condition | None
+
+
+def read_terms(text: str) -> list[Term]:
+    """Return the terms of a query that can be read, in order.
+
+    Raises:
+        QueryError: as `parse_query` does.
+    """
+    parser = _Parser(open_source(text))
+    parser.parse()
+    return parser.terms
+
+
+class _Parser:
+    """Reads the tokens of one query; None stands for what was left out."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._tokens = list(Scanner(source).scan_tokens())
+        self._index = 0
+        self._deepest = (0, 0)
+        self.terms: list[Term] = []
+
+    def parse(self) -> Node:
+        if isinstance(self._token, EndToken):
+            self._source.fail(0, "The query is empty", "Write what to look for, such as cat:cs.PF AND abs:GPU.")
+        tree = None if isinstance(self._token, CloseToken) else self._read_alternatives(None, depth=0)
+        if isinstance(self._token, CloseToken):
+            self._source.fail(
+                self._token.position, "This parenthesis closes nothing", "Remove it, or open one before."
+            )
+        if tree is None:
+            self._source.fail(
+                0, "Nothing is left to look for", "Every word of it is too common or holds no letter."
+            )
+        self._measure(tree)
+        return tree
+
+    def _measure(self, tree: Node) -> None:
+        """Refuse a tree that could not be read again from its canonical text, which is what the store keeps.
+
+        In one order, with every prefix and all parentheses, a text of up to a few terms is never so much larger.
+        """
+        nesting = measure_nesting(tree)
+        if 2 * nesting < MAX_NESTING and 4 * len(self._source.text) < MAX_LENGTH:
+            return
+        canonical = canonicalise(tree)
+        if max(nesting, measure_nesting(canonical)) > MAX_NESTING:
+            self._refuse_depth(self._deepest[1])
+        if len(print_tree(canonical)) > MAX_LENGTH:
+            message = f"The query is longer than {MAX_LENGTH:,} characters, each prefix written out"
+            self._source.fail(0, message, "Split it into several saved queries.")
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._index]
+
+    def _take(self, *operators: Operator) -> OperatorToken | None:
+        token = self._token
+        if isinstance(token, OperatorToken) and token.operator in operators:
+            self._index += 1
+            return token
+        return None
+
+    def _read_alternatives(self, prefix: Prefix | None, depth: int) -> Node | None:
+        operands = [self._read_conjunction(prefix, depth)]
+        while operator := self._take(Operator.OR):
+            operands.append(self._read_conjunction(prefix, depth, operator))
+        return _join(Or, operands)
+
+    def _read_conjunction(
+        self, prefix: Prefix | None, depth: int, before: OperatorToken | None = None
+    ) -> Node | None:
+        if before is None and (before := self._take(Operator.ANDNOT)):
+            operands = [_negate(self._read_factor(prefix, depth, before))]
+        else:
+            operands = [self._read_factor(prefix, depth, before)]
+        while not self._is_at_end_of_conjunction():
+            if operator := self._take(Operator.ANDNOT):
+                operands.append(_negate(self._read_factor(prefix, depth, operator)))
+            else:
+                operator = self._take(Operator.AND)
+                self._note_missing_operator(operator)
+                operands.append(self._read_factor(prefix, depth, operator))
+        return _join(And, operands)
+
+    def _is_at_end_of_conjunction(self) -> bool:
+        token = self._token
+        return isinstance(token, CloseToken | EndToken) or (
+            isinstance(token, OperatorToken) and token.operator is Operator.OR
+        )
+
+    def _note_missing_operator(self, operator: OperatorToken | None) -> None:
+        if operator is not None or isinstance(self._token, OperatorToken):
+            return
+        is_noted = any(note.kind is NoteKind.MISSING_OPERATOR for note in self._source.notes)
+        said = ["no operator: read as AND, where arXiv reads OR"] * (not is_noted)
+        if phrase := self._find_formula() or self._find_phrase():
+            said.append(phrase)
+        if said:
+            self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, "; ".join(said))
+
+    def _find_formula(self) -> str:
+        """Return how to look for a formula such as `SU(2)`, where its parenthesis stands; else ""."""
+        match self._tokens[self._index - 1 : self._index + 3]:
+            case [TermToken(is_quoted=False) as name, OpenToken() as opening, TermToken() as inner, CloseToken()]:
+                prefix = f"{name.prefix}:" if name.prefix else ""
+                is_one = opening.position == name.value_position + len(name.value)
+                return f'{prefix}"{name.value}({inner.value})" finds it as one' if is_one else ""
+            case _:
+                return ""
+
+    def _find_phrase(self) -> str:
+        """Return how to look for words in a row side by side, where the second of them stands; else ""."""
+        *earlier, first = self._tokens[max(0, self._index - 2) : self._index]
+        if not _is_plain_word(first) or _ends_row(first):
+            return ""
+        if first.prefix is None and any(_is_plain_word(token) and not _ends_row(token) for token in earlier):
+            return ""
+        words = [first]
+        for token in self._tokens[self._index :]:
+            if not _is_plain_word(token) or token.prefix is not None:
+                break
+            words.append(token)
+            if _ends_row(token):
+                break
+        if not 1 < len(words) <= _LONGEST_PHRASE:
+            return ""
+        prefix = f"{first.prefix}:" if first.prefix else ""
+        alone = f"{prefix} goes with {first.value.rstrip(',')} alone, and " if prefix else ""
+        phrase = " ".join(word.value.strip("'") for word in words).rstrip(",;")
+        found = "whoever has all these names" if first.prefix is Prefix.AUTHOR else "the words side by side"
+        return f'{alone}{prefix}"{phrase}" finds {found}'
+
+    def _read_factor(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
+        is_negated = False
+        while negation := self._take(Operator.NOT):
+            is_negated, before = not is_negated, negation
+        node = self._read_operand(prefix, depth, before)
+        return _negate(node) if is_negated else node
+
+    def _read_operand(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
+        match self._token:
+            case TermToken() as term:
+                self._index += 1
+                condition = read_condition(self._source, term, prefix)
+                self.terms.append(Term(term, self._source.locate(term.position), condition))
+                return condition
+            case OpenToken() as opening:
+                return self._read_group(opening, opening.prefix or prefix, depth + 1)
+            case token:
+                return self._refuse(token, before)
+
+    def _read_group(self, opening: OpenToken, prefix: Prefix | None, depth: int) -> Node | None:
+        if depth > MAX_NESTING:
+            self._refuse_depth(opening.position)
+        self._deepest = max(self._deepest, (depth, opening.position))
+        self._index += 1
+        if isinstance(self._token, CloseToken):
+            self._source.fail(opening.position, "There is nothing between these parentheses", "Put a word there.")
+        node = None if isinstance(self._token, EndToken) else self._read_alternatives(prefix, depth)
+        if not isinstance(self._token, CloseToken):
+            self._source.fail(
+                opening.position, "This parenthesis is never closed", "Add a ) where its group ends."
+            )
+        self._index += 1
+        return node
+
+    def _refuse_depth(self, position: int) -> NoReturn:
+        message = f"More than {MAX_NESTING} parentheses are open here"
+        self._source.fail(position, message, "Nest less deeply, or split it into several saved queries.")
+
+    def _refuse(self, token: Token, before: OperatorToken | None) -> NoReturn:
+        if not isinstance(token, OperatorToken) and before is not None:
+            message = f"{before.operator} has nothing behind it"
+            self._source.fail(before.position, message, "Write a word or a group behind it, or leave it out.")
+        if not isinstance(token, OperatorToken):
+            self._source.fail(token.position, "This has nothing before it", "Write a word or a group before it.")
+        word = f'to look for the word, quote it: "{token.operator.lower()}".'
+        if before is not None:
+            message = f"{token.operator} can't follow {before.operator}"
+            self._source.fail(token.position, message, f"Leave one of the two out; {word}")
+        message = f"{token.operator} has nothing before it"
+        self._source.fail(token.position, message, f"Write a word or a group before it, or leave it out; {word}")
+
+
+def _is_plain_word(token: Token | None) -> TypeGuard[TermToken]:
+    """Tell whether a token is a word that could be one of a phrase."""
+    if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED:
+        return False
+    return _PLAIN_WORD.fullmatch(token.value.rstrip(",;")) is not None
+
+
+def _ends_row(token: TermToken) -> bool:
+    """Tell whether a comma ends words in a row here; in a name it parts the last one from the others."""
+    return token.value.endswith((",", ";")) and token.prefix is not Prefix.AUTHOR
+
+
+def _negate(node: Node | None) -> Node | None:
+    return None if node is None else Not(node)
+
+
+def _join(kind: type[And | Or], operands: list[Node | None]) -> Node | None:
+    present = [operand for operand in operands if operand is not None]
+    if len(present) > 1:
+        return kind(tuple(present))
+    return present[0] if present else None

@@ -1,0 +1,380 @@
+"""What templates see of a digest as a whole: its words, its groups, and what it leaves out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from digest.model.announcements import Kind, mailing_moment, mailings_between
+from digest.model.subscriptions import Grouping, Replacements
+from digest.plan.digests import count_clauses, rank_entry
+from digest.render.coverage import CoverageView, describe_coverage, write_headline, write_introduction, write_span
+from digest.render.papers import KIND_TITLES, PaperView
+from digest.render.text import clean_text, name_slot, shorten, write_day, write_days, write_long_day
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from _typeshed import DataclassInstance
+
+    from digest.model.messages import Digest, DigestEntry
+
+
+_LONGEST_NAME = 120
+_LONGEST_QUERY = 300
+MOST_NAMED = 400
+"""How many of the papers left out are named by their ids where there is no page to link to: nobody would ever see
+those that are counted only. So many take four tenths of the room that a mail has."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryView:
+    """A saved query behind a digest: its name and its text as written, at most 300 characters."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DigestView:
+    """A digest as templates see it.
+
+    Attributes:
+        subscription: the subscription's name.
+        title: what the digest is called.
+        day: its date, `Thu 19 Nov`.
+        long_day: its date, `Thursday 19 November 2026`.
+        count: how many papers it holds, shown or not.
+        headline: `9 papers`, or in few words why there is none.
+        kinds: `8 new · 1 replaced`; "" where all are of one kind, or there is none.
+        span: `covers 3 mailings, 17–19 November`; "" where it stands for one alone.
+        introduction: what a reader should know first (a first look, a quiet day, a failure); "" mostly.
+        is_first_look: it looks back with a saved query that is new.
+        coverage: what was looked at: `coverage.state` and `coverage.sentence`.
+        is_round_up: it rounds up a week.
+        is_whole: it tells whole what changed in its papers.
+        queries: the saved queries behind it.
+    """
+
+    subscription: str
+    title: str
+    day: str
+    long_day: str
+    count: int
+    headline: str
+    kinds: str
+    span: str
+    introduction: str
+    is_first_look: bool
+    coverage: CoverageView
+    queries: tuple[QueryView, ...]
+    is_round_up: bool = False
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """Papers of one kind or saved query, and of one mailing where a digest stands for several.
+
+    Attributes:
+        kind: what was announced; None where its papers are those of a saved query.
+        title: its heading, `New`, or the saved query's name.
+        count: how many of these papers the digest holds, shown or not; of this mailing.
+        papers: those shown.
+        day: the mailing's day, `Thursday 19 November 2026`, on the first group of each; "" on others, and where
+            a digest stands for one mailing alone.
+        day_count: how many papers of that mailing the digest holds, shown or not.
+    """
+
+    kind: Kind | None
+    title: str
+    count: int
+    papers: tuple[PaperView, ...]
+    day: str = ""
+    day_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RestView:
+    """What a message leaves out: counted always, and linked.
+
+    Attributes:
+        count: how many papers.
+        url: where all of them are shown, "" where there is no such page.
+        papers: the first of them, to be named by id where there is no page.
+        unnamed: how many are counted only.
+        parts: what they are, where that is more than one thing: `12 new · 4 replaced`, or by day or saved query.
+    """
+
+    count: int
+    url: str
+    papers: tuple[PaperView, ...]
+    unnamed: int
+    parts: str = ""
+
+
+def view_digest(digest: Digest) -> DigestView:
+    """Return what templates see of a digest."""
+    day, long_day = name_slot(digest)
+    return DigestView(
+        subscription=clean_text(digest.subscription),
+        title=shorten(clean_text(digest.title or digest.subscription), _LONGEST_NAME),
+        day=day,
+        long_day=long_day,
+        count=len(digest.entries),
+        headline=write_headline(digest),
+        kinds=_count_kinds(digest),
+        span=write_span(digest.coverage),
+        introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
+        is_first_look=digest.occasion.is_look_back,
+        coverage=describe_coverage(digest.coverage, digest.zone),
+        queries=tuple(
+            QueryView(clean_text(name), shorten(clean_text(text), _LONGEST_QUERY)) for name, text in digest.queries
+        ),
+        is_round_up=digest.is_round_up,
+        is_whole=digest.replacements is Replacements.WHOLE,
+    )
+
+
+def _count_kinds(digest: Digest) -> str:
+    totals = Counter(entry.kind for entry in digest.entries)
+    if len(totals) == 1:
+        return ""
+    return " · ".join(f"{total:,} {KIND_TITLES[kind].lower()}" for kind, total in totals.items())
+
+
+def view_papers(digest: Digest, *, unfolds: bool = False) -> tuple[PaperView, ...]:
+    """Return the papers of a digest, numbered from 1; where changes unfold, abstracts stay as they are."""
+    is_first_look, by_query = digest.occasion.is_look_back, digest.group_by is Grouping.QUERY
+    is_whole = digest.replacements is Replacements.WHOLE and not unfolds
+    return tuple(
+        PaperView(entry, number, is_first_look, _find_query(entry) if by_query else "", is_whole)
+        for number, entry in enumerate(digest.entries, 1)
+    )
+
+
+def _find_query(entry: DigestEntry) -> str:
+    """Return the saved query a paper stands under: the first it matches, in the subscription's order."""
+    return entry.queries[0] if entry.queries else ""
+
+
+def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView, ...]:
+    """Put neighbours of one mailing and kind, or saved query, under one heading; the order stays as it is."""
+    find_group = partial(_find_group, digest.group_by)
+    totals = Counter(map(find_group, digest.entries))
+    days = Counter(entry.mailing for entry in digest.entries)
+    groups: list[GroupView] = []
+    before: date | None = None
+    for (day, group), members in groupby(papers, key=lambda paper: find_group(paper.entry)):
+        title = "" if day is None or day == before else write_long_day(day)
+        papers_of_day = days[day] if title else 0
+        kind = group if isinstance(group, Kind) else None
+        groups.append(
+            GroupView(kind, _name_group(group), totals[day, group], tuple(members), title, papers_of_day)
+        )
+        before = day
+    return tuple(groups)
+
+
+def _find_group(group_by: Grouping, entry: DigestEntry) -> tuple[date | None, Kind | str]:
+    return entry.mailing, _find_query(entry) if group_by is Grouping.QUERY else entry.kind
+
+
+def _name_group(group: Kind | str) -> str:
+    if isinstance(group, Kind):
+        return KIND_TITLES[group]
+    return clean_text(group) or "Other"
+
+
+def view_rest(papers: Sequence[PaperView], url: str) -> RestView:
+    """Return what is left out of a message, to be counted and linked."""
+    named = () if url else tuple(papers[:MOST_NAMED])
+    return RestView(len(papers), url, named, 0 if url else len(papers) - len(named), _count_parts(papers))
+
+
+def _count_parts(papers: Sequence[PaperView]) -> str:
+    """Say what is left out: of which days, of which saved queries or kinds; "" where all is of one."""
+    names = [
+        write_day(paper.entry.mailing)
+        if paper.entry.mailing
+        else clean_text(paper.under) or KIND_TITLES[paper.kind].lower()
+        for paper in papers
+    ]
+    totals = Counter(names)
+    return " · ".join(f"{total:,} {name}" for name, total in totals.items()) if len(totals) > 1 else ""
+
+
+MOST_MATCHED = 5
+"""How many of the papers that matched the most are named; a week of no more papers than that names none."""
+
+MOST_CHANGED = 10
+"""How many of the papers that were replaced or withdrawn since are named; the others are counted."""
+
+_TEMPLATES = {
+    "email/digest.html": "email/weekly.html",
+    "email/text.txt": "email/weekly.txt",
+    "slack/digest.txt": "slack/weekly.txt",
+    "terminal/digest.txt": "terminal/weekly.txt",
+    "web/digest.html": "web/weekly.html",
+}
+"""What stands in for an ordinary digest's template."""
+
+WEEKLY_TEMPLATES = frozenset(_TEMPLATES.values())
+
+
+@dataclass(frozen=True, slots=True)
+class DayView:
+    """One mailing of the week: its day, `Thu 19 Nov` and `Thursday 19 November 2026`, and how many papers.
+
+    `said` is the number in words: `none` is said only where all of the week was looked at.
+    """
+
+    day: str
+    long_day: str
+    count: int
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShareView:
+    """A saved query: its name, and how many of the week's papers it matched."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchView:
+    """One of the papers that matched the most: the paper, and by how much: `2 saved queries, 5 conditions`."""
+
+    paper: PaperView
+    matched: str
+
+
+@dataclass(frozen=True, slots=True)
+class WeekView:
+    """A week as templates see it.
+
+    Attributes:
+        span: its mailings, `16–19 November`.
+        days: each mailing in turn, those too that brought nothing; () where there is one alone, whose heading
+            says it.
+        queries: the saved queries in the subscription's order, where there are several.
+        changed: the first papers that were announced and then replaced or withdrawn within the week; what
+            became of each is its `sequel`.
+        changed_count: how many there are.
+        most_matched: the papers that most saved queries and clauses met, the most first; () in a small week,
+            and where too many tie.
+    """
+
+    span: str
+    days: tuple[DayView, ...]
+    queries: tuple[ShareView, ...]
+    changed: tuple[PaperView, ...]
+    changed_count: int
+    most_matched: tuple[MatchView, ...]
+
+
+def choose_template(name: str, digest: Digest) -> str:
+    """Return the template of a digest, given an ordinary one's: a round-up has its own."""
+    return _TEMPLATES[name] if digest.is_round_up else name
+
+
+def as_fields(context: DataclassInstance) -> dict[str, Any]:
+    """Return an ordinary digest's context as the names and values a round-up's begins with."""
+    return {field.name: getattr(context, field.name) for field in fields(context)}
+
+
+def view_week(digest: Digest, papers: Sequence[PaperView]) -> WeekView:
+    """Return what templates see of a week.
+
+    Args:
+        digest: the round-up.
+        papers: all its papers as templates see them, in its order.
+    """
+    changed = [paper for paper in papers if paper.entry.sequel is not None]
+    most_matched = [MatchView(paper, _describe_match(paper.entry)) for paper in choose_most_matched(papers)]
+    return WeekView(
+        span=_write_span(digest),
+        days=_count_days(digest),
+        queries=_count_queries(digest),
+        changed=tuple(changed[:MOST_CHANGED]),
+        changed_count=len(changed),
+        most_matched=tuple(most_matched),
+    )
+
+
+def choose_most_matched(papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
+    """Return the papers that most saved queries met, then most distinct clauses, then by a digest's own order.
+
+    A paper that one clause alone brought is not among them, nor is one that was withdrawn since. Where more
+    share the first place than would be named there are none: these would be the first papers over again.
+    """
+    if len(papers) <= MOST_MATCHED:
+        return ()
+    several = [
+        paper
+        for paper in papers
+        if max(_count_matched(paper.entry)) > 1
+        and not paper.entry.paper.is_withdrawn
+        and not paper.is_withdrawn_since
+    ]
+    ranked = sorted(
+        several, key=lambda paper: (*(-count for count in _count_matched(paper.entry)), rank_entry(paper.entry))
+    )
+    is_level = len(ranked) > MOST_MATCHED and _share_place(ranked[0], ranked[MOST_MATCHED])
+    return () if is_level else tuple(ranked[:MOST_MATCHED])
+
+
+def _share_place(paper: PaperView, other: PaperView) -> bool:
+    return _count_matched(paper.entry) == _count_matched(other.entry)
+
+
+def choose_top(digest: Digest, papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
+    """Return papers as the subject of a mail names them, the best first."""
+    best = choose_most_matched(papers) if digest.is_round_up else ()
+    return best or tuple(papers)
+
+
+def _count_matched(entry: DigestEntry) -> tuple[int, int]:
+    return len({reason.query for reason in entry.reasons}), count_clauses(entry)
+
+
+def _describe_match(entry: DigestEntry) -> str:
+    queries, clauses = _count_matched(entry)
+    said = [f"{queries} saved queries"] if queries > 1 else []
+    return ", ".join([*said, f"{clauses} condition{'' if clauses == 1 else 's'}"])
+
+
+def _count_days(digest: Digest) -> tuple[DayView, ...]:
+    coverage = digest.coverage
+    counts = Counter(entry.mailing for entry in digest.entries if entry.mailing)
+    if coverage.mailing is not None:
+        first = mailing_moment(coverage.since or coverage.mailing) - timedelta(seconds=1)
+        for day in mailings_between(first, mailing_moment(coverage.mailing)):
+            counts.setdefault(day, 0)
+    days = sorted(counts) if len(counts) > 1 else []
+    none = "none" if coverage.is_complete else "none yet"
+    return tuple(
+        DayView(write_day(day), write_long_day(day), counts[day], f"{counts[day]:,}" if counts[day] else none)
+        for day in days
+    )
+
+
+def _count_queries(digest: Digest) -> tuple[ShareView, ...]:
+    if len(digest.queries) < 2:  # noqa: PLR2004 - one has all there is
+        return ()
+    counts = Counter(name for entry in digest.entries for name in entry.queries)
+    return tuple(ShareView(clean_text(name), counts[name]) for name, _ in digest.queries)
+
+
+def _write_span(digest: Digest) -> str:
+    coverage = digest.coverage
+    if coverage.mailing is None:
+        return ""
+    return write_days(coverage.since or coverage.mailing, coverage.mailing)

@@ -1,0 +1,230 @@
+"""A feed as Atom (RFC 4287): the same bytes as long as the feed is the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+from markupsafe import escape
+
+from digest.plan.feeds import FEED_BYTES, FEED_DAYS
+from digest.render.contexts import FeedEntryContext
+from digest.render.papers import PaperView
+from digest.render.text import clean_markup, clean_text, shorten, show_plain, write_moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from digest.model.messages import Feed, FeedEntry
+    from digest.render.environments import Templates
+
+
+_ATOM = "http://www.w3.org/2005/Atom"
+# The default namespace has no prefix, which lxml asks to be written so and its stubs do not know.
+_NAMESPACES: dict[str, str] = {None: _ATOM}  # type: ignore[dict-item]  # see above
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_REFERENCES = {
+    "bib": ("application/x-bibtex", "BibTeX"),
+    "ris": ("application/x-research-info-systems", "RIS"),
+}
+_CATEGORY_SCHEME = "http://arxiv.org/schemas/atom"
+
+
+def write_atom(templates: Templates, feed: Feed) -> bytes:
+    """Write a feed as an Atom document in UTF-8.
+
+    Entries keep the ids they are given, titles are plain Unicode (readers differ on HTML in titles),
+    and the content is HTML as escaped text, which every reader understands.
+
+    Raises:
+        TemplateError: `feed/entry.html` cannot be rendered.
+    """
+    root = etree.Element(_name("feed"), nsmap=_NAMESPACES)
+    root.set(_XML_LANG, LANGUAGE)
+    _add(root, "id", feed.id)
+    _add(root, "title", clean_text(feed.title), type="text")
+    if extent := write_extent(feed):
+        _add(root, "subtitle", extent, type="text")
+    _add(root, "updated", write_moment(feed.updated))
+    _add_link(root, feed.self_url, rel="self", type="application/atom+xml")
+    _add_link(root, feed.home_url, rel="alternate", type="text/html")
+    _add(_add(root, "author"), "name", AUTHOR)
+    _add(root, "generator", "Digest")
+    _add(root, "rights", f"{ACKNOWLEDGEMENT} {NOT_REVIEWED}")
+    if feed.notice:
+        _add_notice(root, feed)
+    for entry in feed.entries:
+        _add_entry(root, templates, feed, entry)
+    etree.indent(root)
+    return etree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def _add_entry(root: etree._Element, templates: Templates, feed: Feed, entry: FeedEntry) -> None:
+    paper, view = entry.entry.paper, view_entry(entry)
+    element = _add(root, "entry")
+    _add(element, "id", entry.id)
+    _add(element, "title", view.full_title or view.id, type="text")
+    _add(element, "updated", write_moment(entry.updated))
+    _add(element, "published", write_moment(entry.published))
+    _add_link(element, view.url, rel="alternate", type="text/html")
+    _add_link(element, view.pdf_url, rel="related", type="application/pdf")
+    # Not "alternate": readers open that, and RFC 4287 (§4.1.2) keeps it for the same text in another form.
+    for suffix, (media_type, title) in _REFERENCES.items():
+        _add_link(element, find_reference(feed, view, suffix), rel="related", type=media_type, title=title)
+    for author in paper.authors:
+        _add(_add(element, "author"), "name", show_plain(author.name) or UNKNOWN)
+    for category in paper.categories:
+        _add(element, "category", term=clean_text(category), scheme=_CATEGORY_SCHEME)
+    _add(element, "summary", write_summary(view), type="text")
+    _add(element, "content", write_content(templates, feed, view), type="html")
+
+
+def _add_notice(root: etree._Element, feed: Feed) -> None:
+    element = _add(root, "entry")
+    _add(element, "id", name_notice(feed))
+    _add(element, "title", NOTICE_TITLE, type="text")
+    _add(element, "updated", write_moment(feed.updated))
+    _add_link(element, feed.home_url, rel="alternate", type="text/html")
+    _add(element, "content", write_notice(feed), type="text")
+
+
+def _add(parent: etree._Element, name: str, text: str | None = None, **attributes: str) -> etree._Element:
+    element = etree.SubElement(parent, _name(name), attributes)
+    element.text = text
+    return element
+
+
+def _add_link(parent: etree._Element, href: str, **attributes: str) -> None:
+    if href:
+        etree.SubElement(parent, _name("link"), {**attributes, "href": href})
+
+
+def _name(local: str) -> str:
+    return f"{{{_ATOM}}}{local}"
+
+
+LANGUAGE = "en"
+AUTHOR = "Digest"
+ACKNOWLEDGEMENT = "Thank you to arXiv for use of its open access interoperability."
+"""The words arXiv's terms ask for: https://info.arxiv.org/help/api/tou.html."""
+
+NOT_REVIEWED = (
+    "This service was not reviewed or approved by, nor does it necessarily express or reflect the "
+    "policies or opinions of, arXiv."
+)
+
+NOTICE_TITLE = "About this feed"
+UNKNOWN = "unknown"
+"""An author of whom nothing can be shown: both formats want a name."""
+
+_LONGEST_SUMMARY = 400
+
+
+def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:
+    """Write a feed, with as many of its newest entries as it has room for."""
+    body = write(feed)
+    while len(body) > FEED_BYTES and len(feed.entries) > 1:
+        room = len(feed.entries) * FEED_BYTES // len(body)
+        feed = replace(feed, entries=feed.entries[: max(room, 1)])
+        body = write(feed)
+    return body
+
+
+def view_entry(entry: FeedEntry) -> PaperView:
+    """Return the paper of a feed's entry as templates see it."""
+    return PaperView(entry.entry, number=1)
+
+
+def find_reference(feed: Feed, paper: PaperView, suffix: str) -> str:
+    """Return the address of a paper as `bib` or `ris`, "" where no server answers."""
+    return f"{feed.refs_url}/{paper.id}.{suffix}" if feed.refs_url else ""
+
+
+def write_content(templates: Templates, feed: Feed, paper: PaperView) -> str:
+    """Return an entry's content as HTML on its own."""
+    bibtex_url, ris_url = (find_reference(feed, paper, suffix) for suffix in ("bib", "ris"))
+    rendered = templates.render(
+        "feed/entry.html", FeedEntryContext(paper, paper.show_abstract(), bibtex_url, ris_url)
+    )
+    return clean_markup(rendered).strip()
+
+
+def write_summary(paper: PaperView) -> str:
+    """Return an entry's abstract in plain Unicode, at most 400 characters."""
+    return shorten(paper.abstract, _LONGEST_SUMMARY)
+
+
+def write_extent(feed: Feed) -> str:
+    """Return how much of what came a feed holds, "" where that is all."""
+    if len(feed.entries) >= feed.papers:
+        return ""
+    return f"The newest {len(feed.entries):,} of {feed.papers:,} papers that came within {FEED_DAYS} days."
+
+
+def write_notice(feed: Feed) -> str:
+    """Return a feed's notice in plain Unicode, "" for none."""
+    return clean_text(feed.notice)
+
+
+def name_notice(feed: Feed) -> str:
+    """Return the permanent id of a feed's notice: another sentence is another entry."""
+    digest = hashlib.sha256(write_notice(feed).encode("utf-8")).hexdigest()[:12]
+    return f"{feed.id}:notice:{digest}"
+
+
+def write_json_feed(templates: Templates, feed: Feed) -> bytes:
+    """Write a feed as JSON Feed in UTF-8, the same bytes as long as the feed is the same.
+
+    Raises:
+        TemplateError: `feed/entry.html` cannot be rendered.
+    """
+    document = {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": clean_text(feed.title),
+        "home_page_url": feed.home_url,
+        "feed_url": feed.self_url,
+        "description": " ".join(filter(None, (write_extent(feed), ACKNOWLEDGEMENT, NOT_REVIEWED))),
+        "language": LANGUAGE,
+        "authors": [{"name": AUTHOR}],
+        "expired": feed.has_ended,
+        "items": [*_write_notice_item(feed), *(_write_item(templates, feed, entry) for entry in feed.entries)],
+    }
+    return (json.dumps(_drop_empty(document), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
+
+
+def _write_item(templates: Templates, feed: Feed, entry: FeedEntry) -> dict[str, Any]:
+    paper, view = entry.entry.paper, view_entry(entry)
+    return _drop_empty(
+        {
+            "id": entry.id,
+            "url": view.url,
+            "title": view.full_title or view.id,
+            "content_html": write_content(templates, feed, view),
+            "summary": write_summary(view),
+            "date_published": write_moment(entry.published),
+            "date_modified": write_moment(entry.updated),
+            "authors": [{"name": show_plain(author.name) or UNKNOWN} for author in paper.authors],
+            "tags": [clean_text(category) for category in paper.categories],
+        }
+    )
+
+
+def _write_notice_item(feed: Feed) -> list[dict[str, Any]]:
+    if not feed.notice:
+        return []
+    item = {
+        "id": name_notice(feed),
+        "url": feed.home_url,
+        "title": NOTICE_TITLE,
+        "content_html": f"<p>{escape(write_notice(feed))}</p>",
+        "date_modified": write_moment(feed.updated),
+    }
+    return [_drop_empty(item)]
+
+
+def _drop_empty(members: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is not known; `items` stays even when empty, since the format asks for it."""
+    return {name: value for name, value in members.items() if value or name == "items"}

@@ -1,0 +1,577 @@
+"""The line of authors: names exact, affiliations behind them, long lists counted.
+
+Everyone a query asked for is named, wherever they stand in the list.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from digest.model.announcements import Kind, latest_mailing
+from digest.model.papers import Field
+from digest.query.words import fold, split_words, stem
+from digest.render.revisions import RevisionView, join_summaries, quote_comment, view_revisions
+from digest.render.text import (
+    Mrkdwn,
+    clean_text,
+    escape_text,
+    find_spans,
+    link,
+    shorten,
+    show_beginning,
+    show_html,
+    show_paragraphs,
+    show_plain,
+    show_segments,
+    styled,
+    write_day,
+    write_day_of_month,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import date
+
+    from digest.model.messages import DigestEntry
+    from digest.model.papers import Paper, Reason
+    from digest.tex import Segment
+
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+"""Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and the other scripts written from right to left."""
+
+_LONGEST_NAME = 80
+_LONGEST_AFFILIATION = 70
+_MOST_MATCHED = 3
+
+
+def choose_authors(entry: DigestEntry, most: int) -> tuple[int, ...]:
+    """Return which authors (0-based) a line names: the first `most`, then those asked for.
+
+    One author more than `most` is named too: "+1 more" would take as much room.
+    """
+    total = len(entry.paper.authors)
+    if total <= most + 1:
+        return tuple(range(total))
+    beyond = sorted(index for index in find_matched_authors(entry) if most <= index < total)
+    return (*range(most), *beyond[:_MOST_MATCHED])
+
+
+def write_authors(entry: DigestEntry, most: int) -> str:
+    """Write the authors on one line: `Nick Lindsay (Yale University), Caroline Trippel, +2 more`."""
+    chosen = choose_authors(entry, most)
+    words = [_write_author(entry, index) for index in chosen]
+    return ", ".join(words + _count_more(entry, chosen))
+
+
+def write_authors_html(entry: DigestEntry, most: int) -> Markup:
+    """Write the authors as HTML, names isolated from the direction of the text around them."""
+    chosen = choose_authors(entry, most)
+    words = [_write_author_html(entry, index) for index in chosen]
+    return Markup(", ").join([*words, *map(Markup.escape, _count_more(entry, chosen))])
+
+
+def list_authors(entry: DigestEntry) -> tuple[str, ...]:
+    """Write every author, none left out, each with their affiliations in full."""
+    return tuple(
+        f"{show_plain(author.name)} ({'; '.join(map(show_plain, author.affiliations))})"
+        if author.affiliations
+        else show_plain(author.name)
+        for author in entry.paper.authors
+    )
+
+
+def _write_author(entry: DigestEntry, index: int) -> str:
+    author = entry.paper.authors[index]
+    name = shorten(show_plain(author.name), _LONGEST_NAME)
+    if not author.affiliations:
+        return name
+    return f"{name} ({_write_affiliations(author.affiliations)})"
+
+
+def _write_author_html(entry: DigestEntry, index: int) -> Markup:
+    author = entry.paper.authors[index]
+    spans = find_spans(entry, Field.AUTHORS, index)
+    name = show_html(author.name, spans) if len(author.name) <= _LONGEST_NAME else _shorten_name(author.name)
+    if not author.affiliations:
+        return _isolate(name)
+    return Markup("{} ({})").format(
+        _isolate(name), _isolate(Markup.escape(_write_affiliations(author.affiliations)))
+    )
+
+
+def _isolate(text: Markup) -> Markup:
+    """Keep text that runs from right to left from turning what stands beside it."""
+    return Markup("<bdi>{}</bdi>").format(text) if _RIGHT_TO_LEFT.search(text) else text
+
+
+def _shorten_name(name: str) -> Markup:
+    return Markup.escape(shorten(show_plain(name), _LONGEST_NAME))
+
+
+def _write_affiliations(affiliations: Sequence[str]) -> str:
+    return clean_text(shorten("; ".join(map(show_plain, affiliations)), _LONGEST_AFFILIATION))
+
+
+def _count_more(entry: DigestEntry, chosen: Sequence[int]) -> list[str]:
+    more = len(entry.paper.authors) - len(chosen)
+    return [f"+{more:,} more"] if more else []
+
+
+KIND_TITLES = {
+    Kind.NEW: "New",
+    Kind.CROSS_LIST: "Cross-listed",
+    Kind.REPLACEMENT: "Replaced",
+    Kind.WITHDRAWAL: "Withdrawn",
+    Kind.METADATA: "Edited",
+    Kind.KNOWN: "Earlier",
+}
+"""Headings of a digest's groups."""
+
+_DATED = {Kind.CROSS_LIST: "cross-listed", Kind.METADATA: "edited"}
+"""What happened on the later of two dates, where that is not that a version was announced."""
+
+LONGEST_TITLE = 300
+UNTITLED = "(untitled)"
+"""Where nothing of a title can be shown: a link needs words."""
+
+LONGEST_NOTE = 240
+_LONGEST_AUTHORS = 420
+_LONGEST_CATEGORIES = 120
+_MOST_AUTHORS = 6
+_FEW_AUTHORS = 4
+_SHORT_TITLE = 90
+_NO_REASON = "the authors give no reason"
+_LATE_DAYS = 5
+"""A paper announced later than this after submission says both dates."""
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """One paper as templates see it.
+
+    Attributes:
+        entry: the frozen entry behind it (`entry.paper` is the paper as arXiv described it).
+        number: its place in the digest, from 1.
+        is_first_look: it comes in a look back, so nothing is said about when it was announced.
+        under: the saved query it stands under; "" where the headings are kinds of announcement.
+        is_whole: what changed is told whole, and the whole abstract shows it word by word.
+    """
+
+    entry: DigestEntry
+    number: int
+    is_first_look: bool = False
+    under: str = ""
+    is_whole: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """What was announced: new, cross-list, replacement, withdrawal, metadata."""
+        return self.entry.kind
+
+    @property
+    def id(self) -> str:
+        """ArXiv's identifier without version."""
+        return str(self.entry.paper.id)
+
+    @property
+    def url(self) -> str:
+        """The abstract page of this version."""
+        return self.entry.paper.url
+
+    @property
+    def pdf_url(self) -> str:
+        """The PDF of this version."""
+        return self.entry.paper.pdf_url
+
+    @cached_property
+    def title(self) -> str:
+        """The title in plain Unicode, at most 300 characters."""
+        return shorten(self.full_title, LONGEST_TITLE)
+
+    @cached_property
+    def full_title(self) -> str:
+        """The title in plain Unicode, whole."""
+        return show_plain(self.entry.paper.title) or UNTITLED
+
+    @cached_property
+    def title_html(self) -> Markup:
+        """The whole title as HTML with what was met in `<mark>`."""
+        shown = show_html(self.entry.paper.title, find_spans(self.entry, Field.TITLE))
+        return shown if shown.striptags() else Markup.escape(UNTITLED)
+
+    @cached_property
+    def title_styled(self) -> str:
+        """The whole title for a terminal, with marks for what was met."""
+        segments = show_segments(self.entry.paper.title, find_spans(self.entry, Field.TITLE))
+        parts = [(clean_text(f"|{segment.text}|")[1:-1], segment.is_marked) for segment in segments]
+        return "".join(styled(text, "mark") if is_marked else text for text, is_marked in parts).strip()
+
+    @cached_property
+    def authors(self) -> str:
+        """Up to seven authors with affiliations on one line; more are counted."""
+        return shorten(write_authors(self.entry, _MOST_AUTHORS), _LONGEST_AUTHORS)
+
+    @cached_property
+    def few_authors(self) -> str:
+        """Up to five authors with affiliations on one line; more are counted."""
+        return shorten(write_authors(self.entry, _FEW_AUTHORS), _LONGEST_AUTHORS)
+
+    @cached_property
+    def authors_html(self) -> Markup:
+        """The same line as HTML, with whom a query asked for in `<mark>`."""
+        return write_authors_html(self.entry, _MOST_AUTHORS)
+
+    @cached_property
+    def all_authors(self) -> tuple[str, ...]:
+        """Every author with their affiliations."""
+        return list_authors(self.entry)
+
+    @property
+    def has_all_authors(self) -> bool:
+        """Whether `authors` names everyone."""
+        return len(self.entry.paper.authors) <= _MOST_AUTHORS + 1
+
+    @cached_property
+    def categories(self) -> str:
+        """Categories, the primary one first, separated by blanks."""
+        return shorten(clean_text(" ".join(self.entry.paper.categories)), _LONGEST_CATEGORIES)
+
+    @cached_property
+    def queries(self) -> str:
+        """Names of the saved queries that matched: `perf, gpu`; below a query's heading the others: `also gpu`."""
+        others = [name for name in self.entry.queries if name != self.under]
+        also = "also " if self.under and others else ""
+        return shorten(clean_text(also + ", ".join(others)), _LONGEST_CATEGORIES)
+
+    @cached_property
+    def reasons(self) -> str:
+        """What was met and where, in words; "" where only an absence was."""
+        return shorten(summarise_reasons(self.entry), LONGEST_NOTE)
+
+    @cached_property
+    def why(self) -> str:
+        """Queries and reasons in one line: `perf, gpu · "GPU" in title`."""
+        return " · ".join(filter(None, (self.queries, self.reasons)))
+
+    @cached_property
+    def change(self) -> str:
+        """What changed since the reader saw it, folded: `v1 → v2: “accepted at …”; abstract: 12 words changed`.
+
+        For a paper that was withdrawn the authors' comment; "" for new papers of which nothing became since.
+        """
+        return "; ".join(filter(None, (shorten(self._whole_change, LONGEST_NOTE), self.sequel)))
+
+    @cached_property
+    def sequel(self) -> str:
+        """What became of it after it was announced: `replaced on Thu 19 Nov (v1 → v2): …`; "" mostly."""
+        sequel = self.entry.sequel
+        if sequel is None:
+            return ""
+        before, after = sequel.before.paper, sequel.after.paper
+        if sequel.kind is Kind.WITHDRAWAL:
+            said = f"withdrawn on {write_day(sequel.day)} (v{after.version}): {quote_comment(after) or _NO_REASON}"
+        else:
+            told = join_summaries(self._revisions_since)
+            said = f"replaced on {write_day(sequel.day)} (v{before.version} → v{after.version}): {told}"
+        return shorten(said, LONGEST_NOTE)
+
+    @property
+    def is_withdrawn_since(self) -> bool:
+        """Whether it was withdrawn after it was announced."""
+        return self.entry.sequel is not None and self.entry.sequel.kind is Kind.WITHDRAWAL
+
+    @cached_property
+    def short_title(self) -> str:
+        """The title in plain Unicode, at most 90 characters."""
+        return shorten(self.full_title, _SHORT_TITLE)
+
+    @cached_property
+    def revisions(self) -> tuple[RevisionView, ...]:
+        """What changed, part by part, to be unfolded: since the reader saw it, or since it was announced."""
+        return self._revisions_before or self._revisions_since
+
+    @cached_property
+    def _revisions_before(self) -> tuple[RevisionView, ...]:
+        before = self.entry.before
+        return view_revisions(before.paper, self.entry.paper) if before is not None else ()
+
+    @cached_property
+    def _revisions_since(self) -> tuple[RevisionView, ...]:
+        sequel = self.entry.sequel
+        if sequel is None:
+            return ()
+        return view_revisions(sequel.before.paper, sequel.after.paper, shown=self.entry.paper)
+
+    @cached_property
+    def comment(self) -> str:
+        """The authors' comment, "" where there is none."""
+        return show_plain(self.entry.paper.comment)
+
+    @cached_property
+    def short_comment(self) -> str:
+        """The authors' comment, at most 240 characters; "" where `change` tells it already."""
+        is_told = self.comment in self.change or quote_comment(self.entry.paper) in self.change
+        return "" if self.comment and is_told else shorten(self.comment, LONGEST_NOTE)
+
+    @cached_property
+    def comment_html(self) -> Markup:
+        """The authors' comment as HTML with what was met in `<mark>`, "" where there is none."""
+        return show_html(self.entry.paper.comment, find_spans(self.entry, Field.COMMENT))
+
+    @cached_property
+    def short_comment_html(self) -> Markup:
+        """`short_comment` as HTML with what was met in `<mark>`."""
+        if not self.short_comment:
+            return Markup("")
+        return show_beginning(self.entry.paper.comment, find_spans(self.entry, Field.COMMENT), LONGEST_NOTE)
+
+    @cached_property
+    def journal_ref(self) -> str:
+        """The journal reference, "" where there is none."""
+        return show_plain(self.entry.paper.journal_ref)
+
+    @cached_property
+    def journal_ref_html(self) -> Markup:
+        """The journal reference as HTML with what was met in `<mark>`, "" where there is none."""
+        return show_html(self.entry.paper.journal_ref, find_spans(self.entry, Field.JOURNAL_REF))
+
+    @cached_property
+    def short_journal_ref(self) -> str:
+        """The journal reference, at most 240 characters; "" where there is none, or `change` tells it already."""
+        return "" if self.journal_ref in self._whole_change else shorten(self.journal_ref, LONGEST_NOTE)
+
+    @cached_property
+    def short_journal_ref_html(self) -> Markup:
+        """`short_journal_ref` as HTML with what was met in `<mark>`."""
+        if not self.short_journal_ref:
+            return Markup("")
+        text, spans = self.entry.paper.journal_ref, find_spans(self.entry, Field.JOURNAL_REF)
+        return show_beginning(text, spans, LONGEST_NOTE)
+
+    @cached_property
+    def abstract(self) -> str:
+        """The whole abstract in plain Unicode on one line."""
+        return show_plain(self.entry.paper.abstract)
+
+    @cached_property
+    def dates(self) -> str:
+        """When it was submitted and announced, where these lie far apart; "" otherwise.
+
+        Of a paper known from before nobody has seen when it was announced: it was found by a look back.
+        """
+        submitted, announced = self._submitted, latest_mailing(self.entry.found_at)
+        if self.is_first_look or self.kind is Kind.KNOWN:
+            latest = self.entry.paper.updated.date()
+            version = (
+                f", v{self.entry.paper.version} of {_write_past(latest, announced)}" if latest > submitted else ""
+            )
+            return f"submitted {_write_past(submitted, announced)}{version}"
+        if (announced - submitted).days <= _LATE_DAYS:
+            return ""
+        verb = _DATED.get(self.kind, "announced")
+        return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
+
+    def shorten_abstract(self, limit: int | None) -> str:
+        """Return the abstract in plain Unicode, at most `limit` characters (None for all, 0 for none).
+
+        The whole of one that changed shows the change where that is told whole: `[-gone-] {+come+}`.
+        """
+        if limit is None:
+            revision = self._abstract_revision
+            return revision.text if revision else self.abstract
+        return shorten(self.abstract, limit) if limit else ""
+
+    def show_abstract(self, limit: int | None = None) -> tuple[Markup, ...]:
+        """Return the abstract's paragraphs as HTML with what was met in `<mark>`.
+
+        Args:
+            limit: at most so many characters, then as one paragraph; None for the whole, 0 for nothing. The
+                whole of one that changed shows the change where that is told whole: `<del>`, `<ins>`.
+        """
+        text, spans = self.entry.paper.abstract, find_spans(self.entry, Field.ABSTRACT)
+        if limit is None:
+            revision = self._abstract_revision
+            return (revision.html,) if revision else show_paragraphs(text, spans)
+        return (show_beginning(text, spans, limit),) if limit and text else ()
+
+    @property
+    def _abstract_revision(self) -> RevisionView | None:
+        """How the abstract changed to what is shown; None where it did not, or that is not told whole."""
+        shown = self._revisions_before if self.is_whole else ()
+        return next((revision for revision in shown if revision.name == "abstract"), None)
+
+    @cached_property
+    def _whole_change(self) -> str:
+        entry, label = self.entry, clean_text(self.entry.label)
+        if entry.kind is Kind.WITHDRAWAL:
+            return f"{label}: {quote_comment(entry.paper) or _NO_REASON}" if label else ""
+        if entry.before is None:  # of a paper never stored before, or in a digest of a release that kept no text
+            return ": ".join(filter(None, (label, show_plain(entry.change_note))))
+        is_named = label.startswith((f"v{entry.before.paper.version} →", "edited"))
+        since = "" if is_named else f", since v{entry.before.paper.version}"
+        return f"{label}{since}: {join_summaries(self._revisions_before)}"
+
+    @property
+    def _submitted(self) -> date:
+        paper = self.entry.paper
+        is_about_version = self.entry.kind in (Kind.REPLACEMENT, Kind.WITHDRAWAL)
+        return (paper.updated if is_about_version else paper.published).date()
+
+
+def _write_past(day: date, seen_from: date) -> str:
+    return write_day_of_month(day) if day.year == seen_from.year else f"{write_day_of_month(day)} {day.year}"
+
+
+_PLACES = {
+    Field.AUTHORS: "author {}",
+    Field.TITLE: '"{}" in title',
+    Field.ABSTRACT: '"{}" in abstract',
+    Field.COMMENT: '"{}" in comment',
+    Field.JOURNAL_REF: '"{}" in journal reference',
+    Field.REPORT_NO: "report number {}",
+    Field.DOIS: "DOI {}",
+    Field.ID: "id {}",
+    Field.CATEGORIES: "in {}",
+}
+"""Every field a reason can point into, the most telling first."""
+
+_NEEDS_WHOLE = re.compile(r"[$\\]")
+"""Where TeX may have begun before a part of a text."""
+
+_QUOTED = (Field.TITLE, Field.ABSTRACT, Field.COMMENT, Field.JOURNAL_REF)
+_LONGEST_PHRASE = 48
+_MOST_WORDS = 3
+
+
+def describe_reasons(entry: DigestEntry) -> tuple[str, ...]:
+    """Say what was met and where, the most telling first, each phrase once, whatever its words end in.
+
+    A category says little next to a word or a name, so it is named only where nothing else was met.
+    """
+    found = _find_phrases(entry)
+    if any(field is not Field.CATEGORIES for field, _ in found):
+        found = [(field, phrase) for field, phrase in found if field is not Field.CATEGORIES]
+    words: dict[str, str] = {}
+    for field, phrase in sorted(found, key=lambda one: list(_PLACES).index(one[0])):
+        # A phrase met in the title is not told again for the abstract.
+        key = _stem_words(phrase) if field in _QUOTED else f"{field} {phrase}"
+        words.setdefault(key, _PLACES[field].format(shorten(phrase, _LONGEST_PHRASE)))
+    return tuple(words.values())
+
+
+def _stem_words(phrase: str) -> str:
+    """Return a phrase as it is compared: `neural networks` and `Neural network` are one."""
+    return " ".join(stem(fold(word.text)) for word in split_words(phrase)) or phrase
+
+
+def summarise_reasons(entry: DigestEntry) -> str:
+    """Say the first few reasons in one line, and how many more there are."""
+    words = describe_reasons(entry)
+    more = f", +{len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
+    return ", ".join(words[:_MOST_WORDS]) + more
+
+
+def find_matched_authors(entry: DigestEntry) -> frozenset[int]:
+    """Return which authors (0-based) were asked for."""
+    return frozenset(
+        span.index for reason in entry.reasons for span in reason.spans if span.field is Field.AUTHORS
+    )
+
+
+def _find_phrases(entry: DigestEntry) -> list[tuple[Field, str]]:
+    return [
+        (field, phrase)
+        for reason in entry.reasons
+        for field, index in dict.fromkeys((span.field, span.index) for span in reason.spans)
+        for phrase in _read_phrases(entry.paper, reason, field, index)
+    ]
+
+
+def _read_phrases(paper: Paper, reason: Reason, field: Field, index: int) -> tuple[str, ...]:
+    text = _read_field(paper, field, index)
+    if field is Field.AUTHORS:
+        return (show_plain(text),)
+    spans = [span for span in reason.spans if span.field is field and span.index == index]
+    return tuple(filter(None, (_show_part(text, span.start, span.end) for span in spans)))
+
+
+def _show_part(text: str, start: int, end: int) -> str:
+    """Return a part of a raw text as the whole shows it: `10⁻³` of `$10^{-3}$`, though the dollars are not met."""
+    if not _NEEDS_WHOLE.search(text):
+        return show_plain(text[start:end])
+    return clean_text("".join(part.text for part in show_segments(text, ((start, end),)) if part.is_marked))
+
+
+def _read_field(paper: Paper, field: Field, index: int) -> str:
+    match field:
+        case Field.AUTHORS:
+            values = [author.name for author in paper.authors]
+        case Field.CATEGORIES:
+            values = list(paper.categories)
+        case Field.DOIS:
+            values = list(paper.dois)
+        case Field.ID:
+            values = [str(paper.id)]
+        case _:
+            values = [str(getattr(paper, field.value))]
+    return values[index] if index < len(values) else ""
+
+
+_FEW = 3
+"""Authors named, besides those asked for: four are named as well, since "+1 more" would take as much room."""
+
+_LONGEST_NAME_SLACK_WORDS = 60
+
+
+def link_title(paper: PaperView) -> Mrkdwn:
+    """Return a paper's title as a link to its page, with what was met in bold; at most 300 characters."""
+    title = paper.entry.paper.title
+    words = list(_split_words(show_segments(title, find_spans(paper.entry, Field.TITLE))))
+    if len(" ".join(word for word, _ in words)) > LONGEST_TITLE:
+        words = list(_keep_words(words, len(shorten(paper.full_title, LONGEST_TITLE)) - 2))
+        words.append(("…", False))
+    words = words or [(paper.id, False)]  # a title of nothing that can be shown
+    runs = groupby(words, key=lambda word: word[1])
+    linked = ((link(paper.url, " ".join(word for word, _ in run)), is_met) for is_met, run in runs)
+    return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in linked))
+
+
+def name_authors(paper: PaperView, few: int = _FEW) -> Mrkdwn:
+    """Return the first authors by name alone, and whom a query asked for in bold; the others are counted."""
+    chosen, asked_for = choose_authors(paper.entry, few), find_matched_authors(paper.entry)
+    authors = paper.entry.paper.authors
+    names = [escape_text(shorten(show_plain(authors[index].name), _LONGEST_NAME_SLACK_WORDS)) for index in chosen]
+    words = [f"*{name}*" if index in asked_for else name for index, name in zip(chosen, names, strict=True)]
+    more = len(authors) - len(chosen)
+    return Mrkdwn(", ".join([*filter(None, words), *([f"+{more:,} more"] if more else [])]))
+
+
+def _split_words(segments: Iterable[Segment]) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a text, and whether any of their letters was met."""
+    word, is_met = "", False
+    for segment in segments:
+        for char in segment.text:
+            if not char.isspace():
+                word, is_met = word + char, is_met or segment.is_marked
+                continue
+            if cleaned := clean_text(word):
+                yield cleaned, is_met
+            word, is_met = "", False
+    if cleaned := clean_text(word):
+        yield cleaned, is_met
+
+
+def _keep_words(words: Iterable[tuple[str, bool]], room: int) -> Iterator[tuple[str, bool]]:
+    """Yield the first words that have room; the last one may be cut."""
+    for word, is_met in words:
+        if room <= 0:
+            return
+        yield word[:room], is_met
+        room -= len(word) + 1

@@ -1,0 +1,1 @@
+"""One list of steps: `digest run` walks it once, `digest serve` keeps walking it."""

@@ -1,0 +1,228 @@
+"""The operator hears of what is amiss: found, kept, told once and when it is over; and a ping while all is well.
+
+Telling is not of the outbox, which may be what is amiss. An alarm is claimed before it is told and marked
+told afterwards: whoever dies in between leaves it to be told again, rather than never.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from digest.config.zones import choose_zone, write_with_zone
+from digest.inspect.coverage import load_mailings
+from digest.inspect.health import (
+    DIGEST_LIMIT,
+    FAILURE_SHOWN,
+    OUTBOX_LIMIT,
+    AlarmFacts,
+    does_its_work,
+    find_alarms,
+    find_due_mailing,
+)
+from digest.model import secrets
+from digest.model.announcements import mailing_moment
+from digest.model.errors import DigestError
+from digest.store import database
+from digest.store import runs as run_store
+from digest.store import workers as alarm_store
+from digest.store.queries import active_revisions
+from digest.store.workers import find_trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.config import Config
+    from digest.inspect.coverage import MailingLine
+    from digest.inspect.health import Alarm
+    from digest.model.messages import Receipt
+    from digest.model.subscriptions import Destination
+    from digest.poll.installation import Site
+    from digest.render import AlarmContext
+    from digest.store.workers import StoredAlarm
+
+LONGEST_HEADLINE = 90
+"""Characters of a subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchReport:
+    """What one look brought.
+
+    Attributes:
+        alarms: what is amiss.
+        due: those of them that were to be told now; all of them where the configuration names nobody to be told.
+        failures: where that failed, and why, in sentences; so did a sign of life.
+    """
+
+    alarms: tuple[Alarm, ...] = ()
+    due: tuple[Alarm, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+def watch(site: Site, *, planning: str = "") -> WatchReport:
+    """Look once whether everything that should have happened has, and see that somebody knows if not.
+
+    Args:
+        site: the installation.
+        planning: what could not be planned just now, and why; "" leaves that to what the processes at work say.
+    """
+    now, settings = site.clock.now(), site.config.alarms
+    with site.store.read() as conn:
+        found = load_alarms(conn, site.config, now, planning=planning)
+    with site.store.begin() as conn:
+        alarm_store.keep_alarms(conn, found, now)
+        claimed = alarm_store.claim_alarms(conn, found, now) if settings.to else []
+    names = {alarm.name for alarm in claimed}
+    due = tuple(alarm for alarm in found if alarm.name in names) if settings.to else found
+    failures = ping(settings.ping_url) if settings.ping_url and does_its_work(found) else []
+    if claimed:
+        failures += _tell(site, claimed, now)
+    return WatchReport(found, due, tuple(failures))
+
+
+def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
+    """Return what is amiss at a moment (UTC); nothing is changed.
+
+    Args:
+        conn: any transaction.
+        config: the configuration.
+        now: the moment (UTC).
+        planning: see `watch`.
+    """
+    facts = AlarmFacts(_load_mailing(conn, config.arxiv.source, now), is_restored=database.is_restored(conn))
+    if not facts.is_restored:
+        digests = alarm_store.find_overdue_digests(conn, now - DIGEST_LIMIT)
+        facts = replace(
+            facts,
+            digests=digests and replace(digests, reason=planning or find_trouble(conn, "plan")),
+            deliveries=alarm_store.find_overdue_deliveries(conn, now - OUTBOX_LIMIT),
+            failed=alarm_store.find_failed_deliveries(conn, now - FAILURE_SHOWN),
+        )
+    return find_alarms(facts, partial(write_with_zone, zone=choose_zone(config)))
+
+
+def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:
+    """Say what became of the mailing that must be taken in; None where no saved query asked for it by then."""
+    mailing = find_due_mailing(now)
+    sent, first_at = mailing_moment(mailing), run_store.find_first_start(conn)
+    if not active_revisions(conn):
+        return None
+    lines = load_mailings(conn, source, now, first_at=first_at, days=(now - sent).days + 1, asked_by=sent)
+    return next((line for line in lines if line.mailing == mailing), None)
+
+
+def send_test(site: Site) -> tuple[list[tuple[Destination, Receipt | DigestError]], str]:
+    """Send a message that says it is a test everywhere the operator is told, and ping.
+
+    Returns:
+        Each destination with what came of it; and what is wrong with the ping, "" for nothing.
+    """
+    results: list[tuple[Destination, Receipt | DigestError]] = []
+    for place in site.config.alarms.to:
+        try:
+            results.append((place, send_test_to(site, place)))
+        except DigestError as error:
+            results.append((place, error))
+    url = site.config.alarms.ping_url
+    return results, "; ".join(ping(url)) if url else ""
+
+
+def send_test_to(site: Site, destination: Destination) -> Receipt:
+    """Send a message that says it is a test to one place.
+
+    Raises:
+        DigestError: it was not taken.
+    """
+    from digest.render import AlarmContext  # noqa: PLC0415 - most looks have nothing to render
+
+    now = site.clock.now()
+    headline, installation = "Digest: a test of its alarms", _name_installation(site)
+    context = AlarmContext(headline, (), installation, _write(site, now), is_test=True)
+    return _send(site, destination, context, f"test {now.isoformat()}", now)
+
+
+def ping(url: str) -> list[str]:
+    """Give a sign of life; return what went wrong, in sentences."""
+    from digest.deliver.transports.http import send_ping  # noqa: PLC0415 - only where it is wanted
+
+    try:
+        send_ping(url)
+    except DigestError as error:
+        return [f"no sign of life was given: {error.message}"]
+    return []
+
+
+def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
+    """Tell of several alarms in one message; return where that failed, in sentences.
+
+    They count as told once any destination took it.
+    """
+    context = _describe(site, claimed, now)
+    name = " ".join(f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.told_at}" for alarm in claimed)
+    failures = []
+    for place in site.config.alarms.to:
+        try:
+            _send(site, place, context, name, now)
+        except DigestError as error:
+            failures.append(f"the operator could not be told at {place}: {error.message}")
+    if len(failures) < len(site.config.alarms.to):
+        with site.store.begin() as conn:
+            for alarm in claimed:
+                alarm_store.mark_told(conn, alarm, now)
+    return failures
+
+
+def _describe(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> AlarmContext:
+    from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most looks have nothing to render
+
+    views = []
+    for alarm in sorted(claimed, key=lambda alarm: alarm.ended_at is not None):
+        if alarm.ended_at is None:
+            views.append(AlarmView(f"{alarm.name}, since {_write(site, alarm.since)}", alarm.detail))
+        else:
+            lasted = f"It lasted from {_write(site, alarm.since)} to {_write(site, alarm.ended_at)}."
+            views.append(AlarmView(f"{alarm.name}: over", f"It was: {_cut(alarm)}. {lasted}"))
+    first = next((alarm for alarm in claimed if alarm.ended_at is None), claimed[0])
+    more = f" (and {len(claimed) - 1} more)" if len(claimed) > 1 else ""
+    headline = f"Digest: {'over: ' if first.ended_at else ''}{_cut(first)}"
+    short = textwrap.shorten(headline, LONGEST_HEADLINE - len(more), placeholder=" …")
+    return AlarmContext(short + more, tuple(views), _name_installation(site), _write(site, now))
+
+
+def _cut(alarm: StoredAlarm) -> str:
+    """Return what is or was amiss, without what to do about it."""
+    return alarm.detail.partition(". ")[0]
+
+
+def _send(site: Site, destination: Destination, context: AlarmContext, name: str, now: datetime) -> Receipt:
+    from digest.render import Envelope, MailIdentity  # noqa: PLC0415 - most looks have nothing to render
+
+    with site.store.read() as conn:
+        scope = database.installation_secret(conn)
+    transport, mail = site.transport(destination.kind), site.config.mail
+    envelope = Envelope(
+        destination=destination,
+        remote_address=transport.resolve(destination),
+        key=secrets.idempotency_key(secrets.derive_token(scope, "alarms"), name, str(destination), 0),
+        identity=MailIdentity(
+            from_address=mail.from_address,
+            from_name=mail.from_name,
+            domain=mail.from_address.rpartition("@")[2] or "localhost",
+            date=now,
+        ),
+    )
+    return transport.send(site.renderer.render_alarm(context, envelope), destination)
+
+
+def _name_installation(site: Site) -> str:
+    return site.config.web.base_url or str(site.config.path or site.config.folder)
+
+
+def _write(site: Site, moment: datetime) -> str:
+    return write_with_zone(moment, choose_zone(site.config))

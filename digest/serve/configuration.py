@@ -1,0 +1,201 @@
+"""The operator's file into the store: what it names is active, what it no longer names is ended.
+
+People who left stay away whatever the file says; people who subscribed by themselves live in the
+store and are not touched here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from digest.match.rules import read_exclusion
+from digest.model.errors import QueryError
+from digest.model.subscriptions import DestinationKind, Origin, SubscriptionState
+from digest.plan.turns import first_due, next_due, realign_due
+from digest.query import parse_query
+from digest.store import database
+from digest.store import matches as match_store
+from digest.store import queries as query_store
+from digest.store import subscribers as subscriber_store
+from digest.store import subscriptions as subscription_store
+from digest.store.subscriptions import sync_subscriptions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.model.subscriptions import Subscription
+    from digest.poll.installation import Site
+    from digest.store.subscribers import Abandoned, Dropped
+
+
+@dataclass(frozen=True, slots=True)
+class RosterReport:
+    """What reading the file changed.
+
+    Attributes:
+        added, edited, ended: names of saved queries and subscriptions.
+        turned: saved queries that were edited and mean something else from here on.
+        unreadable: saved queries that can't be read, each with what is wrong.
+        going_on: those of them that go on as they were read before.
+        not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
+        lookalikes: (ended, new) subscriptions that ask for the same and may be one.
+        dropped: what waited for destinations that subscriptions have no more, and goes nowhere.
+        abandoned: what waited for subscriptions that have ended, and goes nowhere.
+        kept_away: (destination, new subscription, the one left): who left keeps being left alone.
+    """
+
+    added: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+    turned: tuple[str, ...] = ()
+    unreadable: tuple[tuple[str, str], ...] = ()
+    going_on: tuple[str, ...] = ()
+    not_excluding: tuple[tuple[str, str], ...] = ()
+    lookalikes: tuple[tuple[str, str], ...] = ()
+    kept_away: tuple[tuple[str, str, str], ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    abandoned: tuple[Abandoned, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is taken over, and may be meant otherwise or be a surprise: sentences without full stops."""
+        edited = (
+            f"Edited: {', '.join(self.turned)}. What is found from now on is held against the new wording, without"
+            " a look back (digest query diff OLD NEW shows what it gains and loses)"
+        )
+        renamed = (
+            f"{ended} has ended and {added} is new; if it is the same, call it {ended} again: its name is for"
+            " good, and `title` is what people see"
+            for ended, added in self.lookalikes
+        )
+        left_alone = (
+            f"{destination} left {old}, which {new} looks like, and is left alone (subscription return)"
+            for destination, new, old in self.kept_away
+        )
+        return (*([edited] if self.turned else []), *renamed, *self.lost, *left_alone)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What the file says that can't be read, and what is done instead; below each where it breaks off."""
+        instead = dict.fromkeys(self.going_on, "goes on as it was read before")
+        return (
+            *(
+                f"saved query {name} can't be read and {instead.get(name, 'is left out')}:\n{problem}"
+                for name, problem in self.unreadable
+            ),
+            *(
+                f"what {name} excludes can't be read and excludes nothing:\n{problem}"
+                for name, problem in self.not_excluding
+            ),
+        )
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What goes nowhere, and why: sentences without full stops."""
+        return (*(one.describe() for one in self.dropped), *(one.describe() for one in self.abandoned))
+
+
+def sync_roster(site: Site) -> RosterReport:
+    """Bring the store in line with the configuration, in one transaction. Doing it twice changes nothing."""
+    texts, unreadable = {}, []
+    for query in site.config.queries:
+        canonical, problem = "", ""
+        try:
+            canonical = parse_query(query.text).canonical
+        except QueryError as error:
+            problem = f"{error.message}\n{error.pointer()}"
+            unreadable.append((query.name, problem))
+        texts[query.name] = (query.text, canonical, problem)
+    now = site.clock.now()
+    with site.store.begin() as conn:
+        queries = query_store.sync_queries(conn, texts, Origin.FILE, now)
+        subscriptions = sync_subscriptions(
+            conn,
+            site.config.subscriptions,
+            Origin.FILE,
+            now,
+            _Schedule(now),
+        )
+        make_due_what_waits(conn, now)
+        lookalikes = _find_lookalikes(conn, subscriptions.ended, subscriptions.added, now)
+        kept_away = _keep_leavers_away(conn, subscriptions.added, now)
+        for subscription in site.config.subscriptions:
+            for destination in subscription.destinations:
+                if destination.kind is DestinationKind.MAIL:
+                    subscriber_store.confirm_by_operator(conn, destination.address, subscription.name, now)
+    return RosterReport(
+        added=(*queries.added, *subscriptions.added),
+        edited=(*queries.edited, *subscriptions.edited),
+        ended=(*queries.ended, *subscriptions.ended),
+        turned=queries.turned,
+        unreadable=tuple(unreadable),
+        going_on=queries.going_on,
+        not_excluding=tuple(
+            (subscription.name, f"{problem.message}\n{problem.pointer()}")
+            for subscription in site.config.subscriptions
+            for _, problem in read_exclusion(subscription).problems
+        ),
+        lookalikes=lookalikes,
+        kept_away=kept_away,
+        dropped=subscriptions.dropped,
+        abandoned=subscriptions.abandoned,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Schedule:
+    """Decides when a subscription is due, at a moment (UTC)."""
+
+    now: datetime
+
+    def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime | None:
+        """Return the next turn of one that is new or rescheduled."""
+        return next_due(subscription, self.now, taken, paused_until)
+
+    def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
+        """Return when the turn due at a moment is due by its quiet hours as they are now."""
+        return realign_due(subscription, due_at, self.now, taken)
+
+
+def _find_lookalikes(
+    conn: Connection, ended: Sequence[str], added: Sequence[str], now: datetime
+) -> tuple[tuple[str, str], ...]:
+    """Pair what has ended with what begins, and asks for the same; one that comes back is no other renamed."""
+    stored = subscription_store.load_subscriptions(conn, names=(*ended, *added), include_ended=True)
+    queries = {due.subscription.name: set(due.subscription.queries) for due in stored}
+    fresh = {due.subscription.name for due in stored if due.created_at == now}
+    return tuple((old, new) for old in ended for new in added if new in fresh and queries[old] & queries[new])
+
+
+def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:
+    """Let leaving hold where a subscription comes back under another name, with the same saved queries."""
+    kept_away = []
+    for new in subscription_store.load_subscriptions(conn, names=added) if added else ():
+        for destination in new.subscription.destinations:
+            left = subscriber_store.load_departures(conn, destination) - {new.subscription.name}
+            for old in subscription_store.load_subscriptions(conn, names=left, include_ended=True) if left else ():
+                is_gone = old.state == SubscriptionState.ENDED
+                if is_gone and set(old.subscription.queries) == set(new.subscription.queries):
+                    how = f"left {old.subscription.name}, which this looks like"
+                    subscriber_store.leave(conn, destination, new.subscription.name, how=how, at=now)
+                    kept_away.append((str(destination), new.subscription.name, old.subscription.name))
+    return tuple(kept_away)
+
+
+def make_due_what_waits(conn: Connection, now: datetime) -> None:
+    """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns.
+
+    Of a database that was restored all stays as it was found: what it says of pauses tells what was sent before.
+    """
+    if database.is_restored(conn):
+        return
+    subscription_store.end_pauses(conn, now)
+    waiting = subscription_store.load_subscriptions(conn, match_store.undue_subscriptions(conn))
+    for due in waiting:
+        if due.subscription.has_digests:
+            at = first_due(due.subscription, now, due.last_slot)
+            subscription_store.make_due(conn, [due.id], at)

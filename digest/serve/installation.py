@@ -1,0 +1,235 @@
+"""A configuration put to work: the store opened, the gate before the client, the ways out at hand."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from digest import __version__
+from digest.arxiv.client import ArxivAddresses, ArxivClient
+from digest.deliver.transports.registry import open_transport
+from digest.model.clock import SystemClock
+from digest.model.errors import StoreError
+from digest.model.subscriptions import DestinationKind
+from digest.poll.installation import Silent, Site
+from digest.store import open_store, workers
+from digest.store import runs as page_store
+from digest.store.gate import Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from digest.arxiv.exchange import RequestLog
+    from digest.config import Config
+    from digest.deliver.transports import Transport
+    from digest.model.clock import Clock
+    from digest.model.clock import Gate as GateLike
+    from digest.poll.installation import Progress
+    from digest.render import Renderer
+    from digest.store import Store
+    from digest.store.workers import JobTurn
+
+
+def open_site(
+    config: Config,
+    clock: Clock,
+    *,
+    owner: str,
+    jitter: Callable[[], float],
+    progress: Progress | None = None,
+    create: bool = True,
+) -> Site:
+    """Open an installation for work. Close the site when done.
+
+    Args:
+        config: what the operator configured.
+        clock: the time.
+        owner: a name no other process has, for claims and leases.
+        jitter: a number from 0 up to 1, for back-off.
+        progress: is told what happens.
+        create: make the database where there is none.
+
+    Raises:
+        StoreError: the database cannot be used as it is.
+        ConfigurationError: something configured cannot work.
+    """
+    store = open_store(config.store.url, create=create)
+    gate = Gate(store, clock, owner, jitter=lambda seconds: seconds * (0.5 + jitter() / 2))
+    return Site(
+        config=config,
+        store=store,
+        clock=clock,
+        open_renderer=partial(_open_renderer, config),
+        client=open_client(config, gate, clock, on_request=partial(_log_request, store)),
+        open_transport=partial(_open_transport, config, clock),
+        owner=owner,
+        jitter=jitter,
+        progress=progress or Silent(),
+    )
+
+
+def open_client(
+    config: Config, gate: GateLike, clock: Clock, *, on_request: Callable[[RequestLog], None] | None = None
+) -> ArxivClient:
+    """Return the client for the configured addresses; it says who asks and how to reach them."""
+    arxiv = config.arxiv
+    home = f"+{config.web.base_url}" if config.web.base_url else ""
+    contact = f"mailto:{arxiv.contact}" if "@" in arxiv.contact else arxiv.contact
+    who = "; ".join(filter(None, (home, contact))) or "no contact given"
+    return ArxivClient(
+        ArxivAddresses(arxiv.api_url, arxiv.oai_url),
+        f"preprint-digest/{__version__} ({who})",
+        gate,
+        clock,
+        on_request=on_request,
+    )
+
+
+def _log_request(store: Store, request: RequestLog) -> None:
+    with store.begin() as conn:
+        page_store.log_request(conn, request)
+
+
+def _open_renderer(config: Config) -> Renderer:
+    from digest.render import Renderer  # noqa: PLC0415 - a tenth of the start of a process that renders nothing
+
+    return Renderer([config.templates] if config.templates else [])
+
+
+def _open_transport(config: Config, clock: Clock, kind: DestinationKind) -> Transport:
+    mail, slack = config.mail, config.slack
+    settings: dict[DestinationKind, dict[str, object]] = {
+        DestinationKind.MAIL: {
+            "url": mail.smtp,
+            "from_address": mail.from_address,
+            "password": mail.password,
+            "ca_file": mail.ca_file,
+        },
+        DestinationKind.SLACK: {"token": slack.token, "url": slack.url},
+        DestinationKind.SLACK_WEBHOOK: {"urls": slack.webhooks},
+        DestinationKind.WEBHOOK: {
+            "hooks": {name: (hook.url, hook.secret) for name, hook in config.webhooks.items()},
+            "now": clock.now,
+        },
+        DestinationKind.FILE: {"root": config.folder},
+        DestinationKind.CONSOLE: {},
+    }
+    return open_transport(kind, settings.get(kind, {}))
+
+
+_log = logging.getLogger("digest.worker")
+
+POLLING = "poll"
+"""The job that one worker is at: asking arXiv, over all its interfaces."""
+
+
+class SignsOfLife:
+    """What one process lets the others know of itself. Sign, again and again, and sign off at the end."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._worker = workers.Worker(site.owner, __version__, socket.gethostname(), os.getpid(), site.clock.now())
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def sign(self, turns: Iterable[JobTurn] = ()) -> None:
+        """Give a sign, and say how the jobs stand.
+
+        Raises:
+            StoreError: the database does not take it.
+        """
+        with self._lock:
+            if self._is_over:
+                return
+            with self._site.store.begin() as conn:
+                workers.sign(conn, self._worker)
+                workers.save_turns(conn, self._site.owner, turns)
+
+    def sign_off(self) -> None:
+        """Give no more signs; where the database can't be told, the silence tells."""
+        with self._lock:
+            self._is_over = True
+            try:
+                with self._site.store.begin() as conn:
+                    workers.sign_off(conn, self._site.owner)
+            except StoreError as error:
+                _log.warning("the database could not be told that this process ends: %s", error.message)
+
+
+@contextmanager
+def at_work(site: Site, *, beat: float = workers.BEAT) -> Iterator[None]:
+    """Give signs of life from a thread of its own for as long as the block lasts.
+
+    Raises:
+        StoreError: the database does not take the first one.
+    """
+    signs, pause, is_over = SignsOfLife(site), SystemClock(), threading.Event()
+    signs.sign()
+
+    def live() -> None:
+        while True:
+            pause.sleep(beat)
+            if is_over.is_set():
+                return
+            try:
+                signs.sign()
+            except StoreError as error:
+                _log.warning("the database takes no sign of life: %s", error.message)
+
+    thread = threading.Thread(target=live, name="signs", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        pause.wake()
+        thread.join()
+        signs.sign_off()
+
+
+def has_successor(site: Site) -> bool:
+    """Whether a process that started later is at work beside this one: it may have been configured since.
+
+    What is configured is read at the start, so the one that started last knows best what can't be sent.
+    """
+    if site.store.path is not None:  # the file's lock lets one work at a time
+        return False
+    with site.store.read() as conn:
+        at_work = {worker.owner: worker for worker in workers.list_workers(conn) if not worker.is_gone}
+    mine = at_work.pop(site.owner, None)
+    return any(mine is None or other.started_at > mine.started_at for other in at_work.values())
+
+
+@contextmanager
+def polling_alone(site: Site) -> Iterator[str]:
+    """Be the one worker that asks arXiv, which has no use for the same questions from each of several.
+
+    Nothing but politeness rests on it: two that ask all the same keep the pace together, and store each paper
+    once.
+
+    Yields:
+        The worker that is at it already, so that the caller may not; "" where the caller may.
+    """
+    if site.store.path is not None:  # the file's lock has seen to it
+        yield ""
+        return
+    with site.store.begin() as conn:
+        other = workers.begin_alone(conn, site.owner, POLLING, SystemClock().now())
+    try:
+        yield other
+    finally:
+        if not other:
+            _end_polling(site)
+
+
+def _end_polling(site: Site) -> None:
+    try:
+        with site.store.begin() as conn:
+            workers.end_alone(conn, site.owner, POLLING, SystemClock().now())
+    except StoreError as error:
+        _log.warning("other workers leave arXiv alone until this one looks again: %s", error.message)

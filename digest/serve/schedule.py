@@ -1,0 +1,292 @@
+"""When each job has its turn, and what becomes of it: APScheduler's part, and nothing of the pipeline's."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import UTC, timedelta
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from apscheduler.events import (
+    EVENT_JOB_ERROR,
+    EVENT_JOB_EXECUTED,
+    EVENT_JOB_MAX_INSTANCES,
+    JobEvent,
+    JobExecutionEvent,
+)
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from digest.deliver.dispatch import LANES
+from digest.model.clock import SystemClock, monotonic
+from digest.model.errors import StoreError
+from digest.serve.installation import SignsOfLife
+from digest.serve.steps import Steps
+from digest.serve.telemetry import Pulse
+from digest.store.workers import BEAT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from digest.config import Config
+    from digest.poll.installation import Site
+    from digest.serve.telemetry import Metrics
+
+_log = logging.getLogger("digest.schedule")
+
+EVERY: Mapping[str, float] = MappingProxyType(
+    {
+        "poll": 60.0,
+        "plan": 30.0,
+        "deliver-mail": 5.0,
+        "deliver-posts": 5.0,
+        "watch": 60.0,
+        "heartbeat": BEAT,
+    }
+)
+"""Seconds of real time between two turns of each job."""
+
+_DELIVERING = tuple(f"deliver-{lane.name}" for lane in LANES)
+
+_AT_ONCE = ("poll", *_DELIVERING)
+"""Jobs that begin with the schedule; the others wait for a first look at arXiv to wake them."""
+
+_LONG_LOOK = timedelta(minutes=15)
+"""After so long without an end to the first look at arXiv, what is amiss is told without waiting for it, nor for
+what was due while nobody worked to be planned."""
+
+_BREAK_AGAIN = 0.25
+_LAST_MOMENT = 0.5
+"""Seconds in which what was given up at last may say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One thing done again and again.
+
+    Attributes:
+        name: what it is called in logs and health.
+        step: does it once.
+        wakes: jobs that have something to do afterwards, and need not wait for their time.
+        wakes_once: jobs that begin with the end of its first turn.
+        goes_beside: it waits for others outside, and so keeps no other job waiting, on SQLite either.
+        then: what it does besides, when those were woken.
+    """
+
+    name: str
+    step: Callable[[], None]
+    wakes: tuple[str, ...] = ()
+    wakes_once: tuple[str, ...] = ()
+    goes_beside: bool = False
+    then: Callable[[], None] | None = None
+
+
+class Schedule:
+    """The jobs of one installation. Start it once, stop it once.
+
+    Args:
+        site: the installation; its worker lock is held by the caller for as long as this lives.
+        every: seconds between two turns, by job.
+    """
+
+    def __init__(self, site: Site, *, every: Mapping[str, float] = EVERY) -> None:
+        self._stopping = threading.Event()
+        self.steps = Steps(site, self._stopping.is_set)
+        self.pulse = Pulse(remarks=self.steps.remarks)
+        self._site = site
+        self._signs = SignsOfLife(site)
+        self._every = every
+        self._turn: AbstractContextManager[Any] = (
+            threading.Lock() if site.store.dialect == "sqlite" else nullcontext()
+        )
+        self._edited: Callable[[], Config] | None = None
+        self._idle = threading.Condition()
+        self._working = 0
+        self._begun: set[str] = set()
+        self._jobs = {
+            job.name: job
+            for job in (
+                Job("poll", self.steps.poll, wakes=("plan",)),
+                Job("plan", self.steps.plan, wakes=_DELIVERING, wakes_once=("watch",), then=self.steps.publish),
+                *(
+                    Job(name, partial(self.steps.deliver, lane), goes_beside=True)
+                    for name, lane in zip(_DELIVERING, LANES, strict=True)
+                ),
+                Job("watch", self.steps.watch, goes_beside=True),
+            )
+        }
+        # A job that is late is run all the same, once; one still at it, and one that failed, is told by the
+        # events, not by warnings of APScheduler's own.
+        logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
+        logging.getLogger("apscheduler.executors.default").setLevel(logging.CRITICAL)
+        self._scheduler = BackgroundScheduler(
+            timezone=UTC,
+            executors={"default": ThreadPoolExecutor(len(self._jobs) + 2)},
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        )
+        self._scheduler.add_listener(
+            self._note_event,
+            EVENT_JOB_EXECUTED | EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES,
+        )
+
+    @property
+    def metrics(self) -> Metrics:
+        """What was counted."""
+        return self.steps.metrics
+
+    def start(self) -> None:
+        """Begin. Nothing is planned before arXiv has been looked at, or the look has failed."""
+        self._beat()
+        now = SystemClock().now()
+        self._add("heartbeat", self._beat, now)
+        for job in self._jobs.values():
+            self._add(job.name, partial(self._take_turn, job), _first_turn(job.name, now))
+        self._scheduler.start()
+
+    def reload(self, load: Callable[[], Config]) -> None:
+        """Take over the saved queries and subscriptions of a file that was edited, at the next free moment.
+
+        Where that fails, other than by the file itself, it is tried again with each sign of life.
+        """
+        self._edited = load
+        self._take_over()
+
+    def _take_over(self) -> None:
+        job = Job("reload", self._reload, wakes=("poll",))
+        self._scheduler.add_job(self._take_turn, args=[job], id=job.name, replace_existing=True)
+
+    def _reload(self) -> None:
+        load, self._edited = self._edited, None
+        if load is None:
+            return
+        try:
+            self.steps.reload(load)
+        except BaseException:
+            self._keep_edit(load)
+            raise
+
+    def _keep_edit(self, load: Callable[[], Config]) -> None:
+        """Leave an edit to be taken over later, unless there is a newer one."""
+        self._edited = self._edited or load
+
+    def stop(self, *, grace: float, force: float) -> bool:
+        """Begin nothing new, and let what is under way end.
+
+        Args:
+            grace: seconds it may take by itself; then connections are broken off.
+            force: seconds it may take after that: an answer that came is still written down meanwhile, however
+                slow the database is. Then this, too, is given up.
+
+        Returns:
+            Whether everything has ended. What has not leaves nothing behind that the next start cannot mend.
+        """
+        self._stopping.set()
+        self._scheduler.pause()
+        if isinstance(self._site.clock, SystemClock):
+            self._site.clock.wake()
+        has_ended = self._await_idle(grace)
+        until = monotonic() + force
+        while not has_ended and monotonic() < until:
+            self._site.hang_up()
+            has_ended = self._await_idle(_BREAK_AGAIN)
+        if not has_ended:
+            self._site.interrupt()
+            has_ended = self._await_idle(_LAST_MOMENT)
+        self._scheduler.shutdown(wait=False)
+        if has_ended:
+            self._signs.sign_off()
+        return has_ended
+
+    def _add(self, name: str, run: Callable[[], None], first: datetime | None) -> None:
+        self._scheduler.add_job(run, "interval", seconds=self._every[name], id=name, next_run_time=first)
+
+    def _await_idle(self, seconds: float) -> bool:
+        with self._idle:
+            return self._idle.wait_for(lambda: not self._working, seconds)
+
+    def _take_turn(self, job: Job) -> None:
+        with nullcontext() if job.goes_beside else self._turn:
+            if self._stopping.is_set():
+                return
+            self.pulse.board.begin(job.name, SystemClock().now())
+            self._count(1)
+            try:
+                self._do(job)
+            finally:
+                self._count(-1)
+
+    def _do(self, job: Job) -> None:
+        failure: Exception | None = None
+        try:
+            job.step()
+        except Exception as error:  # noqa: BLE001 - raised below, when what does not depend on it is done
+            failure = error
+        for name in (*job.wakes, *(name for name in job.wakes_once if name not in self._begun)):
+            self._wake(name)
+        self._begun.update(job.wakes_once)
+        if job.then is not None and not self._stopping.is_set():
+            try:
+                job.then()
+            except Exception as error:
+                if failure is None:
+                    raise
+                self._note_trouble(job.name, error)
+        if failure is not None:
+            raise failure
+
+    def _count(self, change: int) -> None:
+        with self._idle:
+            self._working += change
+            self._idle.notify_all()
+
+    def _note_event(self, event: JobEvent) -> None:
+        """Note what APScheduler says of a job; it calls this from the thread the job ran in."""
+        board, name = self.pulse.board, event.job_id
+        if event.code == EVENT_JOB_MAX_INSTANCES:
+            board.overrun(name)
+        elif isinstance(event, JobExecutionEvent) and event.exception is not None:
+            board.end(name, SystemClock().now(), type(event.exception).__name__)
+            self._note_trouble(name, event.exception)
+        else:
+            board.end(name, SystemClock().now(), self.pulse.remarks.get(name, ""))
+            self.pulse.troubles.pop(name, None)
+
+    def _note_trouble(self, name: str, error: BaseException) -> None:
+        if self._stopping.is_set():
+            _log.info("%s was broken off: %s", name, error)
+            return
+        self.pulse.troubles[name] = type(error).__name__
+        if isinstance(error, StoreError):
+            _log.error("%s failed: %s %s", name, error.message, error.hint)
+        else:
+            _log.error("%s failed", name, exc_info=error)
+
+    def _wake(self, name: str) -> None:
+        if not self._stopping.is_set():
+            self._scheduler.modify_job(name, next_run_time=SystemClock().now())
+
+    def _beat(self) -> None:
+        self.pulse.beat()
+        self.pulse.board.begin("heartbeat", SystemClock().now())
+        next_at = {job.id: job.next_run_time for job in self._scheduler.get_jobs()}
+        try:
+            self._signs.sign(self.pulse.board.list_turns(next_at))
+        except StoreError as error:
+            _log.warning("the database takes no sign of life: %s", error.message)
+        else:
+            self.pulse.note_write()
+            if self._edited is not None and not self._stopping.is_set():
+                self._take_over()
+
+
+def _first_turn(name: str, now: datetime) -> datetime | None:
+    """Return when a job begins by itself; None where nothing but another job makes it begin."""
+    if name in _AT_ONCE:
+        return now
+    return now + _LONG_LOOK if name == "watch" else None

@@ -1,0 +1,445 @@
+"""How the jobs of a process stand: kept in memory while they run, and written down with each sign of life."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from json import dumps
+from typing import TYPE_CHECKING
+
+from digest.inspect.health import is_stuck
+from digest.model.clock import monotonic
+from digest.model.errors import ConfigurationError
+from digest.store.workers import JobTurn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+
+class Board:
+    """The jobs' latest turns. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._turns: dict[str, JobTurn] = {}
+        self._begun: dict[str, float] = {}
+
+    def begin(self, job: str, at: datetime) -> None:
+        """Note that a turn begins."""
+        with self._lock:
+            self._begun[job] = monotonic()
+            self._turns[job] = replace(self._find(job), began_at=at)
+
+    def end(self, job: str, at: datetime, trouble: str = "") -> None:
+        """Note that a turn has ended, and the error that ended it, or what could not be done in it."""
+        with self._lock:
+            self._begun.pop(job, None)
+            turn = self._find(job)
+            self._turns[job] = replace(
+                turn,
+                turns=turn.turns + 1,
+                failures=turn.failures + bool(trouble),
+                ended_at=max(at, turn.began_at or at),
+                trouble=trouble,
+            )
+
+    def overrun(self, job: str) -> None:
+        """Note that a job's time has come while it is at the turn before; waiting for others is none."""
+        with self._lock:
+            if job in self._begun:
+                turn = self._find(job)
+                self._turns[job] = replace(turn, overruns=turn.overruns + 1)
+
+    def list_turns(self, next_at: Mapping[str, datetime | None]) -> list[JobTurn]:
+        """Return how each job stands that is known or comes next."""
+        with self._lock:
+            names = sorted({*self._turns, *next_at})
+            return [replace(self._find(name), next_at=next_at.get(name)) for name in names]
+
+    @property
+    def stuck(self) -> dict[str, float]:
+        """The jobs whose turn takes longer than any should, and for how many seconds they have been at it."""
+        with self._lock:
+            ages = {job: monotonic() - begun for job, begun in self._begun.items()}
+        return {job: age for job, age in ages.items() if is_stuck(job, age)}
+
+    def _find(self, job: str) -> JobTurn:
+        return self._turns.get(job) or JobTurn(job)
+
+
+LONGEST_SILENCE = 60.0
+"""Seconds without a sign of life after which the scheduler counts as stuck."""
+
+STORE_DOUBT = 60.0
+"""Seconds without a transaction that could write after which the database counts as away."""
+
+
+@dataclass
+class Pulse:
+    """Signs of life of a schedule, read by health checks from other threads; ages are in seconds.
+
+    Attributes:
+        troubles: the error that ended a job's last turn, by job; those that went well are missing.
+        remarks: what could not be done in a job's last turn that went to its end, by job.
+        board: how the jobs stand.
+    """
+
+    troubles: dict[str, str] = field(default_factory=dict)
+    remarks: dict[str, str] = field(default_factory=dict)
+    board: Board = field(default_factory=Board)
+    _beat_at: float | None = None
+    _wrote_at: float | None = None
+
+    @property
+    def age(self) -> float | None:
+        """How long ago the scheduler last ran anything; None before the first time."""
+        return None if self._beat_at is None else monotonic() - self._beat_at
+
+    @property
+    def is_store_writable(self) -> bool:
+        """Whether a transaction that could write went through lately."""
+        return self._wrote_at is not None and monotonic() - self._wrote_at < STORE_DOUBT
+
+    @property
+    def failures(self) -> list[str]:
+        """Why the process does not do its work, in sentences; [] where it does."""
+        found = [f"the job {name} failed last time ({error})" for name, error in sorted(self.troubles.items())]
+        for name, seconds in sorted(self.board.stuck.items()):
+            found.append(f"the job {name} has been at the same turn for {seconds / 60:.0f} min")
+        if self.age is None:
+            return ["the scheduler has not ticked yet", *found]
+        if self.age > LONGEST_SILENCE:
+            found.append(f"the scheduler last ticked {self.age:.0f} s ago")
+        if not self.is_store_writable:
+            found.append("the database can't be written")
+        return found
+
+    def beat(self) -> None:
+        """Note that the scheduler runs jobs."""
+        self._beat_at = monotonic()
+
+    def note_write(self) -> None:
+        """Note that the database took a transaction that could write."""
+        self._wrote_at = monotonic()
+
+
+LOGGER = "digest"
+_OWN_KEYS = frozenset({"time", "level", "logger", "event", "exception", "stack"})
+
+_TALKATIVE = {
+    "slack_sdk": logging.INFO,
+    "slack_bolt": logging.INFO,
+    "httpx": logging.WARNING,
+    "httpcore": logging.INFO,
+    "aiosmtpd": logging.INFO,
+    "mail.log": logging.INFO,
+    "mail.debug": logging.INFO,
+    "asyncio": logging.INFO,
+    "python_multipart": logging.INFO,
+    "apscheduler": logging.WARNING,
+}
+"""Libraries that say too much below these levels: bodies and addresses, or a line for every tick."""
+
+_SAID_BY_COMMANDS = frozenset({"digest.restore"})
+"""Loggers of what every command that is concerned tells in words of its own."""
+
+
+class Verb(StrEnum):
+    """What happens to a paper, in order."""
+
+    POLL = "poll"
+    PARSE = "parse"
+    COMPARE = "compare"
+    MATCH = "match"
+    PLAN = "plan"
+    RENDER = "render"
+    DELIVER = "deliver"
+
+
+def log_event(verb: Verb, outcome: str, *, level: int = logging.INFO, **fields: object) -> None:
+    """Log that a verb came to an outcome: `log_event(Verb.POLL, "complete", papers=412)`.
+
+    Args:
+        verb: which one.
+        outcome: what became of it, as one word: `complete`, `failed`, `sent`, `dead` …
+        level: as in `logging`.
+        fields: what else is known; names of secrets are masked, and so are addresses in values.
+
+    Raises:
+        ValueError: a field is called like one that every line has.
+    """
+    taken = _OWN_KEYS & fields.keys()
+    if taken:
+        raise ValueError(f"every line has its own {', '.join(sorted(taken))}")
+    logging.getLogger(f"{LOGGER}.{verb}").log(level, "%s.%s", verb, outcome, extra={"fields": fields})
+
+
+def configure_logging(
+    level: str | int = "INFO", *, json: bool = False, plain: bool = False, stream: TextIO | None = None
+) -> None:
+    """Send all log lines, masked, to one place. Called again, it replaces what it set up before.
+
+    Args:
+        level: name or number of the lowest level written.
+        json: write JSON rather than `key=value`.
+        plain: write `warning: …` for people, among what a command says itself.
+        stream: where to; standard error where none is given.
+
+    Raises:
+        ConfigurationError: there is no such level.
+    """
+    number = _read_level(level)
+    handler = _DigestHandler(stream or sys.stderr)
+    formatter: logging.Formatter = _JsonFormatter() if json else _KeyValueFormatter()
+    handler.setFormatter(_PlainFormatter() if plain else formatter)
+    handler.addFilter(RedactionFilter())
+    if plain:
+        handler.addFilter(lambda record: record.name not in _SAID_BY_COMMANDS)
+    root = logging.getLogger()
+    for former in [one for one in root.handlers if isinstance(one, _DigestHandler)]:
+        root.removeHandler(former)
+    root.addHandler(handler)
+    root.setLevel(number)
+    for name, lowest in _TALKATIVE.items():
+        logging.getLogger(name).setLevel(max(number, lowest))
+
+
+class _DigestHandler(logging.StreamHandler["TextIO"]):
+    """Ours, so that it can be told from handlers of others, which get each record as it was logged."""
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Mask and write a copy: an error reporter beside us must still find the exception itself."""
+        return super().handle(copy(record))
+
+
+class _Formatter(logging.Formatter):
+    """Collects a line's keys in order."""
+
+    def collect(self, record: logging.LogRecord) -> dict[str, object]:
+        moment = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, object] = {
+            "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and not record.exc_text:
+            record.exc_text = self.formatException(record.exc_info)
+        if record.exc_text:
+            line["exception"] = record.exc_text
+        if record.stack_info:
+            line["stack"] = record.stack_info
+        return line
+
+
+class _PlainFormatter(logging.Formatter):
+    """What happened and why, without a traceback: who wants that says `--verbose`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        *_, cause = (record.exc_text or "").splitlines() or [""]
+        why = cause.partition(": ")[2]
+        return f"{record.levelname.lower()}: {record.getMessage()}{f': {why}' if why else ''}"
+
+
+class _JsonFormatter(_Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return dumps(self.collect(record), ensure_ascii=False, default=str)
+
+
+class _KeyValueFormatter(_Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return " ".join(f"{key}={_write_value(value)}" for key, value in self.collect(record).items())
+
+
+def _write_value(value: object) -> str:
+    """Write a value without blanks as it is, any other as a JSON text, so that a line stays one line."""
+    if value is None or isinstance(value, bool | list | dict):
+        return dumps(value, ensure_ascii=False, default=str)
+    text = str(value)
+    is_plain = bool(text) and text.isprintable() and not set(' "=') & set(text)
+    return text if is_plain else dumps(text, ensure_ascii=not text.isprintable())
+
+
+def _read_level(level: str | int) -> int:
+    if isinstance(level, int):
+        return level
+    names = logging.getLevelNamesMapping()
+    if level.upper() not in names:
+        raise ConfigurationError(
+            f"there is no log level {level!r}", hint="Levels are DEBUG, INFO, WARNING, ERROR and CRITICAL."
+        )
+    return names[level.upper()]
+
+
+_VERB_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900)
+
+
+class Metrics:
+    """What one process counts. Each instance has a registry of its own; labels never hold names or addresses."""
+
+    def __init__(self) -> None:
+        import prometheus_client as prometheus  # noqa: PLC0415 - 60 ms that commands without /metrics need not pay
+
+        registry = self._registry = prometheus.CollectorRegistry()
+        self._render = prometheus.generate_latest
+        self.content_type: str = prometheus.CONTENT_TYPE_LATEST
+        self._verb_seconds = prometheus.Histogram(
+            "digest_verb_seconds", "How long each verb took.", ["verb"], buckets=_VERB_SECONDS, registry=registry
+        )
+        self._papers = prometheus.Counter("digest_papers", "Changes found, by kind.", ["kind"], registry=registry)
+        self._matches = prometheus.Counter(
+            "digest_matches", "Papers matched for subscriptions.", registry=registry
+        )
+        self._deliveries = prometheus.Counter(
+            "digest_deliveries", "Deliveries that came to a state.", ["transport", "state"], registry=registry
+        )
+        self._outbox = prometheus.Gauge("digest_outbox", "Deliveries waiting now.", ["state"], registry=registry)
+        self._oldest_due = prometheus.Gauge(
+            "digest_outbox_oldest_due_seconds", "How long the oldest due delivery has waited.", registry=registry
+        )
+        self._last_poll = prometheus.Gauge(
+            "digest_last_complete_poll_timestamp_seconds",
+            "When the last complete look at arXiv ended.",
+            registry=registry,
+        )
+        self._late = prometheus.Gauge(
+            "digest_mailing_late",
+            "1 while a mailing of arXiv's that was expected is not there by the next morning.",
+            registry=registry,
+        )
+        self._late_requests = prometheus.Gauge(
+            "digest_arxiv_late_requests",
+            "Requests to arXiv that left after their leave had lapsed: this process was paused just then.",
+            registry=registry,
+        )
+        self._ready = prometheus.Gauge("digest_ready", "1 while this process is ready.", registry=registry)
+
+    @contextmanager
+    def time_verb(self, verb: Verb) -> Iterator[None]:
+        """Count the seconds a verb takes, also where it fails."""
+        began = monotonic()
+        try:
+            yield
+        finally:
+            self._verb_seconds.labels(str(verb)).observe(monotonic() - began)
+
+    def set_late_requests(self, requests: int) -> None:
+        """Set how many requests to arXiv left too late so far."""
+        self._late_requests.set(requests)
+
+    def count_papers(self, kind: str, papers: int) -> None:
+        """Count changes of one kind of announcement."""
+        self._papers.labels(kind).inc(papers)
+
+    def count_matches(self, papers: int) -> None:
+        """Count papers matched for subscriptions."""
+        self._matches.inc(papers)
+
+    def count_deliveries(self, transport: str, state: str, deliveries: int = 1) -> None:
+        """Count deliveries of one transport that came to a state."""
+        self._deliveries.labels(transport, state).inc(deliveries)
+
+    def set_outbox(self, waiting: Mapping[str, int], oldest_due_seconds: float) -> None:
+        """Say how many deliveries wait in each state, and for how long the oldest due one has; 0 for none."""
+        for state, deliveries in waiting.items():
+            self._outbox.labels(state).set(deliveries)
+        self._oldest_due.set(oldest_due_seconds)
+
+    def set_last_poll(self, at: datetime) -> None:
+        """Say when the last complete look at arXiv ended."""
+        self._last_poll.set(at.timestamp())
+
+    def set_late(self, *, is_late: bool) -> None:
+        """Say whether an expected mailing has not come out by the next morning."""
+        self._late.set(is_late)
+
+    def set_ready(self, *, is_ready: bool) -> None:
+        """Say whether this process is ready."""
+        self._ready.set(is_ready)
+
+    def render(self) -> bytes:
+        """Return everything in Prometheus' text format; its media type is `content_type`."""
+        return self._render(self._registry)
+
+
+MASK = "***"
+
+_END = r"\s/?#\"'<>,:;)\]}"
+"""What ends a part of an address."""
+
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), mask)
+    for pattern, mask in (
+        (
+            r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]*|[^\s/?#\"'<>@]*)@(?=[^\s/])",
+            f"{MASK}@",
+        ),  # who logs in, and with what
+        (r"\b(hooks\.slack(?:-gov)?\.com/\w+/)[^\s\"'<>,:;)\]}]+", rf"\g<1>{MASK}"),
+        (r"(?<=/services/)[a-z0-9]+/[a-z0-9]+/\w+", MASK),
+        (r"\b(x(?:ox[a-z]|app))-[\w.-]+", rf"\g<1>-{MASK}"),
+        (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
+        (r"\b(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
+        (rf"/([fucdm])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # feed, leave, confirm, digest, manage
+        (rf"[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+", f"{MASK}@{MASK}"),
+    )
+)
+
+_SECRET_NAMES = re.compile(r"(?i)password|secret|token|authori[sz]ation|webhook")
+
+
+def redact(text: str) -> str:
+    """Return a text with Slack tokens, webhook URLs, secret addresses, passwords and mail addresses masked."""
+    for pattern, mask in _PATTERNS:
+        text = pattern.sub(mask, text)
+    return text
+
+
+def redact_field(name: str, value: object) -> object:
+    """Return a field's value fit for a log line: numbers and truth values as they are, all else as masked text."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if _SECRET_NAMES.search(name):
+        return MASK
+    if isinstance(value, Mapping):
+        return {str(key): redact_field(str(key), inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [redact_field(name, inner) for inner in value]
+    return redact(str(value))
+
+
+class RedactionFilter(logging.Filter):
+    """Masks a record in place: message, fields, exception and stack. It lets every record through."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Mask whatever of the record could be printed."""
+        record.msg, record.args = redact(_read_message(record)), None
+        fields = getattr(record, "fields", None)
+        if isinstance(fields, Mapping):
+            record.fields = {name: redact_field(name, value) for name, value in fields.items()}
+        if record.exc_info and record.exc_info[1] is not None:
+            record.exc_text = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
+            record.exc_info = None
+        if record.exc_text:
+            record.exc_text = redact(record.exc_text)
+        if record.stack_info:
+            record.stack_info = redact(record.stack_info)
+        return True
+
+
+def _read_message(record: logging.LogRecord) -> str:
+    """Return the message with its arguments; both side by side where they do not fit each other."""
+    try:
+        return record.getMessage()
+    except Exception:  # noqa: BLE001 - a library's slip in a log call must never stop the work
+        return f"{record.msg} {record.args}"

@@ -1,0 +1,311 @@
+"""What must always be true, asked of a database itself: each invariant counts the rows that break it.
+
+Asked after a move, of every backup and by `digest db check`; any count but zero is a fault of ours, or of a disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Integer, exists, func, inspect, select, text, update
+
+from digest.model.errors import StoreError
+from digest.model.messages import DeliveryState
+from digest.store.bulk import ManyRows
+from digest.store.dialect import in_chunks, metadata
+from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Connection, Table
+
+
+INVARIANTS: Mapping[str, str] = MappingProxyType(
+    {
+        "a match is in a digest of its own subscription": """
+            SELECT count(*) FROM matches JOIN digests ON digests.id = matches.digest_id
+            WHERE digests.subscription_id <> matches.subscription_id""",
+        "a digest with papers comes from matches": """
+            SELECT count(*) FROM digests WHERE papers > 0
+            AND NOT EXISTS (SELECT 1 FROM matches WHERE matches.digest_id = digests.id)""",
+        "a digest tells no more papers than were matched for it": """
+            SELECT count(*) FROM digests WHERE papers > coalesce(
+                (SELECT sum(matches.papers) FROM matches WHERE matches.digest_id = digests.id), 0)""",
+        "a slot has one digest": """
+            SELECT count(*) FROM (SELECT 1 FROM digests
+            GROUP BY subscription_id, slot HAVING count(*) > 1) AS twice""",
+        "a part goes to a destination once": """
+            SELECT count(*) FROM (SELECT 1 FROM deliveries
+            GROUP BY digest_id, destination, part HAVING count(*) > 1) AS twice""",
+        "all parts of a digest are there": """
+            SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE state <> 'superseded'
+            GROUP BY digest_id, destination HAVING count(*) <> max(parts) OR max(part) >= max(parts)) AS short""",
+        "what was superseded has others in its place": """
+            SELECT count(*) FROM deliveries WHERE (state = 'superseded'
+                AND id NOT IN (SELECT replaces FROM deliveries WHERE replaces > 0)) OR (replaces > 0
+                AND replaces NOT IN (SELECT id FROM deliveries WHERE state = 'superseded'))""",
+        "a part is sent after those before it": """
+            SELECT count(*) FROM deliveries AS later WHERE part > 0 AND state IN ('sending', 'sent') AND EXISTS (
+                SELECT 1 FROM deliveries AS earlier WHERE earlier.digest_id = later.digest_id
+                AND earlier.destination = later.destination AND earlier.part < later.part
+                AND earlier.state <> 'sent')""",
+        "a delivery is in a state there is": """
+            SELECT count(*) FROM deliveries WHERE state NOT IN ('ready', 'claimed', 'sending', 'sent', 'unknown',
+                'held', 'dead', 'suppressed', 'superseded')""",
+        "what has ended says when, and nothing else does": """
+            SELECT count(*) FROM deliveries WHERE (ended_at IS NOT NULL)
+                <> (state IN ('sent', 'dead', 'suppressed', 'superseded'))""",
+        "what is being worked on is so for a while only": """
+            SELECT count(*) FROM deliveries WHERE state IN ('claimed', 'sending') AND lease_until IS NULL""",
+        "every attempt is on record": """
+            SELECT count(*) FROM deliveries WHERE attempts <>
+                (SELECT count(*) FROM attempts WHERE attempts.delivery_id = deliveries.id)""",
+        "what was sent was attempted": """
+            SELECT count(*) FROM deliveries WHERE state = 'sent' AND NOT EXISTS (SELECT 1 FROM attempts
+                WHERE attempts.delivery_id = deliveries.id AND attempts.outcome = 'sent')""",
+        "what may have been sent is kept": """
+            SELECT count(*) FROM deliveries WHERE state IN ('sending', 'unknown') AND body IS NULL""",
+        "only what is being sent has an open attempt": """
+            SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = attempts.delivery_id
+            WHERE attempts.ended_at IS NULL AND deliveries.state <> 'sending'""",
+        "nothing was begun for who had left": """
+            SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = attempts.delivery_id
+            JOIN digests ON digests.id = deliveries.digest_id
+            JOIN subscriptions ON subscriptions.id = digests.subscription_id
+            JOIN suppressions ON suppressions.destination = deliveries.destination
+                AND suppressions.subscription IN ('', subscriptions.name)
+            WHERE attempts.started_at > suppressions.since""",
+        "no change is numbered beyond the counter": """
+            SELECT count(*) FROM changes WHERE id > (SELECT value FROM marks WHERE name = 'changes')""",
+        "nothing is matched that is not stored": """
+            SELECT count(*) FROM marks WHERE name = 'matched'
+            AND value > (SELECT value FROM marks WHERE name = 'changes')""",
+        "every change is matched once": """
+            SELECT count(*) FROM (SELECT from_change, to_change,
+                lag(to_change) OVER (ORDER BY id) AS reached FROM match_runs WHERE occasion = 'poll') AS runs
+            WHERE from_change > to_change OR from_change <> coalesce(reached, from_change)""",
+        "matching has come as far as its mark says": """
+            SELECT count(*) FROM match_runs WHERE to_change > (SELECT value FROM marks WHERE name = 'matched')""",
+        "a change belongs to the paper whose version it brought": """
+            SELECT count(*) FROM changes JOIN versions ON versions.id = changes.version_id
+            WHERE versions.paper_id <> changes.paper_id""",
+        "a paper's latest version is its own": """
+            SELECT count(*) FROM papers WHERE latest_version_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM versions
+                WHERE versions.id = papers.latest_version_id AND versions.paper_id = papers.id)""",
+        "a source is looked through as far as a complete run went": """
+            SELECT count(*) FROM cursors JOIN poll_runs ON poll_runs.id = cursors.last_complete_run_id
+            WHERE poll_runs.outcome NOT IN ('complete', 'empty')""",
+        "no source is looked through beyond its last run": """
+            SELECT count(*) FROM cursors
+            WHERE last_complete_run_id > (SELECT coalesce(max(id), 0) FROM poll_runs)""",
+        "a saved query has one text at a time": """
+            SELECT count(*) FROM (SELECT 1 FROM query_revisions WHERE ended_at IS NULL
+            GROUP BY query_id HAVING count(*) > 1) AS twice""",
+        "the installation is one": """
+            SELECT abs(count(*) - 1) FROM installation""",
+    }
+)
+"""What must be true → how many rows break it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An invariant that does not hold.
+
+    Attributes:
+        name: what should be true.
+        count: how many rows break it.
+    """
+
+    name: str
+    count: int
+
+
+def find_violations(conn: Connection) -> list[Violation]:
+    """Ask a database for every invariant; return those that do not hold, none where all is well."""
+    counts = {name: int(conn.execute(text(query)).scalar_one()) for name, query in INVARIANTS.items()}
+    return [
+        *(Violation(name, count) for name, count in counts.items() if count),
+        *(_find_late_sequences(conn) if conn.dialect.name == "postgresql" else _find_damage(conn)),
+    ]
+
+
+def count_rows(conn: Connection) -> dict[str, int]:
+    """Return how many rows each table holds, by name, in the order in which they can be filled."""
+    return {
+        table.name: conn.execute(select(func.count()).select_from(table)).scalar_one()
+        for table in metadata.sorted_tables
+    }
+
+
+def numbered_tables() -> list[Table]:
+    """Return the tables whose rows the database numbers."""
+    return [
+        table
+        for table in metadata.sorted_tables
+        if table.autoincrement_column is not None and isinstance(table.autoincrement_column.type, Integer)
+    ]
+
+
+def _find_damage(conn: Connection) -> Iterator[Violation]:
+    """Let SQLite look through its own file."""
+    said = [row[0] for row in conn.exec_driver_sql("PRAGMA integrity_check(20)")]
+    if said != ["ok"]:
+        yield Violation(f"the file is whole ({said[0]})", len(said))
+    orphans = conn.exec_driver_sql("PRAGMA foreign_key_check").all()
+    if orphans:
+        yield Violation(f"every reference leads somewhere ({orphans[0][0]} to {orphans[0][2]})", len(orphans))
+
+
+def _find_late_sequences(conn: Connection) -> Iterator[Violation]:
+    """Name the tables whose next row would get the number of one that is there."""
+    known = set(inspect(conn).get_sequence_names())
+    for table in numbered_tables():
+        name = f"{table.name}_id_seq"
+        if name in known:
+            last = conn.execute(
+                text(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name}")
+            ).scalar()
+            highest = conn.execute(select(func.coalesce(func.max(table.c.id), 0))).scalar_one()
+            if last is not None and last < highest:
+                yield Violation(f"new rows of {table.name} get numbers of their own", highest - int(last))
+
+
+TAKEN_AS_SENT = "due before the moment up to which the database before this backup is known to have sent"
+
+
+def load_copied_at(conn: Connection) -> datetime | None:
+    """Return when the backup was taken that this database was restored from (UTC); None where it may work.
+
+    Raises:
+        StoreError: the database has lost what it knows of itself.
+    """
+    row = conn.execute(select(installation.c.copied_at)).first()
+    if row is None:
+        raise StoreError("the database does not know whose it is", hint="Restore the latest backup.")
+    copied_at: datetime | None = row.copied_at
+    return copied_at
+
+
+def is_restored(conn: Connection) -> bool:
+    """Whether nothing may be planned or sent until the operator has spoken."""
+    return load_copied_at(conn) is not None
+
+
+def is_at_rest() -> ColumnElement[bool]:
+    """Return the condition that nothing may be taken out of this database to be sent."""
+    return exists().where(installation.c.copied_at.is_not(None))
+
+
+def name_line(conn: Connection) -> str:
+    """Return what tells this database from the one it is a backup of; "" for one that was never restored.
+
+    A restored one may make a digest for a slot that the database before had one for, with other papers: keys that
+    the other side knows duplicates by must not be the same.
+    """
+    resumed_at = conn.execute(select(installation.c.resumed_at)).scalar()
+    return resumed_at.isoformat() if resumed_at else ""
+
+
+def mark_copy(conn: Connection, at: datetime) -> None:
+    """Let whoever starts on this database know that it is a backup, taken at a moment (UTC)."""
+    conn.execute(update(installation).values(copied_at=at))
+
+
+def resume(conn: Connection, at: datetime) -> int:
+    """Let a restored database plan and send again from a moment (UTC) on; return how many deliveries wait."""
+    conn.execute(update(installation).values(copied_at=None, resumed_at=at))
+    return conn.execute(select(func.count()).select_from(deliveries).where(ACTIVE_DELIVERY)).scalar_one()
+
+
+def take_as_sent(conn: Connection, since: datetime, at: datetime) -> int:
+    """End the deliveries that were due by a moment, since the database before sent them; return how many.
+
+    Args:
+        conn: a writing transaction.
+        since: the moment (UTC).
+        at: when that is said (UTC).
+    """
+    due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= since)
+    ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
+    ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
+    for chunk in in_chunks(ids):
+        open_ = attempts.c.outcome.in_((DeliveryState.SENDING, DeliveryState.UNKNOWN))
+        close = update(attempts).where(attempts.c.delivery_id.in_(chunk), open_)
+        conn.execute(close.values(ended_at=at, outcome=DeliveryState.SUPPRESSED, detail=TAKEN_AS_SENT))
+    return len(ids)
+
+
+class TokenPurpose(StrEnum):
+    """What a token opens, and nothing else."""
+
+    LEAVE = "leave"
+    WEB = "web"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredToken:
+    """What a token stands for.
+
+    Attributes:
+        purpose: what it opens.
+        destination: whose it is, as `kind:address`; "" where it belongs to no destination.
+        subscription: which subscription it is about; "" for all.
+        digest_id: which digest it shows; None where it shows none.
+        created_at: when it was kept (UTC).
+    """
+
+    purpose: TokenPurpose
+    destination: str
+    subscription: str
+    digest_id: int | None
+    created_at: datetime
+
+
+def remember_tokens(conn: Connection, rows: Sequence[tuple[Any, ...]], *, at: datetime) -> None:
+    """Keep what tokens stand for from a moment (UTC) on, in one statement; each as `make_token_row` wrote it."""
+    _TOKENS.insert(conn, rows, created_at=at)
+
+
+_TOKENS = ManyRows(
+    tokens,
+    ("hash", "purpose", "destination", "subscription", "digest_id"),
+    ("created_at",),
+    unless=("hash",),
+)
+
+
+def make_token_row(
+    token_hash: str,
+    purpose: str,
+    *,
+    destination: str = "",
+    subscription: str = "",
+    digest_id: int | None = None,
+) -> tuple[Any, ...]:
+    """Return what is kept of a token, by its hash (`digest.model.secrets.token_hash`)."""
+    return token_hash, TokenPurpose(purpose).value, destination, subscription, digest_id
+
+
+def find_token(conn: Connection, token_hash: str) -> StoredToken | None:
+    """Return what a token stands for; None where it is unknown."""
+    row = conn.execute(select(tokens).where(tokens.c.hash == token_hash)).one_or_none()
+    if row is None:
+        return None
+    return StoredToken(
+        purpose=TokenPurpose(row.purpose),
+        destination=row.destination,
+        subscription=row.subscription,
+        digest_id=row.digest_id,
+        created_at=row.created_at,
+    )
+
+
+def installation_secret(conn: Connection) -> str:
+    """Return the secret this installation was given when its tables were made."""
+    return str(conn.execute(select(installation.c.secret)).scalar_one())

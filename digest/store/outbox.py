@@ -1,0 +1,498 @@
+"""Who works on which delivery: claimed for a while, given back, or taken from processes that are gone.
+
+A delivery found `claimed` was certainly not sent; one found `sending` may have been. Leases run on the
+database's clock, everything else on the moment the caller names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    Integer,
+    Update,
+    and_,
+    bindparam,
+    case,
+    exists,
+    false,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    true,
+    tuple_,
+    type_coerce,
+    update,
+)
+
+from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
+from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
+from digest.store.database import is_at_rest
+from digest.store.dialect import Moment, database_clock, in_chunks, later, make_storable, try_turn
+from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
+from digest.store.subscribers import list_aliases
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime, timedelta
+
+    from sqlalchemy import ColumnElement, Connection, Row, Select
+    from sqlalchemy.sql.dml import ReturningUpdate
+
+
+CLAIM_LEASE = 60.0
+"""Seconds after which a claim lapses whose process shows no sign of life (see `renew`)."""
+
+UNDECIDED = (DeliveryState.SENDING, DeliveryState.UNKNOWN)
+"""Outcomes of an attempt that a later answer settles."""
+
+REPEATED = "repeated"
+"""Outcome of an attempt that may have arrived and was followed by another all the same."""
+
+GIVEN_BACK: dict[str, Any] = {"state": DeliveryState.READY, "owner": "", "lease_until": None}
+"""What a delivery becomes whose claim ends before it was begun."""
+
+IN_DOUBT = "in doubt"
+"""Outcome of an attempt that may have arrived, and of which only a person can say whether it did."""
+
+_ENDS_PARTS_BEHIND = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
+"""A reader gets a digest from its first part on, or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where a delivery goes.
+
+    Attributes:
+        to: its next state.
+        now: the moment (UTC).
+        said: what went wrong, or what the other side answered; "" for nothing.
+        values: other columns that change.
+        outcome: how its attempt is remembered; "" for the state it led to.
+    """
+
+    to: DeliveryState
+    now: datetime
+    said: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+    outcome: str = ""
+
+
+_PLACE = (deliveries.c.digest_id, deliveries.c.destination, deliveries.c.part, deliveries.c.parts)
+
+_MOVE = (
+    update(deliveries)
+    .where(deliveries.c.id == bindparam("moved"), deliveries.c.state.in_(bindparam("out_of", expanding=True)))
+    .returning(*_PLACE)
+)
+_MOVE_CLAIMED = _MOVE.where(deliveries.c.token == bindparam("claim"))
+_CLOSE = update(attempts).where(attempts.c.delivery_id == bindparam("closed"), attempts.c.outcome.in_(UNDECIDED))
+"""Statements are built once: building one costs more than a database takes to run it."""
+
+
+def take_step(
+    conn: Connection,
+    delivery_id: int,
+    step: Step,
+    out_of: Collection[DeliveryState],
+    *,
+    token: int | None = None,
+) -> bool:
+    """Change a delivery's state, close its attempt, end the parts behind it.
+
+    Args:
+        conn: a writing transaction.
+        delivery_id: which delivery.
+        step: where it goes.
+        out_of: the states it may come from.
+        token: the claim that must still hold; None for whoever claimed it.
+
+    Returns:
+        False, with nothing changed, where it is in no such state, or somebody else has claimed it.
+    """
+    said = make_storable(step.said)
+    changes: dict[str, Any] = {"state": step.to, "lease_until": None, "last_error": said}
+    if step.to in TERMINAL_STATES:
+        changes["ended_at"] = step.now
+    which: dict[str, Any] = {"moved": delivery_id, "out_of": list(out_of)}
+    move = _MOVE
+    if token is not None:
+        move, which["claim"] = _MOVE_CLAIMED, token
+    row = conn.execute(move, changes | step.values | which).one_or_none()
+    if row is None:
+        return False
+    told = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": said}
+    conn.execute(_CLOSE, told | {"closed": delivery_id})
+    if step.to in _ENDS_PARTS_BEHIND and row.part + 1 < row.parts:
+        waiting = deliveries.c.state.in_((DeliveryState.READY, DeliveryState.HELD))
+        reason = f"part {row.part + 1} was not sent: {said}"
+        ending = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), waiting)
+        conn.execute(ending.values(state=step.to, ended_at=step.now, last_error=reason))
+    return True
+
+
+def waits_for_held() -> ColumnElement[bool]:
+    """Return the condition that a delivery is a part whose turn comes when one before it is held no more."""
+    before = deliveries.alias("before")
+    is_held = exists().where(
+        before.c.digest_id == deliveries.c.digest_id,
+        before.c.destination == deliveries.c.destination,
+        before.c.part < deliveries.c.part,
+        before.c.state == DeliveryState.HELD,
+    )
+    return and_(deliveries.c.part > 0, is_held)
+
+
+def is_behind(digest_id: int, destination: str, part: int) -> ColumnElement[bool]:
+    """Return the condition that a delivery is a later part of a digest to a destination."""
+    return and_(
+        deliveries.c.digest_id == digest_id,
+        deliveries.c.destination == destination,
+        deliveries.c.part > part,
+    )
+
+
+NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
+
+
+_HAS_LAPSED = deliveries.c.lease_until < database_clock()
+
+_ANY_LAPSED = (
+    select(deliveries.c.id)
+    .where(
+        ACTIVE_DELIVERY,
+        deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+        _HAS_LAPSED,
+    )
+    .limit(1)
+)
+"""What is asked again and again is built once: building a statement costs more than to run it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    """What was taken from processes that are gone: so many safe to claim anew, so many in doubt."""
+
+    requeued: int
+    doubtful: int
+
+
+def claim(
+    conn: Connection,
+    *,
+    owner: str,
+    limit: int,
+    now: datetime,
+    lease_seconds: float = CLAIM_LEASE,
+    kinds: Collection[DestinationKind] | None = None,
+) -> list[Delivery]:
+    """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
+
+    Parts of one digest to one destination come strictly in order: a part only after all before it were
+    sent. Destinations asked to be left alone for now are passed over.
+
+    Args:
+        conn: a writing transaction.
+        owner: this process's name.
+        limit: how many at most.
+        now: the moment (UTC).
+        lease_seconds: how long they are kept for this process without a sign of life.
+        kinds: only deliveries on these ways out; None for all.
+    """
+    terms = {"owner": owner, "at_most": limit, "now": now, "lease": lease_seconds}
+    rows = conn.execute(_claiming(_which(kinds)), terms).all()
+    picks = read_deliveries(conn, sorted(rows, key=lambda row: (row.priority, row.not_before, row.id)))
+    first = _one_to_each_paced(picks)
+    _give_back(conn, picks, first)
+    taken = [delivery for delivery in first if _has_turn(conn, delivery, now)]
+    _give_back(conn, first, taken)
+    return taken
+
+
+def release_claim(conn: Connection, delivery: Delivery) -> bool:
+    """Give back a delivery that was claimed and not begun: for an orderly stop."""
+    mine = and_(deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
+    return conn.execute(_giving_back().where(mine)).rowcount == 1
+
+
+def renew(
+    conn: Connection, claims: Collection[tuple[int, int]], lease_seconds: float = CLAIM_LEASE
+) -> frozenset[int]:
+    """Lengthen the leases of claims still held, begun or not; return the deliveries they are of.
+
+    Args:
+        conn: a writing transaction.
+        claims: each as the delivery's id and the claim's token.
+        lease_seconds: how long they are kept without another sign of life.
+    """
+    if not claims:
+        return frozenset()
+    held = (
+        select(deliveries.c.id)
+        .where(
+            deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+            tuple_(deliveries.c.id, deliveries.c.token).in_(sorted(claims)),
+        )
+        .order_by(deliveries.c.id)  # as whoever marks several locks them: neither waits for the other
+        .with_for_update(of=deliveries)
+        .cte("held")
+    )
+    renewal = update(deliveries).where(deliveries.c.id.in_(select(held.c.id)))
+    renewal = renewal.values(lease_until=database_clock() + lease_seconds)
+    return frozenset(conn.execute(renewal.returning(deliveries.c.id)).scalars())
+
+
+def next_claimable_at(
+    conn: Connection, now: datetime, *, kinds: Collection[DestinationKind] | None = None
+) -> datetime | None:
+    """Return the earliest moment from which `claim` would find something, None where it never would.
+
+    A delivery behind an unsent part, or to a destination being written to, counts once that is over. Only
+    deliveries on some ways out are looked at where `kinds` names them.
+    """
+    moment: datetime | None = conn.execute(_earliest(_which(kinds))).scalar()
+    return None if moment is None else max(moment, now)
+
+
+def reap(conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT) -> Reaped:
+    """Take back what other processes let lapse: `claimed` is ready again, `sending` is unknown.
+
+    Args:
+        conn: a writing transaction.
+        now: the moment (UTC).
+        settle: how long to wait before looking into the unknown ones, by way out.
+    """
+    if conn.execute(_ANY_LAPSED).first() is None:
+        return Reaped(0, 0)
+    return _take_back(conn, _HAS_LAPSED, now, settle)
+
+
+def adopt_orphans(
+    conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
+) -> Reaped:
+    """Take back everything claimed or sending, whatever its lease.
+
+    Only for a process that knows itself alone (see `hold_worker`): at its start.
+    """
+    return _take_back(conn, true(), now, settle)
+
+
+def read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
+    """Return deliveries from rows of the table, with what the other side calls their places and parents."""
+    addresses = _load_addresses(conn, {row.destination for row in rows if not row.remote_address})
+    parents = _load_parents(conn, {row.digest_id for row in rows if row.part > 0})
+    return [
+        Delivery(
+            id=row.id,
+            digest_id=row.digest_id,
+            destination=Destination.parse(row.destination),
+            part=row.part,
+            parts=row.parts,
+            state=DeliveryState(row.state),
+            attempts=row.attempts,
+            token=row.token,
+            idempotency_key=row.idempotency_key,
+            not_before=row.not_before,
+            created_at=row.created_at,
+            remote_address=row.remote_address or addresses.get(row.destination, ""),
+            parent_remote_id=parents.get((row.digest_id, row.destination), "") if row.part else "",
+            remote_id=row.remote_id,
+            last_error=row.last_error,
+            share=Share.parse(row.share),
+            replaces=row.replaces,
+        )
+        for row in rows
+    ]
+
+
+def _which(kinds: Collection[DestinationKind] | None) -> tuple[DestinationKind, ...] | None:
+    return None if kinds is None else tuple(sorted(kinds))
+
+
+@cache
+def _claiming(kinds: tuple[DestinationKind, ...] | None) -> ReturningUpdate[Any]:
+    """Build the statement that claims once for each set of ways out: that costs more than to run it."""
+    moment = bindparam("now", type_=Moment)
+    picked = (
+        select(deliveries.c.id)
+        .where(
+            ACTIVE_DELIVERY,
+            *_is_claimable(),
+            deliveries.c.not_before <= moment,
+            not_(_is_blocked(moment)),
+            goes_by(kinds),
+        )
+        .order_by(deliveries.c.priority, deliveries.c.not_before, deliveries.c.id)
+        .limit(bindparam("at_most", type_=Integer))
+        .with_for_update(skip_locked=True, of=deliveries)
+        .cte("picked")
+    )
+    return (
+        update(deliveries)
+        .where(deliveries.c.id.in_(select(picked.c.id)))
+        .values(
+            state=DeliveryState.CLAIMED,
+            token=deliveries.c.token + 1,
+            owner=bindparam("owner"),
+            lease_until=database_clock() + bindparam("lease"),
+        )
+        .returning(deliveries)
+    )
+
+
+@cache
+def _earliest(kinds: tuple[DestinationKind, ...] | None) -> Select[Any]:
+    blocked_until = (
+        select(destination_addresses.c.blocked_until)
+        .where(destination_addresses.c.destination == deliveries.c.destination)
+        .scalar_subquery()
+    )
+    own = deliveries.c.not_before
+    earliest = func.min(later(own, func.coalesce(blocked_until, own)))
+    return select(type_coerce(earliest, Moment)).where(ACTIVE_DELIVERY, *_is_claimable(), goes_by(kinds))
+
+
+def _is_claimable() -> tuple[ColumnElement[bool], ...]:
+    """Ready, behind no unsent part, and its destination is not being written to if that takes one at a time."""
+    before = deliveries.alias("before")
+    beside = deliveries.alias("beside")
+    is_behind = exists().where(
+        before.c.digest_id == deliveries.c.digest_id,
+        before.c.destination == deliveries.c.destination,
+        before.c.part < deliveries.c.part,
+        before.c.state != DeliveryState.SENT,
+    )
+    is_busy = exists().where(
+        beside.c.destination == deliveries.c.destination,
+        beside.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+    )
+    return (
+        deliveries.c.state == DeliveryState.READY,
+        not_(is_at_rest()),
+        not_(and_(deliveries.c.part > 0, is_behind)),
+        not_(and_(goes_by(SLACK_KINDS), is_busy)),
+    )
+
+
+def goes_by(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
+    """Return the condition that a delivery goes out on one of some ways; None for whichever it is."""
+    if kinds is None:
+        return true()
+    return or_(false(), *map(_goes_to, sorted(kinds)))
+
+
+def _goes_to(kind: DestinationKind) -> ColumnElement[bool]:
+    if kind is DestinationKind.CONSOLE:  # the one way out without an address
+        return deliveries.c.destination == kind
+    return deliveries.c.destination.startswith(f"{kind}:")
+
+
+def _is_blocked(now: ColumnElement[datetime]) -> ColumnElement[bool]:
+    return exists().where(
+        destination_addresses.c.destination == deliveries.c.destination,
+        destination_addresses.c.blocked_until > now,
+    )
+
+
+def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
+    """Keep the first to each destination that takes one message at a time."""
+    kept, met = [], set()
+    for delivery in taken:
+        if delivery.destination.kind in SLACK_KINDS and _place(delivery) in met:
+            continue
+        met.add(_place(delivery))
+        kept.append(delivery)
+    return kept
+
+
+def _place(delivery: Delivery) -> str:
+    """Return where a delivery goes, as the other side calls it once that is known: `slack:C024BE7LR`."""
+    return f"{delivery.destination.kind}:{delivery.remote_address or delivery.destination.address}"
+
+
+def _has_turn(conn: Connection, delivery: Delivery, now: datetime) -> bool:
+    """Whether a delivery may go out now that nobody else can claim another to the same place.
+
+    Two processes may each pick one at the same moment, and neither sees what the other has not committed.
+    """
+    if delivery.destination.kind not in SLACK_KINDS:
+        return True
+    if not try_turn(conn, _place(delivery)):
+        return False
+    places = list_aliases(conn, delivery.destination)
+    others = exists().where(
+        deliveries.c.destination.in_(places),
+        deliveries.c.id != delivery.id,
+        deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+    )
+    blocked = exists().where(
+        destination_addresses.c.destination.in_(places), destination_addresses.c.blocked_until > now
+    )
+    return not conn.execute(select(or_(others, blocked))).scalar()
+
+
+def _give_back(conn: Connection, taken: Sequence[Delivery], kept: Sequence[Delivery]) -> None:
+    ids = {delivery.id for delivery in kept}
+    for delivery in taken:
+        if delivery.id not in ids:
+            conn.execute(_giving_back().where(deliveries.c.id == delivery.id))
+
+
+def _giving_back() -> Update:
+    ready = update(deliveries).where(deliveries.c.state == DeliveryState.CLAIMED)
+    return ready.values(GIVEN_BACK)
+
+
+def _take_back(
+    conn: Connection, which: ColumnElement[bool], now: datetime, settle: Mapping[DestinationKind, timedelta]
+) -> Reaped:
+    requeued = conn.execute(_giving_back().where(ACTIVE_DELIVERY, which)).rowcount
+    doubt = (
+        update(deliveries)
+        .where(ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.SENDING, which)
+        .values(
+            state=DeliveryState.UNKNOWN,
+            not_before=_add_by_kind(now, settle),
+            lease_until=database_clock() + _seconds_by_kind(settle),
+            last_error="the process died, or lost the database, while sending",
+        )
+        .returning(deliveries.c.id)
+    )
+    doubtful = conn.execute(doubt).scalars().all()
+    for chunk in in_chunks(doubtful):
+        lost = update(attempts).where(attempts.c.delivery_id.in_(chunk), attempts.c.ended_at.is_(None))
+        conn.execute(lost.values(ended_at=now, outcome=DeliveryState.UNKNOWN, detail="no answer was recorded"))
+    return Reaped(requeued, len(doubtful))
+
+
+def _add_by_kind(now: datetime, waits: Mapping[DestinationKind, timedelta]) -> ColumnElement[datetime]:
+    later_by_kind = [(_goes_to(kind), literal(now + wait, Moment)) for kind, wait in waits.items()]
+    return case(*later_by_kind, else_=literal(now, Moment)) if later_by_kind else literal(now, Moment)
+
+
+def _seconds_by_kind(waits: Mapping[DestinationKind, timedelta]) -> ColumnElement[float]:
+    by_kind = [(_goes_to(kind), wait.total_seconds()) for kind, wait in waits.items()]
+    return case(*by_kind, else_=0.0) if by_kind else literal(0.0)
+
+
+def _load_addresses(conn: Connection, destinations: set[str]) -> dict[str, str]:
+    addresses: dict[str, str] = {}
+    for chunk in in_chunks(sorted(destinations)):
+        found = select(destination_addresses).where(destination_addresses.c.destination.in_(chunk))
+        addresses.update({row.destination: row.remote_address for row in conn.execute(found)})
+    return addresses
+
+
+def _load_parents(conn: Connection, digest_ids: set[int]) -> dict[tuple[int, str], str]:
+    parents: dict[tuple[int, str], str] = {}
+    for chunk in in_chunks(sorted(digest_ids)):
+        found = select(deliveries.c.digest_id, deliveries.c.destination, deliveries.c.remote_id).where(
+            deliveries.c.digest_id.in_(chunk), deliveries.c.part == 0
+        )
+        parents.update({(row.digest_id, row.destination): row.remote_id for row in conn.execute(found)})
+    return parents

@@ -1,0 +1,487 @@
+"""The tables, once for SQLite and PostgreSQL. New databases are made from them.
+
+Keys that grow come first in primary keys, so that inserts stay at the right edge of the index.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Index, Integer, Table, UniqueConstraint, text
+
+from digest.store import dialect as col
+
+papers = Table(
+    "papers",
+    col.metadata,
+    col.key(),
+    col.text("arxiv_id", unique=True),
+    col.number("month"),
+    col.number("number"),
+    col.text("archive"),
+    col.big("first_run_id"),
+    col.moment("first_seen_at"),
+    col.number("latest_version"),
+    col.big("latest_version_id", nullable=True),
+    col.text("primary_category"),
+    col.day("datestamp"),
+    col.moment("as_of", nullable=True),
+    col.day("mailing"),
+    Index(None, "month", "number"),
+    Index(None, "mailing"),
+)
+
+versions = Table(
+    "versions",
+    col.metadata,
+    col.key(),
+    col.reference("paper_id", "papers.id"),
+    col.number("version"),
+    col.text("content_hash"),
+    col.text("title"),
+    col.text("abstract"),
+    col.json_columns("authors"),
+    col.text("categories"),
+    col.text("comment"),
+    col.text("journal_ref"),
+    col.json_columns("dois"),
+    col.text("report_no"),
+    col.text("license"),
+    col.text("submitter"),
+    col.moment("published"),
+    col.moment("updated"),
+    col.flag("is_withdrawn"),
+    col.json_columns("history"),
+    col.big("run_id"),
+    col.moment("stored_at"),
+    UniqueConstraint("paper_id", "version", "content_hash"),
+)
+
+changes = Table(
+    "changes",
+    col.metadata,
+    col.explicit_key(),
+    col.reference("paper_id", "papers.id"),
+    col.reference("version_id", "versions.id"),
+    col.reference("previous_version_id", "versions.id", nullable=True),
+    col.text("kind"),
+    col.text("fields"),
+    col.big("run_id"),
+    col.moment("found_at"),
+    Index(None, "paper_id", "id"),
+    Index(None, "run_id"),
+)
+
+marks = Table("marks", col.metadata, col.name_key("name"), col.big("value"))
+
+
+poll_runs = Table(
+    "poll_runs",
+    col.metadata,
+    col.key(),
+    col.text("source"),
+    col.text("query_key"),
+    col.day("window_from"),
+    col.moment("started_at"),
+    col.moment("finished_at", nullable=True),
+    col.text("outcome"),
+    col.number("pages"),
+    col.number("papers"),
+    col.number("total", nullable=True),
+    col.number("new"),
+    col.number("changed"),
+    col.text("highest_id"),
+    col.flag("is_bootstrap"),
+    col.text("failure"),
+    col.big("gate_token"),
+    col.number("requests"),
+    col.number("lookback"),
+    col.text("next_token"),
+    col.text("owner", server_default=""),
+    Index(None, "source", "query_key", "id"),
+    Index(None, "outcome"),
+)
+
+cursors = Table(
+    "cursors",
+    col.metadata,
+    col.name_key("source"),
+    col.name_key("query_key"),
+    col.day("complete_from"),
+    col.big("last_complete_run_id", nullable=True),
+    col.moment("last_complete_at", nullable=True),
+    col.number("mark_month"),
+    col.number("mark_number"),
+    col.flag("is_bootstrapped"),
+    col.moment("bootstrapped_at", nullable=True),
+)
+
+raw_pages = Table(
+    "raw_pages",
+    col.metadata,
+    col.key(),
+    col.reference("run_id", "poll_runs.id", index=True),
+    col.number("number"),
+    col.text("url"),
+    col.moment("fetched_at", index=True),
+    col.text("sha256"),
+    col.number("size"),
+    col.blob("body"),
+)
+
+quarantine = Table(
+    "quarantine",
+    col.metadata,
+    col.key(),
+    col.reference("run_id", "poll_runs.id", index=True),
+    col.number("page"),
+    col.number("position"),
+    col.text("error"),
+    col.blob("snippet"),
+    col.moment("seen_at"),
+)
+
+gaps = Table(
+    "gaps",
+    col.metadata,
+    Column("month", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    col.text("state"),
+    col.moment("missed_at"),
+    col.number("asks"),
+    col.moment("asked_at", nullable=True),
+    col.moment("ended_at", nullable=True),
+    col.text("reason"),
+    Index(None, "state"),
+)
+
+requests = Table(
+    "requests",
+    col.metadata,
+    col.key(),
+    col.moment("at", index=True),
+    col.text("method"),
+    col.text("url"),
+    col.number("status", nullable=True),
+    col.number("milliseconds"),
+    col.number("size"),
+    col.text("sha256"),
+    col.text("outcome"),
+    col.text("detail"),
+)
+
+gate = Table(
+    "gate",
+    col.metadata,
+    col.name_key("name"),
+    col.text("holder"),
+    col.big("token"),
+    col.seconds("lease_until"),
+    col.seconds("next_at"),
+    col.seconds("breaker_until"),
+    col.number("breaker_failures"),
+    col.text("breaker_reason"),
+)
+
+
+workers = Table(
+    "workers",
+    col.metadata,
+    col.name_key("owner"),
+    col.text("release"),
+    col.text("host"),
+    col.number("pid"),
+    col.moment("started_at"),
+    col.seconds("seen_at"),
+)
+
+job_turns = Table(
+    "job_turns",
+    col.metadata,
+    col.name_key("owner"),
+    col.name_key("job"),
+    col.number("turns"),
+    col.number("failures"),
+    col.number("overruns"),
+    col.moment("began_at", nullable=True),
+    col.moment("ended_at", nullable=True),
+    col.moment("next_at", nullable=True),
+    col.text("trouble"),
+)
+
+alarms = Table(
+    "alarms",
+    col.metadata,
+    col.name_key("name"),
+    col.text("detail"),
+    col.moment("since"),
+    col.moment("told_at", nullable=True),
+    col.moment("not_before"),
+    col.moment("ended_at", nullable=True),
+)
+
+
+match_runs = Table(
+    "match_runs",
+    col.metadata,
+    col.key(),
+    col.big("from_change"),
+    col.big("to_change"),
+    col.moment("matched_at"),
+    col.text("occasion"),
+)
+
+query_matches = Table(
+    "query_matches",
+    col.metadata,
+    col.reference("match_run_id", "match_runs.id", primary_key=True),
+    col.reference("revision_id", "query_revisions.id", primary_key=True, index=True),
+    col.blob("new"),
+    col.blob("changed"),
+    col.blob("gone"),
+    sqlite_with_rowid=False,
+)
+
+digests = Table(
+    "digests",
+    col.metadata,
+    col.key(),
+    col.reference("subscription_id", "subscriptions.id"),
+    col.text("slot"),
+    col.text("occasion"),
+    col.moment("planned_at"),
+    col.text("zone"),
+    col.text("title"),
+    col.text("content"),
+    col.number("papers"),
+    col.number("shown"),
+    UniqueConstraint("subscription_id", "slot"),
+)
+
+UNPLANNED_FIRST_LOOK = text("digest_id IS NULL AND occasion = 'first look'")
+
+matches = Table(
+    "matches",
+    col.metadata,
+    col.reference("match_run_id", "match_runs.id", primary_key=True),
+    col.reference("subscription_id", "subscriptions.id", primary_key=True),
+    col.text("occasion"),
+    col.blob("changes"),
+    col.number("papers"),
+    col.reference("digest_id", "digests.id", nullable=True),
+    col.moment("matched_at"),
+    col.blob("brought", nullable=True),
+    Index(None, "subscription_id", "digest_id"),
+    col.partial_index("ix_matches_first_looks", "subscription_id", where=UNPLANNED_FIRST_LOOK),
+    sqlite_with_rowid=False,
+)
+
+ACTIVE_DELIVERY = text("state IN ('ready', 'claimed', 'sending', 'unknown')")
+
+STUCK_DELIVERY = text("state IN ('held', 'dead')")
+"""What somebody may have to look at; few among millions that were sent."""
+
+deliveries = Table(
+    "deliveries",
+    col.metadata,
+    col.key(),
+    col.reference("digest_id", "digests.id"),
+    col.text("destination", index=True),
+    col.number("part"),
+    col.number("parts"),
+    col.text("state"),
+    col.moment("not_before"),
+    col.number("attempts"),
+    col.big("token"),
+    col.text("owner"),
+    col.seconds("lease_until", nullable=True),
+    col.text("idempotency_key", unique=True),
+    col.text("media_type", nullable=True),
+    col.blob("body", nullable=True),
+    col.text("name"),
+    col.moment("sending_at", nullable=True),
+    col.text("remote_address"),
+    col.text("remote_id"),
+    col.text("last_error"),
+    col.moment("created_at"),
+    col.moment("ended_at", nullable=True),
+    col.number("priority"),
+    col.text("share", server_default=""),
+    col.big("replaces", server_default="0"),
+    UniqueConstraint("digest_id", "destination", "part"),
+    col.partial_index("ix_deliveries_active", "state", "priority", "not_before", "id", where=ACTIVE_DELIVERY),
+    col.partial_index("ix_deliveries_stuck", "state", "ended_at", where=STUCK_DELIVERY),
+)
+
+attempts = Table(
+    "attempts",
+    col.metadata,
+    col.reference("delivery_id", "deliveries.id", primary_key=True),
+    col.number("number", primary_key=True),
+    col.big("token"),
+    col.moment("started_at"),
+    col.moment("ended_at", nullable=True),
+    col.text("outcome"),
+    col.text("detail"),
+)
+
+destination_addresses = Table(
+    "destination_addresses",
+    col.metadata,
+    col.name_key("destination"),
+    col.text("remote_address"),
+    col.moment("resolved_at", nullable=True),
+    col.moment("blocked_until", nullable=True),
+    col.moment("last_sent_at", nullable=True),
+)
+
+
+FIRST_LOOK_TO_COME = text("first_look_run_id IS NULL")
+
+saved_queries = Table(
+    "saved_queries",
+    col.metadata,
+    col.key(),
+    col.text("name"),
+    col.text("origin"),
+    col.text("state"),
+    col.moment("created_at"),
+    col.moment("ended_at", nullable=True),
+    UniqueConstraint("origin", "name"),
+)
+
+query_revisions = Table(
+    "query_revisions",
+    col.metadata,
+    col.key(),
+    col.reference("query_id", "saved_queries.id"),
+    col.number("number"),
+    col.text("text"),
+    col.text("canonical", index=True),
+    col.text("problem"),
+    col.big("active_from_change"),
+    col.moment("created_at"),
+    col.moment("ended_at", nullable=True),
+    UniqueConstraint("query_id", "number"),
+)
+
+query_feeds = Table(
+    "query_feeds",
+    col.metadata,
+    col.reference("query_id", "saved_queries.id", primary_key=True),
+    col.number("generation"),
+    col.moment("opened_at"),
+    col.moment("rotated_at", nullable=True),
+    col.moment("revoked_at", nullable=True),
+    col.blob("first_look"),
+)
+
+subscribers = Table(
+    "subscribers",
+    col.metadata,
+    col.key(),
+    col.text("address", unique=True),
+    col.text("state"),
+    col.text("how"),
+    col.moment("since"),
+)
+
+PAUSED_SUBSCRIPTION = text("state = 'paused'")
+
+subscriptions = Table(
+    "subscriptions",
+    col.metadata,
+    col.key(),
+    col.text("name", unique=True),
+    col.text("title"),
+    col.text("origin"),
+    col.text("state"),
+    col.text("cadence"),
+    col.text("kinds"),
+    col.text("quiet_days"),
+    col.number("cap", nullable=True),
+    col.number("first_look"),
+    col.text("exclude_queries", server_default=""),
+    col.text("exclude_papers", server_default=""),
+    col.text("quiet_hours", server_default=""),
+    col.text("group_by", server_default="kind"),
+    col.text("replacements", server_default="folded"),
+    col.text("weekly", server_default="round-up"),
+    col.moment("next_due_at", nullable=True, index=True),
+    col.text("last_slot"),
+    col.moment("last_planned_at", nullable=True),
+    col.big("plan_after"),
+    col.moment("paused_until", nullable=True),
+    col.moment("file_paused_until", nullable=True),
+    col.number("feed_generation"),
+    col.moment("feed_revoked_at", nullable=True),
+    col.moment("feed_rotated_at", nullable=True),
+    col.reference("subscriber_id", "subscribers.id", nullable=True, index=True),
+    col.moment("created_at"),
+    col.moment("ended_at", nullable=True),
+    col.partial_index("ix_subscriptions_paused", "paused_until", where=PAUSED_SUBSCRIPTION),
+)
+
+subscription_queries = Table(
+    "subscription_queries",
+    col.metadata,
+    col.reference("subscription_id", "subscriptions.id", primary_key=True),
+    col.reference("query_id", "saved_queries.id", primary_key=True, index=True),
+    col.number("position"),
+    col.big("first_look_run_id", nullable=True),
+    col.moment("added_at"),
+    col.partial_index("ix_subscription_queries_first_look", "subscription_id", where=FIRST_LOOK_TO_COME),
+)
+
+subscription_destinations = Table(
+    "subscription_destinations",
+    col.metadata,
+    col.key(),
+    col.reference("subscription_id", "subscriptions.id"),
+    col.text("destination", index=True),
+    col.number("position"),
+    col.text("state"),
+    col.text("reason"),
+    col.moment("since"),
+    UniqueConstraint("subscription_id", "destination"),
+)
+
+consents = Table(
+    "consents",
+    col.metadata,
+    col.key(),
+    col.reference("subscriber_id", "subscribers.id", index=True),
+    col.text("subscription"),
+    col.text("event"),
+    col.text("how"),
+    col.moment("at"),
+)
+
+suppressions = Table(
+    "suppressions",
+    col.metadata,
+    col.name_key("destination"),
+    col.name_key("subscription"),
+    col.text("reason"),
+    col.moment("since"),
+)
+
+tokens = Table(
+    "tokens",
+    col.metadata,
+    col.name_key("hash"),
+    col.text("purpose"),
+    col.text("destination"),
+    col.text("subscription"),
+    col.big("digest_id", nullable=True),
+    col.moment("created_at"),
+)
+
+installation = Table(
+    "installation",
+    col.metadata,
+    col.explicit_key(),
+    col.text("secret"),
+    col.moment("created_at"),
+    col.text("works_from", server_default="0001"),
+    col.moment("copied_at", nullable=True),
+    col.moment("resumed_at", nullable=True),
+)

@@ -1,0 +1,567 @@
+"""Whether there is anything to do. It is asked every few seconds, and the answer is nearly always no.
+
+So it is one statement, built once, that reads: nobody who writes is waited for, and each part of it is answered
+by an index. A yes may be a false alarm; a no never is.
+
+PostgreSQL plans a statement that comes again and again once for all moments, if that promises to be no dearer
+than planning it each time, which takes longer than the answer. Then it takes a third of all subscriptions for due
+and, asked whether there is any, looks through the table for the first; asked for the first in the order of an
+index, it looks into that. The one row asked for stands in the statement itself: of a limit that comes as a
+parameter it expects a tenth of the table, and goes on planning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    Select,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal,
+    literal_column,
+    not_,
+    or_,
+    select,
+    text,
+    true,
+)
+
+from digest.model.errors import UnknownName
+from digest.model.messages import DayCount, DeliveryState
+from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, SubscriptionState
+from digest.store.dialect import Moment, in_chunks, unpack
+from digest.store.outbox import IN_DOUBT, read_deliveries, waits_for_held
+from digest.store.queries import every_revision, read_revision
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    PAUSED_SUBSCRIPTION,
+    STUCK_DELIVERY,
+    UNPLANNED_FIRST_LOOK,
+    attempts,
+    deliveries,
+    digests,
+    match_runs,
+    matches,
+    papers,
+    quarantine,
+    query_matches,
+    query_revisions,
+    requests,
+    saved_queries,
+    subscription_destinations,
+    subscriptions,
+)
+from digest.store.subscribers import DestinationState
+from digest.store.subscriptions import load_subscriptions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from datetime import date, datetime, timedelta
+
+    from sqlalchemy import ColumnElement, Connection, Row, TextClause
+
+    from digest.match.rules import ActiveRevision
+    from digest.model.messages import Delivery
+    from digest.store.engine import Store
+
+
+_NOW = bindparam("now", type_=Moment)
+_ONE: ColumnElement[int] = literal_column("1")
+
+
+def has_turns(conn: Connection, now: datetime) -> bool:
+    """Whether any subscription's turn has come, or may have: see `digest.plan.step.plan`."""
+    return conn.execute(_TURNS, {"now": now}).first() is not None
+
+
+def has_deliveries(conn: Connection) -> bool:
+    """Whether any delivery is on its way, or waits to be."""
+    return conn.execute(_ON_THEIR_WAY).first() is not None
+
+
+def is_sent_for() -> ColumnElement[bool]:
+    """Return the condition that a subscription's digests go anywhere: a feed has none."""
+    places = subscription_destinations.c
+    return exists().where(
+        places.subscription_id == subscriptions.c.id,
+        places.state == DestinationState.ACTIVE,
+        places.destination != str(Destination(DestinationKind.FEED)),
+        *(not_(places.destination.like(f"{DestinationKind.FILE}:%{suffix}")) for suffix in FEED_SUFFIXES),
+    )
+
+
+def _has_first(
+    moment: ColumnElement[datetime], *conditions: ColumnElement[bool] | TextClause
+) -> ColumnElement[bool]:
+    """Return the condition that there is a row, the first by a moment; see above."""
+    return select(moment).where(*conditions).order_by(moment).limit(_ONE).scalar_subquery().is_not(None)
+
+
+_IS_LET_GO = or_(subscriptions.c.file_paused_until.is_(None), subscriptions.c.file_paused_until <= _NOW)
+_IS_LIVE = or_(
+    subscriptions.c.state == SubscriptionState.ACTIVE,
+    and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= _NOW),
+)
+
+_TURNS = select(literal(1)).where(
+    or_(
+        _has_first(subscriptions.c.next_due_at, subscriptions.c.next_due_at <= _NOW, _IS_LIVE, _IS_LET_GO),
+        _has_first(subscriptions.c.paused_until, PAUSED_SUBSCRIPTION, subscriptions.c.paused_until <= _NOW),
+        exists().where(
+            UNPLANNED_FIRST_LOOK,
+            subscriptions.c.id == matches.c.subscription_id,
+            subscriptions.c.state == SubscriptionState.ACTIVE,
+            matches.c.match_run_id > subscriptions.c.plan_after,
+            is_sent_for(),
+        ),
+        exists().where(
+            subscriptions.c.state == SubscriptionState.ACTIVE,
+            subscriptions.c.next_due_at.is_(None),
+            matches.c.subscription_id == subscriptions.c.id,
+            matches.c.digest_id.is_(None),
+            matches.c.match_run_id > subscriptions.c.plan_after,
+            is_sent_for(),
+        ),
+    )
+)
+
+_ON_THEIR_WAY = select(deliveries.c.id).where(ACTIVE_DELIVERY).limit(_ONE)
+
+
+_LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD, IN_DOUBT)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDelivery:
+    """A delivery with what surrounds it.
+
+    Attributes:
+        delivery: itself.
+        subscription: whose digest it carries.
+        slot: that digest's slot.
+        sending_at: when its latest attempt began (UTC); None before the first.
+        ended_at: when it reached its last state (UTC); None before.
+    """
+
+    delivery: Delivery
+    subscription: str
+    slot: str
+    sending_at: datetime | None
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One time the network was touched for a delivery.
+
+    Attributes:
+        number: from 1.
+        started_at: when the intent was recorded (UTC).
+        ended_at: when an answer was (UTC); None while none is.
+        outcome: the state it led to; `sending` while it lasts, `repeated` where it may have arrived and
+            the same was sent again, `in doubt` where it may have and a person has to say.
+        detail: what the other side said.
+    """
+
+    number: int
+    started_at: datetime
+    ended_at: datetime | None
+    outcome: str
+    detail: str
+
+
+def list_deliveries(
+    conn: Connection, states: Collection[DeliveryState] | None = None, *, limit: int = 50
+) -> list[StoredDelivery]:
+    """Return the latest deliveries, newest first; of some states only where named."""
+    found = _with_surroundings().order_by(deliveries.c.id.desc()).limit(limit)
+    if states is not None:
+        found = found.where(deliveries.c.state.in_(states))
+    return _read(conn, conn.execute(found).all())
+
+
+def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, list[Attempt]]:
+    """Return a delivery with every attempt.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
+    require_delivery(conn, delivery_id)
+    (stored,) = _read(conn, conn.execute(_with_surroundings().where(deliveries.c.id == delivery_id)).all())
+    tries = select(attempts).where(attempts.c.delivery_id == delivery_id).order_by(attempts.c.number)
+    return stored, [
+        Attempt(row.number, row.started_at, row.ended_at, row.outcome, row.detail) for row in conn.execute(tries)
+    ]
+
+
+def count_tries(conn: Connection, delivery: Delivery) -> tuple[int, datetime]:
+    """Return how often a delivery was tried since it was planned or an operator last had it sent, and since when.
+
+    A try that ended it, or had it wait for the operator, is one that only an operator lets others follow.
+    """
+    found = (
+        select(attempts.c.outcome, attempts.c.started_at)
+        .where(attempts.c.delivery_id == delivery.id)
+        .order_by(attempts.c.number.desc())
+    )
+    tries = list(takewhile(lambda row: row.outcome not in _LAST_WORDS, conn.execute(found)))
+    return len(tries), tries[-1].started_at if tries else delivery.created_at
+
+
+def require_delivery(conn: Connection, delivery_id: int) -> Row[Any]:
+    """Return a delivery's row.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
+    row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
+    if row is None:
+        raise UnknownName(f"there is no delivery {delivery_id}", hint="`digest delivery list` shows them.")
+    return row
+
+
+def _with_surroundings() -> Select[tuple[Any, ...]]:
+    return (
+        select(deliveries, subscriptions.c.name.label("subscription"), digests.c.slot)
+        .join(digests, digests.c.id == deliveries.c.digest_id)
+        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
+    )
+
+
+def _read(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredDelivery]:
+    return [
+        StoredDelivery(delivery, row.subscription, row.slot, row.sending_at, row.ended_at)
+        for row, delivery in zip(rows, read_deliveries(conn, rows), strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How many deliveries wait for the same, and when it comes for the first of them (UTC); None for none."""
+
+    number: int = 0
+    first_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """How the outbox stands.
+
+    Attributes:
+        counts: deliveries by state, states without any left out.
+        oldest_due: since when the oldest delivery that could go waits (UTC); None where none does.
+        in_doubt: those that may have arrived, and wait to be looked into.
+    """
+
+    counts: dict[DeliveryState, int]
+    oldest_due: datetime | None
+    in_doubt: Waits = field(default_factory=Waits)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionLine:
+    """One subscription's line of the status screen.
+
+    Attributes:
+        name: its name.
+        state: active or paused.
+        destinations: where it goes to.
+        queries: names of its saved queries.
+        last_planned_at: when its last digest was frozen (UTC); None before the first.
+        last_papers: how many papers that held.
+        last_states: the states its deliveries are in, each once.
+        next_due_at: its next turn (UTC); None where an event makes it due.
+        paused_until: when a pause ends (UTC); None without a pause, or for one without end.
+        waiting: papers matched that the next digest will hold.
+        days: papers matched per UTC day, days without any left out.
+    """
+
+    name: str
+    state: SubscriptionState
+    destinations: tuple[Destination, ...]
+    queries: tuple[str, ...]
+    last_planned_at: datetime | None
+    last_papers: int
+    last_states: tuple[DeliveryState, ...]
+    next_due_at: datetime | None
+    paused_until: datetime | None
+    waiting: int
+    days: tuple[DayCount, ...]
+
+
+def load_outbox(conn: Connection, now: datetime) -> Outbox:
+    """Count all deliveries by state, those of years ago too: for a person who asks."""
+    return _load_outbox(conn, _count_states(conn, true()), now)
+
+
+def load_open(conn: Connection, now: datetime) -> Outbox:
+    """Count the deliveries that wait or that somebody may have to look at: a few, however many were sent."""
+    counts = _count_states(conn, ACTIVE_DELIVERY) | _count_states(conn, STUCK_DELIVERY)
+    return _load_outbox(conn, counts, now)
+
+
+def _load_outbox(conn: Connection, counts: dict[DeliveryState, int], now: datetime) -> Outbox:
+    is_doubtful = deliveries.c.state == DeliveryState.UNKNOWN
+    in_doubt = _count_waits(conn, is_doubtful) if counts.get(DeliveryState.UNKNOWN) else Waits()
+    return Outbox(counts, _find_oldest_due(conn, now), in_doubt)
+
+
+def _count_waits(conn: Connection, which: ColumnElement[bool]) -> Waits:
+    found = select(func.count(), func.min(deliveries.c.not_before)).where(ACTIVE_DELIVERY, which)
+    number, first_at = conn.execute(found).one()
+    return Waits(number, first_at)
+
+
+def _count_states(conn: Connection, which: ColumnElement[bool] | TextClause) -> dict[DeliveryState, int]:
+    by_state = select(deliveries.c.state, func.count()).where(which).group_by(deliveries.c.state)
+    return {DeliveryState(state): count for state, count in conn.execute(by_state)}
+
+
+def _find_oldest_due(conn: Connection, now: datetime) -> datetime | None:
+    is_due = (deliveries.c.state == DeliveryState.READY, deliveries.c.not_before <= now)
+    due = select(deliveries.c.not_before).where(ACTIVE_DELIVERY, *is_due, not_(waits_for_held()))
+    return conn.execute(due.order_by(deliveries.c.not_before).limit(1)).scalar()
+
+
+def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta) -> list[SubscriptionLine]:
+    """Return the live subscriptions by name, with counts of the span before now."""
+    live = load_subscriptions(conn)
+    ids = [due.id for due in live]
+    rows = {row.id: row for row in _select_by(conn, select(subscriptions), subscriptions.c.id, ids)}
+    lasts = _load_last_digests(conn, ids)
+    states = _load_states(conn, [last.id for last in lasts.values()])
+    waiting, days = _load_match_counts(conn, ids, now - span)
+    return [
+        SubscriptionLine(
+            name=due.subscription.name,
+            state=SubscriptionState.PAUSED if _rests(rows[due.id], now) else SubscriptionState(due.state),
+            destinations=due.subscription.destinations,
+            queries=due.subscription.queries,
+            last_planned_at=rows[due.id].last_planned_at,
+            last_papers=lasts[due.id].papers if due.id in lasts else 0,
+            last_states=states.get(lasts[due.id].id, ()) if due.id in lasts else (),
+            next_due_at=due.next_due_at,
+            paused_until=_find_pause_end(rows[due.id], now),
+            waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
+            days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
+        )
+        for due in live
+    ]
+
+
+def _rests(row: Row[Any], now: datetime) -> bool:
+    """Whether the operator's file lets a subscription rest."""
+    return row.file_paused_until is not None and row.file_paused_until > now
+
+
+def _find_pause_end(row: Row[Any], now: datetime) -> datetime | None:
+    """Return when a subscription goes on: it rests while the file or a command says so; None for no known end."""
+    if row.state == SubscriptionState.PAUSED and row.paused_until is None:
+        return None
+    ends = [row.paused_until, row.file_paused_until if _rests(row, now) else None]
+    return max(filter(None, ends), default=None)
+
+
+def count_requests(conn: Connection, since: datetime) -> int:
+    """Return how many requests to arXiv were made since a moment."""
+    return int(conn.execute(select(func.count()).where(requests.c.at >= since)).scalar_one())
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLine:
+    """A request to arXiv as it went; see `digest.arxiv.exchange.RequestLog` for the fields."""
+
+    at: datetime
+    method: str
+    url: str
+    status: int | None
+    milliseconds: int
+    size: int
+    sha256: str
+    outcome: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """An entry of arXiv's pages that could not be read: where it stood, why, and its first bytes."""
+
+    run_id: int
+    page: int
+    position: int
+    error: str
+    snippet: bytes
+    seen_at: datetime
+
+
+def list_requests(conn: Connection, limit: int) -> list[RequestLine]:
+    """Return the latest requests to arXiv, newest first."""
+    latest = select(requests).order_by(requests.c.id.desc()).limit(limit)
+    names = RequestLine.__dataclass_fields__
+    return [RequestLine(*(getattr(row, name) for name in names)) for row in conn.execute(latest)]
+
+
+def list_quarantined(conn: Connection, limit: int) -> list[SetAside]:
+    """Return the entries set aside last, newest first."""
+    latest = select(quarantine).order_by(quarantine.c.id.desc()).limit(limit)
+    names = SetAside.__dataclass_fields__
+    return [SetAside(*(getattr(row, name) for name in names)) for row in conn.execute(latest)]
+
+
+def count_papers(conn: Connection) -> int:
+    """Return how many papers are stored."""
+    return int(conn.execute(select(func.count()).select_from(papers)).scalar_one())
+
+
+def count_quarantined(conn: Connection, since: datetime | None = None) -> int:
+    """Return how many entries from arXiv were set aside as unreadable, ever or since a moment."""
+    found = select(func.count()).select_from(quarantine)
+    if since is not None:
+        found = found.where(quarantine.c.seen_at >= since)
+    return int(conn.execute(found).scalar_one())
+
+
+def measure_size(store: Store) -> int:
+    """Return how many bytes the database takes."""
+    if store.path is not None:
+        beside = store.path.with_name(store.path.name + "-wal")
+        return sum(path.stat().st_size for path in (store.path, beside) if path.exists())
+    with store.read() as conn:
+        return int(conn.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+
+
+def _select_by(conn: Connection, found: Any, column: Any, values: Collection[int]) -> list[Row[Any]]:  # noqa: ANN401 - any SELECT, any column of it
+    return [row for chunk in in_chunks(values) for row in conn.execute(found.where(column.in_(chunk)))]
+
+
+def _load_last_digests(conn: Connection, ids: Collection[int]) -> dict[int, Row[Any]]:
+    """Return each subscription's newest digest by subscription."""
+    newest = select(func.max(digests.c.id)).where(digests.c.subscription_id == subscriptions.c.id)
+    found = select(digests.c.id, digests.c.subscription_id, digests.c.papers).join(
+        subscriptions, digests.c.id == newest.correlate(subscriptions).scalar_subquery()
+    )
+    rows = _select_by(conn, found, digests.c.subscription_id, ids)
+    return {row.subscription_id: row for row in rows}
+
+
+def _load_states(conn: Connection, digest_ids: Collection[int]) -> dict[int, tuple[DeliveryState, ...]]:
+    found = select(deliveries.c.digest_id, deliveries.c.state).distinct()
+    states: dict[int, tuple[DeliveryState, ...]] = {}
+    for row in _select_by(conn, found, deliveries.c.digest_id, digest_ids):
+        states[row.digest_id] = (*states.get(row.digest_id, ()), DeliveryState(row.state))
+    return states
+
+
+def _load_match_counts(
+    conn: Connection, ids: Collection[int], since: datetime
+) -> tuple[dict[int, int], dict[int, dict[date, int]]]:
+    """Return papers that wait for a digest, and papers per UTC day since a moment, by subscription."""
+    will_be_planned = (matches.c.digest_id.is_(None)) & (matches.c.match_run_id > subscriptions.c.plan_after)
+    found = (
+        select(
+            matches.c.subscription_id,
+            matches.c.papers,
+            matches.c.matched_at,
+            will_be_planned.label("waits"),
+        )
+        .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
+        .where(will_be_planned | (matches.c.matched_at >= since))
+    )
+    waiting: dict[int, int] = {}
+    days: dict[int, dict[date, int]] = {}
+    for row in _select_by(conn, found, matches.c.subscription_id, ids):
+        if row.waits:
+            waiting[row.subscription_id] = waiting.get(row.subscription_id, 0) + row.papers
+        if row.matched_at >= since:
+            of_days = days.setdefault(row.subscription_id, {})
+            of_days[row.matched_at.date()] = of_days.get(row.matched_at.date(), 0) + row.papers
+    return waiting, days
+
+
+def find_rows(
+    conn: Connection, subscription_id: int, change_ids: Collection[int]
+) -> dict[int, tuple[int, int | None, datetime]]:
+    """Return by change id the match a subscription kept of it: match run, digest (None: none yet), moment (UTC).
+
+    A change told in a digest counts as told, whichever other match holds it too.
+    """
+    if not change_ids:
+        return {}
+    found = (
+        select(matches)
+        .join(match_runs, match_runs.c.id == matches.c.match_run_id)
+        .where(matches.c.subscription_id == subscription_id, _may_hold(change_ids))
+        .order_by(matches.c.match_run_id.desc())
+    )
+    rows: dict[int, tuple[int, int | None, datetime]] = {}
+    for row in conn.execute(found):
+        for change_id in set(change_ids).intersection(unpack(row.changes)):
+            if change_id not in rows or rows[change_id][1] is None:
+                rows[change_id] = (row.match_run_id, row.digest_id, row.matched_at)
+    return rows
+
+
+def find_outcomes(
+    conn: Connection, query_ids: Collection[int], change_ids: Collection[int]
+) -> Iterator[tuple[int, int, str]]:
+    """Yield what saved queries recorded of changes, as query id, change id and `new`, `changed` or `gone`."""
+    wanted = set(change_ids)
+    for chunk in in_chunks(query_ids) if wanted else ():
+        found = (
+            select(query_revisions.c.query_id, query_matches)
+            .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
+            .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
+            .where(query_revisions.c.query_id.in_(chunk), _may_hold(wanted))
+            .order_by(query_matches.c.match_run_id)
+        )
+        for row in conn.execute(found):
+            for name in ("new", "changed", "gone"):
+                for change_id in wanted.intersection(unpack(getattr(row, name))):
+                    yield row.query_id, change_id, name
+
+
+def find_recorded(
+    conn: Connection, change_ids: Collection[int], query_ids: Collection[int] | None = None
+) -> list[tuple[int, ActiveRevision]]:
+    """Return the saved queries that recorded any of some changes, each as it read then, with the match run.
+
+    Args:
+        conn: a reading transaction.
+        change_ids: the changes.
+        query_ids: which saved queries to ask; None for all there are or were.
+
+    Returns:
+        By name, and of one name in the order in which it read so.
+    """
+    found = (
+        every_revision()
+        .add_columns(*(query_matches.c[name] for name in ("match_run_id", "new", "changed", "gone")))
+        .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
+        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
+        .where(_may_hold(change_ids))
+        .order_by(saved_queries.c.name, query_revisions.c.number)
+    )
+    if query_ids is not None:
+        found = found.where(saved_queries.c.id.in_(query_ids))
+    return [
+        (row.match_run_id, read_revision(row))
+        for row in conn.execute(found)
+        if any(set(change_ids).intersection(unpack(blob)) for blob in (row.new, row.changed, row.gone))
+    ]
+
+
+def load_deliveries(conn: Connection, digest_id: int) -> list[tuple[StoredDelivery, list[Attempt]]]:
+    """Return the deliveries of a digest with every attempt, by destination and part."""
+    ids = select(deliveries.c.id).where(deliveries.c.digest_id == digest_id)
+    order = (deliveries.c.destination, deliveries.c.part)
+    return [load_delivery(conn, id_) for id_ in conn.execute(ids.order_by(*order)).scalars().all()]
+
+
+def _may_hold(change_ids: Collection[int]) -> ColumnElement[bool]:
+    """Return the condition that a match run had one of these changes before it."""
+    return (match_runs.c.to_change >= min(change_ids)) & (match_runs.c.from_change < max(change_ids))

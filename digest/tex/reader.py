@@ -1,0 +1,340 @@
+"""TeX-flavoured text read into pieces.
+
+What is read is what people type into title and abstract forms: words with a few commands, formulas between
+dollars, commands of packages nobody loaded, and plain text that only looks like TeX. Whatever is not
+understood is printed as it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS, read_escape, read_ligature, read_tie
+from digest.tex.formulas import (
+    allows_blank_before,
+    allows_blank_behind,
+    arrange,
+    find_asked_blank,
+    make_script,
+)
+from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
+from digest.tex.parting import mark_edges
+from digest.tex.symbols import (
+    BLACKBOARD,
+    BLANK_SWALLOWING,
+    BOLD,
+    CALLIGRAPHIC,
+    CHARACTER_ROLES,
+    FRAKTUR,
+    SYMBOLS,
+    SYMBOLS_IN_TEXT,
+    set_in,
+)
+from digest.tex.tokens import Cursor, Kind, Piece, Role, Setting, Token, TokenKind, is_one_run, join_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_DEEPEST = 10
+"""Groups nested deeper than this are printed as typed; five is the most that real abstracts have."""
+
+_BARE_ARGUMENT = 3
+"""How much deeper an argument without braces counts: `\\hat\\hat\\hat…` is no formula."""
+
+_LONGEST_RUN = 600
+"""Longer runs of plain characters within a formula are no formula, but printed as typed."""
+
+_FACES = {"blackboard": BLACKBOARD, "calligraphic": CALLIGRAPHIC, "fraktur": FRAKTUR, "bold": BOLD}
+_FORMULA_PART = re.compile(r"([A-Za-z]+)|([0-9]+(?:[.,][0-9]+)*)|(\s+)|('+)|(->|:=|.)", re.DOTALL)
+_MINUS = "−"
+_REPLACED = {"-": _MINUS, "*": "∗", "->": "→"}
+_COMPOUND = re.compile(r"(?<=[A-Za-z]{3})-(?=[A-Za-z]{3})")
+_PRIMES = ("", "\N{PRIME}", "\N{DOUBLE PRIME}", "\N{TRIPLE PRIME}", "\N{QUADRUPLE PRIME}")
+
+
+class Reader(Cursor):
+    """Reads tokens into pieces, group by group."""
+
+    def read(self, end: int, setting: Setting) -> list[Piece]:
+        """Read the tokens up to `end` (an index)."""
+        if self.depth >= _DEEPEST:
+            first, self.at = self.at, end
+            return self.as_typed(first, end)
+        outer, self.end = self.end, end
+        self.depth += 1
+        was_formula = setting.is_formula
+        pieces: list[Piece] = []
+        while self.at < end:
+            token = self.tokens[self.at]
+            self.at += 1
+            if token.kind is TokenKind.NAME:
+                name = self.text[token.start + 1 : token.end]
+                if name in DECLARATIONS:
+                    setting = self._declare(name, setting)
+                elif name in DIVIDERS and setting.is_formula:
+                    pieces = DIVIDERS[name](self, token, pieces, setting)
+                else:
+                    pieces += self._read_command(token, name, setting)
+            else:
+                pieces += self._by_kind[token.kind](self, token, setting)
+        self.end = outer
+        self.depth -= 1
+        return pieces if setting.is_formula is was_formula else arrange(pieces)
+
+    def read_argument(self, setting: Setting) -> list[Piece] | None:
+        """Read what TeX takes for an argument: a group, a command or one character; None if none comes."""
+        self.skip_blanks()
+        token = self.peek()
+        closing = self.closing()
+        if token is None:
+            return None
+        if closing is not None:
+            self.at += 1
+            pieces = self.read(closing, setting)
+            self.at = closing + 1
+            return pieces
+        if token.kind is TokenKind.RUN:
+            self.skip_to(token.start + 1)
+            return self._read_run(Token(token.kind, token.start, token.start + 1), setting)
+        if token.kind in (TokenKind.NAME, TokenKind.ESCAPE):
+            return self._read_command_as_argument(token, setting)
+        return None
+
+    def print_command(self, token: Token) -> list[Piece]:
+        """Print a command, and what directly follows it in braces, as typed."""
+        first = self.at - 1
+        end = token.end
+        while self.offset == end and (closing := self.closing()) is not None:
+            self.at = closing + 1
+            end = self.tokens[closing].end
+        return self.as_typed(first, self.at)
+
+    def _declare(self, name: str, setting: Setting) -> Setting:
+        if not setting.is_formula:
+            self.skip_blanks()
+            if self.depth == 1:
+                return setting  # a stray `\bf` must not make the rest of an abstract bold
+        return DECLARATIONS[name](setting)
+
+    def _read_command_as_argument(self, token: Token, setting: Setting) -> list[Piece]:
+        self.at += 1
+        if self.depth >= _DEEPEST:
+            return [self.typed(token)]
+        self.depth += _BARE_ARGUMENT
+        name = self.text[token.start + 1 : token.end]
+        if name in DECLARATIONS:
+            pieces = self.read_argument(DECLARATIONS[name](setting)) or []
+        elif token.kind is TokenKind.NAME:
+            pieces = self._read_command(token, name, setting)
+        else:
+            pieces = read_escape(self, token, setting)
+        self.depth -= _BARE_ARGUMENT
+        return pieces
+
+    def _read_command(self, token: Token, name: str, setting: Setting) -> list[Piece]:
+        if command := TEXT_COMMANDS.get(name):
+            pieces = command(self, token, setting)
+        elif command := FORMULA_COMMANDS.get(name):
+            pieces = command(self, token, setting if setting.is_formula else setting._replace(is_formula=True))
+            if not setting.is_formula:
+                self._note_formula(token.start, self.offset)
+                pieces = arrange(pieces, followed_by=self.text[self.offset : self.offset + 1])
+        else:
+            return self._read_symbol(token, name, setting)
+        return pieces
+
+    def _read_symbol(self, token: Token, name: str, setting: Setting) -> list[Piece]:
+        symbol = (SYMBOLS if setting.is_formula else SYMBOLS_IN_TEXT).get(name)
+        if symbol is None:
+            return self.print_command(token)
+        text, role = symbol
+        if setting.is_formula and setting.face == "bold":
+            text = set_in(text, BOLD)
+        if not setting.is_formula and name in BLANK_SWALLOWING:
+            self.skip_blanks()
+        if self.closing() == self.at + 1:
+            self.at += 2
+        return [Piece(token.start, token.end, Kind.SYMBOL, text, setting.tags, role)]
+
+    def _read_run(self, token: Token, setting: Setting) -> list[Piece]:
+        if setting.is_formula and token.end - token.start <= _LONGEST_RUN:
+            return self._read_formula_run(token, setting)
+        return [Piece(token.start, token.end, Kind.TEXT, self.text[token.start : token.end], setting.tags)]
+
+    def _read_formula_run(self, token: Token, setting: Setting) -> list[Piece]:
+        pieces: list[Piece] = []
+        for part in _FORMULA_PART.finditer(self.text, token.start, token.end):
+            start, end = part.span()
+            if part.lastindex == 1:
+                pieces.append(set_letters(start, end, part[0], setting))
+            elif part.lastindex == 2:  # noqa: PLR2004 - the groups of the pattern, in order
+                pieces.append(set_digits(start, end, part[0], setting))
+            elif part.lastindex == 3:  # noqa: PLR2004 - as above
+                pieces.append(Piece(start, end, Kind.BLANK, " ", setting.tags, Role.LOOSE))
+            elif part.lastindex == 4:  # noqa: PLR2004 - as above
+                primes = _PRIMES[min(end - start, len(_PRIMES) - 1)]
+                pieces.append(Piece(start, end, Kind.SYMBOL, primes, setting.tags, Role.SCRIPT))
+            elif _COMPOUND.match(self.text, start, token.end):
+                pieces.append(Piece(start, end, Kind.TEXT, "-", setting.tags, Role.INFIX))
+            else:
+                pieces.append(set_sign(start, end, part[0], setting))
+        return pieces
+
+    def _read_group(self, token: Token, setting: Setting) -> list[Piece]:
+        self.at -= 1
+        closing = self.closing()
+        self.at += 1
+        if closing is None:
+            return [self.typed(token)]
+        is_printed = not setting.is_formula and not self._starts_with_command()
+        pieces = self.read(closing, setting)
+        self.at = closing + 1
+        if not is_printed:
+            return pieces
+        brace = self.tokens[closing]
+        return [
+            Piece(token.start, token.end, Kind.TEXT, "{", setting.tags),
+            *pieces,
+            Piece(brace.start, brace.end, Kind.TEXT, "}", setting.tags),
+        ]
+
+    def _starts_with_command(self) -> bool:
+        r"""Whether the group just opened is TeX: `{\it x}`, `{\AA}`; `{1,2}` and `_{\rm b}` are text."""
+        is_script = self.at > 1 and self.tokens[self.at - 2].kind in (TokenKind.RAISE, TokenKind.LOWER)
+        return self.peek_character() == "\\" and not is_script
+
+    def _read_dollar(self, token: Token, setting: Setting) -> list[Piece]:
+        if token.start not in self.formulas:
+            return [self.typed(token)]
+        start, end = self.formulas[token.start]
+        closing = self.at
+        while closing < self.end and self.tokens[closing].start < start:
+            closing += 1
+        if closing >= self.end or self.tokens[closing].start != start:
+            return [self.typed(token)]
+        self.at += end - start - 1
+        pieces = self.read_formula(closing, setting, token.start, end)
+        self.at = closing + (end - start)
+        return pieces
+
+    def read_formula(self, closing: int, setting: Setting, start: int, end: int) -> list[Piece]:
+        """Read the formula that ends before the token `closing`; with its delimiters it is `start` to `end`."""
+        pieces = self.read(closing, Setting(is_formula=True, tags=setting.tags))
+        if setting.is_formula:
+            return pieces
+        self._note_formula(start, end)
+        return set_formula(pieces, self.text[max(0, start - 1) : start], self.text[end : end + 1])
+
+    def _note_formula(self, start: int, end: int) -> None:
+        """Note where a formula was read; those that words within it have are a part of it."""
+        while self.noted_formulas and self.noted_formulas[-1][0] >= start:
+            self.noted_formulas.pop()
+        self.noted_formulas.append((start, end))
+
+    def _read_script(self, token: Token, setting: Setting) -> list[Piece]:
+        if setting.is_formula:
+            kind = Kind.SUPERSCRIPT if token.kind is TokenKind.RAISE else Kind.SUBSCRIPT
+            inside = self.read_argument(setting)
+            if inside is not None:
+                return make_script(kind, token.start, self.offset, inside)
+        return self._print_token(token, setting)
+
+    def _read_cell(self, token: Token, setting: Setting) -> list[Piece]:
+        if not setting.is_formula:
+            return self._print_token(token, setting)
+        role = Role.WORD if setting.row_break else Role.LOOSE
+        return [Piece(token.start, token.end, Kind.BLANK, " ", setting.tags, role)]
+
+    def _read_blank(self, token: Token, setting: Setting) -> list[Piece]:
+        written = self.written(token)
+        role = Role.LOOSE if setting.is_formula else Role.WORD
+        return [Piece(token.start, token.end, Kind.BLANK, "\n" if "\n" in written else " ", setting.tags, role)]
+
+    def _print_token(self, token: Token, setting: Setting) -> list[Piece]:
+        return [self.typed(token, setting.tags)]
+
+    _by_kind: ClassVar[dict[TokenKind, Callable[[Reader, Token, Setting], list[Piece]]]] = {
+        TokenKind.RUN: _read_run,
+        TokenKind.ESCAPE: read_escape,
+        TokenKind.OPEN: _read_group,
+        TokenKind.CLOSE: _print_token,
+        TokenKind.DOLLAR: _read_dollar,
+        TokenKind.RAISE: _read_script,
+        TokenKind.LOWER: _read_script,
+        TokenKind.CELL: _read_cell,
+        TokenKind.TIE: read_tie,
+        TokenKind.LIGATURE: read_ligature,
+        TokenKind.BLANK: _read_blank,
+        TokenKind.SURROGATE: _print_token,
+        TokenKind.LONE_BACKSLASH: _print_token,
+    }
+
+
+def set_letters(start: int, end: int, letters: str, setting: Setting) -> Piece:
+    """Set letters of a formula; one by itself is a variable."""
+    is_single = len(letters) == 1
+    if setting.face in _FACES and (is_single or setting.face != "bold"):
+        return Piece(start, end, Kind.SYMBOL, set_in(letters, _FACES[setting.face]), setting.tags, Role.VARIABLE)
+    if setting.face == "bold":
+        return Piece(start, end, Kind.TEXT, letters, setting.list_tags("b"), Role.WORD)
+    if setting.face:
+        return Piece(start, end, Kind.TEXT, letters, setting.tags, Role.WORD)
+    return Piece(start, end, Kind.TEXT, letters, setting.list_tags("i"), Role.VARIABLE if is_single else Role.WORD)
+
+
+def set_digits(start: int, end: int, digits: str, setting: Setting) -> Piece:
+    """Set a number of a formula."""
+    if setting.face == "blackboard":
+        return Piece(start, end, Kind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER)
+    tags = setting.list_tags("b") if setting.face == "bold" else setting.tags
+    return Piece(start, end, Kind.TEXT, digits, tags, Role.NUMBER)
+
+
+def set_sign(start: int, end: int, sign: str, setting: Setting) -> Piece:
+    """Set a sign of a formula, neither letter nor digit."""
+    replaced = _REPLACED.get(sign)
+    role = CHARACTER_ROLES.get(replaced or sign, Role.VARIABLE)
+    return Piece(start, end, Kind.SYMBOL if replaced else Kind.TEXT, replaced or sign, setting.tags, role)
+
+
+def set_formula(pieces: Sequence[Piece], before: str, behind: str) -> list[Piece]:
+    r"""Set what a formula was read into, between the character before its delimiters and the one behind them.
+
+    A blank asked for at its edge stands, thin or not, as one within it does: `$9\,$TeV`, `RX$~$J1713.7`.
+    """
+    first = find_asked_blank(pieces) if allows_blank_behind(before) else None
+    last = find_asked_blank(reversed(pieces)) if allows_blank_before(behind) else None
+    row = arrange(pieces, followed_by="" if last else behind)
+    if not row:
+        return [last] if first and last else []
+    if not last and row[-1].text == _MINUS and behind.isalpha() and (len(row) > 1 or before.isalpha()):
+        # A formula that ends in a minus before a word, as in `$p-$adic`, means a hyphen.
+        row[-1] = row[-1]._replace(text="-")
+    return [piece for piece in (first, *row, last) if piece] if first or last else row
+
+
+def parse_tex(text: str) -> tuple[Piece, ...]:
+    """Read TeX-flavoured text into pieces, in reading order; never raises and takes time in proportion.
+
+    Each piece says which code points of `text` it stands for; a `TEXT` piece is exactly those. Characters
+    outside formulas and commands are all there, in their order. `^` and `_` raise and lower inside formulas
+    only; unknown commands are text.
+    """
+    if is_one_run(text):
+        return (Piece(0, len(text), Kind.TEXT, text),)
+    return tuple(join_text(_read_all(Reader(text))))
+
+
+def parse_words(text: str) -> Sequence[Piece]:
+    """Read TeX-flavoured text as `parse_tex` does, for its words: edges of formulas are marked (`parting`)."""
+    if is_one_run(text):
+        return (Piece(0, len(text), Kind.TEXT, text),)
+    reader = Reader(text)
+    return join_text(mark_edges(text, _read_all(reader), reader.noted_formulas))
+
+
+def _read_all(reader: Reader) -> list[Piece]:
+    count = len(reader.tokens)
+    pieces = reader.read(count, Setting())
+    return [*pieces, *reader.as_typed(reader.at, count), *reader.rest_as_typed()]

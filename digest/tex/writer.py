@@ -1,0 +1,201 @@
+"""Pieces written out: plain Unicode, plain Unicode cut at highlights, and HTML."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from html import escape
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from digest.tex.reader import parse_tex
+from digest.tex.tokens import DROPPED, Kind, Piece, Segment, Tags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_NEEDS_READING = re.compile(rf"[\\$~{DROPPED}\ud800-\udfff]|--|``")
+_WHITE = re.compile(r"[^\S\u00a0]+")
+_ODD_WHITE = re.compile(r"[^\S\u00a0 ]|  ")
+_ELEMENTS = {Kind.SUPERSCRIPT: "sup", Kind.SUBSCRIPT: "sub"}
+
+
+class _Cut(NamedTuple):
+    """A piece, or the part of one, that is highlighted as a whole or not at all."""
+
+    piece: Piece
+    text: str
+    is_marked: bool
+
+
+class _Marks:
+    """Highlights as disjoint ranges of the raw text, in order."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        for start, end in sorted(spans):
+            if start >= end:
+                continue
+            if self.ends and start <= self.ends[-1]:
+                self.ends[-1] = max(self.ends[-1], end)
+            else:
+                self.starts.append(start)
+                self.ends.append(end)
+
+    def touch(self, start: int, end: int) -> bool:
+        """Whether a highlight covers a part of `start` to `end`, or surrounds the place where they are equal."""
+        last = bisect_left(self.starts, end) - 1
+        return last >= 0 and self.ends[last] > start
+
+    def edges_within(self, start: int, end: int) -> list[int]:
+        """Where highlights begin and end between `start` and `end`, both of which are added."""
+        edges = {
+            *self.starts[bisect_right(self.starts, start) : bisect_left(self.starts, end)],
+            *self.ends[bisect_right(self.ends, start) : bisect_left(self.ends, end)],
+        }
+        return [start, *sorted(edges), end]
+
+
+def to_plain(text: str) -> str:
+    """Write TeX-flavoured text as readable Unicode in normal form C, white space folded to single blanks."""
+    if _NEEDS_READING.search(text):
+        text = "".join(piece.text for piece in parse_tex(text))
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segment, ...]:
+    """Write as `to_plain` does, cut where highlights begin and end.
+
+    Args:
+        text: raw text.
+        spans: highlighted ranges of code points of `text`, in any order, overlapping or not. One that covers
+            a part of something converted as a whole marks all of it.
+
+    Returns:
+        Segments, marked and not in turn, whose texts joined are `to_plain(text)`.
+    """
+    marks = _Marks(spans)
+    if not marks.starts:
+        plain = to_plain(text)
+        return (Segment(plain, is_marked=False),) if plain else ()
+    folded = list(_fold(_cut(parse_tex(text), marks)))
+    if not unicodedata.is_normalized("NFC", "".join(segment.text for segment in folded)):
+        folded = list(_normalize(folded))
+    return tuple(
+        Segment("".join(segment.text for segment in group), is_marked)
+        for is_marked, group in groupby(folded, key=lambda segment: segment.is_marked)
+    )
+
+
+def to_html(text: str, spans: Sequence[tuple[int, int]] = ()) -> str:
+    """Write TeX-flavoured text as an HTML fragment, everything but our own elements escaped.
+
+    Elements: `<sup> <sub> <i> <b> <code>`, and `<mark>` around highlights. White space is folded, to a line
+    feed where it contains one (between the paragraphs of an abstract).
+
+    Args:
+        text: raw text.
+        spans: highlighted ranges of code points of `text`, as for `to_segments`.
+    """
+    if not spans and not _NEEDS_READING.search(text):
+        return _write_text(text).strip()
+    return _write_html(_cut(parse_tex(text), _Marks(spans))).strip()
+
+
+def _cut(pieces: Sequence[Piece], marks: _Marks) -> Iterator[_Cut]:
+    for piece in pieces:
+        if not marks.starts:
+            yield _Cut(piece, piece.text, is_marked=False)
+            continue
+        if piece.kind is not Kind.TEXT:
+            yield _Cut(piece, piece.text, marks.touch(piece.start, piece.end))
+            continue
+        edges = marks.edges_within(piece.start, piece.end)
+        for start, end in pairwise(edges):
+            text = piece.text[start - piece.start : end - piece.start]
+            yield _Cut(piece, text, marks.touch(start, end))
+
+
+def _fold(cuts: Iterator[_Cut]) -> Iterator[Segment]:
+    """Fold white space; a blank is highlighted with the text it follows and precedes."""
+    blank: Segment | None = None
+    has_begun = False
+    for cut in cuts:
+        words = cut.text.split()
+        if not cut.text:
+            continue
+        if not words or cut.text[0].isspace():
+            blank = blank or Segment(" ", cut.is_marked)
+        if not words:
+            continue
+        if blank and has_begun:
+            yield blank
+        yield Segment(" ".join(words), cut.is_marked)
+        has_begun = True
+        blank = Segment(" ", cut.is_marked) if cut.text[-1].isspace() else None
+
+
+def _normalize(segments: list[Segment]) -> Iterator[Segment]:
+    """Bring each segment to normal form C, moving cuts out of characters that are composed of several."""
+    cluster, is_marked = "", False
+    for segment in segments:
+        for character in segment.text:
+            if cluster and not _joins(cluster, character):
+                yield Segment(unicodedata.normalize("NFC", cluster), is_marked)
+                cluster, is_marked = "", False
+            cluster += character
+            is_marked = is_marked or segment.is_marked
+    yield Segment(unicodedata.normalize("NFC", cluster), is_marked)
+
+
+def _joins(cluster: str, character: str) -> bool:
+    """Whether a character and the one before it, or a syllable of two letters before it, are one in form C."""
+    if character.isascii():
+        return False
+    if unicodedata.combining(character):
+        return True
+    before = unicodedata.normalize("NFC", cluster[-2:])
+    return len(unicodedata.normalize("NFC", before[-1] + character)) == 1
+
+
+def _write_html(cuts: Iterator[_Cut]) -> str:
+    written: list[str] = []
+    for is_marked, group in groupby(cuts, key=lambda cut: cut.is_marked):
+        inner = "".join(_write_tagged(tags, run) for tags, run in groupby(group, key=lambda cut: cut.piece.tags))
+        written.append(f"<mark>{inner}</mark>" if is_marked and inner else inner)
+    return "".join(written)
+
+
+def _write_tagged(tags: Tags, cuts: Iterator[_Cut]) -> str:
+    written: list[str] = []
+    for element, run in groupby(cuts, key=_find_element):
+        if element is None:
+            written.append(_write_text("".join([cut.text for cut in run])))
+        else:
+            written += [f"<{element}>{_write_inside(cut.piece)}</{element}>" for cut in run]
+    inner = "".join(written)
+    if not tags or not inner.strip():
+        return inner
+    return "".join(f"<{tag}>" for tag in tags) + inner + "".join(f"</{tag}>" for tag in reversed(tags))
+
+
+def _find_element(cut: _Cut) -> str | None:
+    return _ELEMENTS.get(cut.piece.kind)
+
+
+def _write_inside(script: Piece) -> str:
+    return _write_html(_Cut(piece, piece.text, is_marked=False) for piece in script.inside)
+
+
+def _write_text(text: str) -> str:
+    """Write text that stands between two elements."""
+    if _ODD_WHITE.search(text):
+        text = _WHITE.sub(_fold_white, text)
+    # Normal form C before there is markup, in which it would fuse `>` with a combining stroke behind it.
+    return escape(text if text.isascii() else unicodedata.normalize("NFC", text))
+
+
+def _fold_white(match: re.Match[str]) -> str:
+    return "\n" if "\n" in match[0] else " "

@@ -1,0 +1,328 @@
+"""`/f/<token>.atom` and `.json`: feeds, answered from memory."""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from digest.deliver.unsubscribe import find_way_out, leave_by_link
+from digest.inspect.health import STUCK
+from digest.model import secrets
+from digest.model.errors import StoreError, UsageError
+from digest.model.messages import DeliveryState, Links
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import DestinationKind
+from digest.plan.links import make_refs_url
+from digest.poll.ledger import load_whole_coverage
+from digest.render import references
+from digest.render.contexts import HomeContext, LeaveContext, LeftContext
+from digest.render.references import make_key
+from digest.render.text import write_day
+from digest.serve.telemetry import Pulse
+from digest.store import coverage as cursor_store
+from digest.store import database as token_store
+from digest.store import digests as digest_store
+from digest.store import papers as paper_store
+from digest.store import queries as query_store
+from digest.store import views
+from digest.store import workers as alarm_store
+from digest.web.feeds import CACHE_CONTROL, accepts_gzip, is_unmodified, make_etag, write_http_date
+from digest.web.shell import find_contact, shell_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from digest.model.messages import Coverage
+    from digest.model.papers import Paper
+    from digest.model.subscriptions import Destination
+    from digest.poll.installation import Site
+    from digest.serve.telemetry import Metrics
+    from digest.web.feeds import Answer, FeedCopy, FeedDesk
+    from digest.web.shell import Shell
+
+
+_log = logging.getLogger("digest.web")
+
+FOLDER = "/f/"
+"""Below it are the feeds."""
+
+_METHODS = frozenset({"GET", "HEAD"})
+_PATIENT_LENGTH = 200
+"""Longer lists of codings are read anew each time, not remembered."""
+
+_remember_gzip = lru_cache(maxsize=128)(accepts_gzip)
+
+
+class FeedDoor:
+    """Answers where a feed is at hand, and passes everything else on.
+
+    Readers ask for feeds day and night, mostly for what they have, and this is all that happens then. Nobody
+    is told of such a request but the log, at its lowest level.
+
+    Args:
+        app: what answers everything else: other pages, and feeds that have to be made, are void or never were.
+        desk: the feeds.
+    """
+
+    def __init__(self, app: ASGIApp, desk: FeedDesk) -> None:
+        self._app, self._desk = app, desk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        copy = None
+        if scope["type"] == "http" and scope["path"].startswith(FOLDER) and scope["method"] in _METHODS:
+            copy = await self._desk.find_at_hand(*_split(scope["path"].removeprefix(FOLDER)))
+        if copy is None:
+            await self._app(scope, receive, send)
+            return
+        answer = choose_answer(copy, scope["headers"])
+        await answer(scope, receive, send)
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("%s /f/…", scope["method"], extra={"fields": {"status": answer.status}})
+
+
+async def serve_feed(request: Request) -> Response | Answer:
+    """Answer with a feed, with 304 where the reader has it, 410 where it was, 404 where it never was."""
+    shell = shell_of(request)
+    found = await shell.feeds.find(*_split(request.path_params["name"]))
+    if isinstance(found, HTTPStatus):
+        return shell.pages.fail(found)
+    return choose_answer(found, request.scope["headers"])
+
+
+def choose_answer(copy: FeedCopy, fields: Iterable[tuple[bytes, bytes]]) -> Answer:
+    """Return what a request is answered with: the feed, the feed compressed, or that nothing changed.
+
+    Args:
+        copy: the feed.
+        fields: the request's header fields, names in small letters.
+    """
+    tags: bytes | None = None
+    since: bytes | None = None
+    codings = b""
+    for name, value in fields:
+        if name == b"if-none-match":
+            tags = value if tags is None else tags + b", " + value
+        elif name == b"if-modified-since":
+            since = value
+        elif name == b"accept-encoding":
+            codings = codings + b", " + value if codings else value
+    if (tags is not None or since is not None) and is_unmodified(
+        copy.etag,
+        copy.last_modified,
+        if_none_match=None if tags is None else tags.decode("latin-1"),
+        if_modified_since=None if since is None else since.decode("latin-1"),
+    ):
+        return copy.unchanged
+    read = accepts_gzip if len(codings) > _PATIENT_LENGTH else _remember_gzip
+    return copy.packed if codings and read(codings.decode("latin-1")) else copy.plain
+
+
+def _split(name: str) -> tuple[str, str]:
+    token, _, suffix = name.rpartition(".")
+    return token, suffix
+
+
+UNAVAILABLE = 503
+
+_WAITING = (
+    DeliveryState.READY,
+    DeliveryState.CLAIMED,
+    DeliveryState.SENDING,
+    DeliveryState.UNKNOWN,
+    DeliveryState.HELD,
+    DeliveryState.DEAD,
+)
+
+
+def show_liveness(_request: Request) -> Response:
+    """Say that the process answers."""
+    return JSONResponse({"alive": True})
+
+
+def show_readiness(request: Request) -> Response:
+    """Say whether digests are made and sent: 200 or 503. Why is for the operator: `digest status`."""
+    shell = shell_of(request)
+    is_ready = not find_failures(shell.site, shell.pulse or Pulse())
+    return JSONResponse({"ready": is_ready}, 200 if is_ready else UNAVAILABLE)
+
+
+def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
+    """Make what answers `/metrics` in Prometheus' text format, and nothing else: at an address of its own.
+
+    Behind a proxy of the same machine everybody seems to ask from there, so no page of the public address can
+    tell who may know.
+    """
+
+    def show_metrics(_request: Request) -> Response:
+        now = site.clock.now()
+        try:
+            with site.store.read() as conn:
+                outbox = views.load_open(conn, now)
+                last_look = _last_look(conn, site)
+        except StoreError:
+            return PlainTextResponse("The database does not answer.", UNAVAILABLE)
+        waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
+        metrics.set_outbox({str(state): outbox.counts.get(state, 0) for state in _WAITING}, waited)
+        metrics.set_ready(is_ready=not find_failures(site, pulse))
+        if last_look is not None:
+            metrics.set_last_poll(last_look)
+        return Response(metrics.render(), headers={"Content-Type": metrics.content_type})
+
+    return Starlette(routes=[Route("/metrics", show_metrics)])
+
+
+def find_failures(site: Site, pulse: Pulse) -> list[str]:
+    """Return why the installation does not do its work, in sentences; [] where it does."""
+    try:
+        with site.store.read() as conn:
+            alarms = alarm_store.list_alarms(conn)
+    except StoreError:
+        return ["the database does not answer"]
+    return [*pulse.failures, *(alarm.detail for alarm in alarms if alarm.name in STUCK)]
+
+
+def _last_look(conn: Connection, site: Site) -> datetime | None:
+    """Return when arXiv was last looked at completely: of several saved queries, the one that waits longest."""
+    source = site.config.arxiv.source
+    keys = [""] if source == "harvest" else [revision.canonical for revision in query_store.active_revisions(conn)]
+    looks = [cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys]
+    known = [look for look in looks if look is not None]
+    return min(known) if len(known) == len(looks) and known else None
+
+
+def ask_to_leave(request: Request) -> Response:
+    """Show what would be left, and a button. Programs that follow links in mails change nothing here."""
+    shell = shell_of(request)
+    token = request.path_params["token"]
+    with shell.site.store.read() as conn:
+        way_out = find_way_out(conn, token)
+    if way_out is None:
+        return shell.pages.fail(404)
+    if way_out.has_left:
+        return _confirm(shell, way_out.title, is_earlier=True)
+    # Relative, so that it is right behind a proxy that serves us below a path of its own.
+    context = LeaveContext(way_out.title, _mask(way_out.destination), token, shell.site.config.web.base_url)
+    return shell.pages.show("leave.html", context)
+
+
+def leave(request: Request) -> Response:
+    """Leave, once or again: nothing more is sent from this answer on."""
+    shell = shell_of(request)
+    with shell.site.store.begin() as conn:
+        way_out = leave_by_link(conn, request.path_params["token"], at=shell.site.clock.now())
+    return _confirm(shell, way_out.title if way_out else "")
+
+
+def _confirm(shell: Shell, title: str, *, is_earlier: bool = False) -> Response:
+    config = shell.site.config
+    context = LeftContext(title, is_earlier, find_contact(config), config.web.base_url)
+    return shell.pages.show("left.html", context)
+
+
+def _mask(destination: Destination) -> str:
+    """Tell the reader which of their addresses is meant, and a finder of the link as little as can be."""
+    if destination.kind is not DestinationKind.MAIL:
+        return destination.address
+    name, _, host = destination.address.partition("@")
+    return f"{name[:1]}…@{host}"
+
+
+def show_home(request: Request) -> Response:
+    """Say what this is, what was looked at last, and whom to ask."""
+    shell = shell_of(request)
+    site = shell.site
+    with site.store.read() as conn:
+        coverage = load_whole_coverage(conn, site.config.arxiv.source, site.clock.now())
+    context = HomeContext(
+        contact=find_contact(site.config),
+        coverage=_describe(coverage),
+        is_healthy=coverage.is_complete,
+    )
+    return shell.pages.show("home.html", context)
+
+
+async def show_digest(request: Request) -> Response:
+    """Show every paper of a digest. The address is shared by all who got it, so it says nothing of any of them."""
+    shell = shell_of(request)
+    digest_id = await run_in_threadpool(_find_digest, shell.site, request.path_params["token"])
+    if digest_id is None:
+        return await run_in_threadpool(shell.pages.fail, 404)
+    return HTMLResponse(await shell.digests.find(digest_id))
+
+
+def render_digest(site: Site, digest_id: int) -> bytes:
+    """Render the page of a digest."""
+    with site.store.read() as conn:
+        digest = digest_store.load_digest(conn, digest_id)
+    links = Links(home=site.config.web.base_url, refs=make_refs_url(site.config))
+    return site.renderer.render_page(digest, links).encode()
+
+
+def _find_digest(site: Site, token: str) -> int | None:
+    """Return the digest that an address shows; None where it shows none, or none any more."""
+    with site.store.read() as conn:
+        found = token_store.find_token(conn, secrets.token_hash(token))
+    return None if found is None else found.digest_id
+
+
+def _describe(coverage: Coverage) -> str:
+    if coverage.mailing is None or coverage.checked_at is None:
+        return ""
+    mailing = f"mailing of {write_day(coverage.mailing)}"
+    if coverage.is_complete:
+        found = f"{coverage.new:,} new papers" if coverage.new else f"{coverage.looked_at:,} papers looked at"
+        return f"{mailing}: complete, {found}"
+    return f"{mailing}: {'not out yet' if coverage.is_awaited else 'not complete yet'}"
+
+
+def serve_reference(request: Request) -> Response:
+    """Answer with a paper's reference; 304 where the reader has it, 404 for what is not stored."""
+    shell = shell_of(request)
+    name, _, suffix = request.path_params["name"].rpartition(".")
+    paper = _find_paper(request, name) if suffix in ("bib", "ris") else None
+    if paper is None:
+        return shell.pages.fail(404)
+    if suffix == "bib":
+        text, media_type = references.write_bibtex([paper], with_abstracts=True), references.MEDIA_TYPE
+    else:
+        text, media_type = references.write_ris([paper], with_abstracts=True), references.MEDIA_TYPE_RIS
+    body = text.encode()
+    etag = make_etag(body)
+    headers = {
+        "ETag": etag,
+        "Last-Modified": write_http_date(paper.updated),
+        "Cache-Control": CACHE_CONTROL,
+        "Content-Disposition": f'attachment; filename="{make_key(paper)}.{suffix}"',
+    }
+    tags = request.headers.getlist("if-none-match")
+    # An edit leaves the version's own date as it was: that date alone proves nothing.
+    if tags and is_unmodified(etag, paper.updated, if_none_match=", ".join(tags), if_modified_since=None):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=media_type)
+
+
+def _find_paper(request: Request, name: str) -> Paper | None:
+    """Return the stored paper of an id in its one spelling; None for anything else."""
+    site = shell_of(request).site
+    try:
+        id_ = ArxivId.parse(name)
+    except UsageError:
+        return None
+    if str(id_) != name or not make_refs_url(site.config):
+        return None
+    with site.store.read() as conn:
+        known = paper_store.load_paper(conn, id_)
+    return known.paper if known else None
