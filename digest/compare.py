@@ -1,4 +1,4 @@
-"""What a run found out: records from arXiv held against all that is stored, as changes.
+"""Compares records from arXiv with what is stored, and names the changes.
 
 Ids are given out in order when papers are announced, so "new" is decided by ids and by what is
 stored, never by a date: 1 paper in 25 is announced over a week after the date it carries.

@@ -1,4 +1,4 @@
-"""Bodies from outside, made safe to read: told apart before parsing, then given out piece by piece.
+"""Opens bodies from outside safely: tells errors from answers before parsing, and sets bad entries aside.
 
 Nothing is trusted: not the status, not the content type. A body is XML in UTF-8 without a document
 type, of a bearable size, well-formed to its last byte, or it is an error of the `ArxivError` tree.

@@ -1,4 +1,4 @@
-"""One HTTP exchange with arXiv: a connection kept alive, a whole body or an error, an end in any case.
+"""Makes one HTTP request to arXiv: a whole body or a typed error, an end in any case.
 
 Three limits hold for every exchange: seconds until connected and between two pieces of the answer, the
 bytes of a body once unpacked, and the seconds the whole of it may take, however slowly it drips.

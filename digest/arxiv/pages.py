@@ -1,4 +1,4 @@
-"""Walks through a harvest: everything arXiv touched since a day, page by page, to the end.
+"""Walks through a harvest or a search, page by page, to its end.
 
 Source: https://info.arxiv.org/help/oa/index.html; the list has no total, so only the pages' own sizes and
 the token on each tell whether something is missing.

@@ -1,4 +1,4 @@
-"""The command line: words in, the pipeline called, words out. Commands are loaded when they are named.
+"""The table of commands. A command is loaded when it is named; errors become words.
 
 Exit codes: 0 done · 1 something of ours failed · 2 usage · 3 configuration · 4 the outside world.
 """

@@ -1,4 +1,4 @@
-"""A day on the command line: `2026-11-19`, and words for whoever writes it otherwise."""
+"""Opens configuration, store and arXiv for a command, and finds what a name or a day means."""
 
 from __future__ import annotations
 

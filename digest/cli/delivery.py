@@ -1,4 +1,4 @@
-"""`digest delivery`: the outbox as the operator sees it, and the operator's word on what is stuck."""
+"""`digest delivery`: shows the outbox, and takes the operator's word on what is stuck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to type for `digest` here: words that say what to do next can be copied as they stand."""
+"""Prints tables, JSON, progress and bars."""
 
 from __future__ import annotations
 

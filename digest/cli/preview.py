@@ -1,4 +1,4 @@
-"""`digest preview`: a digest in every shape, without its readers knowing."""
+"""`digest preview` and `digest send`: a digest in every shape, without its readers knowing."""
 
 from __future__ import annotations
 

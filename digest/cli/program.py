@@ -1,4 +1,4 @@
-"""What to type for `digest` here: words that say what to do next can be copied as they stand."""
+"""Says what to type for `digest` here, so that hints can be copied as they stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`digest query preview`: how much a query brings, day by day, and what it looks like."""
+"""`digest query preview` and `diff`: what a query, or another wording of it, brings day by day."""
 
 from __future__ import annotations
 

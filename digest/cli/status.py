@@ -1,4 +1,4 @@
-"""`digest status`: one screen that says what works, what does not, and what comes next."""
+"""`digest status`: what works, what does not, what comes next. `digest alarm test` stands here, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`digest subscription`: who gets what, where and when; pausing, and the word of people who leave or return."""
+"""`digest subscription`: who gets what, where and when; pause, exclude, unsubscribe."""
 
 from __future__ import annotations
 

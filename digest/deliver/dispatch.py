@@ -1,4 +1,4 @@
-"""Lanes to the outside: ways out that do not wait for each other, and in each several deliveries at once.
+"""Sends several deliveries at once per transport, and keeps their leases.
 
 One thread of a lane claims, some others send. What a send leaves free is filled again at once, and only
 a little more is claimed than is on its way, since others may not touch what is claimed.

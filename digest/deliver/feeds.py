@@ -1,4 +1,4 @@
-"""Feeds from committed rows: served over HTTP, or written whole as files. No digest, no slot, no delivery."""
+"""Loads feeds from committed rows, and writes those that are files."""
 
 from __future__ import annotations
 

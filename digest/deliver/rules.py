@@ -1,4 +1,4 @@
-"""What follows a failed delivery: again later, in smaller parts, ask the other side, wait, or give up."""
+"""Decides what follows a failure: try again, make it smaller, ask the other side, hold or give up."""
 
 from __future__ import annotations
 

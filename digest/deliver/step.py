@@ -1,4 +1,4 @@
-"""render | deliver: one delivery on its way out, and what is kept of the other side's answer.
+"""Sends one delivery: intent, send, mark; and finds out about one whose answer was lost.
 
 A send is three short transactions: the claim; the intent, which stores the bytes and the state
 `sending` before the network is touched; the mark, fenced by the claim's token and repeated until the

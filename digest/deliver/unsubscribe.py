@@ -1,4 +1,4 @@
-"""Leaving and coming back: one door for the link in a mail, the command line and whoever asks in writing.
+"""Unsubscribes and resubscribes people, for the link in a mail and for the command line.
 
 Leaving is never refused and beats the operator's file. Coming back takes a leave to take back, and
 the wish of whoever left: see `digest.model.subscriptions`.

@@ -1,4 +1,4 @@
-"""What `digest coverage` shows: mailings, looks, missing ids, requests, and entries that were set aside."""
+"""Tells what became of each expected mailing: looks, missing ids, entries set aside."""
 
 from __future__ import annotations
 

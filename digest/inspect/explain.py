@@ -1,4 +1,4 @@
-"""The whole trail of a paper to one subscription: announced, stored, matched, planned, delivered."""
+"""Tells why a paper was or was not sent to a subscription."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures by which the health of a running process is judged."""
+"""Judges the five facts that the operator is told of, and the health of a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A digest before it is sent, or long after: as it would be now, or as it was frozen. Nothing is stored."""
+"""Shows a digest or a query before anything is sent, from the store or from arXiv. Nothing is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query brings: papers by day, how much that is in words, and what each of its clauses lets through."""
+"""Counts what a query, its clauses or another wording bring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks Slack whether digests would arrive: the token, what it may do, and each channel. Nothing is posted."""
+"""Asks Slack whether digests would arrive, and writes the app's manifest. Nothing is posted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts of the status screen: what works, what does not, what comes next. Nothing is decided or changed."""
+"""Gathers what works, what does not, what comes next. Nothing is decided or changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subscription never wants to hear of: some papers, and whatever some queries bring.
+"""Decides which changes a subscription gets, what it excludes, and what a first digest holds.
 
 To exclude a query is to read each saved query of this subscription, and of no other, as if it ended in
 `ANDNOT (…)`. So a paper that stops being excluded is new to the subscription, and one that begins to be

@@ -1,4 +1,4 @@
-"""The first look of a new saved query: the papers of the last days, told once, though nothing changed in them.
+"""Matches all changes not yet matched, and gives new saved queries their first digest.
 
 However many first looks are owed, what is stored is read once; each is then given in a transaction of its
 own, so that whoever dies in between has given some of them and owes the others.

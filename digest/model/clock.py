@@ -1,4 +1,4 @@
-"""The one room that reads the time.
+"""Reads the time, the one module that does, and keeps the pace between requests.
 
 Everything that decides takes a moment as a value; everything that waits asks the clock it was given.
 `SystemClock` is the machine's; `RemoteClock` lives by another process's simulated time (a stand-in

@@ -1,4 +1,4 @@
-"""Tokens in addresses, and the keys by which a repeated delivery is recognised. All pure.
+"""Makes tokens in addresses, and the keys by which a repeated delivery is recognised. All pure.
 
 A token is derived rather than drawn, so that the same link stands in every part and every retry of a
 digest; what is stored is its hash alone, so that a stolen database opens no link.

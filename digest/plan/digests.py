@@ -1,4 +1,4 @@
-"""One digest of one subscription: its papers in order, labelled, with reasons; and its deliveries."""
+"""Makes one digest of one subscription: its papers in order, labelled, with reasons; and its deliveries."""
 
 from __future__ import annotations
 

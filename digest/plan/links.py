@@ -1,4 +1,4 @@
-"""Secret addresses: made from the installation's secret, known to the store by their hash alone."""
+"""Makes the secret addresses in a message; the store knows them by their hash alone."""
 
 from __future__ import annotations
 

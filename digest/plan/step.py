@@ -1,4 +1,4 @@
-"""What a pass of planning has read already: a hundred thousand digests of one mailing read its papers once.
+"""Freezes one digest for each subscription that is due.
 
 Everything here holds for one pass at one moment. Papers and changes never change once they are stored; what
 was looked at is asked anew by the next pass.

@@ -1,4 +1,4 @@
-"""What becomes of a turn that has come: it is told, passes quietly, waits for its mailing, or for the morning.
+"""Decides when a subscription is due, in its zone and outside its quiet hours.
 
 Pure: the step that plans loads the facts, asks here, and writes down what it is told.
 """

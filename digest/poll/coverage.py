@@ -1,4 +1,4 @@
-"""What was looked at: the facts that tell a quiet day from a failure."""
+"""Joins the looks that stand behind a digest: the facts that tell a quiet day from a failure."""
 
 from __future__ import annotations
 

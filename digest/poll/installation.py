@@ -1,4 +1,4 @@
-"""What the pipeline works with: one installation's store, clock and ways out, passed in as values."""
+"""One installation as values: its configuration, store, clock, arXiv and transports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has been looked at, from the ledger of looks: on behalf of some saved queries or of all."""
+"""Loads what has been looked at, on behalf of some saved queries or of all."""
 
 from __future__ import annotations
 

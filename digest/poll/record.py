@@ -1,4 +1,4 @@
-"""What was news to each source: where a look begins to speak of papers rather than to learn of them.
+"""Writes a page of records with the coverage it proves, and decides what is new to each source.
 
 A source that looks for the first time meets old papers, and among them ones that somebody was already
 watching for: other saved queries, what this one said before it was edited, or the harvest. Those stay

@@ -1,4 +1,4 @@
-"""When a look that came to its end is not believed: arXiv answers from replicas and caches, too."""
+"""Decides when to look, how far back, which looks to believe, and which ids are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The past of a new saved query, from arXiv's search API where the store does not reach far enough.
+"""Asks arXiv's search: by choice, as fallback, and for the past of a new saved query.
 
 Only as many requests are made as the budget of a run and of a day has to spare; a first look without one
 waits for a later pass. Where very many are new at once, most look back over what is stored, so that a

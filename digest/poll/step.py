@@ -1,4 +1,4 @@
-"""The gap check: after a complete harvest, arXiv is asked for the ids that are missing between stored ones.
+"""Harvests what is due, then asks for missing ids.
 
 What a harvest lost between two pages, and what arXiv's own index filled in late, is found here. An id
 that arXiv does not know is asked for again for a week and then void. A check is a line of the ledger

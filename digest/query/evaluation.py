@@ -1,4 +1,4 @@
-"""From a tree to one function of a paper: true where the paper is meant.
+"""Holds a query against one paper: true where it is meant, with the places that match.
 
 Each condition becomes a closure over what it looks for, each operator a closure over its operands, so
 that a query costs about a microsecond a paper once both are prepared.

@@ -1,4 +1,4 @@
-"""What the author of a query should know before it is saved: where it may mean something else than it seems.
+"""Notes for whoever writes a query: where it may mean something else than it seems.
 
 Nothing here refuses a query. Each note names one place and says in a sentence what was found there. Of arXiv's
 own search only what is known is told: a missing operator is OR there, and `all:` is wider.

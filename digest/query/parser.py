@@ -1,4 +1,4 @@
-"""From a term as written to a condition in its one spelling, or to nothing, or to a clear refusal."""
+"""Parses a query: tokens to a tree of conditions, or a clear refusal at its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query as read, and the one question it answers."""
+"""A saved query as read, and the reasons why a paper matches it."""
 
 from __future__ import annotations
 

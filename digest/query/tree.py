@@ -1,4 +1,4 @@
-"""A query as a tree: conditions at the leaves, AND, OR and NOT above them.
+"""A query as a tree: conditions at the leaves, AND, OR and NOT above them; dates and `all:` spelled out.
 
 A condition is kept as text in one spelling (lower case, blanks folded, aliases resolved), never as
 stems: it is what reasons show and what is sent to arXiv. Equal conditions compare equal, and the

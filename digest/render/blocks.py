@@ -1,4 +1,4 @@
-"""A readable text, as a Slack template renders it, compiled to Block Kit.
+"""Compiles readable text to Block Kit, within Slack's limits.
 
 Blank lines separate blocks. What a block becomes is told by how its first line starts:
 

@@ -1,4 +1,4 @@
-"""The catalogue of templates: what each is for, what it sees and whose it is."""
+"""Lists the templates and what each sees, and renders all with samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a digest says about the looking itself, so that a quiet day never looks like a failure.
+"""Says in words what was looked at.
 
 The sentence is the same in every medium. A digest without papers says which of three things
 happened: the look was complete and nothing matched, it is not complete yet, or it failed.

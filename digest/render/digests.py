@@ -1,4 +1,4 @@
-"""What templates see of a digest as a whole: its words, its groups, and what it leaves out."""
+"""Shows a digest as a whole: its words, its groups, what it leaves out; and the weekly digest."""
 
 from __future__ import annotations
 

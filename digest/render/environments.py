@@ -1,4 +1,4 @@
-"""Three Jinja environments: escaped (HTML, XML), plain text, and Slack's mrkdwn.
+"""Opens Jinja for HTML, plain text and Slack, and finds templates.
 
 A template's name decides its environment, from explicit lists: Jinja's own choice by suffix leaves
 `*.html.j2` and `*.atom` unescaped. Everything undefined is an error in all three. The operator's folder

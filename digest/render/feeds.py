@@ -1,4 +1,4 @@
-"""A feed as Atom (RFC 4287): the same bytes as long as the feed is the same."""
+"""Writes feeds as Atom (RFC 4287) and JSON Feed: the same bytes as long as the feed is the same."""
 
 from __future__ import annotations
 

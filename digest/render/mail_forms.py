@@ -1,4 +1,4 @@
-"""The mails of one digest, which differ by their readers' own link alone: the rest is rendered and encoded once.
+"""Renders the mails of one digest once; they differ by their readers' own link alone.
 
 A template may cut that link, or turn it round, so nobody knows beforehand where it stands. The first two
 mails are therefore rendered in full. Where the second is the first with the other link put in, letter by

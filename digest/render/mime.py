@@ -1,4 +1,4 @@
-"""A mail as bytes: multipart/alternative, quoted-printable, CRLF, the same for the same input.
+"""Writes a mail as bytes: multipart/alternative, quoted-printable, CRLF, the same for the same input.
 
 Written out by hand, because Python's serialiser folds and encodes header fields that must stay as
 they are, and is several times slower than rendering itself. Sources: RFC 2045, RFC 2046, RFC 5322.

@@ -1,4 +1,4 @@
-"""The line of authors: names exact, affiliations behind them, long lists counted.
+"""Shows one paper: authors, reasons, labels and links, in each medium's marks.
 
 Everyone a query asked for is named, wherever they stand in the list.
 """

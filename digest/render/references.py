@@ -1,4 +1,4 @@
-"""What BibTeX and RIS share: the key of a paper, its authors' names in parts, its month, its DOI."""
+"""Writes papers as BibTeX and RIS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every medium behind one door: digests and feeds in, bytes out."""
+"""The one door to every medium: digests, feeds and alarms in, bytes out."""
 
 from __future__ import annotations
 

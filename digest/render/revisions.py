@@ -1,4 +1,4 @@
-"""What changed in a paper since its reader saw it: in one line, and whole, word by word, from readable text."""
+"""Shows what changed in a paper since its reader saw it, in one line or word by word."""
 
 from __future__ import annotations
 

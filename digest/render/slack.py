@@ -1,4 +1,4 @@
-"""A digest as Slack messages: one to the channel with the top papers, the rest in its thread.
+"""Divides a digest into Slack messages: one to the channel, the rest in its thread.
 
 How many parts there are and what is in each follows from the digest and the templates alone:
 addresses, tokens and answers change nothing, so a part means the same on every attempt.

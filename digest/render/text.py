@@ -1,4 +1,4 @@
-"""Text made fit for showing: what no reader sees and every renderer would trip over is taken out.
+"""Cleans, marks, escapes, wraps and dates text.
 
 Titles, names, abstracts and comments are written by strangers. Control characters break XML and
 mail headers; direction overrides (U+202A-U+202E, U+2066-U+2069) let a text rewrite what stands next

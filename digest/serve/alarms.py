@@ -1,4 +1,4 @@
-"""The operator hears of what is amiss: found, kept, told once and when it is over; and a ping while all is well.
+"""Tells the operator of each fact once and when it is over, and pings while all is well.
 
 Telling is not of the outbox, which may be what is amiss. An alarm is claimed before it is told and marked
 told afterwards: whoever dies in between leaves it to be told again, rather than never.

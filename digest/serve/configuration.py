@@ -1,4 +1,4 @@
-"""The operator's file into the store: what it names is active, what it no longer names is ended.
+"""Brings the operator's file into the store: what it no longer names is ended.
 
 People who left stay away whatever the file says; people who subscribed by themselves live in the
 store and are not touched here.

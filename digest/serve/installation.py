@@ -1,4 +1,4 @@
-"""A configuration put to work: the store opened, the gate before the client, the ways out at hand."""
+"""Opens an installation, and gives its signs of life."""
 
 from __future__ import annotations
 

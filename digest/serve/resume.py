@@ -1,4 +1,4 @@
-"""A restored database goes on, by the operator's word.
+"""Lets a restored database send again, from a moment on.
 
 What the lost database sent after the backup was taken, the backup does not know; what was announced meanwhile it
 finds anew and takes for news. So no digest is planned from it and nothing sent, old or new, until somebody says

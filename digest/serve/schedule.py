@@ -1,4 +1,4 @@
-"""When each job has its turn, and what becomes of it: APScheduler's part, and nothing of the pipeline's."""
+"""Runs the jobs by APScheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each job does in a turn: one verb of the pipeline, and what is told of it in log and metrics."""
+"""The steps of a run: `run` walks them once, the jobs of `serve` keep walking them."""
 
 from __future__ import annotations
 

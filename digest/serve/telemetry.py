@@ -1,4 +1,4 @@
-"""How the jobs of a process stand: kept in memory while they run, and written down with each sign of life."""
+"""Writes log lines without secrets and metrics, and knows how each job stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows by the thousand, handed to the driver as it takes them.
+"""Hands rows by the thousand to the driver as it takes them.
 
 SQLAlchemy looks at each value of each row, which takes longer than the database takes to keep them. Here
 PostgreSQL is given each column as one array, and SQLite's driver the rows as they are.

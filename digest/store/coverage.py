@@ -1,4 +1,4 @@
-"""How far each source has been looked through: moved by complete runs only, and only forward."""
+"""How far each source was looked through, which ids are missing, and what queries were asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must always be true, asked of a database itself: each invariant counts the rows that break it.
+"""Asks a database what must always be true, where it comes from, and for its secrets.
 
 Asked after a move, of every backup and by `digest db check`; any count but zero is a fault of ours, or of a disk.
 """

@@ -1,4 +1,4 @@
-"""Where SQLite and PostgreSQL speak differently: upserts, two functions, and how long a list may be.
+"""Says where SQLite and PostgreSQL differ, and how values and lists are packed.
 
 Row locks need no word here: `with_for_update` says nothing on SQLite, whose writers come one at a time.
 """

@@ -1,4 +1,4 @@
-"""The open database: how it is reached, in which mode, and that its schema is the one this code knows."""
+"""Opens the database: how it is reached, in which mode, and that its schema is the one this code knows."""
 
 from __future__ import annotations
 

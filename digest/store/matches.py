@@ -1,4 +1,4 @@
-"""Matches: which changes a run brought to which saved query and subscription, packed into one row each."""
+"""Matches: which changes a run brought to which saved query and subscription; and when those are due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who works on which delivery: claimed for a while, given back, or taken from processes that are gone.
+"""Claims deliveries for a while, gives them back, and takes those of processes that are gone.
 
 A delivery found `claimed` was certainly not sent; one found `sending` may have been. Leases run on the
 database's clock, everything else on the moment the caller names.

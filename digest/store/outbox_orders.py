@@ -1,4 +1,4 @@
-"""The operator's word on a delivery: it goes out again, it never goes out, or it has arrived."""
+"""Takes the operator's word on a delivery: it goes out again, never, or it has arrived."""
 
 from __future__ import annotations
 

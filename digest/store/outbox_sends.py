@@ -1,4 +1,4 @@
-"""The two steps around the network: the intent before it is touched, the mark once the other side has answered.
+"""Writes the two steps around the network: the intent before it, the mark behind it.
 
 Both take many deliveries at once, so that what several threads send together is written in one transaction.
 They lock their rows in the order of ids, so that two of them never wait for each other.

@@ -1,4 +1,4 @@
-"""How PostgreSQL is reached: over which hosts, how long anything is waited for, and what every session keeps to.
+"""Reaches PostgreSQL: over which hosts, how long anything is waited for, what every session keeps to.
 
 Nothing waits for ever. The server ends statements, lock waits and forgotten transactions; the kernels on
 both sides notice a peer that acknowledges nothing; and where something in between acknowledges but passes

@@ -1,4 +1,4 @@
-"""Poll runs: what was asked of arXiv, when, and how it ended."""
+"""Poll runs: what was asked of arXiv, when, how it ended, and the pages it brought."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People: who agreed to be written to, and who left. Leaving beats everything else."""
+"""People: who agreed to be written to, where, and who left. Leaving beats everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether there is anything to do. It is asked every few seconds, and the answer is nearly always no.
+"""Read-only looks at the outbox: what waits, what was sent, and whether there is anything to do.
 
 So it is one statement, built once, that reads: nobody who writes is waited for, and each part of it is answered
 by an index. A yes may be a false alarm; a no never is.

@@ -1,4 +1,4 @@
-"""The processes at work on a database: each signs on the database's clock, and after a silence counts as gone.
+"""The processes at work on a database, their jobs, and the alarms they keep.
 
 No process's own clock matters.
 """

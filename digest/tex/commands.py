@@ -1,4 +1,4 @@
-r"""What a command is: a function of the reader, just behind the command's name, that returns pieces."""
+r"""The commands of text: accents, environments, escapes, ligatures, words."""
 
 from __future__ import annotations
 

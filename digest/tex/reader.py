@@ -1,4 +1,4 @@
-"""TeX-flavoured text read into pieces.
+"""Reads TeX-flavoured text into pieces.
 
 What is read is what people type into title and abstract forms: words with a few commands, formulas between
 dollars, commands of packages nobody loaded, and plain text that only looks like TeX. Whatever is not

@@ -1,4 +1,4 @@
-"""TeX-flavoured text cut into tokens, and which tokens belong together."""
+"""Cuts TeX-flavoured text into tokens, and tells which belong together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pieces written out: plain Unicode, plain Unicode cut at highlights, and HTML."""
+"""Writes pieces as plain Unicode, cut at highlights, and as HTML."""
 
 from __future__ import annotations
 

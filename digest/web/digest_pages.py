@@ -1,4 +1,4 @@
-"""Pages of digests: each is rendered once, one at a time, and kept as bytes while there is room."""
+"""Renders each page of a digest once, and keeps its bytes while there is room."""
 
 from __future__ import annotations
 

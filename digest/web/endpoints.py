@@ -1,4 +1,4 @@
-"""`/f/<token>.atom` and `.json`: feeds, answered from memory."""
+"""Answers feeds, pages of digests, unsubscribing, references and health."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditional requests and codings, decided from header fields alone (RFC 9110 §8.8, §12.5.3, §13). All pure.
+"""Keeps feeds in memory, with tags and compressed copies (RFC 9110 §8.8, §12.5.3, §13).
 
 Tags are weak: the same feed travels plain or compressed, and one tag stands for both.
 """

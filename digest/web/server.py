@@ -1,4 +1,4 @@
-"""The web server, inside this process: a socket bound before anything else begins, and a thread of its own."""
+"""Maps addresses, guards them, and runs uvicorn in a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text stream: standard output, or whatever it is given."""
+"""Writes messages to a text stream."""
 
 from __future__ import annotations
 

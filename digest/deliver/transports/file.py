@@ -1,4 +1,4 @@
-"""A folder that gets one file per message: `.eml`, `.html`, `.txt` … as the message is named."""
+"""Writes messages and feeds as whole files."""
 
 from __future__ import annotations
 

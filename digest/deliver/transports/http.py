@@ -1,4 +1,4 @@
-"""HTTP requests that are sent once: no redirects, no proxies, a last look before they go, an end in any case."""
+"""Posts once over HTTP: no redirects, no proxies, a last look before it goes, an end in any case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which module serves which kind of destination. Modules are imported when first opened, never before."""
+"""Opens the transport of a kind of destination; none is imported before."""
 
 from __future__ import annotations
 

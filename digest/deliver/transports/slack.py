@@ -1,4 +1,4 @@
-"""Slack's Web API: `chat.postMessage`, with answers judged here and nothing sent twice by itself.
+"""Posts by Slack's Web API, judges its answers, and finds a message again by its metadata.
 
 Scopes: `chat:write` to post; `channels:read` and `groups:read` to look channels up by name;
 `channels:history` and `groups:history` to find out whether a post of unknown fate arrived.

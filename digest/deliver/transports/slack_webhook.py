@@ -1,4 +1,4 @@
-"""A Slack incoming webhook: one secret URL per channel, quick to set up.
+"""Posts to one of Slack's incoming webhooks: one secret URL per channel.
 
 Its promise is weaker than the Web API's. Slack answers `ok` and nothing else: the message gets no id,
 can't be looked for, and carries no key by which a repeat would be noticed. When the answer is lost the

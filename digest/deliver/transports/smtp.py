@@ -1,4 +1,4 @@
-"""Mail over SMTP (RFC 5321), one recipient per mail; each thread that sends has a connection, kept for a while."""
+"""Sends mail over SMTP (RFC 5321): reads the server's address and replies, one recipient per mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One SMTP connection, and one mail after the other over it.
+"""Sends one mail after the other over one SMTP connection.
 
 The steps are taken one by one rather than by `smtplib.sendmail`, because what matters is on which side of the
 final dot a failure lies: before it nothing was delivered and repeating is safe; behind it, without an answer,

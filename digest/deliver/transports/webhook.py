@@ -1,4 +1,4 @@
-"""Signed JSON to other programs, as https://www.standardwebhooks.com has it: receivers need no code of ours.
+"""Posts signed JSON to other programs, as https://www.standardwebhooks.com has it.
 
 Each request carries `webhook-id` (the same for every attempt: by it a receiver tells repetitions),
 `webhook-timestamp` (of this attempt, so that an old request can't be played again) and

@@ -1,4 +1,4 @@
-"""A batch of papers read once: texts as numbered words, authors and categories as distinct values.
+"""Reads a batch of papers once: texts as numbered words, authors and categories as distinct values.
 
 The words are those of `AnalysedPaper`, found by the batch: TeX is resolved only where there is some, all texts
 are cut at once, and each distinct word is read once. Texts with words that have parts are there twice.

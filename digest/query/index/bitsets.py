@@ -1,4 +1,4 @@
-"""Which papers meet which nodes of a graph: rows of bits, a bit a paper, worked out level by level.
+"""Works out which papers meet which nodes of a graph: rows of bits, a bit a paper.
 
 Most queries match nothing on a day. So a summary comes first, one word a node: each of its 64 bits says
 whether any paper of a share, a 64th of the batch, may meet the node. Only what a query needs whose summary is

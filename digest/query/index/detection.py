@@ -1,4 +1,4 @@
-"""What a batch of papers meets of all that is looked for."""
+"""Finds what a batch of papers meets of all that is looked for."""
 
 from __future__ import annotations
 

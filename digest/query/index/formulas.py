@@ -1,4 +1,4 @@
-"""Formulas as text that has their words: those of what the reader makes of them, at a fraction of the price.
+"""Reads common formulas as the TeX reader does, at a fraction of the price.
 
 Edges between the parts of a formula are marked (`tex.parting`).
 

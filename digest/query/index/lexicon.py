@@ -1,4 +1,4 @@
-"""What the leaves of a graph look for, in tables that are asked from the papers' side.
+"""Puts what queries look for into tables that are asked from the papers' side.
 
 Saved queries ask for words, phrases, names, categories, ids and dates. Each thing asked for is one leaf,
 found by what a paper has to say to meet it: so a batch of papers is read once, however many queries there are.

@@ -1,4 +1,4 @@
-"""Queries held against papers all at once: which papers each of many saved queries means.
+"""Holds many saved queries against papers at once.
 
     index = ReverseIndex()
     index.add("gpu", parse_query("cat:cs.PF AND abs:GPU"))

@@ -1,4 +1,4 @@
-r"""Texts joined into one, their TeX resolved: by the thousand, and quickly.
+r"""Joins texts by the thousand into one, their TeX resolved.
 
 What isn't ASCII has a token in its place, so that all of it may be handled as ASCII, which takes a fraction of the
 time.
