@@ -25,6 +25,25 @@ if TYPE_CHECKING:
     from digest.poll.coverage import PollSummary
     from digest.store.coverage import GapState
 
+from typing import TYPE_CHECKING
+
+from digest.poll.rules import is_asked_together
+from digest.store import queries as query_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+
+def polled_keys(conn: Connection, source: str) -> list[str]:
+    """Return what is asked of arXiv, as keys of looks: everything at once, or each distinct saved query."""
+    if source == "harvest":
+        return [JOINT]
+    texts = list(dict.fromkeys(revision.canonical for revision in query_store.active_revisions(conn)))
+    return [JOINT] if is_asked_together(texts) else texts
+
 
 _MARGIN = timedelta(days=5)
 """Looks from so long before the first mailing shown tell how far arXiv had come by then."""
@@ -51,8 +70,6 @@ class Ledger:
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
     """Say what was checked of the mailings of the last days."""
-    from digest.inspect.status import polled_keys  # noqa: PLC0415 - each of the two needs the other
-
     keys = polled_keys(conn, source) or [JOINT]
     return Ledger(
         source=source,
@@ -75,8 +92,6 @@ def load_mailings(
 
     Saved queries that nobody asked by a moment (UTC) do not count, where one is given.
     """
-    from digest.inspect.status import polled_keys  # noqa: PLC0415 - each of the two needs the other
-
     since = now - timedelta(days=days) - _MARGIN
     sources = [
         looks

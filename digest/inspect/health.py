@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from digest.inspect.coverage import MailingState
-from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment
+from digest.model.alarms import _INSTANT, Alarm, AlarmName, Overdue
+from digest.model.announcements import latest_mailing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,42 +30,8 @@ OUTBOX_LIMIT = timedelta(hours=1)
 FAILURE_SHOWN = timedelta(days=2)
 """So long after it failed a message is an alarm; it stays in the outbox until the operator has spoken."""
 
-_INSTANT = timedelta(microseconds=1)
 
 _TAKEN_IN = (MailingState.COMPLETE, MailingState.CAUGHT_UP, MailingState.DEFERRED, MailingState.BEFORE)
-
-
-class AlarmName(StrEnum):
-    """What can be amiss; each is one alarm, however much of it there is."""
-
-    MAILING = "mailing"
-    DIGEST = "digest"
-    OUTBOX = "outbox"
-    FAILED = "failed"
-    RESTORED = "restored"
-
-
-STUCK = frozenset({AlarmName.DIGEST, AlarmName.OUTBOX})
-"""Alarms that say a process does not do its work; the others are for a person, whatever is restarted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overdue:
-    """What has been due for too long, or has failed.
-
-    Attributes:
-        number: how many.
-        named: the one to tell of: the oldest, or of those that failed the last.
-        due_at: since when there has been any (UTC); of those that failed, when the last did.
-        delivery: the number of the delivery that is named; 0 for none.
-        reason: what went wrong, "" where that is not known.
-    """
-
-    number: int
-    named: str
-    due_at: datetime
-    delivery: int = 0
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +53,6 @@ class AlarmFacts:
     is_restored: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Alarm:
-    """One thing somebody must hear of.
-
-    Attributes:
-        name: which.
-        what: what is amiss, as a sentence without a full stop.
-        remedy: what to do.
-        failed_at: when a message failed last (UTC); None for other alarms.
-    """
-
-    name: AlarmName
-    what: str
-    remedy: str
-    failed_at: datetime | None = None
-
-    @property
-    def detail(self) -> str:
-        """What is amiss, and what to do."""
-        return f"{self.what}. {self.remedy}"
-
-
 def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> tuple[Alarm, ...]:
     """Return what is amiss, the most urgent first.
 
@@ -125,16 +69,6 @@ def find_due_mailing(now: datetime) -> date:
     That the next one has gone out meanwhile does not end its being missed.
     """
     return latest_mailing(now - MAILING_LIMIT - _INSTANT)
-
-
-def find_owed(before: datetime) -> datetime:
-    """Return the moment up to which papers must have come, and their turn, to be told by a moment (both UTC).
-
-    That is what a digest `on announcement` is held to. It waits for the rest of a mailing until the next morning,
-    but not longer (see `digest.plan.turns`): until then only what waited before that mailing is owed.
-    """
-    mailing = latest_mailing(before)
-    return before if alarm_moment(mailing) <= before else mailing_moment(mailing)
 
 
 def does_its_work(alarms: Iterable[Alarm]) -> bool:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.inspect.health import STALE_POLL, AlarmName, is_stuck
+from digest.inspect.coverage import polled_keys
+from digest.inspect.health import STALE_POLL, is_stuck
 from digest.match.rules import read_exclusion
+from digest.model.alarms import AlarmName
 from digest.model.announcements import EASTERN, has_mailing, latest_mailing, next_mailing
 from digest.model.clock import Outcome, SystemClock
 from digest.model.messages import DeliveryState
-from digest.poll.ledger import JOINT, load_whole_coverage
-from digest.poll.rules import is_asked_together
+from digest.poll.ledger import load_whole_coverage
 from digest.serve.alarms import load_alarms
 from digest.store import coverage as cursor_store
 from digest.store import database, views
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.config import Config
-    from digest.inspect.health import Alarm
+    from digest.model.alarms import Alarm
     from digest.model.clock import Clock
     from digest.model.messages import Delivery
     from digest.store import Store
@@ -205,14 +206,6 @@ def _find_failed_look(
                 remedy = f"mend the addresses under [arxiv], then {then}"
             yield Trouble(f"the last look at arXiv{about} failed: {failure}", remedy)
             return  # they mostly fail alike
-
-
-def polled_keys(conn: Connection, source: str) -> list[str]:
-    """Return what is asked of arXiv, as keys of looks: everything at once, or each distinct saved query."""
-    if source == "harvest":
-        return [JOINT]
-    texts = list(dict.fromkeys(revision.canonical for revision in query_store.active_revisions(conn)))
-    return [JOINT] if is_asked_together(texts) else texts
 
 
 def write_age(age: timedelta) -> str:

@@ -18,18 +18,9 @@ from digest.render.contexts import PageContext, WeeklyPageContext
 from digest.render.digests import as_fields, choose_template, group_papers, view_digest, view_papers, view_week
 from digest.render.environments import Templates, find_shipped_templates
 from digest.render.feeds import fit_feed, write_atom, write_json_feed
-from digest.render.mail import (
-    Fragments,
-    check_address,
-    check_atom,
-    render_mail_text,
-    write_digest_mail,
-    write_digest_text,
-    write_mailbox,
-    write_subject,
-)
+from digest.render.mail import Fragments, render_mail_text, write_digest_mail, write_digest_text
 from digest.render.mail_forms import MailForms
-from digest.render.mime import write_plain_mail
+from digest.render.mime import check_address, check_atom, write_mailbox, write_plain_mail, write_subject
 from digest.render.slack import EVENT_TYPE, SlackParts, encode_payload, write_slack_payload, write_webhook_payload
 from digest.render.terminal import write_terminal
 from digest.render.text import clean_markup, clean_text, flow_text

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from digest.config import Config
     from digest.inspect.coverage import MailingLine
-    from digest.inspect.health import Alarm
+    from digest.model.alarms import Alarm
     from digest.model.messages import Receipt
     from digest.model.subscriptions import Destination
     from digest.poll.installation import Site

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from digest.inspect.status import polled_keys
+from digest.inspect.coverage import polled_keys
 from digest.match.step import readable
 from digest.model.announcements import Kind, earliest_mailing, mailing_moment
 from digest.model.cadences import CadenceKind

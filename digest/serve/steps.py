@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from digest.deliver.dispatch import deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
 from digest.deliver.step import settling_times
-from digest.inspect.health import AlarmName
 from digest.match.step import MatchReport, match
+from digest.model.alarms import AlarmName
 from digest.model.errors import DigestError, StoreError
 from digest.model.messages import DeliveryState
 from digest.plan.step import PlanReport, plan

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, func, literal, not_, or_, select, update
 
+from digest.model.alarms import Alarm, AlarmName, Overdue, find_owed
 from digest.model.cadences import USUAL_WAIT, CadenceKind
 from digest.model.errors import AnotherWorker
 from digest.model.messages import DeliveryState, Occasion
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, TextClause
 
-    from digest.inspect.health import Alarm, Overdue
     from digest.store.engine import Store
 
 
@@ -85,8 +85,6 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
 
     One that is over before anybody was told of it is forgotten. So is that messages failed: time alone ends it.
     """
-    from digest.inspect.health import AlarmName  # noqa: PLC0415 - each of the two needs the other
-
     gone = alarms.c.name.not_in([str(alarm.name) for alarm in found])
     forget = or_(alarms.c.told_at.is_(None), alarms.c.name == str(AlarmName.FAILED))
     conn.execute(delete(alarms).where(gone, forget))
@@ -99,8 +97,6 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
 
 def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
     """Take the alarms somebody must be told of now; nobody else gets them for as long as `CLAIM`."""
-    from digest.inspect.health import AlarmName  # noqa: PLC0415 - each of the two needs the other
-
     failed_at = next((alarm.failed_at for alarm in found if alarm.failed_at is not None), None)
     has_failed_anew = and_(alarms.c.name == str(AlarmName.FAILED), alarms.c.told_at < literal(failed_at, Moment))
     is_untold = or_(alarms.c.told_at.is_(None), alarms.c.ended_at.is_not(None), has_failed_anew)
@@ -125,8 +121,6 @@ def find_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
     overdue when papers wait for it that no mailing keeps back any more. A first look waits for no turn: it is
     overdue when nothing has held it back since that moment.
     """
-    from digest.inspect.health import Overdue  # noqa: PLC0415 - each of the two needs the other
-
     late = sorted([*_find_overdue_turns(conn, before), *_find_overdue_papers(conn, before)])
     return Overdue(len(late), late[0][1], late[0][0]) if late else None
 
@@ -142,8 +136,6 @@ def _find_overdue_turns(conn: Connection, before: datetime) -> Iterator[tuple[da
 
 def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
     """Yield whose papers wait that no mailing keeps back, and then whose first looks."""
-    from digest.inspect.health import find_owed  # noqa: PLC0415 - each of the two needs the other
-
     mine, owed = subscriptions.c, find_owed(before)
     on_announcement = (mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
     is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_LOOK)
@@ -183,8 +175,6 @@ def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
 
     Parts behind one that is held are not among them: that one is told of.
     """
-    from digest.inspect.health import Overdue  # noqa: PLC0415 - each of the two needs the other
-
     late = (ACTIVE_DELIVERY, deliveries.c.created_at < before, not_(waits_for_held()))
     order = (deliveries.c.created_at, deliveries.c.id)
     row = conn.execute(select(deliveries).where(*late).order_by(*order).limit(1)).one_or_none()
@@ -196,8 +186,6 @@ def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
 
 def find_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
     """Return the deliveries given up, or held, since a moment (UTC), naming the last; None for none."""
-    from digest.inspect.health import Overdue  # noqa: PLC0415 - each of the two needs the other
-
     tried_at = select(func.max(attempts.c.ended_at)).where(attempts.c.delivery_id == deliveries.c.id)
     failed_at = func.coalesce(deliveries.c.ended_at, tried_at.scalar_subquery(), deliveries.c.created_at)
     states = (DeliveryState.DEAD, DeliveryState.HELD)

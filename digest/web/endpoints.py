@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from digest.deliver.unsubscribe import find_way_out, leave_by_link
-from digest.inspect.health import STUCK
 from digest.model import secrets
+from digest.model.alarms import STUCK
 from digest.model.errors import StoreError, UsageError
 from digest.model.messages import DeliveryState, Links
 from digest.model.papers import ArxivId

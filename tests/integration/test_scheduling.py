@@ -12,7 +12,7 @@ import pytest
 
 from digest.config import load_config
 from digest.inspect import health as telemetry_health
-from digest.inspect.health import AlarmName
+from digest.model.alarms import AlarmName
 from digest.poll.installation import Site
 from digest.poll.step import poll
 from digest.serve.configuration import sync_roster

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.inspect.health import AlarmName
+from digest.model.alarms import AlarmName
 from digest.serve.alarms import watch
 from digest.serve.resume import resume
 from digest.serve.telemetry import Pulse

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from digest.inspect.health import Alarm, AlarmName, Overdue
+from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import Occasion

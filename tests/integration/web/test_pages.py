@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from digest.inspect.health import Alarm, AlarmName
+from digest.model.alarms import Alarm, AlarmName
 from digest.model.subscriptions import Destination
 from digest.serve.telemetry import Metrics, Pulse
 from digest.store import workers as alarm_store

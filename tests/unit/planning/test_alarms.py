@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 
 from digest.config.zones import write_with_zone
 from digest.inspect.coverage import MailingLine, MailingState
-from digest.inspect.health import (
-    MAILING_LIMIT,
-    Alarm,
-    AlarmFacts,
-    Overdue,
-    does_its_work,
-    find_alarms,
-    find_due_mailing,
-    find_owed,
-)
+from digest.inspect.health import MAILING_LIMIT, AlarmFacts, does_its_work, find_alarms, find_due_mailing
+from digest.model.alarms import Alarm, Overdue, find_owed
 from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment, next_mailing
 from digest.model.cadences import Cadence
 from digest.model.messages import Coverage

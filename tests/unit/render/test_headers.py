@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.errors import ConfigurationError
-from digest.render.mail import (
+from digest.render.mime import (
     check_address,
     check_atom,
     check_uri,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Digest, Links, Occasion
 from digest.render import MailIdentity, Renderer
-from digest.render.mail import write_feedback_id
+from digest.render.mime import write_feedback_id
 from digest.render.samples import (
     EVENING,
     SAMPLE_LINKS,
