@@ -132,12 +132,12 @@ def test_holding_queries_together_or_one_by_one_comes_to_the_same_outcomes(queri
 @pytest.mark.parametrize(("count", "is_needed"), [(5, False), (500, True)])
 def test_numpy_is_waited_for_only_where_there_is_much_to_match(count: int, is_needed: bool) -> None:  # noqa: FBT001 - a table's column
     code = (
-        "import sys; from tests.unit.test_matching import make_many_changes, revision; "
+        "import sys; from tests.unit.match.test_rules import make_many_changes, revision; "
         "from digest.match.rules import match_changes; "
         f"match_changes(make_many_changes()[:10], [revision(f'ti:word{{n}}', n) for n in range({count})]); "
         "print('numpy' in sys.modules)"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run(  # noqa: S603 - this interpreter
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
