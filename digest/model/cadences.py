@@ -25,15 +25,21 @@ LONGEST_WAIT = timedelta(hours=12)
 _TIME = r"(\d{1,2})[:.](\d{2})"
 _ZONE = r"([A-Za-z0-9_+/-]+)"
 _CLOCK_PHRASE = re.compile(
-    rf"([a-z, ]+?),?\s+(?:at|not before)\s+{_TIME}(?:\s+{_ZONE})?"
+    rf"([a-z, ]+?(?:\s+from\s+[^\s,]+)?),?\s+(?:at|not before)\s+{_TIME}(?:\s+{_ZONE})?"
     rf"(?:\s*,?\s+at the latest(?:\s+at)?\s+{_TIME}(?:\s+{_ZONE})?)?",
     re.IGNORECASE,
+)
+_FORTNIGHT_PHRASE = re.compile(
+    r"(?:on\s+)?(?:every\s+)?(?:second|other)\s+([a-z]+?)(?:\s+from\s+([^\s,]+))?", re.IGNORECASE
 )
 _SPOKEN_TIME = re.compile(
     r"\b(?:at|before|latest)\s+(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?(?![\w:.])", re.IGNORECASE
 )
 _HALF_DAY = 12
 _QUIET_PHRASE = re.compile(rf"{_TIME}\s*(?:-|–|to)\s*{_TIME}(?:\s+{_ZONE})?", re.IGNORECASE)
+
+FIRST_FORTNIGHT = date(1970, 1, 5)
+"""The Monday from which every second week is counted, where a phrase names no date of its own."""
 
 LAST_YEAR = 2999
 """The last year a pause may end in: for turns behind it there must be dates."""
@@ -61,6 +67,7 @@ class Cadence:
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.
         wait: how long after `at`, on the wall clock, it waits for an incomplete mailing at the latest.
+        fortnight: the Monday of a week in which it is due, where it is due in every second week only.
     """
 
     kind: CadenceKind
@@ -68,6 +75,7 @@ class Cadence:
     at: time = time(0, 0)
     zone: str = "UTC"
     wait: timedelta = USUAL_WAIT
+    fortnight: date | None = None
 
     @classmethod
     def parse(cls, phrase: str) -> Self:
@@ -87,7 +95,8 @@ class Cadence:
                 hint=_suggest_time(text)
                 or 'Write "on announcement", "at once", or days and a time such as '
                 '"daily at 07:30 UTC", "weekdays at 09:00 Europe/Berlin, at the latest 12:00", '
-                '"tuesdays and fridays at 08:00 UTC" or "weekly on monday at 08:00 America/New_York".',
+                '"tuesdays and fridays at 08:00 UTC", "every second monday at 08:00 UTC" '
+                'or "weekly on monday at 08:00 America/New_York".',
             )
         days, hour, minute, zone, late_hour, late_minute, late_zone = match.groups()
         if zone and late_zone and zone != late_zone:
@@ -99,22 +108,38 @@ class Cadence:
         wait = (
             USUAL_WAIT if late_hour is None else _read_wait(at, _read_time(late_hour, late_minute, phrase), phrase)
         )
-        weekdays = _read_days(days, phrase)
+        second = _FORTNIGHT_PHRASE.fullmatch(days)
+        weekdays = _read_days(second[1] if second else days, phrase)
+        fortnight = _read_fortnight(weekdays, second[2], phrase) if second else None
         if not (zone or late_zone):
             raise ConfigurationError(
                 f"{phrase!r} names no time zone", hint=f'Write "{phrase} Europe/Berlin", or UTC.'
             )
-        return cls(CadenceKind.CLOCK, weekdays, at, _read_zone(zone or late_zone, phrase), wait)
+        return cls(CadenceKind.CLOCK, weekdays, at, _read_zone(zone or late_zone, phrase), wait, fortnight)
 
     @property
     def latest(self) -> time:
         """The wall-clock time at which it waits no longer; the next day's where it is not after `at`."""
         return (datetime.combine(date.min, self.at) + self.wait).time()
 
+    def has_day(self, day: date) -> bool:
+        """Whether a digest is due on a local date; only for `CLOCK`.
+
+        Every second week is counted in days, so a year of 53 weeks changes nothing.
+        """
+        if day.weekday() not in self.days:
+            return False
+        return self.fortnight is None or ((day - self.fortnight).days // 7) % 2 == 0
+
     def __str__(self) -> str:
         if self.kind is not CadenceKind.CLOCK:
             return str(self.kind)
-        if self.days == EVERY_DAY:
+        if self.fortnight is not None:
+            (weekday,) = self.days
+            first = self.fortnight + timedelta(days=weekday)
+            days = f"every second {WEEKDAYS[weekday]}"
+            days += "" if self.fortnight == FIRST_FORTNIGHT else f" from {first}"
+        elif self.days == EVERY_DAY:
             days = "daily"
         elif self.days == WORKING_DAYS:
             days = "weekdays"
@@ -240,6 +265,28 @@ def _suggest_time(phrase: str) -> str:
         if (half or not minute) and hour < 2 * _HALF_DAY:
             return f"Write the time as {hour:02}:{minute or '00'}."
     return ""
+
+
+def _read_fortnight(days: frozenset[int], first: str | None, phrase: str) -> date:
+    """Return the Monday from which every second week is counted."""
+    if len(days) > 1:
+        raise ConfigurationError(f"{phrase!r}: every second week has one day", hint='Write "every second monday".')
+    if first is None:
+        return FIRST_FORTNIGHT
+    (weekday,) = days
+    try:
+        day = date.fromisoformat(first)
+        monday = day - timedelta(days=weekday)
+    except (ValueError, OverflowError):
+        raise ConfigurationError(
+            f"{phrase!r}: {first!r} is no date", hint="Write year, month and day: 2026-12-07."
+        ) from None
+    if day.weekday() != weekday:
+        raise ConfigurationError(
+            f"{phrase!r}: {first} is a {WEEKDAYS[day.weekday()].title()}",
+            hint=f"Name the date of a {WEEKDAYS[weekday].title()}.",
+        )
+    return monday
 
 
 _DAY_WORDS = ("daily", "weekdays", *(f"{day}s" for day in WEEKDAYS), *WEEKDAYS)

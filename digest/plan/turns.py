@@ -210,7 +210,7 @@ def _make_slot(cadence: Cadence, quiet: QuietHours | None, day: date) -> Slot | 
             return None
         due_at = leave_quiet(cadence, quiet, mailing_moment(day))
         return Slot(f"{_MAILING}{day.isoformat()}", due_at, due_at)
-    moment = resolve_local(day, cadence.at, cadence.zone) if day.weekday() in cadence.days else None
+    moment = resolve_local(day, cadence.at, cadence.zone) if cadence.has_day(day) else None
     if moment is None:
         return None
     due_at = leave_quiet(cadence, quiet, moment)

@@ -1,6 +1,7 @@
 """How people say when digests are due, and when nothing goes out."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from zoneinfo import available_timezones
 
@@ -8,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.model.cadences import USUAL_WAIT, Cadence, CadenceKind, QuietHours, choose_zone, read_pause_end
+from digest.model.cadences import (
+    FIRST_FORTNIGHT,
+    USUAL_WAIT,
+    Cadence,
+    CadenceKind,
+    QuietHours,
+    choose_zone,
+    read_pause_end,
+)
 from digest.model.errors import ConfigurationError
 
 ZONES = sorted(zone for zone in available_timezones() if "/" in zone or zone == "UTC")
@@ -20,8 +29,16 @@ CLOCK_CADENCES = st.builds(
     zone=st.sampled_from(ZONES),
     wait=st.integers(0, 12 * 60).map(lambda minutes: timedelta(minutes=minutes)),
 )
+FORTNIGHTS = st.builds(
+    lambda cadence, weekday, week: replace(
+        cadence, days=frozenset([weekday]), fortnight=FIRST_FORTNIGHT + timedelta(weeks=week)
+    ),
+    CLOCK_CADENCES,
+    st.integers(0, 6),
+    st.integers(0, 10_000),
+)
 CADENCES = st.one_of(
-    CLOCK_CADENCES, st.sampled_from([Cadence(CadenceKind.ANNOUNCEMENT), Cadence(CadenceKind.AT_ONCE)])
+    CLOCK_CADENCES, FORTNIGHTS, st.sampled_from([Cadence(CadenceKind.ANNOUNCEMENT), Cadence(CadenceKind.AT_ONCE)])
 )
 WORDS = [
     "weekly",
@@ -81,9 +98,35 @@ def test_a_phrase_people_write_names_days_a_time_and_a_zone(
     assert Cadence.parse(phrase) == Cadence(CadenceKind.CLOCK, frozenset(days), at, zone)
 
 
+@given(FORTNIGHTS, st.dates(date(1900, 1, 1), date(2900, 1, 1)))
+def test_every_second_week_has_one_day_in_fourteen_whatever_year_begins(cadence: Cadence, day: date) -> None:
+    days = [day + timedelta(days=number) for number in range(28)]
+    first, second = (due for due in days if cadence.has_day(due))
+    assert second - first == timedelta(days=14)
+    assert {first.weekday()} == cadence.days
+
+
+@pytest.mark.parametrize(
+    ("phrase", "due"),
+    [
+        ("every second monday at 09:00 UTC", ["2026-12-07", "2026-12-21", "2027-01-04"]),
+        ("every other monday from 2026-12-14 at 09:00 UTC", ["2026-12-14", "2026-12-28", "2027-01-11"]),
+        ("every second friday from 2027-01-01, at 09:00 UTC", ["2026-12-04", "2026-12-18", "2027-01-01"]),
+    ],
+)
+def test_a_year_of_53_weeks_does_not_shift_every_second_week(phrase: str, due: list[str]) -> None:
+    days = [date(2026, 12, 1) + timedelta(days=number) for number in range(60)]
+    cadence = Cadence.parse(phrase)
+    assert [str(day) for day in days if cadence.has_day(day)][: len(due)] == due
+
+
 @pytest.mark.parametrize(
     ("phrase", "words"),
     [
+        ("every second weekday at 09:00 UTC", "every second week has one day"),
+        ("every second monday from noon at 09:00 UTC", "'noon' is no date"),
+        ("every second monday from 2026-12-08 at 09:00 UTC", "2026-12-08 is a Tuesday"),
+        ("mondays from 2026-12-07 at 09:00 UTC", "'from' is no day"),
         ("", "is not a time a digest can be due"),
         ("sometimes", "is not a time a digest can be due"),
         ("daily at noon", "is not a time a digest can be due"),
