@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from digest import tex
-from digest.model.announcements import Kind
+from digest.model.announcements import Change, Kind, KnownPaper
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,71 +26,6 @@ LAG = timedelta(days=3)
 
 INDEX_LAG = timedelta(days=2)
 """How far arXiv's search may be behind its harvest: hours mostly, a day at times."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownPaper:
-    """A paper as stored.
-
-    Attributes:
-        key: its key.
-        version_id: the row of its latest text.
-        paper: the paper itself, with the `datestamp` of the harvest that last changed it.
-        as_of: arXiv's own time of the answer that last changed it (UTC); None where that was not kept.
-        earlier: `content_hash` of the other texts it had.
-    """
-
-    key: int
-    version_id: int
-    paper: Paper
-    as_of: datetime | None = None
-    earlier: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One finding about one paper.
-
-    Attributes:
-        kind: what it is.
-        paper: the paper as it is now; fields the source could not tell are filled from what was stored.
-        known: the paper as stored before; None for one never stored.
-        fields: names of what differs from `known`, in a fixed order; () for one never stored.
-    """
-
-    kind: Kind
-    paper: Paper
-    known: KnownPaper | None = None
-    fields: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StoredChange:
-    """A change as committed: what matching and planning work on.
-
-    Attributes:
-        id: grows in the order changes were committed.
-        kind: what it is.
-        paper: the paper as this change found it.
-        previous: the paper as it was stored before; None for the first change of a paper.
-        fields: names of what differs.
-        run_id: the poll run that found it.
-        found_at: when that was (UTC).
-        paper_key: the stored paper's key, the same for all changes of one paper.
-        text_key: the key of the stored text it found; 0 where nothing is stored.
-        previous_key: the key of the text that was stored before; 0 for the first change of a paper.
-    """
-
-    id: int
-    kind: Kind
-    paper: Paper
-    previous: Paper | None
-    fields: tuple[str, ...]
-    run_id: int
-    found_at: datetime
-    paper_key: int
-    text_key: int = 0
-    previous_key: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from digest.arxiv.exchange import RequestLog
     from digest.config import Config
     from digest.model.clock import Clock
-    from digest.model.subscriptions import Destination
-    from digest.plan.digests import DueSubscription
+    from digest.model.subscriptions import Destination, DueSubscription
     from digest.poll.installation import Progress, Site
     from digest.query import Query
     from digest.store import Store

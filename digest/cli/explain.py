@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from digest.cli.context import Installation
     from digest.inspect.explain import Asked, ChangeTrail, DigestTrail, Trail
-    from digest.plan.digests import DueSubscription
+    from digest.model.subscriptions import DueSubscription
     from digest.store.views import Attempt, StoredDelivery
 
 _LABEL = 11

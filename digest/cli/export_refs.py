@@ -13,8 +13,9 @@ from digest.cli.context import find_saved, opened_store, require_subscription
 from digest.cli.output import json_option, print_json
 from digest.deliver.feeds import load_matched
 from digest.model.errors import UnknownName, UsageError, count
+from digest.model.messages import FEED_ENTRIES
 from digest.model.papers import ArxivId
-from digest.plan.feeds import FEED_ENTRIES, choose_papers
+from digest.plan.feeds import choose_papers
 from digest.query import matches, parse_query
 from digest.render.references import drop_repeated, make_key, write_bibtex, write_ris
 from digest.store import digests as digest_store

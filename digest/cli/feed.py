@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from digest.cli.context import Installation
     from digest.config import Config
-    from digest.model.subscriptions import Destination
-    from digest.plan.digests import DueSubscription
+    from digest.model.subscriptions import Destination, DueSubscription
     from digest.store.queries import FeedPlace, StoredQuery
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.model.messages import Digest, Links
-    from digest.plan.digests import DueSubscription
+    from digest.model.subscriptions import DueSubscription
     from digest.poll.installation import Site
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.cli.context import Installation, NamedQuery, Workbench
-    from digest.compare import StoredChange
+    from digest.model.announcements import StoredChange
     from digest.model.papers import Paper, Span
     from digest.query import AnalysedPaper, Node, Note, Query
     from digest.store.queries import QueryHistory, StoredQuery

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.model.errors import QueryError
     from digest.model.papers import Paper
-    from digest.model.subscriptions import Subscription
-    from digest.plan.digests import DueSubscription
+    from digest.model.subscriptions import DueSubscription, Subscription
     from digest.store.digests import DigestSummary
     from digest.store.subscribers import Place
     from digest.store.views import SubscriptionLine

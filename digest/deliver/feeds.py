@@ -13,17 +13,9 @@ from digest.match.step import find_overtaken
 from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.errors import DigestError, QueryError
+from digest.model.messages import FEED_DAYS, FEED_ENTRIES
 from digest.model.subscriptions import DestinationKind
-from digest.plan.feeds import (
-    FEED_DAYS,
-    FEED_ENTRIES,
-    QUERY_FEED_KINDS,
-    FeedOwner,
-    FeedSetting,
-    plan_farewell,
-    plan_feed,
-    spread_moments,
-)
+from digest.plan.feeds import QUERY_FEED_KINDS, FeedOwner, FeedSetting, plan_farewell, plan_feed, spread_moments
 from digest.plan.links import make_links, make_refs_url
 from digest.query import StandingQueries, parse_query
 from digest.store import database as token_store
@@ -38,11 +30,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.compare import StoredChange
     from digest.config import Config
+    from digest.model.announcements import StoredChange
     from digest.model.messages import Feed
-    from digest.plan.digests import DueSubscription
-    from digest.plan.feeds import Matched, Wording
+    from digest.model.subscriptions import DueSubscription, Wording
+    from digest.plan.feeds import Matched
     from digest.poll.installation import Site
     from digest.query import Query
     from digest.store.queries import FeedPlace, StoredQuery

@@ -8,9 +8,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.model.announcements import mailing_moment, mailings_between, next_mailing
+from digest.model.polls import Source
 from digest.poll.coverage import assess_coverage, is_late, join_coverages, was_asked
 from digest.poll.ledger import JOINT
-from digest.poll.rules import REQUESTS_A_DAY, Source
+from digest.poll.rules import REQUESTS_A_DAY
 from digest.store import coverage, views
 from digest.store import papers as mailing_store
 from digest.store import runs as run_store
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.poll.coverage import PollSummary
+    from digest.model.polls import PollSummary
     from digest.store.coverage import GapState
 
 from typing import TYPE_CHECKING

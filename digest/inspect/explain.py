@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from digest.deliver.feeds import load_matched
 from digest.inspect.query_volume import find_failing
-from digest.match.rules import QueryOutcome, exclude_changes, read_exclusion, select_for_subscription
+from digest.match.rules import exclude_changes, read_exclusion, select_for_subscription
 from digest.match.step import find_overtaken
 from digest.model.announcements import Kind
 from digest.model.errors import QueryError
-from digest.model.messages import TERMINAL_STATES, DeliveryState, Occasion
-from digest.model.subscriptions import DestinationKind, SubscriptionState
-from digest.plan.feeds import FEED_DAYS, FEED_ENTRIES, choose_papers
+from digest.model.messages import FEED_DAYS, FEED_ENTRIES, TERMINAL_STATES, DeliveryState, Occasion
+from digest.model.subscriptions import DestinationKind, QueryOutcome, SubscriptionState
+from digest.plan.feeds import choose_papers
 from digest.query import analyse, find_reasons, matches, parse_query
 from digest.store import database, papers
 from digest.store import digests as digest_store
@@ -30,12 +30,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.compare import StoredChange
-    from digest.match.rules import ActiveRevision
+    from digest.model.announcements import StoredChange
     from digest.model.messages import Delivery, Digest
     from digest.model.papers import ArxivId
-    from digest.model.subscriptions import Destination
-    from digest.plan.digests import DueSubscription
+    from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription
     from digest.query import AnalysedPaper
     from digest.store.subscribers import Place
     from digest.store.views import Attempt, StoredDelivery

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.pages import EARLIEST, Window, walk_search
-from digest.compare import StoredChange
 from digest.deliver.rules import split_share
 from digest.deliver.step import mail_identity
 from digest.inspect.query_volume import (
@@ -22,14 +21,14 @@ from digest.inspect.query_volume import (
     survey_everything,
     survey_found,
 )
-from digest.match.rules import ActiveRevision, choose_first_look, read_exclusion
+from digest.match.rules import choose_first_look, read_exclusion
 from digest.model import secrets
-from digest.model.announcements import Kind, mailing_moment, mailings_between
+from digest.model.announcements import Kind, StoredChange, mailing_moment, mailings_between
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import DeliveryError, UnknownName
 from digest.model.messages import Coverage, Delivery, DeliveryState, Links, Occasion, Receipt
-from digest.model.subscriptions import Destination, DestinationKind, Subscription
-from digest.plan.digests import DueSubscription, plan_digest
+from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
+from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts
 from digest.plan.turns import next_slot

@@ -14,6 +14,7 @@ from digest.model.announcements import EASTERN, has_mailing, latest_mailing, nex
 from digest.model.clock import Outcome, SystemClock
 from digest.model.messages import DeliveryState
 from digest.poll.ledger import load_whole_coverage
+from digest.poll.rules import next_look_at
 from digest.serve.alarms import load_alarms
 from digest.store import coverage as cursor_store
 from digest.store import database, views
@@ -364,7 +365,7 @@ def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
 def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
     """Return from when on the next look at arXiv is worth a request (UTC); now where one is due."""
     looks = (run_store.last_looks(conn, source, key) for key in polled_keys(conn, source))
-    return max(now, min((look.next_at or now for look in looks), default=now))
+    return max(now, min((next_look_at(look) or now for look in looks), default=now))
 
 
 def _find_gap(now: datetime) -> tuple[date, ...]:

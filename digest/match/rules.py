@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from digest.model.announcements import Kind
 from digest.model.errors import QueryError
+from digest.model.subscriptions import ActiveRevision, QueryOutcome
 from digest.query import StandingQueries, analyse, matches, parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from digest.compare import StoredChange
+    from digest.model.announcements import StoredChange
     from digest.model.papers import ArxivId, Paper
     from digest.model.subscriptions import Subscription
     from digest.query import Query
@@ -110,45 +111,6 @@ def _was_hidden(change: StoredChange, exclusion: Exclusion) -> bool:
 
 def _order(ids: Iterable[int], without: set[int], besides: Iterable[int] = ()) -> tuple[int, ...]:
     return tuple(sorted({*ids} - without | {*besides}))
-
-
-@dataclass(frozen=True, slots=True)
-class ActiveRevision:
-    """A saved query as it reads now.
-
-    Attributes:
-        id: the revision's key: another text is another revision.
-        query_id: the saved query's key, the same over all revisions.
-        name: its name.
-        text: as written, or in its one form where what is written can't be read any more.
-        canonical: as printed; equal queries have equal canonical texts.
-        active_from_change: changes above this id are matched against it.
-    """
-
-    id: int
-    query_id: int
-    name: str
-    text: str
-    canonical: str
-    active_from_change: int
-
-
-@dataclass(frozen=True, slots=True)
-class QueryOutcome:
-    """What a run of changes means to one saved query, as change ids in growing order.
-
-    Attributes:
-        new: the paper matches now and did not before (or was never stored before).
-        changed: it matched before and still does.
-        gone: it matched before and does not any more.
-    """
-
-    new: tuple[int, ...] = ()
-    changed: tuple[int, ...] = ()
-    gone: tuple[int, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.new or self.changed or self.gone)
 
 
 def match_changes(

@@ -22,7 +22,7 @@ from digest.match.rules import (
 from digest.model.announcements import Kind
 from digest.model.cadences import CadenceKind
 from digest.model.errors import QueryError, count
-from digest.poll.rules import Source
+from digest.model.polls import Source
 from digest.query import StandingQueries, parse_query
 from digest.store import coverage as cursor_store
 from digest.store import matches as match_store
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.compare import StoredChange
-    from digest.match.rules import ActiveRevision
+    from digest.model.announcements import StoredChange
+    from digest.model.subscriptions import ActiveRevision
     from digest.poll.installation import Site
     from digest.query import Query
     from digest.store.matches import FirstLook

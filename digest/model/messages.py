@@ -136,6 +136,11 @@ class DigestEntry:
     before: StoredText | None = None
     sequel: Sequel | None = None
 
+    @property
+    def clauses(self) -> int:
+        """How many distinct clauses the paper meets, in all its saved queries together."""
+        return len({reason.clause for reason in self.reasons})
+
 
 @dataclass(frozen=True, slots=True)
 class Digest:
@@ -381,3 +386,58 @@ class DayCount:
 
     day: date
     papers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the reader of one subscription saw of a paper before.
+
+    Attributes:
+        version: the highest version sent.
+        key: of the stored text that was sent last at that version; 0 where it is not known.
+        paper: the paper as that text reads; None where it was not loaded.
+    """
+
+    version: int
+    key: int = 0
+    paper: Paper | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierDigest:
+    """A digest that a subscription had before, without its papers.
+
+    Attributes:
+        planned_at: when it was frozen (UTC).
+        occasion: why it exists.
+        papers: how many it holds.
+        coverage: what was looked at before it.
+    """
+
+    planned_at: datetime
+    occasion: Occasion
+    papers: int
+    coverage: Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryPlan:
+    """A delivery to be stored with its digest."""
+
+    destination: Destination
+    part: int
+    parts: int
+    idempotency_key: str
+    share: Share | None = None
+
+
+FEED_ENTRIES = 200
+"""How many papers a feed holds at most: readers fetch all of it each time."""
+
+
+FEED_DAYS = 30
+"""How many days before its newest paper the oldest one came, at most."""
+
+
+FEED_BYTES = 1_000_000
+"""How long a feed is at most, as a document."""

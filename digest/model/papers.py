@@ -32,7 +32,9 @@ _ADDRESS = re.compile(
 _FIRST_YEAR_OF_CENTURY = 91
 """arXiv began in August 1991: two-digit years from 91 on are of the last century."""
 
-_NEW_STYLE_SINCE, _FIVE_DIGITS_SINCE = 200704, 201501
+_NEW_STYLE_SINCE = 200704
+FIVE_DIGITS_SINCE = 201501
+"""The months from which on ids are written `YYMM.number`, and numbers have five digits."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,7 +105,7 @@ class ArxivId:
         """Whether arXiv could have given it out, by its numbering: from 1 on, in the form of its time."""
         if self.number < 1 or bool(self.archive) != (self.month < _NEW_STYLE_SINCE):
             return False
-        return bool(self.archive) or self.digits == (5 if self.month >= _FIVE_DIGITS_SINCE else 4)
+        return bool(self.archive) or self.digits == (5 if self.month >= FIVE_DIGITS_SINCE else 4)
 
     @property
     def announcement_order(self) -> tuple[int, int]:

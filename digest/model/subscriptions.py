@@ -287,3 +287,95 @@ class Subscription:
     def has_digests(self) -> bool:
         """Whether anything is sent to it; feeds alone need no digest."""
         return any(not destination.is_pulled for destination in self.destinations)
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """When a subscription wants to hear: all of it that decides over a turn."""
+
+    cadence: Cadence
+    quiet_hours: QuietHours | None
+    quiet_days: QuietDays
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRevision:
+    """A saved query as it reads now.
+
+    Attributes:
+        id: the revision's key: another text is another revision.
+        query_id: the saved query's key, the same over all revisions.
+        name: its name.
+        text: as written, or in its one form where what is written can't be read any more.
+        canonical: as printed; equal queries have equal canonical texts.
+        active_from_change: changes above this id are matched against it.
+    """
+
+    id: int
+    query_id: int
+    name: str
+    text: str
+    canonical: str
+    active_from_change: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOutcome:
+    """What a run of changes means to one saved query, as change ids in growing order.
+
+    Attributes:
+        new: the paper matches now and did not before (or was never stored before).
+        changed: it matched before and still does.
+        gone: it matched before and does not any more.
+    """
+
+    new: tuple[int, ...] = ()
+    changed: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.changed or self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a saved query asked for a while.
+
+    Attributes:
+        name: the saved query's.
+        text: as written, or in its one form.
+        since: from when on (UTC).
+        until: up to when; None where it still does.
+    """
+
+    name: str
+    text: str
+    since: datetime
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DueSubscription:
+    """A subscription as stored, with the saved queries it reads now.
+
+    Attributes:
+        id: its key.
+        subscription: as configured.
+        state: `SubscriptionState` as text.
+        next_due_at: when its next digest is due (UTC); None while nothing makes it due.
+        plan_after: only matches of later match runs are planned.
+        last_slot: the slot of its last digest or quiet turn.
+        created_at: when it was first stored (UTC).
+        revisions: its saved queries in the subscription's order.
+        feed_generation: how often its feed's address was changed.
+    """
+
+    id: int
+    subscription: Subscription
+    state: str
+    next_due_at: datetime | None
+    plan_after: int
+    last_slot: str
+    created_at: datetime
+    revisions: tuple[ActiveRevision, ...] = ()
+    feed_generation: int = 0

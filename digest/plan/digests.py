@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -11,58 +11,28 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from digest.model import secrets
 from digest.model.announcements import Kind, latest_mailing
 from digest.model.cadences import CadenceKind, choose_zone
-from digest.model.messages import Digest, DigestEntry, Occasion, Sequel, StoredText
+from digest.model.messages import (
+    DeliveryPlan,
+    Digest,
+    DigestEntry,
+    EarlierDigest,
+    Occasion,
+    Seen,
+    Sequel,
+    StoredText,
+)
 from digest.model.papers import Field, Reason
-from digest.model.subscriptions import Destination, Grouping, Subscription, Weekly
+from digest.model.subscriptions import Destination, DueSubscription, Grouping, Subscription, Weekly
 from digest.query import analyse, find_reasons, matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from digest.compare import StoredChange
-    from digest.match.rules import ActiveRevision
+    from digest.model.announcements import StoredChange
     from digest.model.messages import Coverage, Share
-    from digest.model.papers import ArxivId, Paper
+    from digest.model.papers import ArxivId
     from digest.query import AnalysedPaper, Query
-
-
-@dataclass(frozen=True, slots=True)
-class DueSubscription:
-    """A subscription as stored, with the saved queries it reads now.
-
-    Attributes:
-        id: its key.
-        subscription: as configured.
-        state: `SubscriptionState` as text.
-        next_due_at: when its next digest is due (UTC); None while nothing makes it due.
-        plan_after: only matches of later match runs are planned.
-        last_slot: the slot of its last digest or quiet turn.
-        created_at: when it was first stored (UTC).
-        revisions: its saved queries in the subscription's order.
-        feed_generation: how often its feed's address was changed.
-    """
-
-    id: int
-    subscription: Subscription
-    state: str
-    next_due_at: datetime | None
-    plan_after: int
-    last_slot: str
-    created_at: datetime
-    revisions: tuple[ActiveRevision, ...] = ()
-    feed_generation: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryPlan:
-    """A delivery to be stored with its digest."""
-
-    destination: Destination
-    part: int
-    parts: int
-    idempotency_key: str
-    share: Share | None = None
 
 
 def plan_digest(
@@ -186,23 +156,6 @@ def plan_deliveries(
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierDigest:
-    """A digest that a subscription had before, without its papers.
-
-    Attributes:
-        planned_at: when it was frozen (UTC).
-        occasion: why it exists.
-        papers: how many it holds.
-        coverage: what was looked at before it.
-    """
-
-    planned_at: datetime
-    occasion: Occasion
-    papers: int
-    coverage: Coverage
-
-
 def find_told_until(earlier: Sequence[EarlierDigest]) -> date | None:
     """Return the last mailing that an earlier digest stands for to its end; None where none does.
 
@@ -256,21 +209,6 @@ _WITHOUT_BEFORE = (*_FIRST_NEWS, Kind.KNOWN)
 
 _UNLABELLED = (Kind.NEW, Kind.KNOWN)
 _EDITED = (Kind.REPLACEMENT, Kind.METADATA)
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What the reader of one subscription saw of a paper before.
-
-    Attributes:
-        version: the highest version sent.
-        key: of the stored text that was sent last at that version; 0 where it is not known.
-        paper: the paper as that text reads; None where it was not loaded.
-    """
-
-    version: int
-    key: int = 0
-    paper: Paper | None = field(default=None, compare=False)
 
 
 class Told(NamedTuple):
@@ -507,12 +445,7 @@ def rank_entry(entry: DigestEntry) -> _Telling:
             words = max(words, 1 + _has_several_words(reason.clause))
     id_ = entry.paper.id
     month, number = id_.announcement_order
-    return -names, -words, -count_clauses(entry), -month, -number, id_
-
-
-def count_clauses(entry: DigestEntry) -> int:
-    """Return how many distinct clauses a paper meets, in all its saved queries together."""
-    return len({reason.clause for reason in entry.reasons})
+    return -names, -words, -entry.clauses, -month, -number, id_
 
 
 @lru_cache(maxsize=2**14)

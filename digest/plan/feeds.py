@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from digest.model.announcements import Kind
-from digest.model.messages import Feed, FeedEntry, Occasion
+from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed, FeedEntry, Occasion
 from digest.model.secrets import feed_uri
 from digest.plan.digests import Told, find_sequel, make_entry
 
@@ -15,17 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from digest.compare import StoredChange
+    from digest.model.announcements import StoredChange
+    from digest.model.subscriptions import Wording
     from digest.query import Query
 
-FEED_ENTRIES = 200
-"""How many papers a feed holds at most: readers fetch all of it each time."""
-
-FEED_DAYS = 30
-"""How many days before its newest paper the oldest one came, at most."""
-
-FEED_BYTES = 1_000_000
-"""How long a feed is at most, as a document."""
 
 QUERY_FEED_KINDS = (Kind.NEW, Kind.CROSS_LIST)
 """What saved queries' feeds tell. No setting decides it: an edit would date entries anew that readers have."""
@@ -80,23 +73,6 @@ class Matched(NamedTuple):
     change: StoredChange
     matched_at: datetime
     told_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """What a saved query asked for a while.
-
-    Attributes:
-        name: the saved query's.
-        text: as written, or in its one form.
-        since: from when on (UTC).
-        until: up to when; None where it still does.
-    """
-
-    name: str
-    text: str
-    since: datetime
-    until: datetime | None
 
 
 def spread_moments(

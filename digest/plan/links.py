@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from digest.config import Config
     from digest.model.messages import Digest
-    from digest.model.subscriptions import Destination
-    from digest.plan.digests import DueSubscription
+    from digest.model.subscriptions import Destination, DueSubscription
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,12 +43,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.compare import StoredChange
-    from digest.match.rules import ActiveRevision
-    from digest.model.messages import Coverage, Digest, DigestEntry
+    from digest.model.announcements import StoredChange
+    from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Seen
     from digest.model.papers import Paper
-    from digest.model.subscriptions import Subscription
-    from digest.plan.digests import DueSubscription, EarlierDigest, Seen, Told
+    from digest.model.subscriptions import ActiveRevision, DueSubscription, Subscription
+    from digest.plan.digests import Told
     from digest.plan.links import LinkMaker
     from digest.plan.turns import Turn
     from digest.poll.installation import Site

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from digest.model.announcements import alarm_moment, has_mailing, latest_mailing, mailing_moment
 from digest.model.cadences import CadenceKind
-from digest.model.subscriptions import QuietDays
+from digest.model.subscriptions import QuietDays, Rhythm
 from digest.poll.coverage import VISIBLE_AFTER
 
 if TYPE_CHECKING:
@@ -257,15 +257,6 @@ class Outcome(StrEnum):
     PASS = "pass"  # noqa: S105 - a turn that passes, no password
     WAIT = "wait"
     REST = "rest"
-
-
-@dataclass(frozen=True, slots=True)
-class Rhythm:
-    """When a subscription wants to hear: all of it that decides over a turn."""
-
-    cadence: Cadence
-    quiet_hours: QuietHours | None
-    quiet_days: QuietDays
 
 
 @dataclass(frozen=True, slots=True)

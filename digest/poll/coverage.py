@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from digest.model.messages import Coverage
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+
+    from digest.model.polls import PollSummary
 
 HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
 """When a mailing can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
@@ -25,33 +27,6 @@ VISIBLE_AFTER = {"harvest": HARVEST_VISIBLE_AFTER, "query": SEARCH_VISIBLE_AFTER
 
 SETTLED_AFTER = timedelta(minutes=30)
 """Two looks at least so far apart that end at the same newest paper: the mailing has come to its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class PollSummary:
-    """A finished poll, as far as coverage cares.
-
-    Attributes:
-        source: "harvest", "query" or "gaps".
-        started_at: when its first request was made (UTC).
-        finished_at: when its last page was stored (UTC).
-        is_complete: every page came and was stored; for a gap check, every missing id was asked for.
-        papers: how many papers it compared.
-        new: how many of them were announced for the first time.
-        failure: why it is not complete, "" where it is.
-        highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
-        is_bootstrap: it was the source's first look: everything it met is known from before.
-    """
-
-    source: str
-    started_at: datetime
-    finished_at: datetime
-    is_complete: bool
-    papers: int
-    new: int
-    failure: str = ""
-    highest: tuple[int, int] = (0, 0)
-    is_bootstrap: bool = False
 
 
 def assess_coverage(

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.model.announcements import latest_mailing, mailing_moment, mailings_between
+from digest.model.polls import Source
 from digest.poll.coverage import assess_coverage, join_coverages
-from digest.poll.rules import Source
 from digest.store import papers as mailing_store
 from digest.store import runs as run_store
 from digest.store.queries import active_revisions

@@ -17,20 +17,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
-from digest.compare import Horizon, compare_papers, is_first_news, keep_latest
+from digest.compare import Horizon, compare_papers, content_hash, is_first_news, keep_latest
 from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailings_between
 from digest.model.errors import ArxivDoubtful, ArxivError, ArxivFaulted, ArxivRejected, count
 from digest.model.papers import ArxivId
+from digest.model.polls import Source
 from digest.poll.coverage import VISIBLE_AFTER
-from digest.poll.rules import (
-    EDIT_MARGIN,
-    JOINT_LOOKBACK,
-    SEARCH_LOOKBACKS,
-    Source,
-    Walked,
-    doubt_harvest,
-    doubt_search,
-)
+from digest.poll.rules import EDIT_MARGIN, JOINT_LOOKBACK, SEARCH_LOOKBACKS, Walked, doubt_harvest, doubt_search
 from digest.query import analyse, matches, parse_query
 from digest.store import coverage as cursor_store
 from digest.store import papers as mailing_store
@@ -43,7 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.arxiv.client import Fetched
-    from digest.compare import Change, KnownPaper
+    from digest.model.announcements import Change, KnownPaper
     from digest.model.papers import Paper
     from digest.poll.installation import Site
     from digest.query import Query
@@ -556,7 +549,7 @@ def store_changes(
     mailing_store.hold_changes(conn)  # who stores the same papers at once waits, and finds them known
     known = mailing_store.load_known(conn, [paper.id for paper in papers])
     changes = _compare_by_horizon(papers, known, judge, as_of)
-    mailing_store.save_changes(conn, changes, run_id=run_id, at=at, as_of=as_of)
+    mailing_store.save_changes(conn, changes, content_hash, run_id=run_id, at=at, as_of=as_of)
     return changes
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.model.announcements import EASTERN, latest_mailing
-from digest.model.papers import ArxivId
+from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from digest.model.polls import Gap, LastLooks
 
 
 CONFIRMED_AFTER = timedelta(minutes=30)
@@ -77,31 +78,11 @@ def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | 
 ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4), timedelta(days=7))
 """How long after it was missed an id is asked for; after the last time it is void."""
 
-FIVE_DIGITS_SINCE = 2015_01
-"""The month from which on numbers have five digits, as `YYYYMM`."""
-
 SPARSE_FROM = 1_000
 """So many missing ids at once that are also most of their span are no gaps: whoever answers numbers otherwise."""
 
 _ALONE = 2
 """So many ids are asked for one by one, of the interface that knows a paper first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """An id that is missing.
-
-    Attributes:
-        id: it.
-        missed_at: since when (UTC).
-        asks: how often arXiv was asked for it.
-        asked_at: when last (UTC); None where it was not yet.
-    """
-
-    id: ArxivId
-    missed_at: datetime
-    asks: int = 0
-    asked_at: datetime | None = None
 
 
 def find_missing(
@@ -200,16 +181,6 @@ LONGEST_RETRY = timedelta(hours=2)
 """A look that failed is made again after ten minutes, then after twice as long each time, up to this."""
 
 
-class Source(StrEnum):
-    """Where papers come from."""
-
-    HARVEST = "harvest"
-    QUERY = "query"
-    FIRST_LOOK = "first-look"
-    GAPS = "gaps"
-    FALLBACK = "fallback"
-
-
 def latest_poll_time(now: datetime) -> datetime:
     """Return the last moment (UTC) from which a new look was worth a request."""
     today = now.astimezone(EASTERN).date()
@@ -232,42 +203,26 @@ def next_poll_time(now: datetime) -> datetime:
     return min(moment for moment in moments if moment > now)
 
 
-@dataclass(frozen=True, slots=True)
-class LastLooks:
-    """When a source was last looked at; moments are in UTC, None where there is none.
-
-    Attributes:
-        complete: when the last complete look started.
-        failure: when the last look ended, if it failed.
-        failures: how many looks in a row have failed.
-        news: when the last complete look ended, if it brought papers announced for the first time.
-    """
-
-    complete: datetime | None = None
-    failure: datetime | None = None
-    failures: int = 0
-    news: datetime | None = None
-
-    @property
-    def next_at(self) -> datetime | None:
-        """From when on the next look is worth a request; None for at once."""
-        if self.failure is not None:
-            doublings = min(max(self.failures - 1, 0), 9)
-            return self.failure + min(RETRY_AFTER_FAILURE * (1 << doublings), LONGEST_RETRY)
-        if self.complete is None:
-            return None
-        regular = next_poll_time(self.complete)
-        return min(regular, self.news + CONFIRM_AFTER) if self.news is not None else regular
+def next_look_at(last: LastLooks) -> datetime | None:
+    """Return from when on the next look is worth a request (UTC); None for at once."""
+    if last.failure is not None:
+        doublings = min(max(last.failures - 1, 0), 9)
+        return last.failure + min(RETRY_AFTER_FAILURE * (1 << doublings), LONGEST_RETRY)
+    if last.complete is None:
+        return None
+    regular = next_poll_time(last.complete)
+    return min(regular, last.news + CONFIRM_AFTER) if last.news is not None else regular
 
 
 def is_poll_due(last: LastLooks, now: datetime) -> bool:
     """Whether to ask now. A failure is repeated after a while, whenever the last complete look was."""
-    return last.next_at is None or last.next_at <= now
+    next_at = next_look_at(last)
+    return next_at is None or next_at <= now
 
 
 def describe_pause(last: LastLooks, now: datetime) -> str:
     """Say why nothing is asked now, and from when on it is."""
-    again = (last.next_at or now).astimezone(EASTERN)
+    again = (next_look_at(last) or now).astimezone(EASTERN)
     if last.failure is not None:
         return f"the last look failed; the next is made from {again:%H:%M} ET on"
     looked = f"looked {last.complete.astimezone(EASTERN):%a %H:%M} ET" if last.complete else "never looked"

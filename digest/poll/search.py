@@ -16,6 +16,7 @@ from digest.compare import Horizon
 from digest.match.rules import FIRST_LOOK_PAPERS
 from digest.model.errors import ArxivMoved, ArxivRefused, ArxivThrottled
 from digest.model.papers import ArxivId
+from digest.model.polls import Source
 from digest.poll.ledger import JOINT
 from digest.poll.record import RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.rules import (
@@ -24,11 +25,11 @@ from digest.poll.rules import (
     JOINT_LOOKBACKS,
     REQUESTS_A_DAY,
     SearchPast,
-    Source,
     describe_pause,
     is_asked_together,
     is_poll_due,
     latest_poll_time,
+    next_look_at,
     plan_joint_search,
     plan_search,
     spare_requests,
@@ -46,11 +47,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.match.rules import ActiveRevision
     from digest.model.errors import ArxivError
+    from digest.model.polls import LastLooks
+    from digest.model.subscriptions import ActiveRevision
     from digest.poll.installation import Site
     from digest.poll.record import Horizons, Judge, PollReport
-    from digest.poll.rules import LastLooks
     from digest.store.matches import FirstLook
 
 
@@ -153,7 +154,7 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
     due = [key for key in keys if even_if_not_due or is_poll_due(last[key], now)]
     report.is_bootstrap = bool(due) and all(map(horizons.is_newcomer, revisions))
     if not due and keys:
-        report.why_not = describe_pause(min(last.values(), key=lambda looks: looks.next_at or now), now)
+        report.why_not = describe_pause(min(last.values(), key=lambda looks: next_look_at(looks) or now), now)
     elif due == [JOINT]:
         _search_together(site, report, horizons, pasts, last[JOINT])
     else:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from digest.arxiv.client import IDS_LIMIT
 from digest.arxiv.oai import TokenExpired, UnknownPaper
 from digest.arxiv.pages import fetch_papers, find_day, walk_records
+from digest.model.polls import Source
 from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.rules import (
     BOOTSTRAP_DAYS,
@@ -22,7 +23,6 @@ from digest.poll.rules import (
     REQUESTS_A_RUN,
     SPARSE,
     WIDER_BOOTSTRAP_DAYS,
-    Source,
     asked_one_by_one,
     choose_due,
     choose_reach,
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
     from digest.arxiv.client import Fetched
     from digest.arxiv.oai import OaiPage
+    from digest.model.polls import Gap
     from digest.poll.installation import Site
-    from digest.poll.rules import Gap
     from digest.store.runs import PollRun
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from digest.model.announcements import Kind, mailing_moment, mailings_between
 from digest.model.subscriptions import Grouping, Replacements
-from digest.plan.digests import count_clauses, rank_entry
 from digest.render.coverage import CoverageView, describe_coverage, write_headline, write_introduction, write_span
 from digest.render.papers import KIND_TITLES, PaperView
 from digest.render.text import clean_text, name_slot, shorten, write_day, write_days, write_long_day
@@ -324,9 +323,7 @@ def choose_most_matched(papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
         and not paper.entry.paper.is_withdrawn
         and not paper.is_withdrawn_since
     ]
-    ranked = sorted(
-        several, key=lambda paper: (*(-count for count in _count_matched(paper.entry)), rank_entry(paper.entry))
-    )
+    ranked = sorted(several, key=lambda paper: _count_matched(paper.entry), reverse=True)
     is_level = len(ranked) > MOST_MATCHED and _share_place(ranked[0], ranked[MOST_MATCHED])
     return () if is_level else tuple(ranked[:MOST_MATCHED])
 
@@ -342,7 +339,7 @@ def choose_top(digest: Digest, papers: Sequence[PaperView]) -> tuple[PaperView, 
 
 
 def _count_matched(entry: DigestEntry) -> tuple[int, int]:
-    return len({reason.query for reason in entry.reasons}), count_clauses(entry)
+    return len({reason.query for reason in entry.reasons}), entry.clauses
 
 
 def _describe_match(entry: DigestEntry) -> str:

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.compare import StoredChange
-    from digest.model.subscriptions import Subscription
-    from digest.plan.digests import DueSubscription
+    from digest.model.announcements import StoredChange
+    from digest.model.subscriptions import DueSubscription, Subscription
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, bindparam, case, exists, func, or_, select, update
 
-from digest.model.papers import ArxivId
-from digest.poll.rules import FIVE_DIGITS_SINCE, Gap
+from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
+from digest.model.polls import Gap
 from digest.store.dialect import insert
 from digest.store.gate import is_current
 from digest.store.queries import ACTIVE

@@ -12,10 +12,18 @@ from sqlalchemy import bindparam, select, update
 
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, StoreError, UnknownName
-from digest.model.messages import Coverage, DeliveryState, Digest, DigestEntry, Occasion, Sequel, StoredText
+from digest.model.messages import (
+    Coverage,
+    DeliveryState,
+    Digest,
+    DigestEntry,
+    EarlierDigest,
+    Occasion,
+    Sequel,
+    StoredText,
+)
 from digest.model.papers import Field, Reason, Span
 from digest.model.subscriptions import Grouping, Replacements
-from digest.plan.digests import EarlierDigest
 from digest.store import dialect
 from digest.store.bulk import ManyRows, ManyTakes
 from digest.store.papers import load_versions
@@ -27,8 +35,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from digest.model.messages import DeliveryPlan
     from digest.model.papers import Paper
-    from digest.plan.digests import DeliveryPlan
 
 
 PRIORITY = 20

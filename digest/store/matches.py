@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Select, and_, delete, exists, insert, or_, select, update
 
 from digest.model.errors import StoreBusy
-from digest.model.messages import Occasion
-from digest.model.subscriptions import Destination, DestinationKind, QuietDays, SubscriptionState
-from digest.plan.digests import Seen
-from digest.plan.turns import Rhythm
+from digest.model.messages import Occasion, Seen
+from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Rhythm, SubscriptionState
 from digest.store.dialect import in_chunks, is_among, pack, unpack
 from digest.store.papers import MATCHED, STORED, load_mark, move_matched
 from digest.store.queries import ACTIVE, current_revision, read_revision
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row
 
-    from digest.match.rules import ActiveRevision, QueryOutcome
+    from digest.model.subscriptions import ActiveRevision, QueryOutcome
 
 
 _FEED_ROWS = 200

@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, or_, select, tuple_, update
 
-from digest.compare import KnownPaper, StoredChange, content_hash
-from digest.model.announcements import Kind, earliest_mailing, latest_mailing, next_mailing
+from digest.model.announcements import (
+    Kind,
+    KnownPaper,
+    StoredChange,
+    earliest_mailing,
+    latest_mailing,
+    next_mailing,
+)
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId, Author, Paper, Version
-from digest.poll.rules import Source
+from digest.model.polls import Source
 from digest.store.dialect import in_chunks, insert
 from digest.store.schema import changes, cursors, marks, papers, poll_runs, versions
 from digest.store.schema import changes as changes_table
@@ -25,12 +31,12 @@ from digest.store.schema import papers as papers_table
 from digest.store.schema import versions as versions_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from sqlalchemy import Connection, Row, Select
 
-    from digest.compare import Change
+    from digest.model.announcements import Change
 
 
 _BATCH = 1_000
@@ -259,19 +265,20 @@ def move_matched(conn: Connection, to: int, *, expected: int) -> None:
         )
 
 
-def write_paper(paper: Paper, key: int, run_id: int, at: datetime) -> dict[str, Any]:
+def write_paper(paper: Paper, key: int, content_hash: str, run_id: int, at: datetime) -> dict[str, Any]:
     """Return the row of `versions` that keeps a paper's text; see `read_paper`.
 
     Args:
         paper: as it reads now.
         key: the stored paper's key.
+        content_hash: of the text.
         run_id: the poll run that brought it.
         at: when it was stored (UTC).
     """
     return {
         "paper_id": key,
         "version": paper.version,
-        "content_hash": content_hash(paper),
+        "content_hash": content_hash,
         "title": paper.title,
         "abstract": paper.abstract,
         "authors": [[author.name, *author.affiliations] for author in paper.authors],
@@ -377,7 +384,13 @@ def load_versions(conn: Connection, version_ids: Iterable[int]) -> dict[int, Pap
 
 
 def save_changes(
-    conn: Connection, changes: Sequence[Change], *, run_id: int, at: datetime, as_of: datetime | None = None
+    conn: Connection,
+    changes: Sequence[Change],
+    hash_text: Callable[[Paper], str],
+    *,
+    run_id: int,
+    at: datetime,
+    as_of: datetime | None = None,
 ) -> tuple[StoredChange, ...]:
     """Store findings: papers, the texts that are new, and numbered changes, in a few statements for all.
 
@@ -386,6 +399,7 @@ def save_changes(
     Args:
         conn: a writing transaction.
         changes: at most one for each paper.
+        hash_text: `digest.compare.content_hash`: texts that hash alike are one text.
         run_id: the poll run that found them.
         at: when it did (UTC).
         as_of: arXiv's own time of the answer that told (UTC).
@@ -396,7 +410,10 @@ def save_changes(
     if not changes:
         return ()
     keys = _save_papers(conn, changes, run_id, at)
-    texts, came_back = _save_texts(conn, changes, keys, run_id, at)
+    rows = [
+        write_paper(change.paper, keys[change.paper.id], hash_text(change.paper), run_id, at) for change in changes
+    ]
+    texts, came_back = _save_texts(conn, rows)
     _move_latest(conn, changes, keys, texts, as_of)
     first = allocate_changes(conn, len(changes))
     as_stored = load_versions(conn, came_back)
@@ -404,13 +421,13 @@ def save_changes(
         StoredChange(
             id=number,
             kind=change.kind,
-            paper=as_stored.get(texts[change.paper.id], change.paper),
+            paper=as_stored.get(texts[keys[change.paper.id]], change.paper),
             previous=change.known.paper if change.known else None,
             fields=change.fields,
             run_id=run_id,
             found_at=at,
             paper_key=keys[change.paper.id],
-            text_key=texts[change.paper.id],
+            text_key=texts[keys[change.paper.id]],
             previous_key=change.known.version_id if change.known else 0,
         )
         for number, change in enumerate(changes, start=first)
@@ -490,15 +507,12 @@ def _save_papers(conn: Connection, changes: Sequence[Change], run_id: int, at: d
     return keys
 
 
-def _save_texts(
-    conn: Connection, changes: Sequence[Change], keys: Mapping[ArxivId, int], run_id: int, at: datetime
-) -> tuple[dict[ArxivId, int], list[int]]:
-    """Insert the texts never stored; return the keys of all, and which of them are texts that came back.
+def _save_texts(conn: Connection, rows: Sequence[dict[str, Any]]) -> tuple[dict[int, int], list[int]]:
+    """Insert the texts never stored; return the keys of all by paper, and which of them are texts that came back.
 
     What came back may have been written with other accents or blanks, which count as the same text: it
     is read as it was stored first, since that is where spans point into.
     """
-    rows = [write_paper(change.paper, keys[change.paper.id], run_id, at) for change in changes]
     wanted = {(row["paper_id"], row["version"], row["content_hash"]) for row in rows}
     identity = (versions_table.c.paper_id, versions_table.c.version, versions_table.c.content_hash)
     added = insert(conn, versions_table).on_conflict_do_nothing(
@@ -514,18 +528,14 @@ def _save_texts(
         for row in conn.execute(back):
             found[row.paper_id, row.version, row.content_hash] = row.id
             came_back.append(row.id)
-    keys_of_texts = {
-        change.paper.id: found[row["paper_id"], row["version"], row["content_hash"]]
-        for change, row in zip(changes, rows, strict=True)
-    }
-    return keys_of_texts, came_back
+    return {paper: key for (paper, _, _), key in found.items()}, came_back
 
 
 def _move_latest(
     conn: Connection,
     changes: Sequence[Change],
     keys: Mapping[ArxivId, int],
-    texts: Mapping[ArxivId, int],
+    texts: Mapping[int, int],
     as_of: datetime | None,
 ) -> None:
     move = (
@@ -547,7 +557,7 @@ def _move_latest(
             "key": keys[change.paper.id],
             "known_version_id": change.known.version_id if change.known else None,
             "now_version": change.paper.version,
-            "now_version_id": texts[change.paper.id],
+            "now_version_id": texts[keys[change.paper.id]],
             "now_primary": change.paper.primary_category,
             "now_datestamp": change.paper.datestamp,
             "now_as_of": as_of,

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, bindparam, func, insert, select, update
 
-from digest.match.rules import ActiveRevision, QueryOutcome
 from digest.model.errors import QueryError, UnknownName
 from digest.model.messages import DayCount
-from digest.model.subscriptions import Destination, DestinationKind, SubscriptionState
-from digest.plan.feeds import Wording
+from digest.model.subscriptions import (
+    ActiveRevision,
+    Destination,
+    DestinationKind,
+    QueryOutcome,
+    SubscriptionState,
+    Wording,
+)
 from digest.query import parse_query
 from digest.store.dialect import count_packed, pack, take_turn, unpack
 from digest.store.papers import MATCHED, STORED, load_mark

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sqlalchemy import func, insert, not_, or_, select, true, update
 
 from digest.model.papers import ArxivId
-from digest.poll.coverage import PollSummary
-from digest.poll.rules import LastLooks, Source
+from digest.model.polls import LastLooks, PollSummary, Source
 from digest.store.coverage import load_cursor
 from digest.store.gate import was_used
 from digest.store.schema import poll_runs, quarantine, raw_pages, requests

@@ -19,6 +19,7 @@ from digest.model.subscriptions import (
     EVERYTHING,
     SLACK_KINDS,
     Destination,
+    DueSubscription,
     Grouping,
     Origin,
     QuietDays,
@@ -27,7 +28,6 @@ from digest.model.subscriptions import (
     SubscriptionState,
     Weekly,
 )
-from digest.plan.digests import DueSubscription
 from digest.store.dialect import Moment, in_chunks, is_among
 from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revision
 from digest.store.schema import (
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, Table
 
-    from digest.match.rules import ActiveRevision
+    from digest.model.subscriptions import ActiveRevision
     from digest.store.subscribers import Abandoned
 
 

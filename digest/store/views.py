@@ -65,8 +65,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, TextClause
 
-    from digest.match.rules import ActiveRevision
     from digest.model.messages import Delivery
+    from digest.model.subscriptions import ActiveRevision
     from digest.store.engine import Store
 
 

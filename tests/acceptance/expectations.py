@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, text
 
-from digest.compare import StoredChange
+from digest.model.announcements import StoredChange
 from tests.acceptance.lives import Wish
 from tests.fakes.mail import ReceivedMail
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from digest.compare import StoredChange
-from digest.model.announcements import mailing_moment
+from digest.model.announcements import StoredChange, mailing_moment
 from digest.store.database import find_violations
 from digest.store.dialect import unpack
 from digest.store.papers import load_changes

@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 
 from digest.config import load_config
-from digest.plan.feeds import FEED_DAYS
+from digest.model.messages import FEED_DAYS
 from digest.plan.links import make_links
 from digest.store import open_store
 from tests.battery.kill_book import Book

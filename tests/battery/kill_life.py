@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from digest.plan.feeds import FEED_ENTRIES
+from digest.model.messages import FEED_ENTRIES
 from digest.poll.rules import next_poll_time
 from digest.web.feeds import LOOK_AGAIN
 from tests.battery.kill_book import Book

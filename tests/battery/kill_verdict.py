@@ -7,8 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
-from digest.model.messages import DeliveryState
-from digest.plan.feeds import FEED_ENTRIES
+from digest.model.messages import FEED_ENTRIES, DeliveryState
 from tests.battery.kill_book import Book, Row
 from tests.battery.kill_life import Tally, next_turn
 from tests.battery.kill_plan import KillPlan, Reader

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Integer, Text, cast, insert, literal, select, text
 
-from digest.compare import Change
-from digest.model.announcements import Kind
+from digest.compare import content_hash
+from digest.model.announcements import Change, Kind
 from digest.query.index.reverse_index import ReverseIndex
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
@@ -156,7 +156,7 @@ def announce(store: Store, papers: Sequence[Paper], at: datetime = EVENING) -> N
         run_id = run_store.start_run(conn, source="harvest", at=at)
         for start in range(0, len(papers), 1_000):
             changes = [Change(Kind.NEW, paper) for paper in papers[start : start + 1_000]]
-            paper_store.save_changes(conn, changes, run_id=run_id, at=at)
+            paper_store.save_changes(conn, changes, content_hash, run_id=run_id, at=at)
         run_store.finish_run(
             conn, run_id, outcome="complete", at=at, pages=3, papers=len(papers), new=len(papers), changed=0
         )

@@ -35,9 +35,8 @@ import click
 from digest.config import load_config
 from digest.deliver.dispatch import LANES, deliver
 from digest.model.clock import SystemClock
-from digest.model.messages import Delivery, DeliveryState, Message
+from digest.model.messages import Delivery, DeliveryPlan, DeliveryState, Message
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.plan.digests import DeliveryPlan
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
 from digest.serve.configuration import sync_roster

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Text, cast, func, select, update
 
-from digest.compare import Change
-from digest.model.announcements import Kind
+from digest.compare import content_hash
+from digest.model.announcements import Change, Kind
 from digest.model.papers import ArxivId
 from digest.store import papers as paper_store
 from digest.store.papers import STORED
@@ -59,7 +59,7 @@ def _store_day(store: Store, stored: int, stage: int, round_: int) -> float:
         # A few places are those of papers that were stored to be measured before.
         revised = [paper for paper in again if paper.id in known]
         found += [Change(Kind.REPLACEMENT, paper, known[paper.id], ("title",)) for paper in revised]
-        paper_store.save_changes(conn, found, run_id=1, at=EVENING)
+        paper_store.save_changes(conn, found, content_hash, run_id=1, at=EVENING)
     return perf_counter() - begun
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from digest.compare import KnownPaper, StoredChange
-from digest.model.announcements import Kind
+from digest.model.announcements import Kind, KnownPaper, StoredChange
 from digest.model.papers import ArxivId, Author, Paper
 
 SUBMITTED = datetime(2026, 11, 18, 10, 0, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.compare import Horizon, KnownPaper, compare_papers, content_hash
-from digest.model.announcements import Kind
+from digest.compare import Horizon, compare_papers, content_hash
+from digest.model.announcements import Kind, KnownPaper
 from digest.model.papers import Paper
 from tests.unit.made_up import SUBMITTED, make_paper
 

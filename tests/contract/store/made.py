@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import event, select
 
-from digest.compare import Change
-from digest.model.announcements import Kind
+from digest.compare import content_hash
+from digest.model.announcements import Change, Kind
 from digest.model.cadences import Cadence
-from digest.model.messages import Coverage, Digest, DigestEntry, Message, Occasion
+from digest.model.messages import Coverage, DeliveryPlan, Digest, DigestEntry, Message, Occasion
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Version
 from digest.model.subscriptions import Destination, DestinationKind, Origin, Subscription
-from digest.plan.digests import DeliveryPlan
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store.digests import save_digest
@@ -27,7 +26,7 @@ from digest.store.subscriptions import sync_subscriptions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from digest.compare import StoredChange
+    from digest.model.announcements import StoredChange
     from digest.store import Store
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)
@@ -69,7 +68,7 @@ def store_papers(
         changes = [
             Change(kind, paper, known.get(paper.id), ("title",) if paper.id in known else ()) for paper in papers
         ]
-        return paper_store.save_changes(conn, changes, run_id=run_id, at=at)
+        return paper_store.save_changes(conn, changes, content_hash, run_id=run_id, at=at)
 
 
 def make_subscription(name: str = "team", **changes: Any) -> Subscription:  # noqa: ANN401 - any field of it

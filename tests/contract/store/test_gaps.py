@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from digest.compare import Change
-from digest.model.announcements import Kind
+from digest.compare import content_hash
+from digest.model.announcements import Change, Kind
 from digest.model.papers import ArxivId
 from digest.store import coverage, papers
 from digest.store.coverage import GapState
@@ -21,7 +21,7 @@ IDS = [ArxivId.parse(f"2611.1500{number}") for number in range(1, 5)]
 
 def store_paper(store: Store, id_: str, kind: Kind = Kind.NEW) -> None:
     with store.begin() as conn:
-        papers.save_changes(conn, [Change(kind, make_paper(id_))], run_id=1, at=NOW, as_of=NOW)
+        papers.save_changes(conn, [Change(kind, make_paper(id_))], content_hash, run_id=1, at=NOW, as_of=NOW)
 
 
 def states(store: Store) -> dict[str, GapState]:
@@ -93,7 +93,7 @@ def test_the_newest_paper_is_known_with_the_day_it_was_touched(store: Store) -> 
         assert papers.find_newest(conn) is None
     touched = replace(make_paper("2611.15003"), datestamp=NOW.date())
     with store.begin() as conn:
-        papers.save_changes(conn, [Change(Kind.NEW, touched)], run_id=1, at=NOW, as_of=NOW)
+        papers.save_changes(conn, [Change(Kind.NEW, touched)], content_hash, run_id=1, at=NOW, as_of=NOW)
     store_paper(store, "2611.15002")
     with store.read() as conn:
         assert papers.find_newest(conn) == (touched.id, NOW.date())

@@ -7,9 +7,8 @@ from sqlalchemy import text
 
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy
-from digest.model.messages import Occasion
+from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import Origin
-from digest.plan.digests import Seen
 from digest.store import matches
 from digest.store.database import find_violations
 from digest.store.digests import save_digest
@@ -33,7 +32,7 @@ from tests.contract.store.made import (
 )
 
 if TYPE_CHECKING:
-    from digest.compare import StoredChange
+    from digest.model.announcements import StoredChange
     from digest.store import Store
 
 

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import StatementError
 
-from digest.compare import Change
-from digest.model.announcements import Kind
+from digest.compare import content_hash
+from digest.model.announcements import Change, Kind
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId
 from digest.store import papers as paper_store
@@ -114,7 +114,7 @@ def test_change_ids_grow_without_gaps_over_runs(store: Store) -> None:
 
 def test_a_rolled_back_page_leaves_no_trace(store: Store) -> None:
     with suppress(RuntimeError), store.begin() as conn:
-        paper_store.save_changes(conn, [Change(Kind.NEW, make_paper())], run_id=1, at=NOW)
+        paper_store.save_changes(conn, [Change(Kind.NEW, make_paper())], content_hash, run_id=1, at=NOW)
         raise RuntimeError
     assert [_count(store, table) for table in (papers, versions, changes)] == [0, 0, 0]
     (change,) = store_papers(store, [make_paper()])
@@ -125,7 +125,7 @@ def test_what_another_process_stored_meanwhile_is_never_stored_twice(store: Stor
     stale = Change(Kind.NEW, make_paper())
     store_papers(store, [make_paper()])
     with pytest.raises(StoreBusy), store.begin() as conn:
-        paper_store.save_changes(conn, [stale], run_id=2, at=NOW)
+        paper_store.save_changes(conn, [stale], content_hash, run_id=2, at=NOW)
     assert _count(store, changes) == 1
 
 
@@ -136,7 +136,7 @@ def test_a_change_against_a_text_that_is_not_the_latest_any_more_is_refused(stor
     store_papers(store, [make_paper(version=2)], kind=Kind.REPLACEMENT)
     late = Change(Kind.REPLACEMENT, make_paper(version=2, comment="late"), known, ("version", "comment"))
     with pytest.raises(StoreBusy), store.begin() as conn:
-        paper_store.save_changes(conn, [late], run_id=2, at=NOW)
+        paper_store.save_changes(conn, [late], content_hash, run_id=2, at=NOW)
     assert _count(store, changes) == 2
 
 

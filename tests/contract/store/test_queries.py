@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select, update
 
-from digest.match.rules import QueryOutcome
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
+from digest.model.subscriptions import QueryOutcome
 from digest.store import coverage, matches, papers, queries
 from digest.store.schema import query_revisions
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers

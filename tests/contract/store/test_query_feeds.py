@@ -3,8 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.match.rules import QueryOutcome
-from digest.model.subscriptions import Origin
+from digest.model.subscriptions import Origin, QueryOutcome
 from digest.store import matches as match_store
 from digest.store.queries import (
     FeedPlace,

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from digest.model.clock import GateOutcome, Outcome, SystemClock
-from digest.poll.rules import LastLooks
+from digest.model.polls import LastLooks
 from digest.store import coverage, runs, workers
 from digest.store.gate import Gate
 from digest.store.schema import gate as gate_table

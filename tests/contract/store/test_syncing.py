@@ -44,8 +44,7 @@ from tests.contract.store.made import (
 )
 
 if TYPE_CHECKING:
-    from digest.model.subscriptions import Subscription
-    from digest.plan.digests import DueSubscription
+    from digest.model.subscriptions import DueSubscription, Subscription
     from digest.store import Store
 
 OTHER = Destination(DestinationKind.MAIL, "other@example.org")

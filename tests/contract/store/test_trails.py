@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest.match.rules import QueryOutcome
-from digest.model.subscriptions import Origin
+from digest.model.subscriptions import Origin, QueryOutcome
 from digest.store import matches
 from digest.store.queries import active_revisions, sync_queries
 from digest.store.views import find_recorded

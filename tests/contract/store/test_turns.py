@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest.plan.turns import Rhythm
+from digest.model.subscriptions import Rhythm
 from digest.store import matches, subscribers, subscriptions
 from tests.contract.store.made import (
     DAY,

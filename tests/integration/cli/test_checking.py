@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from digest.compare import Change
-from digest.model.announcements import Kind
+from digest.compare import content_hash
+from digest.model.announcements import Change, Kind
 from digest.store import papers as paper_store
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
@@ -22,7 +22,7 @@ def test_a_word_that_stored_papers_only_begin_with_is_offered_with_a_star(
     titles = ("Dequantization", "Dequantizing it", "The dequantized")
     with store.begin() as conn:
         changes = [Change(Kind.NEW, make_paper(f"2611.2000{n}", title=title)) for n, title in enumerate(titles)]
-        paper_store.save_changes(conn, changes, run_id=1, at=NOW)
+        paper_store.save_changes(conn, changes, content_hash, run_id=1, at=NOW)
     store.close()
     said = digest(*command.split(), "ti:dequantiz")
     told = " ".join(line.removeprefix("note").strip() for line in (said.out + said.err).splitlines())
@@ -36,7 +36,7 @@ def test_a_long_title_is_explained_within_the_width_of_a_terminal(digest: Shell,
     store = world.open_store()
     with store.begin() as conn:
         change = Change(Kind.NEW, make_paper("2611.20001", title=title))
-        paper_store.save_changes(conn, [change], run_id=1, at=NOW)
+        paper_store.save_changes(conn, [change], content_hash, run_id=1, at=NOW)
     store.close()
     head = digest("query", "explain", "ti:word0", "2611.20001").out.partition("matches")[0]
     assert " ".join(head.split()) == f"2611.20001v1 {title}"

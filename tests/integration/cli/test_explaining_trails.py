@@ -22,7 +22,7 @@ from tests.integration.cli.lively import NOW
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from digest.plan.digests import DueSubscription
+    from digest.model.subscriptions import DueSubscription
     from tests.integration.cli.conftest import Shell
     from tests.integration.cli.lively import World
 

@@ -16,8 +16,8 @@ from digest.model.alarms import Alarm, Overdue, find_owed
 from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment, next_mailing
 from digest.model.cadences import Cadence
 from digest.model.messages import Coverage
-from digest.model.subscriptions import QuietDays
-from digest.plan.turns import Outcome, Rhythm, TurnFacts, decide_turn, latest_slot, next_slot
+from digest.model.subscriptions import QuietDays, Rhythm
+from digest.plan.turns import Outcome, TurnFacts, decide_turn, latest_slot, next_slot
 
 MAILING = date(2026, 11, 19)
 OUT = mailing_moment(MAILING)

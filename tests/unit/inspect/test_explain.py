@@ -23,13 +23,11 @@ from digest.inspect.explain import (
     judge_feed,
     judge_paper,
 )
-from digest.match.rules import ActiveRevision
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence
 from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId
-from digest.model.subscriptions import Destination, Subscription
-from digest.plan.digests import DueSubscription
+from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, Subscription
 from tests.unit.made_up import FOUND, make_change, make_paper
 
 MAIL = Destination.parse("mailto:reader@digest.example")

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from digest.inspect.coverage import Looks, MailingLine, MailingState, assess_mailings
 from digest.model.announcements import mailing_moment
-from digest.poll.coverage import PollSummary
+from digest.model.polls import PollSummary
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 """Fri 20 Nov, 10:00 Eastern time."""

@@ -8,20 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.compare import StoredChange
-from digest.match.rules import (
-    ActiveRevision,
-    Exclusion,
-    QueryOutcome,
-    exclude_changes,
-    match_changes,
-    read_exclusion,
-    select_for_subscription,
-)
-from digest.model.announcements import Kind
+from digest.match.rules import Exclusion, exclude_changes, match_changes, read_exclusion, select_for_subscription
+from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence
 from digest.model.papers import ArxivId
-from digest.model.subscriptions import Subscription
+from digest.model.subscriptions import ActiveRevision, QueryOutcome, Subscription
 from digest.query import parse_query
 from tests.unit.made_up import make_change, make_paper
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.compare import StoredChange
-from digest.match.rules import ActiveRevision, QueryOutcome, match_changes, select_for_subscription
-from digest.model.announcements import Kind
+from digest.match.rules import match_changes, select_for_subscription
+from digest.model.announcements import Kind, StoredChange
+from digest.model.subscriptions import ActiveRevision, QueryOutcome
 from digest.query import parse_query
 from digest.query.index import reverse_index
 from tests.unit.made_up import make_change, make_paper

@@ -10,14 +10,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.compare import StoredChange
-from digest.match.rules import ActiveRevision, choose_first_look
-from digest.model.announcements import Kind, latest_mailing
+from digest.match.rules import choose_first_look
+from digest.model.announcements import Kind, StoredChange, latest_mailing
 from digest.model.cadences import Cadence, QuietHours
-from digest.model.messages import Coverage, Digest, Occasion, Share
+from digest.model.messages import Coverage, Digest, Occasion, Seen, Share
 from digest.model.papers import Paper
-from digest.model.subscriptions import Destination, Grouping, Subscription, Weekly
-from digest.plan.digests import DueSubscription, Seen, plan_deliveries, plan_digest
+from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, Grouping, Subscription, Weekly
+from digest.plan.digests import plan_deliveries, plan_digest
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from digest.model.messages import Coverage, Occasion
-from digest.plan.digests import EarlierDigest, find_last_papers, find_told_until, is_told
+from digest.model.messages import Coverage, EarlierDigest, Occasion
+from digest.plan.digests import find_last_papers, find_told_until, is_told
 
 WEDNESDAY = Coverage(
     mailing=date(2026, 11, 18),

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from digest.model.announcements import Kind
-from digest.model.messages import DigestEntry, Occasion
+from digest.model.messages import DigestEntry, Occasion, Seen
 from digest.model.papers import Paper
-from digest.plan.digests import Seen, Told, find_sequel, find_telling, make_entry, merge_kinds
+from digest.plan.digests import Told, find_sequel, find_telling, make_entry, merge_kinds
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
 

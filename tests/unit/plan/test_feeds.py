@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from digest.compare import StoredChange
-from digest.model.announcements import Kind
+from digest.model.announcements import Kind, StoredChange
 from digest.model.messages import Feed, FeedEntry
-from digest.plan.feeds import FeedOwner, FeedSetting, Matched, Wording, plan_farewell, plan_feed, spread_moments
+from digest.model.subscriptions import Wording
+from digest.plan.feeds import FeedOwner, FeedSetting, Matched, plan_farewell, plan_feed, spread_moments
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
 

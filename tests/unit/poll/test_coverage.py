@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.poll.coverage import PollSummary, assess_coverage, is_late, join_coverages
+from digest.model.polls import PollSummary
+from digest.poll.coverage import assess_coverage, is_late, join_coverages
 
 MAILING = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Thu 19 Nov."""

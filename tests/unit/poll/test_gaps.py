@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.papers import ArxivId
+from digest.model.polls import Gap
 from digest.poll.rules import (
     ASKED_AT,
     SPARSE_FROM,
-    Gap,
     asked_one_by_one,
     choose_due,
     explain_void,

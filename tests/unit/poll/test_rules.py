@@ -7,13 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from digest.model.polls import LastLooks
 from digest.poll.rules import (
     CONFIRM_AFTER,
     HARVEST_OVERLAPS,
     LEAST_OVERLAP,
     SEARCH_LOOKBACK,
     SEARCH_LOOKBACKS,
-    LastLooks,
     choose_reach,
     describe_pause,
     harvest_from,

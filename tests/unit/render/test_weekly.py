@@ -93,7 +93,7 @@ def test_the_most_matched_come_by_queries_then_clauses_then_as_a_digest_orders_t
     ]
     entries += [match(make_entry(6), 2, 2), match(make_entry(7), 1, 1)]
     papers = view_papers(make_week(entries))
-    assert [paper.id[-2:] for paper in choose_most_matched(papers)] == ["04", "06", "02", "03", "05"]
+    assert [paper.id[-2:] for paper in choose_most_matched(papers)] == ["04", "02", "06", "03", "05"]
 
 
 def test_a_small_week_one_of_single_clauses_and_what_was_withdrawn_have_no_most_matched() -> None:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.compare import StoredChange
-from digest.model.announcements import Kind, mailing_moment
+from digest.model.announcements import Kind, StoredChange, mailing_moment
 from digest.model.cadences import Cadence
 from digest.model.subscriptions import Destination, DestinationKind, Subscription
 from digest.plan.turns import first_due

@@ -1,0 +1,83 @@
+"""Polls: where papers come from, how looks ended, and which ids are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from digest.model.papers import ArxivId
+
+
+class Source(StrEnum):
+    """Where papers come from."""
+
+    HARVEST = "harvest"
+    QUERY = "query"
+    FIRST_LOOK = "first-look"
+    GAPS = "gaps"
+    FALLBACK = "fallback"
+
+
+@dataclass(frozen=True, slots=True)
+class PollSummary:
+    """A finished poll, as far as coverage cares.
+
+    Attributes:
+        source: "harvest", "query" or "gaps".
+        started_at: when its first request was made (UTC).
+        finished_at: when its last page was stored (UTC).
+        is_complete: every page came and was stored; for a gap check, every missing id was asked for.
+        papers: how many papers it compared.
+        new: how many of them were announced for the first time.
+        failure: why it is not complete, "" where it is.
+        highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
+        is_bootstrap: it was the source's first look: everything it met is known from before.
+    """
+
+    source: str
+    started_at: datetime
+    finished_at: datetime
+    is_complete: bool
+    papers: int
+    new: int
+    failure: str = ""
+    highest: tuple[int, int] = (0, 0)
+    is_bootstrap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LastLooks:
+    """When a source was last looked at; moments are in UTC, None where there is none.
+
+    Attributes:
+        complete: when the last complete look started.
+        failure: when the last look ended, if it failed.
+        failures: how many looks in a row have failed.
+        news: when the last complete look ended, if it brought papers announced for the first time.
+    """
+
+    complete: datetime | None = None
+    failure: datetime | None = None
+    failures: int = 0
+    news: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """An id that is missing.
+
+    Attributes:
+        id: it.
+        missed_at: since when (UTC).
+        asks: how often arXiv was asked for it.
+        asked_at: when last (UTC); None where it was not yet.
+    """
+
+    id: ArxivId
+    missed_at: datetime
+    asks: int = 0
+    asked_at: datetime | None = None
