@@ -364,11 +364,8 @@ class Workbench:
                 click.echo(f"note: {note.message}", err=True)
 
     @contextmanager
-    def asking(self, instead: str = "") -> Iterator[ArxivClient]:
+    def asking(self) -> Iterator[ArxivClient]:
         """Open the way to arXiv, behind the gate of the installation, or of this account where there is none.
-
-        Args:
-            instead: what can be done where arXiv can't be reached; "" for the demo.
 
         Raises:
             ArxivUnreachable: from within, with what to do without a network.
@@ -378,7 +375,7 @@ class Workbench:
             try:
                 yield client
             except ArxivUnreachable as error:
-                raise explain_unreachable(error, instead) from error
+                raise explain_unreachable(error) from error
             except ArxivError as error:
                 error.hint = advise_again(error)
                 raise
@@ -391,12 +388,12 @@ def advise_again(error: ArxivError) -> str:
     return "Call it again later." if error.hint in (TRY_AGAIN, ASKED_AGAIN) else error.hint
 
 
-def explain_unreachable(error: ArxivUnreachable, instead: str = "") -> ArxivUnreachable:
+def explain_unreachable(error: ArxivUnreachable) -> ArxivUnreachable:
     """Return the error in one line, with what to do without a network."""
     said = error.message.removeprefix(f"{error.request}: ").replace(" can't be reached: ", ": ")
     return ArxivUnreachable(
         f"arXiv can't be reached from here ({said})",
-        hint=instead or "`digest demo` shows everything on a made-up arXiv, without a network.",
+        hint="`digest demo` shows everything on a made-up arXiv, without a network.",
     )
 
 
@@ -469,16 +466,3 @@ def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[
                 click.echo(f"note: {error.message}; it is left alone. {error.hint}", err=True)
         clock = choose_clock(config)
         yield Workbench(config, clock, clock.now(), choose_zone(config), store, why_not, saved)
-
-
-def require_store(bench: Workbench) -> Store:
-    """Return the database.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if bench.store is None:
-        raise UsageError(
-            f"nothing is stored here: {bench.why_not}", hint="`digest run` begins to store; or ask arXiv."
-        )
-    return bench.store

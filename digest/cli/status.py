@@ -12,7 +12,7 @@ from digest.cli.context import describe_drift, opened, opened_store
 from digest.cli.output import (
     cut,
     describe_guarantee,
-    draw_sparkline,
+    draw_bars,
     json_option,
     lay_out,
     print_json,
@@ -191,7 +191,8 @@ def _describe_subscription(here: Installation, status: Status, line: Subscriptio
     to = ", ".join(_mask(here.show(place)) for place in line.destinations) or "nobody any more"
     head = (line.name, cut(to, _WIDEST_TO), cut(" ".join(line.queries), _WIDEST_QUERIES))
     days = _count_days(status, line)
-    tail = f"{draw_sparkline(days)} {sum(days):>3,}"
+    weeks = [sum(days[start : start + 6]) for start in range(0, len(days), 6)]
+    tail = f"{draw_bars(weeks)} {sum(days):>3,}"
     turn = describe_turn(here, line, is_held_back=status.is_held_back)
     if turn.startswith(("paused", "read when")):
         return (*head, turn, None, tail)

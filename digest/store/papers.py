@@ -97,16 +97,6 @@ def _find_told_from(conn: Connection, looked_at: datetime, mark: tuple[int, int]
     return due if was_late else next_mailing(looked_at)
 
 
-def load_announced(conn: Connection, first: date, last: date) -> Iterator[tuple[date, Paper]]:
-    """Yield the papers that the mailings of a span of Eastern dates brought, both included, each with its mailing.
-
-    They come in the order of their announcement. What the first harvest found belongs to none.
-    """
-    within = _select_papers().where(papers.c.mailing >= first, papers.c.mailing <= last)
-    for row in conn.execute(within.execution_options(yield_per=_BATCH)):
-        yield row.mailing, read_paper(row)
-
-
 def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterator[Paper]:
     """Yield the stored papers whose first version was submitted between two moments (UTC), both included."""
     within = _select_papers().where(versions.c.published >= first, versions.c.published <= last)

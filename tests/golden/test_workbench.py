@@ -19,8 +19,6 @@ SHOWN = {
     "check": ["check", "cat:cs.PF and abs:GPU OR (ti:the Schrödinger) ANDNOT au:del_maestro"],
     "preview-store": ["preview", "gpu", "--days", "11", "--papers", "2"],
     "preview-arxiv": ["preview", "cat:cs.PF ANDNOT ti:latency", "--days", "30", "--papers", "1"],
-    "preview-days": ["preview", "gpu", "--days", "30", "--from", "store", "--papers", "0"],
-    "preview-nothing": ["preview", "abs:zebra AND cat:cs.PF", "--days", "7"],
     "diff": ["diff", "cat:cs.PF ANDNOT cat:cs.DC", "cat:cs.PF AND abs:GPU", "--from", "store", "--papers", "2"],
     "explain": ["explain", "gpu", "2611.15012"],
     "explain-not": ["explain", "abs:zebra OR (cat:cs.PF ANDNOT (abs:gpu OR ti:okapi))", "2611.15012"],

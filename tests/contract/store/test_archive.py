@@ -63,29 +63,6 @@ def test_mailings_are_told_from_the_first_that_was_not_there_at_the_first_harves
     assert reach.told_from == told_from
 
 
-def test_papers_come_in_the_order_of_their_ids_with_their_mailings_and_latest_texts(store: Store) -> None:
-    stored = store_papers(store, [make_paper(number) for number in (3, 1, 2)])
-    keys = {change.paper.id.number: change.paper_key for change in stored}
-    with store.begin() as conn:
-        papers.assign_mailings(conn, {keys[1]: TUESDAY, keys[2]: WEDNESDAY, keys[3]: WEDNESDAY})
-    store_papers(store, [make_paper(3, version=2, title="Again")], kind=Kind.REPLACEMENT)
-    with store.read() as conn:
-        found = list(papers.load_announced(conn, WEDNESDAY, THURSDAY))
-    assert [(mailing, paper.id.number, paper.version) for mailing, paper in found] == [
-        (WEDNESDAY, 2, 1),
-        (WEDNESDAY, 3, 2),
-    ]
-
-
-def test_papers_without_a_mailing_belong_to_none_and_those_of_later_ones_stay_out(store: Store) -> None:
-    stored = store_papers(store, [make_paper(number, published=NOW - DAY) for number in (1, 2, 3)])
-    with store.begin() as conn:
-        papers.assign_mailings(conn, {stored[1].paper_key: TUESDAY, stored[2].paper_key: WEDNESDAY})
-    with store.read() as conn:
-        found = [(day, paper.id.number) for day, paper in papers.load_announced(conn, TUESDAY, TUESDAY)]
-    assert found == [(TUESDAY, 2)]
-
-
 def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None:
     moments = [NOW - DAY, NOW, NOW + timedelta(seconds=1)]
     store_papers(store, [make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.cli.output import BARS, cut, draw_sparkline, write_moment
+from digest.cli.output import BARS, cut, draw_bars, write_moment
 from digest.config import load_config
 from digest.config.settings import Config
 from digest.config.zones import choose_zone, name_zone
@@ -89,16 +89,14 @@ def test_a_text_is_cut_between_words_where_one_ends_near() -> None:
     assert cut("incomprehensibilities", 10) == "incompreh…"
 
 
-def test_thirty_days_are_drawn_as_five_bars_and_no_paper_is_too_few_to_be_seen() -> None:
-    assert draw_sparkline((0,) * 30) == "▁▁▁▁▁"
-    assert draw_sparkline((0,) * 29 + (1,)) == "▁▁▁▁█"
-    assert draw_sparkline((1, *(0,) * 23, *(100,) * 6)) == "▂▁▁▁█"
+def test_no_figure_is_too_low_to_be_seen_as_a_bar() -> None:
+    assert draw_bars((0,) * 5) == "▁▁▁▁▁"
+    assert draw_bars((0, 0, 1)) == "▁▁█"
+    assert draw_bars((1, 0, 600)) == "▂▁█"
 
 
-@given(st.lists(st.integers(0, 10**6), min_size=30, max_size=30))
-def test_the_highest_bar_is_the_highest_week_and_every_bar_is_one(days: list[int]) -> None:
-    weeks = [sum(days[start : start + 6]) for start in range(0, 30, 6)]
-    bars = [BARS.index(bar) for bar in draw_sparkline(tuple(days))]
-    assert len(bars) == 5
-    assert all((bar > 0) == (week > 0) for bar, week in zip(bars, weeks, strict=True))
-    assert sorted(range(5), key=lambda n: (weeks[n], n)) == sorted(range(5), key=lambda n: (bars[n], weeks[n], n))
+@given(st.lists(st.integers(0, 10**6)))
+def test_the_highest_bar_is_the_highest_figure_and_every_bar_is_one(counts: list[int]) -> None:
+    bars = [BARS.index(bar) for bar in draw_bars(counts)]
+    assert all((bar > 0) == (number > 0) for bar, number in zip(bars, counts, strict=True))
+    assert [bar for _, bar in sorted(zip(counts, bars, strict=True))] == sorted(bars)
