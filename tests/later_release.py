@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.store import revision
+from digest.store import engine
 
 LATER = "0002"
 
@@ -37,8 +37,8 @@ def upgrade():
 def write_later_release(folder: Path, seconds: float = 0) -> Path:
     """Write down the migrations of the later release, which stops in the middle for so long."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(revision.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    later = _REVISION.format(later=LATER, head=revision.head_revision(), seconds=seconds)
+    shutil.copytree(engine.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    later = _REVISION.format(later=LATER, head=engine.head_revision(), seconds=seconds)
     (folder / "versions" / f"{LATER}_later.py").write_text(later)
     return folder
 
@@ -48,5 +48,5 @@ def later_release(folder: Path) -> Iterator[None]:
     """Be the later release for a while."""
     migrations = write_later_release(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(revision, "MIGRATIONS", migrations)
+        patch.setattr(engine, "MIGRATIONS", migrations)
         yield

@@ -269,7 +269,7 @@ def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Install
     """
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
-    store = open_store(config.store.url, is_reading=True)
+    store = open_store(config.store.url)
     try:
         clock = choose_clock(config)
         yield Installation(config, store, clock, clock.now(), choose_zone(config))
@@ -456,7 +456,7 @@ def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[
     saved = {query.name: query.text for query in config.queries}
     with ExitStack() as stack:
         try:
-            store = open_store(config.store.url, is_reading=True)
+            store = open_store(config.store.url)
             stack.callback(store.close)
             with store.read() as conn:
                 saved = {query.name: query.text for query in query_store.load_queries(conn)} | saved

@@ -74,16 +74,16 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
     database again: both would send. Links in mails sent before go on working.
     """
     with opened_store(ctx) as here, showing_progress(quiet=as_json) as tell:
-        report = copy_store(here.store, url, tell)
+        copied = copy_store(here.store, url, tell)
         before = here.store.url_masked
     after = mask_password(url)
     if as_json:
         held = dict.fromkeys(INVARIANTS, 0)
-        print_json({"from": before, "to": after, "rows": report.rows, "violations": held})
+        print_json({"from": before, "to": after, "rows": copied, "violations": held})
         return
-    lines = [[name, f"{rows:,}", f"{rows:,}"] for name, rows in report.rows.items() if rows]
+    lines = [[name, f"{rows:,}", f"{rows:,}"] for name, rows in copied.items() if rows]
     print_table(["TABLE", "HERE", "THERE"], lines, empty="")
-    click.echo(f"{report.total:,} rows copied, {len(INVARIANTS)} invariants hold on both sides.")
+    click.echo(f"{sum(copied.values()):,} rows copied, {len(INVARIANTS)} invariants hold on both sides.")
     click.echo(f'Next: write url = "{after}" under [store] in digest.toml, and start nothing on {before} again.')
 
 
@@ -116,13 +116,14 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
         folder = (here.store.path.parent if here.store.path else here.config.folder) / FOLDER
         path = file or default_backup(folder, here.now)
         with showing_progress(quiet=as_json) as tell:
-            report = back_up(here.store, path, here.now, tell, replace=force)
-        removed = prune_backups(folder, keep, report.path) if keep is not None else ()
+            rows = back_up(here.store, path, here.now, tell, replace=force)
+        removed = prune_backups(folder, keep) if keep is not None else ()
+    size = path.stat().st_size
     if as_json:
-        print_json({"file": report.path, "bytes": report.size, "rows": report.rows, "removed": list(removed)})
+        print_json({"file": path, "bytes": size, "rows": rows, "removed": list(removed)})
         return
-    rows, size = sum(report.rows.values()), report.size / 1e6
-    click.echo(f"{report.path}: {size:,.1f} MB, {count(rows, 'row')}, looked all through and sound.")
+    total = count(sum(rows.values()), "row")
+    click.echo(f"{path}: {size / 1e6:,.1f} MB, {total}, looked all through and sound.")
     if removed:
         click.echo(f"{count(len(removed), 'older backup')} removed.")
 

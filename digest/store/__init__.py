@@ -5,9 +5,8 @@ belongs together is committed together; `Store.read` promises to change nothing.
 is one conditional UPDATE whose row count says whether it was ours to make.
 """
 
-from digest.store.engine import Store, migrate, open_store
+from digest.store.engine import MigrationReport, Store, migrate, open_store
 from digest.store.gate import Gate, create_standalone
-from digest.store.revision import MigrationReport
 from digest.store.workers import hold_worker
 
 __all__ = ["Gate", "MigrationReport", "Store", "create_standalone", "hold_worker", "migrate", "open_store"]

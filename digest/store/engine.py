@@ -1,18 +1,20 @@
-"""Opens the database: how it is reached, in which mode, and that its schema is the one this code knows."""
+"""Opens the database, makes its tables, and brings those of an older release up to this one."""
 
 from __future__ import annotations
 
-import errno
 import os
+import secrets
+import shutil
 import sqlite3
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from sqlite3 import OperationalError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import Engine, Text, column, create_engine, event, insert, inspect, make_url, select, table, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import (
     ArgumentError,
@@ -24,10 +26,13 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import OperationalError as OperationalErrorFailures
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.schema import CreateIndex, CreateTable
 
-from digest.model.errors import ConfigurationError, StoreBusy, StoreError
-from digest.store import postgresql, revision
-from digest.store.dialect import WriterQueue
+from digest.model.clock import SystemClock
+from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
+from digest.store import postgresql
+from digest.store.dialect import WriterQueue, metadata, take_turn
+from digest.store.schema import gate, installation, marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,8 +41,6 @@ if TYPE_CHECKING:
     from sqlite3 import Connection as SqliteConnection
 
     from sqlalchemy import URL, Connection, Select, UpdateBase
-
-    from digest.store.revision import MigrationReport
 
 
 _PATIENCE = 0.05
@@ -104,30 +107,19 @@ _BUSY = (
     "statement timeout",  # who wants a row may wait for several others, one after the other
 )
 
+_MAKE_ROOM = "Make room on its disk. Nothing that was stored is lost; what runs goes on by itself then."
 _ROOM = 65_536
-"""Bytes without which SQLite can't so much as open a database: what its connections share takes half of it."""
-
-_MAKE_ROOM = (
-    "nothing that was stored is lost. What runs by then goes on by itself; what has ended is to be started anew,"
-    " by its service manager or by you."
-)
-_FULL = ("its disk is full", f"Make room on it; {_MAKE_ROOM}")
-_LOCKED = (
-    "its disk is mounted read-only",
-    "See dmesg for the error behind it, and mount it for writing; nothing that was stored is lost.",
-)
-_DISK_SIGNS = ("is full", "disk i/o", "unable to open", "readonly")
-"""What SQLite says where the disk may be to blame; which of them, it often does not know."""
+"""Bytes without which SQLite can't so much as open a database, and often says something else than that."""
 
 _HINTS = {
-    "is full": f"Make room on its disk; {_MAKE_ROOM}",
-    "no space left": f"Make room on its disk; {_MAKE_ROOM}",
-    "readonly": "Make the file and its folder writable for this account.",
+    "is full": _MAKE_ROOM,
+    "no space left": _MAKE_ROOM,
+    "readonly": "Make the file, its folder and its disk writable for this account.",
     "read-only": "Connect to the primary, or end its read-only mode.",
-    "unable to open": "Check that the folder is there and writable for this account.",
+    "unable to open": "Check that the folder is there and writable for this account, and that its disk has room.",
     "not a database": "The file holds something else; change url under [store] in digest.toml.",
     "malformed": "Restore the latest backup: the file is damaged.",
-    "disk i/o": "Check the disk; if it is well, the file may be damaged: restore the latest backup.",
+    "disk i/o": "Check the disk and its room; if it is well, the file may be damaged: restore the latest backup.",
     "password": "Check the name and the password in url under [store].",
     "does not exist": "Create the database, or change url under [store].",
     "connection": "Check that the server is up and can be reached from here.",
@@ -136,11 +128,7 @@ _HINTS = {
 
 @contextmanager
 def explaining(where: str, path: Path | None = None) -> Iterator[None]:
-    """Turn errors of the database, inside the block, into errors that say what to do.
-
-    Args:
-        where: the database's address without its password.
-        path: its file; None on PostgreSQL.
+    """Turn errors of the database at an address, or in a file, inside the block, into errors that say what to do.
 
     Raises:
         StoreBusy: somebody else holds what is needed; the same may pass later.
@@ -157,15 +145,8 @@ def explaining(where: str, path: Path | None = None) -> Iterator[None]:
 
 
 def explain_file(what: str, error: OSError) -> StoreError:
-    """Return the error that says what to do about a file which can't be written.
-
-    Args:
-        what: names it, with its path.
-        error: what the system said.
-    """
-    hint = {errno.ENOSPC: _FULL[1], errno.EDQUOT: _FULL[1], errno.EROFS: _LOCKED[1]}.get(
-        error.errno or 0, "Make its folder writable for this account."
-    )
+    """Return the error that says what to do about a file, named with its path, which can't be written."""
+    hint = "See that its folder is writable for this account, and that its disk has room."
     return StoreError(f"{what} can't be written: {error.strerror}", hint=hint)
 
 
@@ -183,75 +164,10 @@ def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | Non
             f"the database {where} is busy, or held by another process: {said}",
             hint="Try again; if it lasts, see which process holds it, or what slows it down.",
         )
-    if path is not None and any(sign in lowered for sign in _DISK_SIGNS):
-        state, hint = look_at_disk(path)
-        if state:
-            return StoreError(f"the database {where} can't be used, {state}: {said}", hint=hint)
+    if path is not None and path.parent.is_dir() and shutil.disk_usage(path.parent).free < _ROOM:
+        return StoreError(f"the database {where} can't be used, its disk is full: {said}", hint=_MAKE_ROOM)
     hint = next((hint for sign, hint in _HINTS.items() if sign in lowered), "")
     return StoreError(f"the database {where} can't be used: {said}", hint=hint)
-
-
-def look_at_disk(path: Path) -> tuple[str, str]:
-    """Say what ails the disk of a file, and what helps; "" for both where nothing is seen."""
-    try:
-        disk = os.statvfs(path.parent)
-    except OSError:
-        return "", ""
-    if disk.f_flag & os.ST_RDONLY:
-        return _LOCKED
-    return _FULL if disk.f_bavail * disk.f_frsize < _ROOM else ("", "")
-
-
-_PATIENCE_READING = 30.0
-"""Seconds a connection waits for a lock."""
-
-
-def connect_for_reading(
-    path: Path, prepare: Callable[[sqlite3.Connection], None] = lambda _: None
-) -> sqlite3.Connection:
-    """Open a database file that is there, outside of any transaction: as usual, or where that fails to read only.
-
-    Args:
-        path: the file.
-        prepare: sets the modes of a usual connection.
-
-    Raises:
-        sqlite3.Error: it can be read neither way.
-    """
-    connection = _connect(path, "mode=rw")
-    try:
-        prepare(connection)
-        _look_into(connection)
-    except sqlite3.OperationalError:
-        connection.close()
-        is_disk_to_blame = bool(look_at_disk(path)[0])
-        if not is_disk_to_blame or _has_log(path):
-            raise
-    else:
-        return connection
-    connection = _connect(path, "mode=ro&immutable=1")
-    try:
-        _look_into(connection)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path.absolute()))}?{mode}"
-    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE_READING, check_same_thread=False)
-
-
-def _look_into(connection: sqlite3.Connection) -> None:
-    """Read something: a file is not opened before."""
-    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-
-
-def _has_log(path: Path) -> bool:
-    """Whether something of the database stands in its write-ahead log alone."""
-    log = path.with_name(path.name + "-wal")
-    return log.exists() and log.stat().st_size > 0
 
 
 NORMAL, FULL = 1, 2
@@ -441,7 +357,7 @@ class Store:
         Raises:
             StoreError: as `begin`.
         """
-        with explaining(self.url_masked):
+        with explaining(self.url_masked, self.path):
             return postgresql.run_alone(self.engine, statement, values)
 
     def write_answer(
@@ -501,8 +417,6 @@ def open_store(
     url: str,
     *,
     create: bool = False,
-    upgrade: bool = False,
-    is_reading: bool = False,
     pool: int = postgresql.POOL,
 ) -> Store:
     """Open the database at a URL.
@@ -510,24 +424,21 @@ def open_store(
     Args:
         url: `sqlite:///path`, `postgresql://user@host/name` or `postgresql://user@h1:5432,h2:5432/name`.
         create: build the tables where there are none (a SQLite file is made readable by its owner only).
-        upgrade: bring an older schema up to date.
-        is_reading: open it also where its disk is full or read-only; writing then fails. Not for a process
-            that stays: its connections would not notice that there is room again.
         pool: connections to PostgreSQL at most.
 
     Raises:
         ConfigurationError: the URL names no database we know, or its driver is not installed.
-        SchemaMismatch: the tables are older than this release (and `upgrade` is false), or newer.
+        SchemaMismatch: the tables are older than this release, or newer.
         StoreError: it isn't there, can't be reached or written, or is no database.
     """
-    store = connect(url, create=create, is_reading=is_reading, pool=pool)
+    store = connect(url, create=create, pool=pool)
     try:
         with store.read() as conn:
-            schema = revision.load_schema(conn)
-        if (create and not schema.revision) or (upgrade and revision.is_older(schema)):
-            revision.upgrade(store)
+            revision = current_revision(conn)
+        if create and not revision:
+            upgrade(store)
         else:
-            revision.check_schema(schema, store.url_masked)
+            check_revision(revision, store.url_masked)
     except BaseException:
         store.close()
         raise
@@ -543,16 +454,16 @@ def migrate(url: str) -> MigrationReport:
     """
     store = connect(url, create=True)
     try:
-        return revision.upgrade(store)
+        return upgrade(store)
     finally:
         store.close()
 
 
-def connect(url: str, *, create: bool = False, is_reading: bool = False, pool: int = postgresql.POOL) -> Store:
+def connect(url: str, *, create: bool = False, pool: int = postgresql.POOL) -> Store:
     """Open a database without a look at its tables; see `open_store`."""
     parsed = _read_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return _connect_sqlite(parsed, create=create, is_reading=is_reading)
+        return _connect_sqlite(parsed, create=create)
     return Store(postgresql.open_engine(parsed, pool=pool))
 
 
@@ -570,15 +481,12 @@ def _read_url(url: str) -> URL:
     return parsed.set(drivername="sqlite+pysqlite" if name == "sqlite" else "postgresql+psycopg")
 
 
-def _connect_sqlite(url: URL, *, create: bool, is_reading: bool) -> Store:
+def _connect_sqlite(url: URL, *, create: bool) -> Store:
     path = Path(url.database or "")
     if not path.exists():
         _create_file(path, create=create)
-    if is_reading:
-        engine = create_engine(url, creator=lambda: connect_for_reading(path, _set_sqlite_modes))
-    else:
-        engine = create_engine(url)
-        event.listen(engine, "connect", _set_sqlite_modes)
+    engine = create_engine(url)
+    event.listen(engine, "connect", _set_sqlite_modes)
     event.listen(engine, "begin", _begin_sqlite)
     return Store(engine)
 
@@ -646,3 +554,126 @@ def _begin_sqlite(conn: Connection) -> None:
     known = conn.connection.info
     set_modes(conn.exec_driver_sql, known, is_reading=is_reading, awaits_disk=awaits_disk)
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
+
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+"""Revisions are numbered files in `versions`, one after the other, and change a database that is there. A new one
+gets the tables of `schema` as they stand, marked with the newest revision."""
+
+_LOCK_KEY = 0x64696765
+"""PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
+
+_TABLE_PATIENCE = "3s"
+"""How long a migration waits for a table that others use: whoever works meanwhile queues up behind it."""
+
+_revision_table = table("alembic_version", column("version_num", Text))
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReport:
+    """What a migration did: the revision `before` ("" for an empty database) and `after`."""
+
+    before: str
+    after: str
+
+
+def head_revision() -> str:
+    """Return the revision this release works with."""
+    return known_revisions()[-1]
+
+
+def known_revisions() -> tuple[str, ...]:
+    """Return every revision this release knows, oldest first."""
+    files = (MIGRATIONS / "versions").glob("[0-9]*.py")
+    return tuple(sorted(file.name.partition("_")[0] for file in files))
+
+
+def current_revision(conn: Connection) -> str:
+    """Return the revision a database is at, "" where it holds no tables of ours."""
+    if not inspect(conn).has_table(_revision_table.name):
+        return ""
+    return str(conn.execute(select(_revision_table.c.version_num)).scalar() or "")
+
+
+def check_revision(revision: str, where: str) -> None:
+    """Refuse tables that this release can't work with.
+
+    Raises:
+        SchemaMismatch: they are older, too new, or not there at all.
+    """
+    head = head_revision()
+    if revision == head:
+        return
+    if not revision:
+        raise SchemaMismatch(f"the database {where} holds no tables yet", hint="Run `digest migrate`.")
+    if revision in known_revisions():
+        raise SchemaMismatch(
+            f"the database {where} is at revision {revision}, this release needs {head}",
+            hint="Make a backup, then run `digest migrate`; what runs on PostgreSQL meanwhile may go on.",
+        )
+    raise SchemaMismatch(
+        f"the database {where} is at revision {revision}, which is newer than this release's {head}",
+        hint="Install the release that wrote it, or a later one, or restore a backup made before.",
+    )
+
+
+def upgrade(store: Store) -> MigrationReport:
+    """Bring a database to this release's schema, in one transaction and under a lock.
+
+    Raises:
+        SchemaMismatch: a newer release wrote it.
+        StoreBusy: others use its tables so much that they can't be changed.
+        StoreError: the tables can't be built.
+    """
+    with store.begin() as conn:
+        take_turn(conn, _LOCK_KEY)
+        if store.dialect == "postgresql":
+            conn.execute(text(f"SET LOCAL lock_timeout = '{_TABLE_PATIENCE}'"))
+        before = current_revision(conn)
+        if before and before not in known_revisions():
+            check_revision(before, store.url_masked)
+        try:
+            if before:
+                _run_alembic(conn, "upgrade")
+            else:
+                _make_tables(conn)
+                _run_alembic(conn, "stamp")
+        except DBAPIError as error:
+            if is_busy(error):
+                raise
+            raise StoreError(
+                f"the tables of {store.url_masked} can't be brought up to date: {error.orig}",
+                hint="Nothing was changed. Does another application keep tables of the same names there?",
+            ) from error
+        return MigrationReport(before, current_revision(conn))
+
+
+def _make_tables(conn: Connection) -> None:
+    for made in metadata.sorted_tables:
+        conn.execute(CreateTable(made))
+        for index in made.indexes:
+            where = f" WHERE {index.info['where']}" if "where" in index.info else ""
+            conn.execute(text(f"{CreateIndex(index).compile(conn)}{where}"))
+    if conn.dialect.name == "postgresql":
+        # Compressing a mail of 90 KB takes 1.5 ms before it can go out, and bodies are kept for days only.
+        conn.execute(text("ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL"))
+    conn.execute(insert(marks), [{"name": "changes", "value": 0}, {"name": "matched", "value": 0}])
+    idle = dict.fromkeys(gate.c.keys(), 0)
+    conn.execute(insert(gate).values(**idle | {"name": "arxiv", "holder": "", "breaker_reason": ""}))
+    conn.execute(
+        insert(installation).values(
+            id=1,
+            secret=secrets.token_urlsafe(32),
+            created_at=SystemClock().now(),
+        )
+    )
+
+
+def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:
+    from alembic import command  # noqa: PLC0415 - takes a fifth of a second that most starts don't need
+    from alembic.config import Config  # noqa: PLC0415 - the same
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = conn
+    (command.upgrade if what == "upgrade" else command.stamp)(config, head_revision())

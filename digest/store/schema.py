@@ -481,7 +481,6 @@ installation = Table(
     col.explicit_key(),
     col.text("secret"),
     col.moment("created_at"),
-    col.text("works_from", server_default="0001"),
     col.moment("copied_at", nullable=True),
     col.moment("resumed_at", nullable=True),
 )

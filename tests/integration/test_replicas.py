@@ -23,8 +23,8 @@ from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import at_work, open_site, polling_alone
 from digest.serve.steps import run_pass
+from digest.store import engine as migrating
 from digest.store import migrate, open_store, runs
-from digest.store import revision as migrating
 from digest.store.dialect import unpack
 from digest.store.schema import deliveries, digests, match_runs, matches, papers, subscription_queries
 from tests.battery.database_world import open_world
@@ -236,7 +236,7 @@ def test_files_are_written_whole_by_several_at_once(world: World) -> None:
 
 MIGRATE = (
     "import sys, pathlib\n"
-    "from digest.store import migrate, revision as migrating\n"
+    "from digest.store import migrate, engine as migrating\n"
     "migrating.MIGRATIONS = pathlib.Path(sys.argv[2])\n"
     "migrate(sys.argv[1])\n"
 )
@@ -279,20 +279,6 @@ def test_a_migration_that_is_killed_leaves_the_tables_as_they_were_and_the_next_
     killed.communicate()
     assert find_revision(own_url) == migrating.head_revision()
     assert migrate_to_later(own_url, tmp_path / "later") == LATER_REVISION
-    assert find_revision(own_url) == LATER_REVISION
-
-
-def test_a_release_polls_plans_and_sends_on_tables_that_a_later_one_expanded(own_url: str, tmp_path: Path) -> None:
-    assert migrate_to_later(own_url, tmp_path / "later") == LATER_REVISION
-    store = open_store(own_url)
-    assert migrating.upgrade(store) == migrating.MigrationReport(LATER_REVISION, LATER_REVISION)
-    store.close()
-    with live_in(tmp_path) as world:
-        world.write_config(to=("mailto:reader@example.org",), extra=f'\n[store]\nurl = "{own_url}"\n')
-        site = world.open()
-        assert not run_pass(site).is_troubled
-        site.close()
-        assert len(world.mail.mails) == 1
 
 
 @for_the_night

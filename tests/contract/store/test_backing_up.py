@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import os
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -12,12 +9,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from digest.model.errors import AnotherWorker, StoreError
 from digest.store import Store, database, hold_worker, open_store
-from digest.store.backups import back_up, default_backup, prove_backup, prune_backups, restore_backup
-from digest.store.schema import marks, papers
+from digest.store.backups import back_up, default_backup, prune_backups, restore_backup
+from digest.store.schema import marks
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
 from tests.later_release import later_release
@@ -78,14 +75,14 @@ def copied_at(path: Path) -> datetime | None:
 def test_a_backup_holds_every_row_is_its_owners_alone_and_knows_what_it_is(store: Store, tmp_path: Path) -> None:
     fill(store)
     path = tmp_path / "backups" / "backup.db"
-    report = back_up(store, path, MORNING, quiet)
-    assert (report.path, report.size) == (path, path.stat().st_size)
+    counted = back_up(store, path, MORNING, quiet)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [*path.parent.iterdir()] == [path], "one file, and nothing unfinished beside it"
     with store.read() as conn:
         expected = all_rows(conn)
     assert copied_at(path) == MORNING
     found = rows(path)
+    assert counted == {name: len(kept) for name, kept in found.items()}
     assert len(found.pop("installation")) == len(expected.pop("installation")) == 1
     assert found == expected
 
@@ -110,10 +107,10 @@ def test_a_backup_is_one_state_while_others_go_on_writing_and_none_of_them_fails
         counts = []
         for number in range(3):
             before = len(written)
-            report = back_up(store, here.parent / f"{number}.db", MORNING, quiet)
+            counted = back_up(store, here.parent / f"{number}.db", MORNING, quiet)
             assert len(written) > before, "the writer went on"
-            counts.append(report.rows["papers"])
-            assert report.rows["papers"] % 5 == 2, "never half of what was written together"
+            counts.append(counted["papers"])
+            assert counted["papers"] % 5 == 2, "never half of what was written together"
     finally:
         stop.set()
         writer.join(20)
@@ -153,32 +150,6 @@ def test_only_the_newest_backups_are_kept_and_nothing_else_is_touched(tmp_path: 
     assert prune_backups(tmp_path, 2) == ()
 
 
-def test_the_backup_made_just_now_stays_whatever_a_clock_that_ran_ahead_has_named_others(tmp_path: Path) -> None:
-    ahead, before, made = (default_backup(tmp_path, MORNING + timedelta(days=days)) for days in (999, -1, 0))
-    for path in (ahead, before, made):
-        path.touch()
-    assert prune_backups(tmp_path, 2, made) == (before,)
-    assert prune_backups(tmp_path, 1, made) == (ahead,)
-    assert [*tmp_path.iterdir()] == [made]
-
-
-def test_what_a_killed_process_left_is_in_nobodys_way_and_is_gone_after_a_day(here: Path) -> None:
-    path = here.parent / "backups" / "nightly.db"
-    script = (
-        "import os, sys; from pathlib import Path; from digest.store.backups import unfinished\n"
-        "with unfinished(Path(sys.argv[1])): os._exit(9)"
-    )
-    store = open_store(f"sqlite:///{here}")
-    for _ in range(2):
-        assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == 9  # noqa: S603 - ours
-        back_up(store, path, MORNING, quiet, replace=True)
-    old, young = path.parent.glob(".nightly.db.*")
-    os.utime(old, times=(0, 0))
-    back_up(store, path, MORNING, quiet, replace=True)
-    store.close()
-    assert sorted(path.parent.iterdir()) == [young, path]
-
-
 def test_a_database_that_was_replaced_and_kept_is_written_over_by_no_other(here: Path, backup: Path) -> None:
     restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
     before = here.read_bytes()
@@ -213,7 +184,7 @@ def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(h
         pass
     store.close()
     assert rows(here) == rows(backup)
-    assert report.rows == prove_backup(here)
+    assert report.rows == {name: len(kept) for name, kept in rows(here).items()}
 
 
 def test_a_backup_comes_into_the_place_of_a_damaged_database_or_of_none(here: Path, backup: Path) -> None:
@@ -241,24 +212,8 @@ def test_the_log_of_a_database_that_was_set_aside_is_set_aside_too_and_never_pla
     here.with_name("digest.db-wal").write_bytes(log)  # as a process that is killed leaves it
     here.with_name("digest.db-shm").write_bytes(b"of the same")
     restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert prove_backup(here)
     assert rows(here) == rows(backup)
     assert here.with_name("digest.db.before-restore-20261123T080000Z-wal").read_bytes() == log
-
-
-def test_a_damaged_backup_is_refused_and_nothing_has_changed(here: Path, backup: Path) -> None:
-    before, content = here.read_bytes(), bytearray(backup.read_bytes())
-    with closing(sqlite3.connect(backup)) as connection:
-        (root,) = connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = 'ix_papers_mailing'"
-        ).fetchone()
-    content[(root - 1) * 4096 + 3 : (root - 1) * 4096 + 5] = b"\x00\x00"
-    backup.write_bytes(content)
-    with pytest.raises(StoreError, match="is not sound: the file is whole"):
-        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert here.read_bytes() == before
-    assert not list(here.parent.glob(".*"))
-    assert not list(here.parent.glob("*before*"))
 
 
 @pytest.mark.parametrize(
@@ -266,9 +221,8 @@ def test_a_damaged_backup_is_refused_and_nothing_has_changed(here: Path, backup:
     [
         ("empty", "backup.db is no backup: it holds none of Digest's tables"),
         ("another", "backup.db is no backup: it holds none of Digest's tables"),
-        ("letter", "backup.db is no backup, or is damaged: file is not a database"),
-        ("last byte", "backup.db is cut short"),
-        ("half", "backup.db is (cut short|no backup, or is damaged)"),
+        ("letter", "backup.db can't be copied: file is not a database"),
+        ("half", "backup.db can't be copied: "),
     ],
 )
 def test_a_file_that_is_no_whole_backup_is_refused_by_its_own_name(
@@ -280,11 +234,11 @@ def test_a_file_that_is_no_whole_backup_is_refused_by_its_own_name(
         with closing(sqlite3.connect(backup)) as connection:
             connection.execute("CREATE TABLE bookmarks (title TEXT)")
     else:
-        contents = {"empty": b"", "letter": b"Dear readers,\n" * 99, "last byte": content[:-1]}
+        contents = {"empty": b"", "letter": b"Dear readers,\n" * 99}
         backup.write_bytes(contents.get(file, content[: len(content) // 2]))
     with pytest.raises(StoreError, match=match) as caught:
         restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert "Name another file" in caught.value.hint
+    assert caught.value.hint
     assert here.read_bytes() == before
     assert not [*here.parent.glob(".*"), *here.parent.glob("*before*")]
 
@@ -294,7 +248,7 @@ def test_a_backup_of_an_older_release_is_brought_up_to_this_one(here: Path) -> N
     open_store(f"sqlite:///{backup}", create=True).close()
     with later_release(here.parent / "later"):
         restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert copied_at(here)
+        assert copied_at(here)
     for path, revision in ((here, "0002"), (backup, "0001")):
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (revision,)
@@ -325,27 +279,11 @@ def test_into_postgresql_a_backup_goes_where_nothing_is(
         restore_backup(url, backup, LATER, quiet)
 
 
-def test_a_file_that_is_open_elsewhere_is_a_backup_too(here: Path, tmp_path: Path) -> None:
-    """Somebody's own copy has its write-ahead log beside it."""
-    store = open_store(f"sqlite:///{here}")
-    store_papers(store, [make_paper(60)])
-    assert here.with_name("digest.db-wal").stat().st_size
-    place = tmp_path / "elsewhere" / "digest.db"
-    place.parent.mkdir()
-    restore_backup(f"sqlite:///{place}", here, LATER, quiet)
-    store.close()
-    there = open_store(f"sqlite:///{place}")
-    with there.read() as conn:
-        assert 60 in conn.execute(select(papers.c.number)).scalars().all()
-    there.close()
-    assert copied_at(place) == LATER
-
-
 def test_what_can_not_be_written_says_so(here: Path) -> None:
     store = open_store(f"sqlite:///{here}")
     folder = here.parent / "file"
     folder.touch()
     with pytest.raises(StoreError, match="can't be written") as caught:
         back_up(store, folder / "backup.db", MORNING, quiet)
-    assert "folder writable" in caught.value.hint
+    assert "folder is writable" in caught.value.hint
     store.close()
