@@ -22,7 +22,6 @@ from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.config import find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.config.zones import choose_zone, write_with_zone
-from digest.inspect.preview import find_beginnings
 from digest.model.clock import RemoteClock, SystemClock
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName, UsageError
 from digest.model.subscriptions import DestinationKind, Origin
@@ -354,14 +353,6 @@ class Workbench:
         """
         saved = find_saved(text, self.saved)
         return NamedQuery("", parse_query(text)) if saved is None else NamedQuery(text, parse_query(saved))
-
-    def tell_beginnings(self, query: Query) -> None:
-        """Say on standard error which words of a query no stored paper has, but many begin with."""
-        if self.store is None:
-            return
-        with self.store.read() as conn:
-            for note in find_beginnings(conn, query):
-                click.echo(f"note: {note.message}", err=True)
 
     @contextmanager
     def asking(self) -> Iterator[ArxivClient]:

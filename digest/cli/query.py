@@ -23,7 +23,6 @@ from digest.cli.context import (
 from digest.cli.output import cut, json_option, print_json, print_table, wrap, write_moment
 from digest.cli.query_preview import diff, preview
 from digest.cli.subscription import find_excluders
-from digest.inspect.preview import count_daily_papers, find_beginnings
 from digest.inspect.query_volume import find_failing
 from digest.model.announcements import Kind
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
@@ -32,11 +31,9 @@ from digest.query import (
     And,
     Condition,
     Not,
-    NoteKind,
     Or,
     analyse,
     find_reasons,
-    lint_query,
     matches,
     parse_query,
     to_arxiv,
@@ -57,7 +54,7 @@ if TYPE_CHECKING:
     from digest.cli.context import Installation, NamedQuery, Workbench
     from digest.model.announcements import StoredChange
     from digest.model.papers import Paper, Span
-    from digest.query import AnalysedPaper, Node, Note, Query
+    from digest.query import AnalysedPaper, Node, Query
     from digest.store.queries import QueryHistory, StoredQuery
 
 
@@ -82,41 +79,34 @@ def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bo
     digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
     digest query check --file query.txt
     """  # noqa: D301 - click reads the backspace, which must be one
-    query, notes = _read(ctx, read_query(text, path, "check"))
+    query = _read(ctx, read_query(text, path, "check"))
     if as_json:
-        print_json(_as_json(query, notes))
+        print_json(_as_json(query))
     else:
-        _print(query, notes)
+        _print(query)
 
 
-def _read(ctx: click.Context, written: str) -> tuple[Query, Sequence[Note]]:
-    """Return the saved query of that name, else the text as a query, and what there is to say of it."""
+def _read(ctx: click.Context, written: str) -> Query:
+    """Return the saved query of that name, else the text as a query."""
     try:
         with opened_workbench(ctx, is_quiet=True) as bench:
-            query = parse_query(bench.saved.get(written, written))
-            if bench.store is None:
-                return query, lint_query(query)
-            with bench.store.read() as conn:
-                notes = lint_query(query, daily_papers=count_daily_papers(conn, bench.now))
-                return query, (*notes, *find_beginnings(conn, query))
+            return parse_query(bench.saved.get(written, written))
     except ConfigurationError as error:
         found = error.message.partition("\n")[0]
         more = " (digest config check)" if found != error.message else ""
         click.echo(f"note: {found}{more}; the query is checked without it", err=True)
-        query = parse_query(written)
-        return query, lint_query(query)
+        return parse_query(written)
 
 
-def _print(query: Query, notes: Sequence[Note]) -> None:
+def _print(query: Query) -> None:
     _print_lines("read as", print_outline(query.tree))
     if query.pasted_as:
         _print_wrapped("as a query", query.pasted_as)
     _print_wrapped("in one form", query.canonical)
     _print_wrapped("arXiv is asked", to_arxiv(query))
-    for note in sorted(notes, key=lambda note: note.kind is NoteKind.ALL):  # which matters least
+    for note in query.notes:
         _print_wrapped("note", note.message, style="yellow")
-        if note.kind is not NoteKind.ALL:
-            _print_lines("", point_at(query.text, note.position, _WIDEST))
+        _print_lines("", point_at(query.expression, note.position, _WIDEST))
     if len(query.expression) <= _LONGEST_COMMAND:
         click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.expression.split()))}")
 
@@ -147,7 +137,7 @@ def _quote(text: str) -> str:
     return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
 
 
-def _as_json(query: Query, notes: Sequence[Note]) -> dict[str, object]:
+def _as_json(query: Query) -> dict[str, object]:
     return {
         "text": query.text,
         "pasted_as": query.pasted_as or None,
@@ -155,7 +145,7 @@ def _as_json(query: Query, notes: Sequence[Note]) -> dict[str, object]:
         "outline": print_outline(query.tree),
         "canonical": query.canonical,
         "arxiv": to_arxiv(query),
-        "notes": [{"kind": note.kind, "position": note.position, "message": note.message} for note in notes],
+        "notes": [{"kind": note.kind, "position": note.position, "message": note.message} for note in query.notes],
     }
 
 

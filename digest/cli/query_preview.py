@@ -108,7 +108,6 @@ def preview(
     """  # noqa: D301 - click reads the backspace, which must be one
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(read_query(text, path, "preview"))
-        bench.tell_beginnings(asked.query)
         found = _gather(bench, asked.query, days, source, quiet=as_json)
     counts, volume = count_days(found.span, found.papers), describe_volume(found.span, found.papers)
     if as_json:

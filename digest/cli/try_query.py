@@ -11,7 +11,7 @@ import click
 from digest.cli.context import opened_workbench
 from digest.cli.output import json_option, print_json
 from digest.inspect.preview import look_up
-from digest.query import NoteKind, lint_query, parse_query
+from digest.query import parse_query
 from digest.render import Renderer
 
 if TYPE_CHECKING:
@@ -38,11 +38,9 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
     digest try 'ti:"tail latency" ANDNOT cat:cs.NI'
     """  # noqa: D301 - click reads the backspace, which must be one
     query = parse_query(text)
-    for note in lint_query(query):
-        if note.kind not in (NoteKind.ALL, NoteKind.VOLUME):
-            click.echo(f"note: {note.message}", err=True)
+    for note in query.notes:
+        click.echo(f"note: {note.message}", err=True)
     with opened_workbench(ctx) as bench, bench.asking() as client:
-        bench.tell_beginnings(query)
         click.echo(f"asking arXiv for {query.text} …", err=True)
         digest = look_up(client, bench.clock, query, days=days)
     if as_json:

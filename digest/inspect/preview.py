@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, time, timedelta
-from functools import partial
+from datetime import UTC, datetime, time
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +16,7 @@ from digest.inspect.query_volume import (
 )
 from digest.match.rules import choose_first_look, read_exclusion
 from digest.model import secrets
-from digest.model.announcements import Kind, StoredChange, mailings_between
+from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import DeliveryError, UnknownName
 from digest.model.messages import Coverage, Delivery, DeliveryState, Links, Occasion, Receipt
@@ -26,7 +25,7 @@ from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts
 from digest.plan.turns import next_slot
-from digest.query import matches, offer_beginnings, to_arxiv
+from digest.query import matches, to_arxiv
 from digest.query.index.reverse_index import hold_papers
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from digest.model.messages import Digest, Message
     from digest.model.papers import Paper
     from digest.poll.installation import Progress, Site
-    from digest.query import Note, Or, Query
+    from digest.query import Or, Query
     from digest.store.digests import DigestSummary
     from digest.store.matches import MatchRow
 
@@ -267,10 +266,6 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
 PAGE: Final = 500
 """Papers asked for at once."""
 
-COUNTED_DAYS: Final = 28
-LEAST_MAILINGS: Final = 5
-"""Fewer mailings say little about a category."""
-
 
 def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[Span, datetime] | None:
     """Return those of the last days of which everything announced is stored, and when arXiv was last looked at."""
@@ -318,22 +313,3 @@ def search_days(client: ArxivClient, query: Query | Or, span: Span, progress: Pr
         ]
     progress.end("search", f"{len(found):,} found")
     return sorted(found, key=lambda paper: paper.id, reverse=True)
-
-
-def count_daily_papers(conn: Connection, now: datetime) -> dict[str, float]:
-    """Return how many new papers a day each category has, over up to four weeks; {} where too few are stored."""
-    reach = papers.find_reach(conn)
-    if reach is None:
-        return {}
-    expected = mailings_between(now - timedelta(days=COUNTED_DAYS), min(reach.until, now))
-    mailings = [day for day in expected if day >= reach.told_from]
-    if len(mailings) < LEAST_MAILINGS:
-        return {}
-    days = (mailings[-1] - mailings[0]).days + 1
-    counts = papers.count_by_category(conn, mailings[0])
-    return {category: number / days for category, number in counts.items()}
-
-
-def find_beginnings(conn: Connection, query: Query) -> tuple[Note, ...]:
-    """Return a note for each word of a query that no stored paper has, but many begin with."""
-    return offer_beginnings(query, partial(papers.load_texts, conn))

@@ -11,7 +11,6 @@ Fields are `ti abs au author co jr cat rn id doi all` and `submittedDate:[… TO
 from digest.query.arxiv_syntax import confine_queries, to_arxiv
 from digest.query.evaluation import AnalysedPaper, analyse
 from digest.query.index.reverse_index import StandingQueries
-from digest.query.notes import lint_query, offer_beginnings
 from digest.query.parser import parse_query
 from digest.query.queries import Query, find_reasons, matches
 from digest.query.tokens import Note, NoteKind
@@ -33,9 +32,7 @@ __all__ = [
     "analyse",
     "confine_queries",
     "find_reasons",
-    "lint_query",
     "matches",
-    "offer_beginnings",
     "parse_query",
     "to_arxiv",
 ]

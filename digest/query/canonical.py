@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from digest.query.fragments import find_end, has_joining_plus
 from digest.query.tokens import CURLY_QUOTES
 from digest.query.tree import And, Condition, Node, Not, Or, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_NEEDS_NO_QUOTES = re.compile(rf"[^\s()\"*?{CURLY_QUOTES}]+")
+_NEEDS_NO_QUOTES = re.compile(rf"[^\s()\"*?+&%{CURLY_QUOTES}]+")
+"""The signs of addresses are quoted, too: see `pasted`."""
 
 
 def print_condition(condition: Condition) -> str:
@@ -23,15 +23,10 @@ def print_condition(condition: Condition) -> str:
             return f"{condition.prefix}:[{text}]"
         case Shape.BEGINNING:
             return f"{condition.prefix}:{text}*"
-        case Shape.WORD if _needs_no_quotes(text):
+        case Shape.WORD if _NEEDS_NO_QUOTES.fullmatch(text):
             return f"{condition.prefix}:{text}"
         case _:
             return f'{condition.prefix}:"{text}"'
-
-
-def _needs_no_quotes(text: str) -> bool:
-    is_of_address = has_joining_plus(text) or find_end(text) < len(text)
-    return _NEEDS_NO_QUOTES.fullmatch(text) is not None and not is_of_address
 
 
 def print_tree(node: Node) -> str:

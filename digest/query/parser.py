@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeGuard
 
@@ -12,10 +11,9 @@ from digest import tex
 from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
-from digest.query.addresses import read_address
 from digest.query.canonical import canonicalise, measure_nesting, print_tree
-from digest.query.fragments import read_fragment
 from digest.query.names import Person, UnclearPerson, spell_name
+from digest.query.pasted import read_pasted
 from digest.query.queries import Query
 from digest.query.tokens import (
     MAX_LENGTH,
@@ -58,13 +56,15 @@ _WILDCARD = re.compile(r"[*?]")
 _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
 _WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
 """Elsewhere between quotes signs are mere signs: "is it all you need?"."""
+_STAR_LEFT_OUT = "between quotes a * is left out: without them it finds beginnings"
+_STAR_IN_QUOTES = re.compile(r"\w\*(?=\s|\Z)")
 _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _MOST_GUESSED, _MOST_MEANT = 4, 12
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
-_NOT_IN_WORDS = re.compile(r'[\s"$\\()*?]')
+_NOT_IN_WORDS = re.compile(r'[\s"$\\()*?+&%]')
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
 
 _NOT_FROM_TEX = str.maketrans("%+", "  ")
@@ -97,6 +97,12 @@ def _read_star(source: Source, term: TermToken) -> _Reading:
     """Take a trailing `*` off an unquoted value; between quotes it is a mere sign, as it is at arXiv."""
     if term.is_quoted:
         _refuse_wildcard(source, term, _WILDCARD_IN_QUOTES.search(term.value))
+        if _STAR_IN_QUOTES.search(term.value):
+            source.note(
+                NoteKind.LEFT_OUT,
+                term.position,
+                "between quotes a * is left out: without them it finds beginnings",
+            )
         return _Reading(term.value, has_star=False)
     value = term.value.rstrip("*")
     _refuse_wildcard(source, term, _WILDCARD.search(value))
@@ -174,7 +180,7 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
     text = unicodedata.normalize("NFC", whole.lower())
     is_phrase = shape is Shape.PHRASE
     is_printable = not (_NOT_IN_QUOTES if is_phrase else _NOT_IN_WORDS).search(text)
-    if len(kept) == 1 or not is_printable or read_fragment(f'all:"{text}"' if is_phrase else f"all:{text}"):
+    if len(kept) == 1 or not is_printable:
         text = _join_words(words, kept, shape)
     return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(text))
 
@@ -214,7 +220,10 @@ def _read_category(source: Source, term: TermToken, prefix: Prefix) -> Condition
     value = term.value.strip()
     base = value.rstrip("*")
     if not _CATEGORY.fullmatch(base):
+        several = [name for name in re.split(r"[+,]", value) if name]
         hint = _name_meant(value) or "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive."
+        if len(several) > 1:
+            hint = f"Write cat:({' OR '.join(several)})."
         source.fail(term.value_position, f"{value!r} can't be the name of a category", hint)
     name = base.rstrip(".")
     if base == value or (base != name and taxonomy.is_archive(name)):
@@ -314,50 +323,20 @@ def parse_query(text: str) -> Query:
     Raises:
         QueryError: it can't be read; `position` says where, `hint` what to do.
     """
-    source = open_source(text)
+    source, pasted = _open_source(text)
     tree = _Parser(source).parse()
     notes = tuple(sorted(source.notes, key=lambda note: note.position))
-    return Query(text, tree, notes, source.text if source.written else "")
+    return Query(text, tree, notes, pasted)
 
 
-def open_source(text: str) -> Source:
-    """Return what is to be read: the text itself, or the query made of something pasted.
-
-    Raises:
-        QueryError: what was pasted can't be read as a query.
-    """
-    pasted = (read_address(text) or read_fragment(text)) if len(text) <= MAX_LENGTH else None
+def _open_source(text: str) -> tuple[Source, str]:
+    """Return what is to be read: the text itself, or the query made of something pasted, which comes again."""
+    pasted = read_pasted(text) if len(text) <= MAX_LENGTH else None
     if pasted is None:
-        return Source(text)
-    source = Source(pasted.text, written=text, places=pasted.places)
+        return Source(text), ""
+    source = Source(pasted.text)
     source.note(NoteKind.READ_AS, 0, pasted.message)
-    return source
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A word, phrase or range of a query, as written and as read.
-
-    Attributes:
-        token: as written, at its place in the query's `expression`.
-        position: where it stands in the query's text.
-        condition: what it asks for; None where it was left out.
-    """
-
-    token: TermToken
-    position: int
-    condition: Condition | None
-
-
-def read_terms(text: str) -> list[Term]:
-    """Return the terms of a query that can be read, in order.
-
-    Raises:
-        QueryError: as `parse_query` does.
-    """
-    parser = _Parser(open_source(text))
-    parser.parse()
-    return parser.terms
+    return source, pasted.text
 
 
 class _Parser:
@@ -368,7 +347,6 @@ class _Parser:
         self._tokens = list(Scanner(source).scan_tokens())
         self._index = 0
         self._deepest = (0, 0)
-        self.terms: list[Term] = []
 
     def parse(self) -> Node:
         if isinstance(self._token, EndToken):
@@ -492,9 +470,7 @@ class _Parser:
         match self._token:
             case TermToken() as term:
                 self._index += 1
-                condition = read_condition(self._source, term, prefix)
-                self.terms.append(Term(term, self._source.locate(term.position), condition))
-                return condition
+                return read_condition(self._source, term, prefix)
             case OpenToken() as opening:
                 return self._read_group(opening, opening.prefix or prefix, depth + 1)
             case token:

@@ -36,7 +36,7 @@ class Query:
     Attributes:
         text: as written.
         tree: what it means, in the order written.
-        notes: what its author should know: missing operators, words left out, unknown categories.
+        notes: what its author should know: missing operators, words left out, unknown categories; by place.
         pasted_as: the query made from the text, where that is a pasted address or a part of one; else "".
     """
 

@@ -12,7 +12,7 @@ from digest.model.errors import QueryError
 from digest.query.tree import Prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 
 WILDCARDS: Final = "a * ends a word, and nothing else stands for letters"
@@ -25,10 +25,6 @@ class NoteKind(StrEnum):
     `MISSING_OPERATOR`: read as AND. `LEFT_OUT`: says nothing by itself, such as a stop word.
     `UNKNOWN_CATEGORY`, `RETIRED_CATEGORY`: no, or only old, papers carry it. `READ_AS`: not what the
     words might suggest, or what was made of something pasted.
-
-    The others come from `lint_query` alone. `QUOTED_OPERATOR`: AND, OR … between quotes is a word.
-    `VOLUME`: how much a lone category brings. `ALL`: what `all:` is at arXiv. `WILDCARD`, `PHRASE`: what a word
-    with a `*`, and several words, find.
     """
 
     MISSING_OPERATOR = "missing operator"
@@ -36,16 +32,11 @@ class NoteKind(StrEnum):
     UNKNOWN_CATEGORY = "unknown category"
     RETIRED_CATEGORY = "retired category"
     READ_AS = "read as"
-    QUOTED_OPERATOR = "quoted operator"
-    VOLUME = "volume"
-    ALL = "all"
-    WILDCARD = "wildcard"
-    PHRASE = "phrase"
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One remark: what was understood, and where (0-based, in code points of the query's text)."""
+    """One remark: what was understood, and where (0-based, in code points of the query's expression)."""
 
     kind: NoteKind
     position: int
@@ -58,23 +49,15 @@ class Source:
 
     Attributes:
         text: the query that is read.
-        notes: the remarks so far; they stand in `written`.
-        written: what was pasted, where the query was made from that; else the same text.
-        places: for each character of such a query, and its end, which one of `written` it comes from.
+        notes: the remarks so far.
     """
 
     text: str
     notes: list[Note] = field(default_factory=list)
-    written: str = ""
-    places: Sequence[int] = ()
-
-    def locate(self, position: int) -> int:
-        """Return where a place of the text stands in what was written."""
-        return self.places[min(position, len(self.places) - 1)] if self.places else position
 
     def note(self, kind: NoteKind, position: int, message: str) -> None:
         """Remember a remark."""
-        self.notes.append(Note(kind, self.locate(position), message))
+        self.notes.append(Note(kind, position, message))
 
     def fail(self, position: int, message: str, hint: str = "") -> NoReturn:
         """Refuse the query.
@@ -82,7 +65,7 @@ class Source:
         Raises:
             QueryError: always.
         """
-        raise QueryError(message, text=self.written or self.text, position=self.locate(position), hint=hint)
+        raise QueryError(message, text=self.text, position=position, hint=hint)
 
 
 MAX_LENGTH = 40_000

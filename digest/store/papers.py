@@ -5,13 +5,11 @@ A text that comes back (A, B, A again) is the row it was the first time.
 
 from __future__ import annotations
 
-from collections import Counter
-from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, or_, select, tuple_, update
+from sqlalchemy import bindparam, func, select, tuple_, update
 
 from digest.model.announcements import (
     Kind,
@@ -102,29 +100,6 @@ def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterato
     within = _select_papers().where(versions.c.published >= first, versions.c.published <= last)
     for row in conn.execute(within.execution_options(yield_per=_BATCH)):
         yield read_paper(row)
-
-
-def load_texts(conn: Connection, fields: Sequence[str], letters: str) -> Iterator[str]:
-    """Yield what stored papers have in some fields, where these hold some letters in any letter case."""
-    columns = [versions.c[field] for field in fields]
-    holding = (
-        select(*columns)
-        .join(papers, papers.c.latest_version_id == versions.c.id)
-        .where(or_(*(column.icontains(letters, autoescape=True) for column in columns)))
-    )
-    with closing(conn.execute(holding.execution_options(yield_per=_BATCH))) as rows:
-        for row in rows:
-            yield "\n".join(row)
-
-
-def count_by_category(conn: Connection, first: date) -> Counter[str]:
-    """Return how many papers of the mailings from an Eastern date on carry each category."""
-    listed = (
-        select(versions.c.categories)
-        .join(papers, papers.c.latest_version_id == versions.c.id)
-        .where(papers.c.mailing >= first)
-    )
-    return Counter(category for (text,) in conn.execute(listed) for category in text.split())
 
 
 def _select_papers() -> Select[Any]:

@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from digest.model.announcements import Kind
 from digest.store import Store, coverage, papers, runs
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -70,32 +69,9 @@ def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None
         assert [paper.id.number for paper in papers.load_submitted(conn, NOW - DAY, NOW)] == [1, 2]
 
 
-def test_papers_are_counted_by_each_of_their_categories(store: Store) -> None:
-    stored = store_papers(store, [make_paper(1), make_paper(2, categories=("cs.PF",)), make_paper(3)])
-    with store.begin() as conn:
-        papers.assign_mailings(conn, {change.paper_key: WEDNESDAY for change in stored[:2]})
-    with store.read() as conn:
-        assert papers.count_by_category(conn, WEDNESDAY) == {"cs.PF": 2, "cs.DC": 1}
-
-
 def test_papers_are_read_in_batches_to_the_last(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(papers, "_BATCH", 3)
     store_papers(store, [make_paper(number) for number in range(1, 11)])
     with store.read() as conn:
         found = papers.load_submitted(conn, NOW - 9 * DAY, NOW)
         assert [paper.id.number for paper in found] == list(range(1, 11))
-
-
-def test_texts_that_hold_some_letters_are_found_in_the_fields_asked_for_as_they_read_now(store: Store) -> None:
-    first = [make_paper(1, title="Dequantizing"), make_paper(2, abstract="All of dequantization.")]
-    store_papers(store, [*first, make_paper(3, title="A_B"), make_paper(4, title="Dequantize it")])
-    store_papers(store, [make_paper(4, version=2, title="Again")], kind=Kind.REPLACEMENT)
-    with store.read() as conn:
-        assert list(papers.load_texts(conn, ("title",), "dequantiz")) == ["Dequantizing"]
-        both = sorted(papers.load_texts(conn, ("title", "abstract"), "quantiz"))
-        assert both == [
-            f"Dequantizing\n{make_paper(1).abstract}",
-            f"{make_paper(2).title}\nAll of dequantization.",
-        ]
-        assert list(papers.load_texts(conn, ("title",), "a_b")) == ["A_B"]
-        assert list(papers.load_texts(conn, ("title",), "q_antiz")) == []

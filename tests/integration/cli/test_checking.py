@@ -1,10 +1,8 @@
-"""What `digest query check` says of words that nothing stored has."""
+"""What `digest query check` and `explain` print of long titles and mistakes elsewhere."""
 
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
 
 from digest.compare import content_hash
 from digest.model.announcements import Change, Kind
@@ -12,23 +10,6 @@ from digest.store import papers as paper_store
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 from tests.unit.made_up import make_paper
-
-
-@pytest.mark.parametrize("command", ["query check", "query preview --days 11", "try"])
-def test_a_word_that_stored_papers_only_begin_with_is_offered_with_a_star(
-    world: World, digest: Shell, command: str
-) -> None:
-    store = world.open_store()
-    titles = ("Dequantization", "Dequantizing it", "The dequantized")
-    with store.begin() as conn:
-        changes = [Change(Kind.NEW, make_paper(f"2611.2000{n}", title=title)) for n, title in enumerate(titles)]
-        paper_store.save_changes(conn, changes, content_hash, run_id=1, at=NOW)
-    store.close()
-    said = digest(*command.split(), "ti:dequantiz")
-    told = " ".join(line.removeprefix("note").strip() for line in (said.out + said.err).splitlines())
-    assert (
-        "no stored paper has the word dequantiz, and 3 have words that begin so: ti:dequantiz* finds them" in told
-    )
 
 
 def test_a_long_title_is_explained_within_the_width_of_a_terminal(digest: Shell, world: World) -> None:

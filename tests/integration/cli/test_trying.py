@@ -49,8 +49,8 @@ def test_where_arxiv_cannot_be_reached_it_says_so_in_one_line_and_points_at_the_
 
 
 def test_it_offers_phrases_as_the_check_does(tmp_path: Path) -> None:
-    done = call_try(tmp_path, "http://127.0.0.1:1", query="k-means")
-    assert 'note: k and means may stand anywhere in the field; all:"k means"' in done.stderr
+    done = call_try(tmp_path, "http://127.0.0.1:1", query="tail latency")
+    assert '"tail latency" finds the words side by side' in done.stderr
 
 
 def test_it_shows_the_papers_and_ends_in_toml_to_paste_and_leaves_no_database(tmp_path: Path) -> None:

@@ -1,0 +1,203 @@
+"""Reads what people paste for a query: addresses of arXiv's, parts of them, and categories in a row.
+
+    export.arxiv.org/api/query?search_query=…&id_list=…       the search interface
+    arxiv.org/search/?query=…&searchtype=…                     the search page, also /search/cs
+    arxiv.org/a/warner_s_1                                     what one author wrote
+    arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds
+    arxiv.org/abs/2603.10026                                   one paper
+    search_query=…&id_list=…, query=…&searchtype=…             what stands behind the ? of a search
+    cat:cs.AI+AND+abs:%22tail%20latency%22&start=0             what stands behind search_query=
+    cs.AI+cs.CV, or cs.AI, cs.CV                               any of these categories
+
+A `+` is a blank only where something shows that it comes from an address: an escape such as %22, a parameter such
+as `&start=0`, or a `+` beside an operator, a date or before a prefix. So `abs:C++` keeps its signs, and so does
+what stands between quotation marks.
+
+Names of parameters: arXiv/arxiv-search, `controllers/simple/forms.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qsl, unquote
+
+from digest.model import taxonomy
+from digest.model.errors import QueryError
+from digest.query.tree import Prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+class Pasted(NamedTuple):
+    """What was made of a pasted text: the query, and what was understood, in a sentence."""
+
+    text: str
+    message: str
+
+
+_ADDRESS = re.compile(
+    r"<?(?:https?://)?(?:[a-z\d-]+\.)?arxiv\.org(?::\d{1,5})?/(?P<path>[^\s?#<>]*)(?:\?(?P<query>[^#<>]*))?(?:#\S*)?>?",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"(?:[\w/]*\?)?(?P<query>(?:search_query|id_list|query)=[^#<>]*)")
+_SEARCHED = frozenset(("search_query", "id_list", "query"))
+"""Parameters that may have blanks which were not encoded."""
+
+_AUTHOR_PAGE = re.compile(r"a/([A-Za-z\-]+(?:_[A-Za-z\-]+)*_[A-Za-z]+)_\d+(?:\.\w+)?/?")
+_LISTING = re.compile(r"(?:list|archive|rss|atom|year)/([A-Za-z.+-]+?)(?:/.*)?")
+_PAPER = re.compile(r"(?:abs|pdf|html|format)/(.+?)(?:\.pdf)?/?")
+_SEARCH = re.compile(r"search(?:/(?P<archives>[a-z,-]+))?/?")
+_HINT = "Paste the address of a search, a listing, an author or a paper, or write the query itself."
+
+_PLAIN = re.compile(r"\w[\w.*?-]*")
+_PIECE = re.compile(r'"[^"]*"|[^\s"]+')
+_FIELDS: Mapping[str, Prefix] = {
+    "all": Prefix.ALL,
+    "title": Prefix.TITLE,
+    "author": Prefix.AUTHOR,
+    "abstract": Prefix.ABSTRACT,
+    "comments": Prefix.COMMENT,
+    "journal_ref": Prefix.JOURNAL_REF,
+    "report_num": Prefix.REPORT_NO,
+    "paper_id": Prefix.ID,
+    "doi": Prefix.DOI,
+    "cross_list_category": Prefix.CATEGORY,
+}
+"""What the search page calls a field -> ours. Classes, ORCID and author ids are known to arXiv alone."""
+
+_PAGING = re.compile(r"(?:&(?:id_list=|(?:start|max_results|size)=\d*|(?:sortBy|sortOrder|order)=[\w-]*))+\s*\Z")
+_ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", re.IGNORECASE)
+"""Signs of the language, and letters beyond ASCII: no text has these but one from an address."""
+
+_PLUS = re.compile(r'("[^"]*")|\+')
+_JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
+_NAME = r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z-]{2,})?"
+_BETWEEN = r"\s*[+,]\s*"
+_ROW = re.compile(rf"(?P<prefix>cat:\s*)?(?P<names>{_NAME}(?:{_BETWEEN}{_NAME})+)")
+
+_LONGEST_SHOWN = 200
+
+
+def read_pasted(text: str) -> Pasted | None:
+    """Return the query that a pasted text stands for; None where the text is a query as it is.
+
+    Raises:
+        QueryError: it is an address, but of a page that is no search, or asks for what only arXiv knows.
+    """
+    stripped = text.strip()
+    if found := _ADDRESS.fullmatch(stripped) or _PART.fullmatch(stripped):
+        parameters = _read_parameters(found["query"] or "")
+        if parameters is not None:
+            return _describe("an address of arXiv's", _Address(text, found, parameters).read())
+    decoded = _decode(stripped)
+    if row := _read_row(decoded):
+        return _describe("categories, any of which will do", row)
+    return None if decoded == stripped else _describe("a part of an address", decoded)
+
+
+def _describe(described: str, query: str) -> Pasted:
+    shown = " ".join(query.split())
+    if len(shown) > _LONGEST_SHOWN:
+        shown = f"{shown[: _LONGEST_SHOWN - 1]}…"
+    return Pasted(query, f"{described}, read as {shown}")
+
+
+def _read_parameters(query: str) -> dict[str, str] | None:
+    """Return the parameters of an address; None where something else stands beside it."""
+    parameters = {name: value for name, value in parse_qsl(query) if value.strip()}
+    others = [part for part in query.split("&") if part.partition("=")[0] not in _SEARCHED]
+    return None if "://" in query or re.search(r"\s", "&".join(others)) else parameters
+
+
+def _decode(text: str) -> str:
+    """Return what a part of an address stands for, however often it was encoded."""
+    decoded, cuts = _PAGING.subn("", text)
+    is_part = bool(cuts)
+    while is_part or _ESCAPE.search(decoded) or _has_joining_plus(decoded):
+        decoded, is_part = unquote(_PLUS.sub(lambda found: found[1] or " ", decoded)), False
+    return decoded
+
+
+def _has_joining_plus(text: str) -> bool:
+    return "+" in text and any(found[1] for found in _JOINING.finditer(text))
+
+
+def _read_row(text: str) -> str:
+    """Return a query for categories in a row, "" where the text is something else."""
+    found = _ROW.fullmatch(text)
+    if found is None:
+        return ""
+    names = re.split(_BETWEEN, found["names"])
+    is_known = all(taxonomy.is_archive(name) or taxonomy.is_category(name) for name in names)
+    # Without a prefix `math, physics` are words.
+    is_named = found["prefix"] or any("." in name or "-" in name for name in names)
+    return _write_categories(names) if is_known and is_named else ""
+
+
+def _write_categories(names: Sequence[str]) -> str:
+    return f"cat:({' OR '.join(names)})" if len(names) > 1 else f"cat:{names[0]}"
+
+
+class _Address:
+    """Reads one address, of which the parameters are known."""
+
+    def __init__(self, text: str, address: re.Match[str], parameters: Mapping[str, str]) -> None:
+        self._text = text
+        self._parameters = parameters
+        if address.re is _ADDRESS:
+            self._path, self._start = address["path"], text.find(address["path"])
+        else:
+            self._path, self._start = ("search" if "query" in parameters else "api/query"), 0
+
+    def read(self) -> str:
+        path = self._path
+        if path.rstrip("/") == "api/query":
+            return self._read_api()
+        if found := _SEARCH.fullmatch(path):
+            return self._read_search(re.findall(r"[^,]+", found["archives"] or ""))
+        if found := _AUTHOR_PAGE.fullmatch(path):
+            return f"au:{found[1]}"
+        if found := _LISTING.fullmatch(path):
+            return _write_categories(list(filter(None, found[1].split("+"))) or [""])
+        if found := _PAPER.fullmatch(path):
+            return f'id:"{unquote(found[1])}"'
+        raise self._fail("This page of arXiv's is no search", _HINT)
+
+    def _fail(self, message: str, hint: str) -> QueryError:
+        return QueryError(message, text=self._text, position=max(self._start, 0), hint=hint)
+
+    def _read_api(self) -> str:
+        query = self._parameters.get("search_query", "")
+        ids = " OR ".join(f'id:"{id_}"' for id_ in re.findall(r"[^,\s]+", self._parameters.get("id_list", "")))
+        if not query and not ids:
+            raise self._fail("This address looks for nothing", _HINT)
+        return f"({query}) AND ({ids})" if query and ids else query or ids
+
+    def _read_search(self, archives: Sequence[str]) -> str:
+        if not all(map(taxonomy.is_archive, archives)):
+            raise self._fail("This page of arXiv's is no search", _HINT)
+        kind = self._parameters.get("searchtype", "all")
+        if kind not in _FIELDS:
+            message = f"What arXiv calls {kind!r} can't be looked for here: its interfaces don't say it"
+            raise self._fail(message, f"Known are {' '.join(_FIELDS)}.")
+        clauses = list(_write_clauses(_FIELDS[kind], self._parameters.get("query", "")))
+        if archives:
+            clauses.append(_write_categories(archives))
+        if not clauses:
+            raise self._fail("This address looks for nothing", _HINT)
+        return " AND ".join(clauses)
+
+
+def _write_clauses(prefix: Prefix, value: str) -> Iterator[str]:
+    """Yield what is sought in one field: several words must all occur, as on the search page."""
+    if prefix in (Prefix.ID, Prefix.DOI, Prefix.CATEGORY):
+        pieces = [value]
+    else:
+        pieces = value.split(";") if prefix is Prefix.AUTHOR else _PIECE.findall(value)
+    for piece in pieces:
+        bare = piece.replace('"', "").strip()
+        if any(map(str.isalnum, bare)):
+            is_plain = bare == piece.strip() and _PLAIN.fullmatch(bare)
+            yield f"{prefix}:{bare}" if is_plain else f'{prefix}:"{bare}"'
