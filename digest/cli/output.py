@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,11 +32,13 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON: indented, in ASCII, dates in ISO 8601, enumerations as their text."""
+    """Print a value as JSON: indented, in ASCII; dataclasses by field, dates in ISO 8601, all else as its text."""
     click.echo(json.dumps(value, indent=2, default=_to_json))
 
 
 def _to_json(value: object) -> Any:  # noqa: ANN401 - whatever json can go on with
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if isinstance(value, set | frozenset):
