@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,10 +12,6 @@ from digest.cli.program import name_command
 from digest.demo.story import tell_story
 from digest.model.clock import monotonic
 from digest.model.errors import DigestError
-
-if TYPE_CHECKING:
-    from digest.poll.installation import Progress
-    from digest.serve.steps import PassReport
 
 
 @click.command()
@@ -34,8 +29,22 @@ def command(folder: Path, *, opens: bool) -> None:
     Real configuration, real SQLite, real sockets on 127.0.0.1. Polls twice to show that nothing is sent
     twice, and gives one paper a new version to show that only it is reported.
     """
+    click.echo(
+        "A made-up arXiv on 127.0.0.1: 3 saved queries, 1 mailbox, 1 Slack channel, 1 feed. "
+        "Nothing leaves this machine."
+    )
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-    outcome = tell_story(folder, _Teller(folder), width, color=sys.stdout.isatty())
+    outcome = tell_story(
+        folder, _Verbs(), lambda text: click.echo(f"\n{text.rstrip()}\n"), width, color=sys.stdout.isatty()
+    )
+    click.echo(
+        f" polled again: nothing new, nothing sent {_tick(outcome.was_quiet)}   "
+        f"one paper gets a v2: only that one, as a replacement {_tick(outcome.was_only_replacement)}"
+    )
+    name = name_command()
+    click.echo(f" Look:  {'  '.join(map(str, outcome.files))}       ({name} demo --open)")
+    click.echo(f' Next:  {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
+    click.echo(f"        {name} init   your own")
     if not (outcome.was_quiet and outcome.was_only_replacement):
         raise DigestError("the demo did not go as it should", hint="Please report this: it is a bug.")
     if opens:
@@ -61,41 +70,6 @@ class _Verbs:
         if verb == "poll":
             summary = f"{'mailing of Thu 19 Nov':<24}{summary}"
         click.echo(f" {verb:<8} {summary:<78} {monotonic() - self.started:5.1f} s")
-
-
-class _Teller:
-    """Prints the story as it happens."""
-
-    def __init__(self, folder: Path) -> None:
-        self.progress: Progress = _Verbs()
-        self._folder = folder
-
-    def opening(self, queries: int) -> None:
-        """Say what there is."""
-        click.echo(
-            f"A made-up arXiv on 127.0.0.1: {queries} saved queries, 1 mailbox, 1 Slack channel, 1 feed. "
-            "Nothing leaves this machine."
-        )
-
-    def passed(self, report: PassReport) -> None:
-        """Say nothing more: each verb has told its own line."""
-
-    def digest(self, text: str) -> None:
-        """Show the digest."""
-        click.echo()
-        click.echo(text.rstrip())
-
-    def ending(self, *, quiet: bool, only_replacement: bool, files: list[Path]) -> None:
-        """Say what the later looks showed, and where to look further."""
-        click.echo()
-        click.echo(
-            f" polled again: nothing new, nothing sent {_tick(quiet)}   "
-            f"one paper gets a v2: only that one, as a replacement {_tick(only_replacement)}"
-        )
-        name = name_command()
-        click.echo(f" Look:  {'  '.join(map(str, files))}       ({name} demo --open)")
-        click.echo(f' Next:  {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
-        click.echo(f"        {name} init   your own")
 
 
 def _tick(holds: bool) -> str:  # noqa: FBT001 - a predicate's value

@@ -166,3 +166,12 @@ SHORT_QUEUES = Manuscript(
     "6 pages",
 )
 SHORT_QUEUES_WITHDRAWN = "This paper has been withdrawn by the author: Lemma 3 is false, and so is the title"
+
+
+def write_plain(title: str, category: str) -> Manuscript:
+    """Return a paper of which no saved query of the demo's means anything."""
+    abstract = (
+        f"{title}: much has been written about this, and rather little about what happens under noise. We derive "
+        r"a bound that is tight up to a factor of $\log n$, and give an example that attains it."
+    )
+    return Manuscript(title, abstract, sign("Odalys Pellwright", r"H\'ector N\~usquez"), (category,), "12 pages")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
-from digest.demo.markup import add_element, format_moment, open_element, write_xml
+from lxml import etree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from lxml import etree
 
     from digest.demo.archive import DemoPaper
     from digest.model.papers import Author
@@ -22,6 +21,47 @@ XSI = "http://www.w3.org/2001/XMLSchema-instance"
 MEDIA_TYPE = "text/xml; charset=utf-8"
 _PHYSICS = frozenset({"astro-ph", "cond-mat", "gr-qc", "math-ph", "nlin", "physics", "quant-ph"})
 _PHYSICS_STEMS = ("hep-", "nucl-")
+
+
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML 1.0 document may hold (https://www.w3.org/TR/xml/#charsets)."""
+
+
+def open_element(
+    name: str, default: str, prefixes: dict[str, str], parent: etree._Element | None = None
+) -> etree._Element:
+    """Return an element that declares a default namespace and prefixes, at the top or below a parent."""
+    names: dict[str | None, str] = {None: default}
+    names.update(prefixes.items())
+    if parent is None:
+        return etree.Element(name, nsmap=names)  # type: ignore[arg-type]  # the stubs know no default namespace
+    return etree.SubElement(parent, name, nsmap=names)  # type: ignore[arg-type]  # the stubs know no default namespace
+
+
+def add_element(
+    parent: etree._Element, name: str, text: str | None = None, attributes: dict[str, str] | None = None
+) -> etree._Element:
+    """Append an element to its parent; `name` may be in Clark notation, `{namespace}local`."""
+    child = etree.SubElement(parent, name, attributes or {})
+    if text is not None:
+        child.text = clean_text(text)
+    return child
+
+
+def clean_text(text: str) -> str:
+    """Return the text without the characters no XML document may hold."""
+    return _FORBIDDEN.sub("", text)
+
+
+def write_xml(root: etree._Element) -> bytes:
+    """Return the document, indented, with its declaration."""
+    written: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+    return written
+
+
+def format_moment(moment: datetime) -> str:
+    """Return a moment as `2026-11-20T01:00:00Z`."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def open_answer(moment: datetime) -> etree._Element:

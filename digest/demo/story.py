@@ -10,13 +10,11 @@ import json
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from digest.config import load_config
-from digest.demo.arxiv import DemoArxiv
-from digest.demo.library import make_library
-from digest.demo.mail import DemoMail
-from digest.demo.slack import TOKEN, DemoSlack
+from digest.demo.library import FOLLOWING, PAGE_SIZE, QUERIES, REVISED, make_papers
+from digest.demo.servers import TOKEN, DemoArxiv, DemoMail, DemoSlack
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError
@@ -26,12 +24,11 @@ from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from digest.model.messages import Digest
     from digest.poll.installation import Progress, Site
-    from digest.serve.steps import PassReport
 
 FIRST_DAY = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
 """Monday afternoon, Eastern time: the installation is new and has its first look at arXiv."""
@@ -83,51 +80,30 @@ to = ["mailto:reader@digest.example", "slack:#papers", "feed", "file:feed.atom"]
 """
 
 
-class Narrator(Protocol):
-    """Prints the story as it happens."""
-
-    progress: Progress
-
-    def opening(self, queries: int) -> None:
-        """Say what there is: queries, ways out, and that nothing leaves the machine."""
-        ...
-
-    def passed(self, report: PassReport) -> None:
-        """Say what the evening's pass brought, verb by verb."""
-        ...
-
-    def digest(self, text: str) -> None:
-        """Show the digest."""
-        ...
-
-    def ending(self, *, quiet: bool, only_replacement: bool, files: list[Path]) -> None:
-        """Say what the second and third look showed, and where to look further."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What the story showed.
 
     Attributes:
-        digest: the digest of the evening.
         was_quiet: the second look found nothing and sent nothing.
         was_only_replacement: the third look reported the one new version and nothing else.
         files: what was left to look at.
     """
 
-    digest: Digest
     was_quiet: bool
     was_only_replacement: bool
     files: tuple[Path, ...]
 
 
-def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> Outcome:
+def tell_story(
+    folder: Path, progress: Progress, show: Callable[[str], None], width: int, *, color: bool
+) -> Outcome:
     """Live through two evenings; leave page, mail, Slack message and feed in `folder`.
 
     Args:
         folder: made if missing; an earlier demo's files in it are replaced.
-        narrator: prints.
+        progress: is told what the pass of the evening does, verb by verb.
+        show: is given the evening's digest as text.
         width: columns of the terminal.
         color: whether the terminal shows colours.
     """
@@ -139,58 +115,41 @@ def tell_story(folder: Path, narrator: Narrator, width: int, *, color: bool) -> 
         ) from error
     for left_over in folder.glob("digest.db*"):
         left_over.unlink()
-    library = make_library()
     clock = ManualClock(FIRST_DAY)
     with ExitStack() as stack:
-        arxiv = stack.enter_context(DemoArxiv(library.papers, clock, library.page_size))
+        arxiv = stack.enter_context(DemoArxiv(make_papers(FOLLOWING), clock, PAGE_SIZE))
         mail = stack.enter_context(DemoMail())
         slack = stack.enter_context(DemoSlack(clock))
         config_path = folder / "digest.toml"
-        config_path.write_text(
-            _CONFIG.format(
-                arxiv=arxiv.url,
-                smtp=mail.url,
-                slack=slack.api_url,
-                **library.queries,
-            ),
-            encoding="utf-8",
+        text = _CONFIG.format(arxiv=arxiv.url, smtp=mail.url, slack=slack.api_url, **QUERIES)
+        config_path.write_text(text, encoding="utf-8")
+        site = open_site(
+            load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN}), clock, owner="demo", jitter=lambda: 0.0
         )
-        config = load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN})
-        site = open_site(config, clock, owner="demo", jitter=lambda: 0.0)
         stack.callback(site.close)
-        narrator.opening(len(config.queries))
         run_pass(site)
         clock.set(EVENING_BEFORE)
         run_pass(site)
 
         earlier = len(slack.posts)
         clock.set(EVENING)
-        site.progress = narrator.progress
-        evening = run_pass(site)
-        narrator.passed(evening)
-        digest = evening.plan.digests[0]
-        narrator.digest(site.renderer.render_terminal(digest, width=width, color=color, limit=7))
+        site.progress = progress
+        digest = run_pass(site).plan.digests[0]
+        show(site.renderer.render_terminal(digest, width=width, color=color, limit=7))
         files = _leave_files(folder, site, digest, mail.mails[-1], slack.posts[earlier:])
 
         site.progress = Silent()
         clock.set(NIGHT)
         night = run_pass(site)
-        revised = library.revised
-        arxiv.revise(revised, "12 pages, 4 figures; accepted at a conference that does not exist")
-        arxiv.add(*library.following)
+        arxiv.revise(REVISED, "12 pages, 4 figures; accepted at a conference that does not exist")
         clock.set(SUNDAY)
         sunday = run_pass(site)
-        outcome = Outcome(
-            digest=digest,
+        told = [(str(entry.paper.id), entry.kind) for planned in sunday.plan.digests for entry in planned.entries]
+        return Outcome(
             was_quiet=night.deliver.total == 0 and not night.plan.digests and not night.poll.failures,
-            was_only_replacement=[
-                (str(entry.paper.id), entry.kind) for planned in sunday.plan.digests for entry in planned.entries
-            ]
-            == [(revised, Kind.REPLACEMENT)],
+            was_only_replacement=told == [(REVISED, Kind.REPLACEMENT)],
             files=tuple(files),
         )
-    narrator.ending(quiet=outcome.was_quiet, only_replacement=outcome.was_only_replacement, files=files)
-    return outcome
 
 
 def _leave_files(

@@ -17,11 +17,11 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from digest.demo.writing import Writer
 from digest.model.papers import ArxivId, Author, Paper
 from tests.fakes.archive import DemoPaper, show
 from tests.fakes.atom import write_feed
 from tests.fakes.oai import OaiDesk
+from tests.fakes.writing import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING
 
-from digest.demo.markup import add_element, format_moment, open_element, write_xml
+from digest.demo.oai import add_element, format_moment, open_element, write_xml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

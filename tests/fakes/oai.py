@@ -10,8 +10,19 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote
 
-from digest.demo.markup import add_element, clean_text, format_moment, write_xml
-from digest.demo.oai import MEDIA_TYPE, OAI, RAW, add_record, date_record, list_sets, open_answer
+from digest.demo.oai import (
+    MEDIA_TYPE,
+    OAI,
+    RAW,
+    add_element,
+    add_record,
+    clean_text,
+    date_record,
+    format_moment,
+    list_sets,
+    open_answer,
+    write_xml,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

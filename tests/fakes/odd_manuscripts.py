@@ -7,7 +7,7 @@ author lists. Nothing here exists; texts are raw TeX, as arXiv keeps them.
 from __future__ import annotations
 
 from digest.demo.manuscripts import Manuscript, sign
-from digest.demo.writing import FAMILY, GIVEN
+from tests.fakes.writing import FAMILY, GIVEN
 
 _CREW = sign(*(f"{given} {family}" for given, family in zip(GIVEN[: len(FAMILY)], FAMILY, strict=True)))
 

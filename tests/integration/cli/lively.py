@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 from digest.config import load_config
-from digest.demo.library import Library, make_library
+from digest.demo.library import make_papers
 from digest.model.clock import ManualClock
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
@@ -112,18 +111,13 @@ class World:
         return open_store(f"sqlite:///{self.folder / 'digest.db'}")
 
 
-@cache
-def library() -> Library:
-    return make_library()
-
-
 @contextmanager
 def surrounded(folder: Path, now: datetime) -> Iterator[World]:
     """Start everything outside of an installation, and configure one to use it."""
     folder.mkdir(parents=True, exist_ok=True)
     clock = ManualClock(now)
     with (
-        DemoArxiv(library().papers, clock) as arxiv,
+        DemoArxiv(make_papers(), clock) as arxiv,
         MailSink() as mail,
         SlackReceiver(clock, channels=("papers",)) as slack,
     ):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.integration.cli.lively import World
 
 TOLD = """\
-2611.14639v2  Scheduling in 𝒪(n²)
+2611.14991v2  Scheduling in 𝒪(n²)
            gpu-mail: told – it is in digest 7, sent to mailto:reader@digest.example
 announced  with the mailing of Tue 10 Nov 2026
 stored     v1, new, found Wed 11 Nov 09:05 by look 8
@@ -46,7 +46,7 @@ delivery   7 mailto:reader@digest.example: sent Fri 20 Nov 09:05, receipt 3
 """
 
 UNMET = """\
-2611.14591v1  On bar instabilities revisited
+2611.14987v1  On bar instabilities revisited
            gpu-mail: not met – gpu: it lacks ti:gpu and abs:gpu
 announced  before it was first looked for here
 stored     v1, known, found Mon 9 Nov 21:00 by look 1
@@ -57,19 +57,19 @@ matched    not met
 
 @pytest.mark.usefixtures("world")
 def test_the_trail_of_a_paper_goes_from_its_mailing_to_every_receipt(digest: Shell) -> None:
-    assert digest("explain", "2611.14639", "gpu-mail").out == TOLD
+    assert digest("explain", "2611.14991", "gpu-mail").out == TOLD
 
 
 @pytest.mark.usefixtures("world")
 def test_where_no_saved_query_is_met_the_clause_that_fails_is_named(digest: Shell) -> None:
-    assert digest("explain", "https://arxiv.org/abs/2611.14591", "gpu-mail").out == UNMET
+    assert digest("explain", "https://arxiv.org/abs/2611.14987", "gpu-mail").out == UNMET
 
 
 @pytest.mark.usefixtures("world")
 def test_a_paper_in_a_digest_that_nobody_got_is_not_called_told(digest: Shell) -> None:
-    said = digest("explain", "2611.14639", "old-mail").lines
+    said = digest("explain", "2611.14991", "old-mail").lines
     assert said[1].strip() == ("old-mail: not delivered – it is in digest 9, dead to mailto:old@digest.example")
-    assert digest("explain", "2611.14639", "old-mail", "--json").json["verdict"] == "not delivered"
+    assert digest("explain", "2611.14991", "old-mail", "--json").json["verdict"] == "not delivered"
 
 
 def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_alone(
@@ -81,9 +81,9 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
     digest("subscription", "resume", "perf-mail")
     world.clock.set(NOW + timedelta(days=3))
     digest("run")
-    said = digest("explain", "2611.14806", "perf-mail").out
+    said = digest("explain", "2611.15003", "perf-mail").out
     assert ", beyond the cap: counted and linked at mailto:second@digest.example, not shown" in said
-    (frozen,) = digest("explain", "2611.14806", "perf-mail", "--json").json["digests"]
+    (frozen,) = digest("explain", "2611.15003", "perf-mail", "--json").json["digests"]
     assert frozen["is_shown"]
     assert {one["to"]: one["shows"] for one in frozen["deliveries"]} == {
         "mailto:second@digest.example": False,
@@ -94,19 +94,19 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
 @pytest.mark.usefixtures("world")
 def test_a_reader_who_left_is_named_with_how_and_since_when(digest: Shell) -> None:
     digest("subscription", "leave", "perf-mail", "mailto:second@digest.example")
-    said = digest("explain", "2611.14806", "perf-mail").lines
+    said = digest("explain", "2611.15003", "perf-mail").lines
     why = "let go – it matched, and nobody is left to send it to; mailto:second@digest.example left"
     assert said[1].strip() == f"perf-mail: {why}"
     assert said[-1] == (
         "left       mailto:second@digest.example since Fri 20 Nov 09:20: operator; nothing is sent there"
     )
-    (left,) = digest("explain", "2611.14806", "perf-mail", "--json").json["left"]
+    (left,) = digest("explain", "2611.15003", "perf-mail", "--json").json["left"]
     assert (left["to"], left["how"]) == ("mailto:second@digest.example", "operator")
 
 
 @pytest.mark.usefixtures("world")
 def test_a_paper_that_waits_says_for_what(digest: Shell) -> None:
-    said = digest("explain", "2611.14806", "perf-mail").lines
+    said = digest("explain", "2611.15003", "perf-mail").lines
     assert said[1].strip() == "perf-mail: waiting – it matched, and waits for the end of the pause"
 
 
@@ -122,9 +122,9 @@ def test_a_paper_whose_saved_query_was_edited_while_it_waited_is_told_under_what
         (due,) = subscription_store.load_subscriptions(conn, names=["perf-mail"])
         latest = digest_store.load_digest(conn, digest_store.list_digests(conn, subscription_ids=[due.id])[0].id)
     store.close()
-    (entry,) = (entry for entry in latest.entries if str(entry.paper.id) == "2611.14806")
+    (entry,) = (entry for entry in latest.entries if str(entry.paper.id) == "2611.15003")
     assert [(entry.queries, reason.clause) for reason in entry.reasons] == [(("perf",), "cat:cs.PF")]
-    assert digest("explain", "2611.14806", "perf-mail").lines[5:7] == [
+    assert digest("explain", "2611.15003", "perf-mail").lines[5:7] == [
         "             ✓ perf, which read cat:cs.PF then: cat:cs.PF",
         "             ✗ perf: it lacks cat:cs.AR",
     ]
@@ -135,12 +135,12 @@ def test_a_saved_query_that_is_followed_no_more_is_named_where_it_alone_can_have
 ) -> None:
     world.edit_config('queries = ["perf"]', 'queries = ["follow"]')
     digest("run")
-    (change,) = digest("explain", "2611.14758", "perf-mail", "--json").json["changes"]
+    (change,) = digest("explain", "2611.14999", "perf-mail", "--json").json["changes"]
     assert [(one["name"], one["text"], one["meets"]) for one in change["former_queries"]] == [
         ("perf", "cat:cs.PF", True)
     ]
     assert [(one["name"], one["meets"]) for one in change["queries"]] == [("follow", False)]
-    (change,) = digest("explain", "2611.14806", "perf-mail", "--json").json["changes"]  # gpu, too, has met it
+    (change,) = digest("explain", "2611.15003", "perf-mail", "--json").json["changes"]  # gpu, too, has met it
     assert change["former_queries"] == []
 
 
@@ -156,28 +156,28 @@ def test_a_paper_that_is_not_stored_is_no_riddle(digest: Shell) -> None:
 
 
 def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, digest: Shell) -> None:
-    said = digest("explain", "2611.14639", "perf-team").lines
+    said = digest("explain", "2611.14991", "perf-team").lines
     assert said[1].endswith(", sent to slack:#papers, shown by the feed")
     assert "feed       feed shows it" in said
-    only = digest("explain", "2611.14639", "gpu-static").lines
+    only = digest("explain", "2611.14991", "gpu-static").lines
     assert only[1].strip() == (
         "gpu-static: shown – it matched; nothing is sent to this subscription, which is read as a feed,"
         " shown by the feed"
     )
     assert "feed       file:feeds/gpu.atom shows it" in only
     unmet = "feed       file:feeds/gpu.atom does not show it: nothing of the paper was kept for this subscription"
-    assert unmet in digest("explain", "2611.14591", "gpu-static").lines
+    assert unmet in digest("explain", "2611.14987", "gpu-static").lines
     digest("feed", "revoke", "perf-team")
-    facts = digest("explain", "2611.14639", "perf-team", "--json").json
+    facts = digest("explain", "2611.14991", "perf-team", "--json").json
     assert facts["feeds"] == [{"to": "feed", "shows": False, "why_not": "it is closed"}]
-    world.edit_config('queries = ["gpu", "broken"]', 'queries = ["gpu"]\nexclude_papers = ["2611.14639"]')
+    world.edit_config('queries = ["gpu", "broken"]', 'queries = ["gpu"]\nexclude_papers = ["2611.14991"]')
     digest("run")
-    assert "the subscription excludes the paper now" in digest("explain", "2611.14639", "gpu-static").out
+    assert "the subscription excludes the paper now" in digest("explain", "2611.14991", "gpu-static").out
 
 
 @pytest.mark.usefixtures("world")
 def test_the_same_is_had_as_json(digest: Shell) -> None:
-    facts = digest("explain", "2611.14639", "gpu-mail", "--json").json
+    facts = digest("explain", "2611.14991", "gpu-mail", "--json").json
     assert (facts["verdict"], facts["mailing"]) == ("told", "2026-11-10")
     assert [one["recorded"] for change in facts["changes"] for one in change["queries"]] == [
         "entered",
@@ -190,9 +190,9 @@ def test_the_same_is_had_as_json(digest: Shell) -> None:
 
 @pytest.mark.usefixtures("world")
 def test_a_slip_in_a_name_or_an_id_is_answered_with_what_to_do(digest: Shell) -> None:
-    assert "Did you mean 'gpu-mail'?" in digest("explain", "2611.14639", "gpu-mial", expect=2).err
+    assert "Did you mean 'gpu-mail'?" in digest("explain", "2611.14991", "gpu-mial", expect=2).err
     assert "arXiv id" in digest("explain", "nonsense", "gpu-mail", expect=2).err
-    assert "digest explain PAPER SUBSCRIPTION" in digest("explain", "gpu-mail", "2611.14639", expect=2).err
+    assert "digest explain PAPER SUBSCRIPTION" in digest("explain", "gpu-mail", "2611.14991", expect=2).err
     for words in (("explain", "1608.0000", "gpu-mail"), ("query", "explain", "gpu", "1608.0000")):
         assert "there is no such id: 1608.0000" in digest(*words, expect=2).err
 

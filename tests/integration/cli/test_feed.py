@@ -145,7 +145,7 @@ def test_a_saved_query_has_a_feed_of_its_own_which_tells_what_it_brought(world: 
 
 
 def test_the_feed_of_a_query_that_is_new_begins_with_what_it_finds(world: World, digest: Shell) -> None:
-    world.edit_config('gpu = "', 'networks = "abs:baseline"\ngpu = "')
+    world.edit_config('gpu = "', 'networks = "abs:noise"\ngpu = "')
     digest("run")
     address = digest("feed", "url", "networks", "--query").out.strip()
     (answer,) = fetch(world, address)

@@ -24,10 +24,10 @@ ti:(gpu OR
 HISTORY = """\
 Fri 20 Nov 09:05  + 6 new   ~ 0 changed   − 0 gone
   + 2611.15012v1     Tail latency below 10⁻³ s on shared GPUs  new
-  + 2611.14898v1     Held 13 days by moderators, found all the same  new
+  + 2611.15010v1     Held 13 days by moderators, found all the same  new
   + … 4 more (--papers 6, or --json)
 Wed 18 Nov 09:05  + 1 new   ~ 0 changed   − 0 gone
-  + 2611.14758v1     Benchmarks that age well  new
+  + 2611.14999v1     Benchmarks that age well  new
 """
 
 
@@ -136,17 +136,17 @@ def test_the_history_shows_poll_by_poll_what_came(digest: Shell) -> None:
 
 def test_the_history_tells_new_changed_and_gone_apart(world: World, digest: Shell) -> None:
     world.arxiv.replace("2611.15012", title="Tail latency below a second", announced=world.clock.now())
-    world.arxiv.replace("2611.14870", announced=world.clock.now(), comment="now with code", abstract="Not on it.")
+    world.arxiv.replace("2611.15008", announced=world.clock.now(), comment="now with code", abstract="Not on it.")
     digest("run", "--now")
     lines = digest("query", "history", "gpu", "--limit", "1").lines
     assert lines[0] == "Fri 20 Nov 09:20  + 0 new   ~ 2 changed   − 0 gone"
     assert {line.split()[0] for line in lines[1:]} == {"~"}
     assert lines[1].endswith("  v1 → v2")
-    world.arxiv.replace("2611.14870", announced=world.clock.now(), title="Compiling attention")
+    world.arxiv.replace("2611.15008", announced=world.clock.now(), title="Compiling attention")
     digest("run", "--now")
     lines = digest("query", "history", "gpu", "--limit", "1").lines
     assert lines[0] == "Fri 20 Nov 09:20  + 0 new   ~ 0 changed   − 1 gone"
-    assert lines[1].startswith("  − 2611.14870v3     Compiling attention")
+    assert lines[1].startswith("  − 2611.15008v3     Compiling attention")
 
 
 @pytest.mark.usefixtures("world")

@@ -20,7 +20,7 @@ from tests.integration.cli.lively import NOW, World
 
 SCREEN = """\
 ATTENTION  2 deliveries to old@digest.example are dead: the mail server answered 550 at RCPT TO: 5.1.1 no such user
-arXiv      mailing of Thu 19 Nov: complete Fri 03:05 ET, 298 new · harvest, breaker closed
+arXiv      mailing of Thu 19 Nov: complete Fri 03:05 ET, 11 new · harvest, breaker closed
            next mailing Sun 22 Nov 20:00 ET = Mon 02:00 Berlin (none on Fri, Sat) · 1 request in 24 h
            harvest: every paper arXiv announces, however late after submission; ids are checked for holes
 
@@ -53,7 +53,7 @@ def test_one_screen_shows_what_needs_somebody_intake_subscriptions_outbox_and_sy
     )
     assert rest[:-1] == expected_rest
     assert rest[-1].startswith("System     sqlite, ")
-    assert rest[-1].endswith(" MB, 508 papers · next look at arXiv from Fri 03:30 ET · times: Berlin")
+    assert rest[-1].endswith(" kB, 27 papers · next look at arXiv from Fri 03:30 ET · times: Berlin")
     assert max(map(len, rest)) <= 120
 
 
@@ -63,7 +63,7 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
     assert facts["now"] == "2026-11-20T08:20:00+00:00"
     assert facts["attention"][0]["do"] == "digest delivery show 10"
     assert facts["arxiv"]["is_complete"] is True
-    assert facts["arxiv"]["looked_at"] == 442
+    assert facts["arxiv"]["looked_at"] == 20
     assert facts["arxiv"]["next_mailing"] == "2026-11-23T01:00:00+00:00"
     assert facts["outbox"] == {"dead": 2, "sent": 8}
     lines = {line["name"]: line for line in facts["subscriptions"]}

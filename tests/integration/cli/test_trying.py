@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.demo.library import make_library
+from digest.demo.library import make_papers
 from digest.model.clock import ManualClock
 from tests.fakes.arxiv import DemoArxiv
 from tests.integration.cli.conftest import Shell
@@ -55,7 +55,7 @@ def test_it_offers_phrases_as_the_check_does(tmp_path: Path) -> None:
 
 def test_it_shows_the_papers_and_ends_in_toml_to_paste_and_leaves_no_database(tmp_path: Path) -> None:
     clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
-    with DemoArxiv(make_library().papers, clock) as arxiv:
+    with DemoArxiv(make_papers(), clock) as arxiv:
         done = call_try(tmp_path, arxiv.url)
     assert done.returncode == 0, done.stderr
     assert "Tail latency below 10⁻³ s" in done.stdout
@@ -68,7 +68,7 @@ def test_it_shows_the_papers_and_ends_in_toml_to_paste_and_leaves_no_database(tm
 
 def test_where_arxiv_has_nothing_it_says_so_and_how_to_widen_it(tmp_path: Path) -> None:
     clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
-    with DemoArxiv(make_library().papers, clock) as arxiv:
+    with DemoArxiv(make_papers(), clock) as arxiv:
         done = call_try(tmp_path, arxiv.url, query="cat:cs.PF AND abs:zzzqq")
     said = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stderr

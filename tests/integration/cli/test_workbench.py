@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.demo.library import make_library
+from digest.demo.library import make_papers
 from tests.fakes.archive import DemoPaper
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
@@ -151,9 +151,9 @@ def test_a_database_of_another_release_is_left_alone(world: World, digest: Shell
     assert "from arXiv's search" in said.out
 
 
-@pytest.mark.usefixtures("world")
-def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(digest: Shell) -> None:
-    said = digest("try", "cat:cs.PF OR cat:cs.LG OR cat:cs.DC OR cat:cs.DS", "--days", "300", "--limit", "1").out
+def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(world: World, digest: Shell) -> None:
+    world.arxiv.add(*(_announce(world, f"2611.{number}", f"Paper {number}") for number in range(19_000, 19_060)))
+    said = digest("try", "ti:paper", "--days", "300", "--limit", "1").out
     assert "50 papers or more" in said
     assert "the newest 50 were looked at." in " ".join(said.split())
     facts = digest("try", "cat:cs.PF", "--json").json
@@ -163,5 +163,5 @@ def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(digest: She
 
 def _announce(world: World, paper_id: str, title: str) -> DemoPaper:
     moment = world.clock.now() - timedelta(hours=14)
-    last = make_library().papers[-1]
+    last = make_papers()[-1]
     return replace(last, id=paper_id, title=title, submitted=(moment,), announced=world.clock.now())

@@ -5,19 +5,19 @@ import pytest
 
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
-from digest.demo.library import make_library
+from digest.demo.library import MAILING, PAGE_SIZE, make_papers
 from digest.model.announcements import mailing_moment
 from digest.model.clock import ManualClock
 from digest.model.papers import Paper
 from tests.fakes.arxiv import DemoArxiv
 
-LIBRARY = make_library()
+PAPERS = make_papers()
 
 
 @pytest.fixture(scope="module")
 def arxiv() -> Iterator[DemoArxiv]:
-    clock = ManualClock(mailing_moment(LIBRARY.mailing))
-    with DemoArxiv(LIBRARY.papers, clock, page_size=LIBRARY.page_size) as server:
+    clock = ManualClock(mailing_moment(MAILING))
+    with DemoArxiv(PAPERS, clock, page_size=PAGE_SIZE) as server:
         yield server
 
 
@@ -35,7 +35,7 @@ def harvested(arxiv: DemoArxiv) -> dict[str, Paper]:
 
 @pytest.fixture(scope="module")
 def found(arxiv: DemoArxiv) -> dict[str, Paper]:
-    form = {"id_list": ",".join(paper.id for paper in LIBRARY.papers), "max_results": "1000"}
+    form = {"id_list": ",".join(paper.id for paper in PAPERS), "max_results": "1000"}
     page = parse_atom(httpx.post(arxiv.api_url, data=form, trust_env=False, timeout=30).content)
     assert page.quarantined == ()
     assert page.total == len(page.papers)
@@ -43,7 +43,7 @@ def found(arxiv: DemoArxiv) -> dict[str, Paper]:
 
 
 def test_both_doors_show_every_paper_of_the_library(harvested: dict[str, Paper], found: dict[str, Paper]) -> None:
-    assert harvested.keys() == found.keys() == {paper.id for paper in LIBRARY.papers}
+    assert harvested.keys() == found.keys() == {paper.id for paper in PAPERS}
 
 
 @pytest.mark.parametrize(

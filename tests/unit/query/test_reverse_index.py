@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.demo.writing import Writer
 from digest.model.errors import QueryError
 from digest.model.papers import ArxivId, Paper
 from digest.query import And, Condition, Node, Not, Or, Prefix, Query, Shape, analyse, matches, parse_query
@@ -22,6 +21,7 @@ from digest.query.evaluation import read_name
 from digest.query.index import reverse_index
 from digest.query.index.reverse_index import ReverseIndex
 from tests.fakes.odd_manuscripts import ODD
+from tests.fakes.writing import Writer
 from tests.querying import QueryWriter, read_queries
 
 MakePaper = Callable[..., Paper]

@@ -1,0 +1,217 @@
+"""Three small servers on free ports of 127.0.0.1: an arXiv, a mail server and a Slack."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from aiosmtpd.controller import Controller
+
+from digest.demo.archive import plan_mailing
+from digest.demo.oai import MEDIA_TYPE, date_record, write_page
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Coroutine, Sequence
+    from types import TracebackType
+
+    from aiosmtpd.smtp import SMTP, Envelope, Session
+
+    from digest.demo.archive import DemoPaper
+    from digest.model.clock import Clock
+
+LOOPBACK = "127.0.0.1"
+
+
+class Request(NamedTuple):
+    """What a client asked; `params` are those of the address."""
+
+    path: str
+    params: dict[str, str]
+    body: bytes
+
+
+class Answer(NamedTuple):
+    """What it is told."""
+
+    body: bytes
+    media_type: str
+    status: int = 200
+
+
+class DemoServer:
+    """Serves `answer(request)` while its context lasts."""
+
+    def __init__(self, answer: Callable[[Request], Answer]) -> None:
+        class Handler(_Handler):
+            decide = staticmethod(answer)
+
+        self._server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without a slash at the end."""
+        return f"http://{LOOPBACK}:{self._server.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    decide: Callable[[Request], Answer]
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        address = urlsplit(self.path)
+        answer = self.decide(Request(address.path, dict(parse_qsl(address.query)), body))
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.media_type)
+        self.send_header("Content-Length", str(len(answer.body)))
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    do_POST = do_GET  # noqa: N815 - the name http.server looks for
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server passes
+        """Print nothing: the story is told elsewhere."""
+
+
+class DemoArxiv(DemoServer):
+    """An arXiv of made-up papers.
+
+    Args:
+        papers: states of papers; each is public from its `announced` on.
+        clock: judges what is public.
+        page_size: papers per page of a list.
+    """
+
+    def __init__(self, papers: Sequence[DemoPaper], clock: Clock, page_size: int) -> None:
+        super().__init__(self._answer)
+        self._papers = list(papers)
+        self._clock = clock
+        self._page_size = page_size
+
+    @property
+    def oai_url(self) -> str:
+        """The OAI-PMH base URL."""
+        return f"{self.url}/oai"
+
+    def add(self, *papers: DemoPaper) -> None:
+        """Take in papers, or states of known ones."""
+        self._papers += papers
+
+    def revise(self, paper_id: str, comment: str) -> None:
+        """Hand in a new version of a paper now; the next mailing announces it."""
+        last = next(paper for paper in reversed(self._papers) if paper.id == paper_id)
+        now = self._clock.now()
+        self.add(replace(last, submitted=(*last.submitted, now), announced=plan_mailing(now), comment=comment))
+
+    def _answer(self, request: Request) -> Answer:
+        if request.path != "/oai":
+            return Answer(b"Not Found", "text/plain", 404)
+        token = request.params.get("resumptionToken", "")
+        asked = dict(parse_qsl(unquote(token))) if token else request.params
+        listed = [paper for paper in self._list_public() if date_record(paper) >= asked.get("from", "")]
+        start = int(asked.get("skip", 0))
+        page = listed[start : start + self._page_size]
+        following = "" if token else None
+        if len(listed) > start + len(page):
+            following = quote(f"from={asked.get('from', '')}&skip={start + len(page)}")
+        return Answer(write_page(page, following, self.oai_url, self._clock.now()), MEDIA_TYPE)
+
+    def _list_public(self) -> list[DemoPaper]:
+        """Return the current state of each public paper, in order of announcement."""
+        now = self._clock.now()
+        states = sorted(self._papers, key=lambda paper: paper.announced)
+        current = {paper.id: paper for paper in states if paper.announced <= now}
+        return sorted(current.values(), key=lambda paper: (paper.announced, paper.order))
+
+
+class DemoMail:
+    """A mail server on a free port, while its context lasts. `mails` are the bytes it took, oldest first."""
+
+    def __init__(self) -> None:
+        self.mails: list[bytes] = []
+        self._controller = _Controller(self, socket.create_server((LOOPBACK, 0)))
+
+    def __enter__(self) -> Self:
+        self._controller.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._controller.stop()
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"smtp://{LOOPBACK}:{self._controller.port}"
+
+    async def handle_DATA(  # noqa: N802 - the name aiosmtpd looks for
+        self, _server: SMTP, _session: Session, envelope: Envelope
+    ) -> str:
+        """Keep a message."""
+        self.mails.append(envelope.original_content or b"")
+        return "250 2.0.0 OK"
+
+
+class _Controller(Controller):
+    """Serves on a socket that is bound already, so that its port is a free one."""
+
+    def __init__(self, handler: DemoMail, listening: socket.socket) -> None:
+        super().__init__(handler, LOOPBACK, listening.getsockname()[1])
+        self._listening = listening
+
+    def _create_server(self) -> Coroutine[Any, Any, asyncio.AbstractServer]:
+        return self.loop.create_server(self._factory_invoker, sock=self._listening)
+
+
+TOKEN = "xoxb-demo"  # noqa: S105 - opens nothing but this server
+CHANNEL = {"id": "C000PAPERS", "name": "papers", "is_channel": True, "is_member": True, "is_archived": False}
+
+
+class DemoSlack(DemoServer):
+    """A Slack workspace; `posts` are the calls that posted a message, oldest first."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(self._answer)
+        self.posts: list[dict[str, Any]] = []
+        self._clock = clock
+
+    @property
+    def api_url(self) -> str:
+        """The Web API, ending in a slash as `slack_sdk` wants it."""
+        return f"{self.url}/api/"
+
+    def _answer(self, request: Request) -> Answer:
+        method = request.path.removeprefix("/api/")
+        if method == "conversations.list":
+            return _accept(channels=[CHANNEL], response_metadata={"next_cursor": ""})
+        if method == "chat.postMessage":
+            self.posts.append(json.loads(request.body))
+            stamp = f"{self._clock.now().timestamp():.0f}.{len(self.posts):06d}"
+            return _accept(channel=CHANNEL["id"], ts=stamp, message={})
+        return _write_json({"ok": False, "error": "unknown_method"})
+
+
+def _accept(**result: object) -> Answer:
+    return _write_json({"ok": True, **result})
+
+
+def _write_json(value: dict[str, object]) -> Answer:
+    return Answer(json.dumps(value).encode(), "application/json")
