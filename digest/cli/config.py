@@ -15,6 +15,7 @@ from digest.config.draft import Mistakes
 from digest.model.errors import ConfigurationError, DigestError, QueryError, count
 from digest.query import parse_query
 from digest.render import Renderer
+from digest.render.check import check_templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +153,7 @@ def _check_templates(config: Config) -> Iterator[str]:
     if config.templates is None:
         return
     try:
-        problems = Renderer([config.templates]).check()
+        problems = check_templates(Renderer([config.templates]).templates)
     except DigestError as error:
         yield error.message
         return

@@ -123,8 +123,6 @@ def _tell_deliveries(report: PassReport) -> None:
         click.echo(f"may have arrived: {line}")
     if report.deliver.suppressed:
         click.echo(f"{report.deliver.suppressed} not sent: the reader has left.")
-    if report.deliver.told_already:
-        click.echo(f"{report.deliver.told_already} not sent: other messages had told all of it.")
     if report.feeds.written:
         click.echo(f"{count(report.feeds.written, 'feed file')} written.")
 
@@ -192,7 +190,6 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "held": report.deliver.held,
             "dead": report.deliver.dead,
             "suppressed": report.deliver.suppressed,
-            "told_already": report.deliver.told_already,
         },
         "feeds": {"written": report.feeds.written, "failures": report.feeds.failures},
         "waiting": report.waiting,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from digest.config import Config
-    from digest.render.check import SeenName, TemplateEntry
+    from digest.render.check import TemplateEntry
 
 _FOLDER = "templates"
 _WIDEST = 100
@@ -63,8 +62,8 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
         raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "There are"))
     entry, seen = entries[name], list_seen(name)
     if as_json:
-        parts = {kind: [asdict(one) for one in found] for kind, found in seen.items() if kind}
-        print_json({**_as_json(entry), "names": [asdict(one) for one in seen.get("", ())], "parts": parts})
+        parts = {kind: found for kind, found in seen.items() if kind}
+        print_json({**_as_json(entry), "names": seen.get("", {}), "parts": parts})
         return
     click.echo(f"{click.style(name, bold=True)}: {entry.purpose or 'a template of yours'}")
     click.echo(f"from {_shorten(entry.path) if entry.is_own else 'what is shipped'}")
@@ -73,20 +72,9 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     if not seen:
         click.echo("It sees what the template sees that takes it in.")
     for kind, found in seen.items():
-        click.echo(f"\n{click.style(_write_heading(kind, seen), bold=True)}")
-        width = max(len(one.name) for one in found) + 2
-        for one in found:
-            which = f"{'each' if one.is_many else 'its parts'}: see {one.kind}" if one.kind else ""
-            _print_wrapped(one.name, " ".join(filter(None, (one.meaning, f"({which})" if which else ""))), width)
-
-
-def _write_heading(kind: str, seen: Mapping[str, Sequence[SeenName]]) -> str:
-    """Say what names stand below: the template's own, or the parts of a kind of value, and where that is met."""
-    if not kind:
-        return "It sees"
-    names = [(owner, one.name) for owner, found in seen.items() for one in found if one.kind == kind]
-    met = [".".join(filter(None, pair)) for pair in names]
-    return kind if met == [kind] else f"{kind}, as in {', '.join(met)}"
+        click.echo(f"\n{click.style(kind or 'It sees', bold=True)}")
+        for one, meaning in found.items():
+            _print_wrapped(one, meaning, max(map(len, found)) + 2)
 
 
 def _print_wrapped(label: str, text: str, width: int = 8) -> None:
@@ -149,7 +137,7 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
     templates = _open_templates(config, folder)
     problems = check_templates(templates)
     if as_json:
-        shown = [{"template": one.name, "problem": one.message, "hint": one.hint} for one in problems]
+        shown = [{"problem": one.message, "hint": one.hint} for one in problems]
         print_json({"problems": shown})
     else:
         for problem in problems:

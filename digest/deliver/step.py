@@ -64,7 +64,6 @@ class DeliverReport:
         held: deliveries waiting for the operator, with why.
         unknown: deliveries that may have arrived, with why, and what becomes of each.
         suppressed: deliveries to somebody who left.
-        told_already: parts of which other parts had told everything.
     """
 
     sent: dict[str, int] = field(default_factory=dict)
@@ -74,7 +73,6 @@ class DeliverReport:
     held: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     suppressed: int = 0
-    told_already: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def note_sent(self, kind: DestinationKind) -> None:
@@ -93,11 +91,6 @@ class DeliverReport:
         }
         with self._lock:
             lists[step].append(line)
-
-    def note_told_already(self) -> None:
-        """Count a part with nothing left to tell."""
-        with self._lock:
-            self.told_already += 1
 
     def note_suppressed(self) -> None:
         """Count a delivery to somebody who left."""
@@ -186,10 +179,6 @@ def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progre
         if delivery.attempts and address not in {"", delivery.remote_address}:
             _write_anew(site, delivery)
         delivery = replace(delivery, remote_address=address or delivery.remote_address)
-        delivery = replace(delivery, share=_find_share(desk, delivery))
-        if delivery.part and delivery.share is not None and not delivery.share.count:
-            _suppress(desk, delivery, "its papers went out with the parts before it")
-            return
         message = _render(desk, delivery)
     except DeliveryError as error:
         _mark_failure(desk, delivery, error)
@@ -223,16 +212,6 @@ def _deliver(desk: Desk, delivery: Delivery, is_ours: Callable[[], bool], progre
         _mark_failure(desk, delivery, error)
         return
     report.note_sent(delivery.destination.kind)
-
-
-def _find_share(desk: Desk, delivery: Delivery) -> Share | None:
-    """Return which papers a part tells, also of a digest that an older release divided, by rules of its own."""
-    if delivery.share is not None or delivery.destination.kind not in SLACK_KINDS:
-        return delivery.share
-    digest, _ = desk.drawer.take(delivery)
-    with desk.site.store.read() as conn:
-        earlier = outbox.earlier_bodies(conn, delivery)
-    return desk.site.renderer.find_share(digest, delivery, earlier)
 
 
 def _write_anew(site: Site, delivery: Delivery) -> None:
@@ -272,17 +251,6 @@ def mail_identity(site: Site, digest: Digest) -> MailIdentity:
 
 def _mark_sent(desk: Desk, delivery: Delivery, receipt: Receipt) -> None:
     _mark_stubbornly(desk.site, delivery, lambda: desk.clerk.mark_sent(delivery, receipt))
-
-
-def _suppress(desk: Desk, delivery: Delivery, reason: str) -> None:
-    site = desk.site
-
-    def mark() -> None:
-        with site.store.begin() as conn:
-            outbox.mark_suppressed(conn, delivery, reason, site.clock.now())
-
-    _mark_stubbornly(site, delivery, mark)
-    desk.report.note_told_already()
 
 
 def _mark_failure(desk: Desk, delivery: Delivery, error: DeliveryError) -> None:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from digest.model.errors import TemplateError
-from digest.model.messages import Delivery, DeliveryState, Links
+from digest.model.messages import Delivery, DeliveryState, Feed, Links
 from digest.model.subscriptions import Destination
 from digest.render import contexts
 from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import CONTEXTS, AlarmView
 from digest.render.coverage import CoverageView
 from digest.render.digests import (
-    WEEKLY_TEMPLATES,
     DayView,
     DigestView,
     GroupView,
@@ -27,29 +24,15 @@ from digest.render.digests import (
     RestView,
     ShareView,
     WeekView,
-    as_fields,
-    group_papers,
-    view_digest,
-    view_papers,
-    view_rest,
-    view_week,
+    write_page,
 )
 from digest.render.environments import SHIPPED_PREFIX, SLACK_FOLDER
-from digest.render.mail import Fragments, render_mail_text
+from digest.render.feeds import write_content
+from digest.render.mail import MailPapers, render_mail_text
 from digest.render.papers import PaperView
-from digest.render.samples import (
-    EVENING,
-    SAMPLE_LINKS,
-    full_digest,
-    make_digest,
-    merged_digest,
-    odd_entries,
-    quiet_digests,
-    revised_digest,
-    sample_digest,
-    weekly_digest,
-)
-from digest.render.slack import TOP_PAPERS, SlackParts, write_webhook_payload
+from digest.render.samples import EVENING, SAMPLE_LINKS, SAMPLES
+from digest.render.slack import SlackParts, write_webhook_payload
+from digest.render.terminal import write_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,73 +119,45 @@ def _find_names(name: str) -> tuple[str, ...]:
     return tuple(field.name for field in fields(CONTEXTS[name])) if name in CONTEXTS else ()
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateProblem:
-    """A template that cannot be used: its name, what is wrong, and what to do."""
-
-    name: str
-    message: str
-    hint: str
-
-
-def check_templates(templates: Templates) -> tuple[TemplateProblem, ...]:
-    """Render every template with sample contexts, then whole mails and Slack threads; return what is wrong.
-
-    What is wrong with a template that others take in is told once.
-    """
-    problems: dict[str, TemplateProblem] = {}
-    tries: dict[str, Callable[[], None]] = {
-        name: partial(_try_template, templates, name) for name in contexts.CONTEXTS
-    }
-    tries |= {"email/digest.html as a whole": partial(_try_mails, templates)}
-    tries |= {"slack/digest.txt as a whole": partial(_try_slack, templates)}
-    for name, attempt in tries.items():
+def check_templates(templates: Templates) -> tuple[TemplateError, ...]:
+    """Write sample digests for every medium, and other pages and messages; return what failed."""
+    problems: dict[str, TemplateError] = {}
+    for attempt in _list_attempts(templates):
         try:
             attempt()
         except TemplateError as error:
-            problems.setdefault(error.message, TemplateProblem(name.partition(" ")[0], error.message, error.hint))
+            problems.setdefault(error.message, error)
     return tuple(problems.values())
 
 
-def sample_contexts(name: str) -> Iterator[DataclassInstance]:
-    """Yield contexts a template must cope with."""
-    if name in _PLAIN_CONTEXTS:
-        yield from _PLAIN_CONTEXTS[name]
-        return
-    ordinary = (sample_digest(), make_digest(odd_entries(), shown=3), merged_digest(), revised_digest())
-    digests = (*ordinary, *quiet_digests().values())
-    if name in WEEKLY_TEMPLATES:
-        digests = (weekly_digest(), *(replace(digest, is_round_up=True) for digest in digests))
-    for digest in digests:
+def _list_attempts(templates: Templates) -> Iterator[Callable[[], object]]:
+    papers = MailPapers(templates)
+    for digest in SAMPLES:
         for links in (SAMPLE_LINKS, Links()):
-            yield from _DIGEST_CONTEXTS[name](_Sample(digest, links))
+            yield partial(render_mail_text, papers, digest, links)
+            yield partial(_try_slack, templates, digest, links)
+            yield partial(write_page, templates, digest, links)
+        yield partial(write_terminal, templates, digest, width=96, color=False, limit=None)
+        for refs_url in (SAMPLE_LINKS.refs, ""):
+            feed = Feed(id="", title="", updated=EVENING, self_url="", home_url="", entries=(), refs_url=refs_url)
+            for entry in digest.entries:
+                yield partial(write_content, templates, feed, PaperView(entry, 1))
+    for name, samples in _OTHER_CONTEXTS.items():
+        for context in samples:
+            yield partial(_try_template, templates, name, context)
 
 
-def _try_template(templates: Templates, name: str) -> None:
-    for context in sample_contexts(name):
-        rendered = templates.render(name, context)
-        if name.startswith(SLACK_FOLDER):
-            make_payload(name, compile_blocks(rendered))
+def _try_template(templates: Templates, name: str, context: DataclassInstance) -> None:
+    rendered = templates.render(name, context)
+    if name.startswith(SLACK_FOLDER):
+        make_payload(name, compile_blocks(rendered))
 
 
-def _try_mails(templates: Templates) -> None:
-    fragments = Fragments(templates)
-    for digest in _make_wholes():
-        for links in (SAMPLE_LINKS, Links()):
-            render_mail_text(fragments, digest, links)
-
-
-def _try_slack(templates: Templates) -> None:
-    for digest in _make_wholes():
-        parts = SlackParts(templates, digest)
-        for part, share in enumerate(parts.shares):
-            for links in (SAMPLE_LINKS, Links()):
-                write_webhook_payload(parts, _make_delivery(share, part, len(parts.shares)), links)
-
-
-def _make_wholes() -> Iterator[Digest]:
-    yield from (sample_digest(), make_digest(odd_entries(), shown=3), merged_digest(), revised_digest())
-    yield from (full_digest(), weekly_digest(), quiet_digests()["quiet"])
+def _try_slack(templates: Templates, digest: Digest, links: Links) -> None:
+    parts = SlackParts(templates, digest)
+    for part, share in enumerate(parts.shares):
+        for one in (share, replace(share, is_brief=True)):
+            write_webhook_payload(parts, _make_delivery(one, part, len(parts.shares)), links)
 
 
 def _make_delivery(share: Share, part: int, parts: int) -> Delivery:
@@ -222,109 +177,6 @@ def _make_delivery(share: Share, part: int, parts: int) -> Delivery:
     )
 
 
-class _Sample:
-    """A sample digest as all kinds of contexts see it."""
-
-    def __init__(self, digest: Digest, links: Links) -> None:
-        self.links = links
-        self.digest = view_digest(digest)
-        self.papers = view_papers(digest)
-        self.shown = self.papers[: digest.shown]
-        self.groups = group_papers(digest, self.shown)
-        self.top = group_papers(digest, self.shown[:TOP_PAPERS])
-        self.week = view_week(digest, self.papers)
-        self.rest = view_rest(self.papers[digest.shown :], links.web_view)
-
-
-def _make_subjects(sample: _Sample) -> Iterator[DataclassInstance]:
-    top = sample.papers[0] if sample.papers else None
-    yield contexts.SubjectContext(sample.digest, top, top.title if top else "", sample.digest.title)
-
-
-def _make_texts(sample: _Sample) -> Iterator[DataclassInstance]:
-    fragments = {paper.number: "…" for paper in sample.shown}
-    for limit in (None, 0):
-        yield contexts.MailTextContext(sample.digest, sample.groups, fragments, limit, sample.rest, sample.links)
-
-
-def _make_mails(sample: _Sample) -> Iterator[DataclassInstance]:
-    fragments = {paper.number: Markup("<p>…</p>") for paper in sample.shown}
-    yield contexts.MailContext(sample.digest, sample.groups, fragments, sample.rest, sample.links)
-
-
-def _make_mail_papers(sample: _Sample) -> Iterator[DataclassInstance]:
-    for paper in sample.papers:
-        yield contexts.MailPaperContext(paper, paper.show_abstract())
-        yield contexts.MailPaperContext(paper, ())
-
-
-def _make_mail_text_papers(sample: _Sample) -> Iterator[DataclassInstance]:
-    for paper in sample.papers:
-        yield contexts.MailPaperTextContext(paper, paper.abstract)
-        yield contexts.MailPaperTextContext(paper, "")
-
-
-def _make_slack_digests(sample: _Sample) -> Iterator[DataclassInstance]:
-    top, more = sample.shown[:TOP_PAPERS], len(sample.shown[TOP_PAPERS:])
-    yield contexts.SlackDigestContext(sample.digest, top, sample.top, more, sample.rest, sample.links)
-
-
-def _make_slack_pages(sample: _Sample) -> Iterator[DataclassInstance]:
-    if sample.shown:
-        yield contexts.SlackPageContext(sample.digest, sample.groups, 1, len(sample.shown), 1, 1)
-
-
-def _make_slack_briefs(sample: _Sample) -> Iterator[DataclassInstance]:
-    shown, hidden = len(sample.shown), sample.rest.count
-    yield contexts.SlackBriefContext(sample.digest, (), shown, hidden, sample.links)
-    for paper in sample.shown:
-        yield contexts.SlackBriefContext(sample.digest, (paper,), 0, 0, sample.links)
-
-
-def _make_feed_entries(sample: _Sample) -> Iterator[DataclassInstance]:
-    for paper in sample.papers:
-        refs = f"{sample.links.refs}/{paper.id}" if sample.links.refs else ""
-        bibtex_url, ris_url = (f"{refs}.{suffix}" if refs else "" for suffix in ("bib", "ris"))
-        yield contexts.FeedEntryContext(paper, paper.show_abstract(), bibtex_url, ris_url)
-
-
-def _make_terminals(sample: _Sample) -> Iterator[DataclassInstance]:
-    yield contexts.TerminalContext(sample.digest, sample.groups)
-
-
-def _make_pages(sample: _Sample) -> Iterator[DataclassInstance]:
-    yield contexts.PageContext(sample.digest, sample.groups, sample.links)
-
-
-def _add_week(
-    context: Callable[..., DataclassInstance],
-    make: Callable[[_Sample], Iterator[DataclassInstance]],
-    sample: _Sample,
-) -> Iterator[DataclassInstance]:
-    """Yield what a round-up's template sees: an ordinary one's names, and the week."""
-    for ordinary in make(sample):
-        yield context(**as_fields(ordinary), week=sample.week)
-
-
-_DIGEST_CONTEXTS: dict[str, Callable[[_Sample], Iterator[DataclassInstance]]] = {
-    "email/subject.txt": _make_subjects,
-    "email/text.txt": _make_texts,
-    "email/digest.html": _make_mails,
-    "email/weekly.txt": partial(_add_week, contexts.WeeklyTextContext, _make_texts),
-    "email/weekly.html": partial(_add_week, contexts.WeeklyMailContext, _make_mails),
-    "email/paper.html": _make_mail_papers,
-    "email/paper.txt": _make_mail_text_papers,
-    "slack/digest.txt": _make_slack_digests,
-    "slack/weekly.txt": partial(_add_week, contexts.WeeklySlackContext, _make_slack_digests),
-    "slack/page.txt": _make_slack_pages,
-    "slack/brief.txt": _make_slack_briefs,
-    "feed/entry.html": _make_feed_entries,
-    "terminal/digest.txt": _make_terminals,
-    "terminal/weekly.txt": partial(_add_week, contexts.WeeklyTerminalContext, _make_terminals),
-    "web/digest.html": _make_pages,
-    "web/weekly.html": partial(_add_week, contexts.WeeklyPageContext, _make_pages),
-}
-
 _ALARMS = (
     contexts.AlarmContext(
         "Digest: a mailing is missing",
@@ -338,7 +190,7 @@ _ALARMS = (
     contexts.AlarmContext("Digest: a test", (), "<host>:/srv/digest", "Fri 20 Nov 11:00 UTC", is_test=True),
 )
 
-_PLAIN_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
+_OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     "email/alarm.txt": _ALARMS,
     "slack/alarm.txt": _ALARMS,
     "web/leave.html": (
@@ -363,94 +215,55 @@ _PLAIN_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
 }
 
 
-_VIEWS = {
-    kind.__name__: kind
-    for kind in (
-        *(AlarmView, CoverageView, DayView, DigestView, GroupView, Links),
-        *(MatchView, PaperView, QueryView, RestView, ShareView, WeekView),
-    )
-}
+_VIEWS = (
+    *(AlarmView, CoverageView, DayView, DigestView, GroupView, Links),
+    *(MatchView, PaperView, QueryView, RestView, ShareView, WeekView),
+)
 """Values with parts of their own that templates meet."""
 
 _FIELD = re.compile(r"^ {4}(\w+): (.*)$")
 
 
-@dataclass(frozen=True, slots=True)
-class SeenName:
-    """A name that a template may use.
-
-    Attributes:
-        name: as it is written.
-        meaning: what it stands for, in a sentence; "" where its name says it.
-        kind: what kind of value has parts (`digest`, `paper`, …); "" for a plain one.
-        is_many: there are several of that kind, to be gone through.
-    """
-
-    name: str
-    meaning: str
-    kind: str = ""
-    is_many: bool = False
-
-
-def list_seen(template: str) -> dict[str, tuple[SeenName, ...]]:
-    """Return what a template sees, below ""; and the parts of each kind of value it meets there, by kind.
+def list_seen(template: str) -> dict[str, dict[str, str]]:
+    """Return what a template sees, below "", and the parts of each kind of value it meets there: name -> meaning.
 
     Nothing for a template that is not rendered by its own name: it sees what the one sees that takes it in.
     """
-    if template not in CONTEXTS:
-        return {}
-    found: dict[str, tuple[SeenName, ...]] = {}
-    waiting: list[tuple[str, type]] = [("", CONTEXTS[template])]
+    found: dict[str, dict[str, str]] = {}
+    waiting: list[tuple[str, type]] = [("", CONTEXTS[template])] if template in CONTEXTS else []
     while waiting:
         kind, view = waiting.pop(0)
-        if kind in found:
-            continue
-        found[kind] = tuple(_list_parts(view))
-        waiting += [(part.kind, _find_view(part.kind)) for part in found[kind] if part.kind]
+        found[kind] = _read_meanings(view)
+        types = set(re.findall(r"\w+", " ".join(_list_types(view))))
+        kinds = {one.__name__.removesuffix("View").lower(): one for one in _VIEWS if one.__name__ in types}
+        waiting += [pair for pair in kinds.items() if pair[0] not in found and pair not in waiting]
     return found
 
 
-def _list_parts(view: type) -> Iterator[SeenName]:
-    """Yield fields and properties of a class, with what its documentation says of each."""
-    meanings = _read_meanings(view)
-    if is_dataclass(view):
-        for field in fields(view):
-            kind, is_many = _judge_type(str(field.type))
-            yield SeenName(field.name, meanings.get(field.name, ""), kind, is_many)
-    for name in dict.fromkeys(name for one in reversed(view.__mro__) for name in vars(one)):
-        found = inspect.getattr_static(view, name)
+def _find_properties(view: type) -> Iterator[tuple[str, Callable[..., object]]]:
+    for name, found in vars(view).items():
         getter = found.fget if isinstance(found, property) else getattr(found, "func", None)
-        if not name.startswith("_") and isinstance(found, property | cached_property) and getter is not None:
-            kind, is_many = _judge_type(str(getter.__annotations__.get("return", "")))
-            yield SeenName(name, " ".join((getter.__doc__ or "").partition("\n\n")[0].split()), kind, is_many)
+        if not name.startswith("_") and getter is not None:
+            yield name, getter
 
 
-def _judge_type(annotation: str) -> tuple[str, bool]:
-    """Return which kind of value a type names, "" for a plain one, and whether there are several."""
-    named = next((word for word in re.findall(r"\w+", annotation) if word in _VIEWS), "")
-    return _name_kind(named), bool(named) and annotation.startswith(("tuple[", "Mapping["))
-
-
-def _name_kind(view: str) -> str:
-    return view.removesuffix("View").lower()
-
-
-def _find_view(kind: str) -> type:
-    return next(view for name, view in _VIEWS.items() if _name_kind(name) == kind)
+def _list_types(view: type) -> Iterator[str]:
+    yield from map(str, inspect.get_annotations(view).values())
+    yield from (str(getter.__annotations__.get("return", "")) for _, getter in _find_properties(view))
 
 
 def _read_meanings(view: type) -> dict[str, str]:
-    """Return what the documentation of a class and of those it is made from says of each field."""
+    """Return what the documentation of a class says of each field and property."""
     meanings: dict[str, str] = {}
-    for one in reversed(view.__mro__):
-        _, _, told = inspect.cleandoc(one.__doc__ or "").partition("Attributes:\n")
-        name = ""
-        for line in told.split("\n"):
-            if match := _FIELD.match(line):
-                name = match[1]
-                meanings[name] = match[2]
-            elif name and line.strip():
-                meanings[name] += f" {line.strip()}"
-            else:
-                name = ""
-    return meanings
+    name = ""
+    for line in inspect.cleandoc(view.__doc__ or "").partition("Attributes:\n")[2].split("\n"):
+        if match := _FIELD.match(line):
+            name, meanings[match[1]] = match[1], match[2]
+        elif name and line.strip():
+            meanings[name] += f" {line.strip()}"
+    documented = _find_properties(view)
+    return (
+        dict.fromkeys(inspect.get_annotations(view), "")
+        | meanings
+        | {name: " ".join((getter.__doc__ or "").partition("\n\n")[0].split()) for name, getter in documented}
+    )

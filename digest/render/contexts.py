@@ -40,7 +40,7 @@ class SubjectContext:
 
 @dataclass(frozen=True, slots=True)
 class MailTextContext:
-    """`email/text.txt`: the mail's text part, one line per paragraph; lines are broken afterwards.
+    """`email/text.txt`, for a week `email/weekly.txt`: the mail's text part, a line a paragraph.
 
     Attributes:
         digest: the digest as a whole.
@@ -49,6 +49,7 @@ class MailTextContext:
         abstract_limit: how many characters of an abstract are shown: None for all, 0 for none.
         rest: the papers left out.
         links: addresses; "" for each that does not exist.
+        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
@@ -57,11 +58,12 @@ class MailTextContext:
     abstract_limit: int | None
     rest: RestView
     links: Links
+    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MailContext:
-    """`email/digest.html`: the frame of the mail's HTML part.
+    """`email/digest.html`, for a week `email/weekly.html`: the frame of the mail's HTML part.
 
     Attributes:
         digest: the digest as a whole.
@@ -69,6 +71,7 @@ class MailContext:
         fragments: each shown paper's HTML, by its number.
         rest: the papers left out.
         links: addresses; "" for each that does not exist.
+        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
@@ -76,28 +79,7 @@ class MailContext:
     fragments: Mapping[int, Markup]
     rest: RestView
     links: Links
-
-
-@dataclass(frozen=True, slots=True)
-class WeeklyTextContext(MailTextContext):
-    """`email/weekly.txt`: the text part of a week's round-up: what `email/text.txt` sees, and the week.
-
-    Attributes:
-        week: what each day brought, what changed since, what matched the most.
-    """
-
-    week: WeekView
-
-
-@dataclass(frozen=True, slots=True)
-class WeeklyMailContext(MailContext):
-    """`email/weekly.html`: the frame of a week's round-up: what `email/digest.html` sees, and the week.
-
-    Attributes:
-        week: what each day brought, what changed since, what matched the most.
-    """
-
-    week: WeekView
+    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +87,7 @@ class MailPaperContext:
     """`email/paper.html`: one paper of the mail's HTML part.
 
     Attributes:
-        paper: the paper.
+        paper: the paper, without its number, which another digest may not share.
         abstract: its paragraphs as HTML, possibly shortened; empty where there is no room.
     """
 
@@ -118,7 +100,7 @@ class MailPaperTextContext:
     """`email/paper.txt`: one paper of the mail's text part, from its title on.
 
     Attributes:
-        paper: the paper.
+        paper: the paper, without its number, which stands before it.
         abstract: in plain Unicode, possibly shortened; "" where there is no room.
     """
 
@@ -128,7 +110,7 @@ class MailPaperTextContext:
 
 @dataclass(frozen=True, slots=True)
 class SlackDigestContext:
-    """`slack/digest.txt`: the message posted to the Slack channel.
+    """`slack/digest.txt`, for a week `slack/weekly.txt`: the message posted to the Slack channel.
 
     Attributes:
         digest: the digest as a whole.
@@ -137,6 +119,7 @@ class SlackDigestContext:
         in_thread: how many papers follow in the thread.
         rest: the papers shown nowhere in Slack.
         links: addresses; "" for each that does not exist.
+        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
@@ -145,18 +128,7 @@ class SlackDigestContext:
     in_thread: int
     rest: RestView
     links: Links
-
-
-@dataclass(frozen=True, slots=True)
-class WeeklySlackContext(SlackDigestContext):
-    """`slack/weekly.txt`: a week's round-up in a Slack channel: what `slack/digest.txt` sees, and the week.
-
-    Attributes:
-        week: what each day brought, what changed since, what matched the most; where it names papers, all
-            papers are in the thread.
-    """
-
-    week: WeekView
+    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,52 +190,34 @@ class FeedEntryContext:
 
 @dataclass(frozen=True, slots=True)
 class TerminalContext:
-    r"""`terminal/digest.txt`: the digest in a terminal; a tab parts what stands left from what stands right.
+    r"""`terminal/digest.txt`, for a week `terminal/weekly.txt`: a tab parts left from right.
 
     Attributes:
         digest: the digest as a whole.
         groups: the papers listed, by kind.
+        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WeeklyTerminalContext(TerminalContext):
-    """`terminal/weekly.txt`: a week's round-up in a terminal: what `terminal/digest.txt` sees, and the week.
-
-    Attributes:
-        week: what each day brought, what changed since, what matched the most.
-    """
-
-    week: WeekView
+    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """`web/digest.html`: the whole digest as a page, nothing cut.
+    """`web/digest.html`, for a week `web/weekly.html`: the whole digest as a page, nothing cut.
 
     Attributes:
         digest: the digest as a whole.
         groups: every paper, by kind.
         links: addresses; "" for each that does not exist.
+        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
     links: Links
-
-
-@dataclass(frozen=True, slots=True)
-class WeeklyPageContext(PageContext):
-    """`web/weekly.html`: a week's round-up as a page: what `web/digest.html` sees, and the week.
-
-    Attributes:
-        week: what each day brought, what changed since, what matched the most.
-    """
-
-    week: WeekView
+    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,21 +322,21 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "email/subject.txt": SubjectContext,
     "email/text.txt": MailTextContext,
     "email/digest.html": MailContext,
-    "email/weekly.txt": WeeklyTextContext,
-    "email/weekly.html": WeeklyMailContext,
+    "email/weekly.txt": MailTextContext,
+    "email/weekly.html": MailContext,
     "email/paper.html": MailPaperContext,
     "email/paper.txt": MailPaperTextContext,
     "email/alarm.txt": AlarmContext,
     "slack/alarm.txt": AlarmContext,
     "slack/digest.txt": SlackDigestContext,
-    "slack/weekly.txt": WeeklySlackContext,
+    "slack/weekly.txt": SlackDigestContext,
     "slack/page.txt": SlackPageContext,
     "slack/brief.txt": SlackBriefContext,
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,
-    "terminal/weekly.txt": WeeklyTerminalContext,
+    "terminal/weekly.txt": TerminalContext,
     "web/digest.html": PageContext,
-    "web/weekly.html": WeeklyPageContext,
+    "web/weekly.html": PageContext,
     "web/leave.html": LeaveContext,
     "web/left.html": LeftContext,
     "web/error.html": ErrorContext,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from digest.model.announcements import Kind, mailing_moment, mailings_between
 from digest.model.subscriptions import Grouping, Replacements
+from digest.render.contexts import PageContext
 from digest.render.coverage import CoverageView, describe_coverage, write_headline, write_introduction, write_span
 from digest.render.papers import KIND_TITLES, PaperView
 from digest.render.text import clean_text, name_slot, shorten, write_day, write_days, write_long_day
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from _typeshed import DataclassInstance
-
-    from digest.model.messages import Digest, DigestEntry
+    from digest.model.messages import Digest, DigestEntry, Links
+    from digest.render.environments import Templates
 
 
 _LONGEST_NAME = 120
@@ -284,9 +284,16 @@ def choose_template(name: str, digest: Digest) -> str:
     return _TEMPLATES[name] if digest.is_round_up else name
 
 
-def as_fields(context: DataclassInstance) -> dict[str, Any]:
-    """Return an ordinary digest's context as the names and values a round-up's begins with."""
-    return {field.name: getattr(context, field.name) for field in fields(context)}
+def write_page(templates: Templates, digest: Digest, links: Links) -> str:
+    """Write the whole digest as a page of its own: every paper, nothing cut, no script, no image.
+
+    Raises:
+        TemplateError: a template cannot be rendered.
+    """
+    papers = view_papers(digest, unfolds=True)
+    week = view_week(digest, papers) if digest.is_round_up else None
+    context = PageContext(view_digest(digest), group_papers(digest, papers), links, week)
+    return templates.render(choose_template("web/digest.html", digest), context)
 
 
 def view_week(digest: Digest, papers: Sequence[PaperView]) -> WeekView:

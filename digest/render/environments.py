@@ -8,11 +8,10 @@ file, so that an operator's template can extend the one it replaces.
 
 from __future__ import annotations
 
-import re
 import traceback
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import cache, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +36,6 @@ TEXT_SUFFIXES = (".txt",)
 SLACK_FOLDER = "slack/"
 SHIPPED_PREFIX = "default"
 
-_INLINED_FOLDER = "email/"
 _INLINED_STYLES = "email/style.css"
 
 
@@ -57,7 +55,7 @@ class Templates:
         self._text.globals.update(styled=styled)
         self._slack = _build_environment(self._plain, finalize=slack_escape)
         self._slack.globals.update(link=link, link_title=link_title, name_authors=name_authors, Mrkdwn=Mrkdwn)
-        self._escaped = _build_environment(_InliningLoader(self._plain), autoescape=True)
+        self._escaped = _build_environment(self._plain, autoescape=True)
         self._escaped.globals.update(read_style=self._read_style)
 
     def _build_loader(self) -> jinja2.BaseLoader:
@@ -97,36 +95,6 @@ class Templates:
         """
         return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(nodes.Block)))
 
-    def is_mentioned(self, word: str, name: str) -> bool:
-        """Whether a word stands in a template or in what it takes in; true where that cannot be told.
-
-        Raises:
-            TemplateError: one is missing or cannot be read.
-        """
-        return any(tree is None or word in source for source, tree in self._walk(name))
-
-    @cache  # noqa: B019 - one renderer lives as long as the process; templates are read once
-    def is_only_printed(self, word: str, name: str) -> bool:
-        """Whether a template, and what it takes in, does nothing with a name's members but print each as it is.
-
-        Raises:
-            TemplateError: one is missing or cannot be read.
-        """
-        return all(tree is not None and _only_prints(tree, word) for _, tree in self._walk(name))
-
-    def _walk(self, name: str) -> Iterator[tuple[str, nodes.Template | None]]:
-        """Yield source and tree of a template and of all it takes in; None for what is named while rendering."""
-        waiting, seen = {name}, set[str]()
-        while waiting:
-            seen.add(reading := waiting.pop())
-            tree = self._parse(reading)
-            yield self._plain.get_source(self._text, reading)[0], tree
-            for other in jinja2.meta.find_referenced_templates(tree):
-                if other is None:
-                    yield "", None
-                elif other not in seen:
-                    waiting.add(other)
-
     def render(self, name: str, context: DataclassInstance) -> str:
         """Render a template with the fields of a context dataclass as its names.
 
@@ -144,14 +112,28 @@ class Templates:
         """
         return self._run(name, {})
 
-    @cache  # noqa: B019 - one renderer lives as long as the process; three tags are kept
-    def inline_tag(self, tag: str) -> str:
-        """Return an element's opening tag as the mail's style sheet has it: `<mark style="…">`.
+    def inline_styles(self, html: str) -> str:
+        """Write the declarations of the mail's style sheet into the elements of a mail.
 
-        Papers' own HTML is made by code, so it is not there yet when templates are inlined.
+        `<style>` elements stay as they are: they hold what cannot be inlined, such as media queries.
+
+        Raises:
+            TemplateError: the style sheet is missing, or that is no document.
         """
-        css = self.read_source(_INLINED_STYLES)
-        return inline_styles(f"{tag}</{tag[1:]}", css).partition("</")[0]
+        try:
+            return self._inliner.inline(html)
+        except css_inline.InlineError as error:
+            raise TemplateError(f"email/digest.html makes no document: {error}") from error
+
+    @cached_property
+    def _inliner(self) -> css_inline.CSSInliner:
+        return css_inline.CSSInliner(
+            inline_style_tags=False,
+            keep_style_tags=True,
+            minify_css=True,
+            load_remote_stylesheets=False,
+            extra_css=self.read_source(_INLINED_STYLES),
+        )
 
     def _read_style(self, name: str) -> Markup:
         style = self.read_source(name)
@@ -220,44 +202,10 @@ class Templates:
         return "", 0
 
 
-def _only_prints(tree: nodes.Template, word: str) -> bool:
-    reshaping = (nodes.FilterBlock, nodes.AssignBlock, nodes.Macro, nodes.CallBlock)
-    if next(tree.find_all(reshaping), None) is not None:
-        return False
-    for one in tree.find_all(nodes.Filter):  # of a block as a whole
-        if any(inner.name in ("self", "super") for inner in one.find_all(nodes.Name)):
-            return False
-    printed = [one for output in tree.find_all(nodes.Output) for one in output.nodes]
-    members = [one for one in printed if isinstance(one, nodes.Getitem) and isinstance(one.node, nodes.Name)]
-    named = [one for one in tree.find_all(nodes.Name) if one.name == word]
-    return len(named) == sum(one.node.name == word for one in members)  # type: ignore[attr-defined]  # seen above
-
-
 def _list_names(folder: Path) -> Iterator[str]:
     for path in folder.rglob("*"):
         if path.suffix in ESCAPED_SUFFIXES + TEXT_SUFFIXES:
             yield path.relative_to(folder).as_posix()
-
-
-class _InliningLoader(jinja2.BaseLoader):
-    """Loads mail templates with their styles already inlined, everything else as it is."""
-
-    def __init__(self, plain: jinja2.BaseLoader) -> None:
-        self._plain = plain
-
-    def get_source(
-        self, environment: jinja2.Environment, template: str
-    ) -> tuple[str, str | None, Callable[[], bool] | None]:
-        """Return a template's source, its file and whether it is still current."""
-        source, file, is_current = self._plain.get_source(environment, template)
-        bare = template.removeprefix(f"{SHIPPED_PREFIX}:")
-        if bare.startswith(_INLINED_FOLDER) and bare.endswith(".html"):
-            css, _, _ = self._plain.get_source(environment, _INLINED_STYLES)
-            try:
-                source = inline_styles(source, css)
-            except TemplateError as error:
-                raise TemplateError(f"{file or template}, {error.message}", hint=error.hint) from error
-        return source, file, is_current
 
 
 def _build_environment(
@@ -296,87 +244,3 @@ def find_shipped_templates(package: Path = _PACKAGE) -> Path:
     if beside.is_dir() and (package.parent / "pyproject.toml").is_file():
         return beside
     raise TemplateError(f"the templates that belong to {package} are missing", hint="Install the package again.")
-
-
-_JINJA_TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
-_PLACEHOLDER = re.compile(r"<!--jinja-(\d+)-tag-->|jinja-(\d+)-tag")
-_OPENINGS = re.compile(r"<!--|<(?:title|style)\b[^>]*>|<[a-zA-Z/!]")
-_DOCUMENT = re.compile(r"<html\b", re.IGNORECASE)
-
-
-def inline_styles(source: str, css: str) -> str:
-    """Return a template's source with the declarations of `css` written into its elements.
-
-    `<style>` elements stay as they are: they hold what cannot be inlined, such as media queries.
-
-    Raises:
-        TemplateError: a Jinja tag stands where neither text nor an attribute's value is.
-    """
-    tags = _JINJA_TAG.findall(source)
-    held = _hold_tags(source)
-    if _DOCUMENT.search(source):
-        inlined = css_inline.CSSInliner(
-            inline_style_tags=False,
-            keep_style_tags=True,
-            minify_css=True,
-            load_remote_stylesheets=False,
-            extra_css=css,
-        ).inline(held)
-    else:
-        inlined = css_inline.inline_fragment(held, css, minify_css=True, load_remote_stylesheets=False)
-    return _PLACEHOLDER.sub(partial(_restore_tag, tags), inlined)
-
-
-def _hold_tags(source: str) -> str:
-    held = ""
-    end = 0
-    for number, tag in enumerate(_JINJA_TAG.finditer(source)):
-        held += source[end : tag.start()]
-        name = f"jinja-{number}-tag"
-        # A comment may stand anywhere between elements, also in a table; inside an attribute's value,
-        # a title or a comment only a bare word may.
-        held += (
-            name if _is_inside_markup(held, tag[0], source.count("\n", 0, tag.start()) + 1) else f"<!--{name}-->"
-        )
-        end = tag.end()
-    return held + source[end:]
-
-
-def _is_inside_markup(before: str, tag: str, line: int) -> bool:
-    position = 0
-    lowered = before.lower()
-    while opening := _OPENINGS.search(lowered, position):
-        closing = _closing_of(opening[0])
-        found = lowered.find(closing, opening.end())
-        if found < 0:
-            if closing == ">" and not _is_quoted(before[opening.start() :]):
-                raise TemplateError(
-                    f"line {line}: {tag} stands in an element's tag, outside of an attribute's value",
-                    hint='In mail templates write dir="{{ direction }}", or the whole element twice.',
-                )
-            return True
-        position = found + len(closing)
-    return False
-
-
-def _is_quoted(opened: str) -> bool:
-    quote = ""
-    for letter in opened:
-        if letter == quote:
-            quote = ""
-        elif letter in "\"'" and not quote:
-            quote = letter
-    return bool(quote)
-
-
-def _closing_of(opening: str) -> str:
-    if opening == "<!--":
-        return "-->"
-    for name in ("title", "style"):
-        if opening.startswith(f"<{name}"):
-            return f"</{name}"
-    return ">"
-
-
-def _restore_tag(tags: list[str], match: re.Match[str]) -> str:
-    return tags[int(match[1] or match[2])]

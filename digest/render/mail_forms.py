@@ -12,36 +12,29 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from digest.render.mime import quote_printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from digest.model.messages import Digest, Links
-
-KEPT_LINES = 8_192
-"""Lines at hand as they are sent, such as a paper's title with its number. About 4 MB where all are taken."""
 
 KEPT = 8
 """Digests whose forms are at hand: those of one digest mostly go out one after the other."""
 
 
-Part = tuple[str | bytes, ...]
-"""A part's lines in turn: text to be encoded, and bytes that are encoded already and the same for every reader."""
+_KEPT_LINES = 8_192
+"""Lines at hand as they are sent, such as a paper's title with its number. About 4 MB where all are taken."""
+
+_encode_line = lru_cache(_KEPT_LINES)(quote_printable)
 
 
-def encode_part(part: Part) -> bytes:
+def encode_part(part: str) -> bytes:
     """Encode a part as quoted-printable: line by line, since mails have many lines in common."""
-    return b"\r\n".join(
-        line
-        for piece in part
-        for line in (map(_encode_line, piece.split("\n")) if isinstance(piece, str) else (piece,))
-    )
-
-
-_encode_line = lru_cache(KEPT_LINES)(quote_printable)
+    return b"\r\n".join(map(_encode_line, part.split("\n")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +48,14 @@ class MailText:
     """
 
     subject: str
-    plain: Part
-    html: Part
+    plain: str
+    html: str
 
     def put_in(self, link: str, another: str) -> MailText:
         """Return the same with another link wherever one stands."""
         if not link:
             return self
-        plain, html = (
-            tuple(piece.replace(link, another) if isinstance(piece, str) else piece for piece in part)
-            for part in (self.plain, self.html)
-        )
-        return MailText(self.subject.replace(link, another), plain, html)
+        return MailText(*(text.replace(link, another) for text in (self.subject, self.plain, self.html)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +67,6 @@ class EncodedMail:
     html: bytes
 
 
-def encode_mail(text: MailText) -> EncodedMail:
-    """Encode what a mail says."""
-    return EncodedMail(text.subject, encode_part(text.plain), encode_part(text.html))
-
-
 class PartForm:
     """A part of a mail that is encoded but for the lines with a link.
 
@@ -91,18 +75,11 @@ class PartForm:
         link: the link in it; "" for none.
     """
 
-    def __init__(self, part: Part, link: str) -> None:
+    def __init__(self, part: str, link: str) -> None:
         self._link = link
-        self._pieces: list[bytes | str] = []
+        lines = groupby(part.split("\n"), key=lambda line: link != "" and link in line)
+        self._pieces = ["\n".join(run) if has_link else encode_part("\n".join(run)) for has_link, run in lines]
         """Encoded lines, and those to be encoded with another link in them."""
-        alike: list[bytes] = []
-        for line in _list_lines(part):
-            if link and isinstance(line, str) and link in line:
-                self._pieces += [*_join_lines(alike), line]
-                alike = []
-            else:
-                alike.append(quote_printable(line) if isinstance(line, str) else line)
-        self._pieces += _join_lines(alike)
 
     def fill(self, link: str) -> bytes:
         """Return the part with another link, encoded."""
@@ -110,19 +87,6 @@ class PartForm:
             quote_printable(piece.replace(self._link, link)) if isinstance(piece, str) else piece
             for piece in self._pieces
         )
-
-
-def _list_lines(part: Part) -> Iterator[str | bytes]:
-    """Yield a part's lines, those that are encoded together."""
-    for piece in part:
-        if isinstance(piece, str):
-            yield from piece.split("\n")
-        else:
-            yield piece
-
-
-def _join_lines(lines: list[bytes]) -> list[bytes]:
-    return [b"\r\n".join(lines)] if lines else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +138,7 @@ class MailForms:
         text = self._render(digest, links)
         with self._lock:
             self._learn(key, digest, _First(links.unsubscribe, text))
-        return encode_mail(text)
+        return EncodedMail(text.subject, encode_part(text.plain), encode_part(text.html))
 
     def _learn(self, key: tuple[int, int, Links], digest: Digest, seen: _First) -> None:
         if key not in self._known:

@@ -14,11 +14,10 @@ from digest.model.errors import DigestError
 from digest.model.messages import Links, Message
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.render.blocks import compile_blocks, make_payload
-from digest.render.contexts import PageContext, WeeklyPageContext
-from digest.render.digests import as_fields, choose_template, group_papers, view_digest, view_papers, view_week
+from digest.render.digests import write_page
 from digest.render.environments import Templates, find_shipped_templates
 from digest.render.feeds import fit_feed, write_atom, write_json_feed
-from digest.render.mail import Fragments, render_mail_text, write_digest_mail, write_digest_text
+from digest.render.mail import MailPapers, render_mail_text, write_digest_mail, write_digest_text
 from digest.render.mail_forms import MailForms
 from digest.render.mime import check_address, check_atom, write_mailbox, write_plain_mail, write_subject
 from digest.render.slack import EVENT_TYPE, SlackParts, encode_payload, write_slack_payload, write_webhook_payload
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from digest.model.messages import Delivery, Digest, Feed, Share
     from digest.model.subscriptions import Destination
-    from digest.render.check import TemplateProblem
     from digest.render.contexts import AlarmContext
     from digest.render.mail import MailIdentity
 
@@ -137,8 +135,8 @@ class Renderer:
         self.templates = Templates(folders, find_shipped_templates())
         # Counting a digest's parts and rendering each of them divide it the same; once is enough.
         self._divide = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
-        self._fragments = Fragments(self.templates)
-        self._mails = MailForms(partial(render_mail_text, self._fragments))
+        self._papers = MailPapers(self.templates)
+        self._mails = MailForms(partial(render_mail_text, self._papers))
 
     def count_parts(self, digest: Digest, destination: Destination) -> int:
         """Return how many messages a digest takes at a destination; every `render_*` divides it the same.
@@ -155,15 +153,6 @@ class Renderer:
             TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
         """
         return self._divide(digest).shares if destination.kind in SLACK_KINDS else (None,)
-
-    def find_share(self, digest: Digest, delivery: Delivery, earlier: Sequence[bytes]) -> Share | None:
-        """Return which papers a delivery tells that an older release planned; see `SlackParts.find_share`.
-
-        Raises:
-            TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
-        """
-        is_divided = delivery.share is None and delivery.destination.kind in SLACK_KINDS
-        return self._divide(digest).find_share(delivery, earlier) if is_divided else delivery.share
 
     def render(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
         """Render one part for the delivery's destination.
@@ -225,7 +214,7 @@ class Renderer:
 
     def render_text(self, digest: Digest, links: Links) -> str:
         """Render plain text in lines of at most 78 characters, as far as words and links allow."""
-        return write_digest_text(self._fragments, digest, links)
+        return write_digest_text(self._papers, digest, links)
 
     def render_terminal(self, digest: Digest, *, width: int, color: bool, limit: int | None) -> str:
         """Render for a terminal of so many columns, listing at most `limit` papers of each kind."""
@@ -233,11 +222,7 @@ class Renderer:
 
     def render_page(self, digest: Digest, links: Links) -> str:
         """Render the whole digest as a page of its own: every paper, nothing cut, no script, no image."""
-        papers = view_papers(digest, unfolds=True)
-        context = PageContext(view_digest(digest), group_papers(digest, papers), links)
-        if digest.is_round_up:
-            context = WeeklyPageContext(**as_fields(context), week=view_week(digest, papers))
-        return self.templates.render(choose_template("web/digest.html", digest), context)
+        return write_page(self.templates, digest, links)
 
     def render_atom(self, feed: Feed) -> bytes:
         """Render a feed as Atom (RFC 4287)."""
@@ -263,12 +248,6 @@ class Renderer:
             ConfigurationError: an address cannot be written into a mail's header.
         """
         return write_alarm(self.templates, context, envelope)
-
-    def check(self) -> tuple[TemplateProblem, ...]:
-        """Render every template with sample contexts; return what is wrong, nothing if all is well."""
-        from digest.render.check import check_templates  # noqa: PLC0415 - only `templates check` needs samples
-
-        return check_templates(self.templates)
 
     def web_style_hash(self) -> str:
         """Return the source expression that allows the pages' one `<style>` in a Content-Security-Policy."""

@@ -301,3 +301,11 @@ def _values(paper: Paper, field: Field) -> tuple[str, ...]:
         return tuple(author.name for author in paper.authors)
     value = getattr(paper, field.value)
     return value if isinstance(value, tuple) else (str(value),)
+
+
+SAMPLES: tuple[Digest, ...] = (
+    *(sample_digest(), make_digest(odd_entries(), shown=3), merged_digest(), revised_digest(), full_digest()),
+    *(weekly_digest(), replace(sample_digest(), is_round_up=True)),
+    *(replace(quiet, is_round_up=is_weekly) for quiet in quiet_digests().values() for is_weekly in (False, True)),
+)
+"""What every template must cope with."""

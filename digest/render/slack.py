@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, Any
 from digest.model.errors import DigestError, TemplateError, TemplateOverflow
 from digest.model.messages import Links, Share
 from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile_blocks, make_payload
-from digest.render.contexts import (
-    SlackBriefContext,
-    SlackDigestContext,
-    SlackPageContext,
-    WeeklySlackContext,
-)
+from digest.render.contexts import SlackBriefContext, SlackDigestContext, SlackPageContext
 from digest.render.digests import (
-    as_fields,
     choose_template,
     group_papers,
     view_digest,
@@ -131,31 +125,6 @@ class SlackParts:
             shares.append(Share(start, start + most))
         return tuple(shares)
 
-    def find_share(self, delivery: Delivery, earlier: Sequence[bytes] = ()) -> Share:
-        """Return which papers a part tells that an older release planned, and may have divided otherwise.
-
-        Args:
-            delivery: the part.
-            earlier: what the parts before it said, as far as that is kept: no paper is told twice, none lost.
-
-        Raises:
-            DigestError: the digest has no such part.
-        """
-        if len(self.shares) == delivery.parts:
-            return self.shares[delivery.part]
-        if not delivery.part:
-            return self.shares[0]
-        shown = self._digest.shown
-        fresh = (
-            number
-            for number, paper in enumerate(self._papers[:shown])
-            if not any(f"{paper.url}|".encode() in body for body in earlier)
-        )
-        first = next(fresh, shown) if earlier else self.shares[: delivery.part][-1].behind
-        if delivery.part == delivery.parts - 1:
-            return Share(first, shown)
-        return Share(first, first + self._count_fitting(first))
-
     def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
         """Compile one part; return its template's name with it.
 
@@ -190,9 +159,8 @@ class SlackParts:
             in_thread=shown - count,
             rest=view_rest(self._papers[shown:], links.web_view),
             links=links,
+            week=self._week,
         )
-        if self._week is not None:
-            context = WeeklySlackContext(**as_fields(context), week=self._week)
         return compile_blocks(self._templates.render(choose_template(TOP, self._digest), context))
 
     def _compile_page(self, share: Share, page: int, pages: int) -> Compiled:

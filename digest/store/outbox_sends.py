@@ -98,21 +98,6 @@ def forget_message(conn: Connection, delivery: Delivery) -> bool:
     return conn.execute(forget.values(body=None, media_type=None)).rowcount == 1
 
 
-def earlier_bodies(conn: Connection, delivery: Delivery) -> list[bytes]:
-    """Return what the parts before a delivery said, as far as it is kept, in order."""
-    found = (
-        select(deliveries.c.body)
-        .where(
-            deliveries.c.digest_id == delivery.digest_id,
-            deliveries.c.destination == str(delivery.destination),
-            deliveries.c.part < delivery.part,
-            deliveries.c.body.is_not(None),
-        )
-        .order_by(deliveries.c.part)
-    )
-    return list(conn.execute(found).scalars())
-
-
 def mark_retry(conn: Connection, delivery: Delivery, not_before: datetime, error: str, now: datetime) -> bool:
     """Put it back for another attempt, since it surely did not arrive: from `claimed` or `sending`.
 
@@ -143,12 +128,6 @@ def mark_held(conn: Connection, delivery: Delivery, error: str, now: datetime) -
 def mark_dead(conn: Connection, delivery: Delivery, error: str, now: datetime) -> bool:
     """Give it up, and with it the parts behind it: from `claimed` or `sending`."""
     return take_step(conn, delivery.id, Step(DeliveryState.DEAD, now, error), _BEGUN, token=delivery.token)
-
-
-def mark_suppressed(conn: Connection, delivery: Delivery, reason: str, now: datetime) -> bool:
-    """End it because nobody wants it any more, and the parts behind it: from `claimed`."""
-    step = Step(DeliveryState.SUPPRESSED, now, reason)
-    return take_step(conn, delivery.id, step, _CLAIMED, token=delivery.token)
 
 
 def take_unknown(

@@ -19,6 +19,7 @@ from digest.render import (
     MailIdentity,
     Renderer,
 )
+from digest.render.check import check_templates
 from digest.render.references import write_bibtex, write_ris
 from digest.render.samples import (
     EVENING,
@@ -79,7 +80,7 @@ def test_a_lab_rebrands_mail_and_slack_with_three_files(
     deliver: MakeDelivery, identity: MailIdentity, golden: Golden
 ) -> None:
     own = Renderer([Path(__file__).with_name("theme")])
-    assert own.check() == ()
+    assert check_templates(own.templates) == ()
     mail = own.render_mail(sample_digest(), deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
     message = email.message_from_bytes(mail.body, policy=email.policy.default)
     _, html = (str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts())

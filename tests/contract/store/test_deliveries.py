@@ -53,11 +53,6 @@ MARKS: dict[str, Mark] = {
         DeliveryState.DEAD,
         {DeliveryState.CLAIMED, DeliveryState.SENDING},
     ),
-    "suppressed": (
-        lambda conn, delivery: outbox.mark_suppressed(conn, delivery, "left", LATER),
-        DeliveryState.SUPPRESSED,
-        {DeliveryState.CLAIMED},
-    ),
 }
 SETTLEMENTS: dict[str, tuple[Callable[[Connection, Delivery], bool], DeliveryState]] = {
     "sent": (lambda conn, mine: outbox.settle_sent(conn, mine, RECEIPT, LATER), DeliveryState.SENT),
@@ -261,7 +256,7 @@ def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(store: St
         assert settle(conn, second)
 
 
-@pytest.mark.parametrize("name", ["dead", "suppressed"])
+@pytest.mark.parametrize("name", ["dead"])
 def test_a_part_that_is_not_sent_takes_those_behind_it_along(store: Store, name: str) -> None:
     mark, to, _ = MARKS[name]
     store_digest(store, MAIL, SLACK, parts=3)

@@ -1,38 +1,55 @@
 from pathlib import Path
 
+import pytest
+
 from digest.render import Renderer
-from digest.render.check import sample_contexts
+from digest.render.check import check_templates, list_seen
 from digest.render.contexts import CONTEXTS
 
 
-def test_the_shipped_templates_pass(renderer: Renderer) -> None:
-    assert renderer.check() == ()
+def test_the_shipped_templates_pass_and_each_is_rendered(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered, render = set[str](), renderer.templates.render
+
+    def note(name: str, context: object) -> str:
+        rendered.add(name)
+        return render(name, context)  # type: ignore[arg-type]  # as it came
+
+    monkeypatch.setattr(renderer.templates, "render", note)
+    assert check_templates(renderer.templates) == ()
+    assert rendered == {*CONTEXTS}
 
 
-def test_every_template_has_contexts_of_its_own_kind_to_be_checked_with() -> None:
-    for name, kind in CONTEXTS.items():
-        contexts = list(sample_contexts(name))
-        assert contexts, name
-        assert {type(context) for context in contexts} == {kind}
+@pytest.mark.parametrize(
+    ("name", "source", "message"),
+    [
+        ("email/subject.txt", "{{ top.title }}", "subject.txt, line 1"),  # on a quiet day only
+        (
+            "slack/digest.txt",
+            "# {{ digest.title }}",
+            "Slack would refuse it: /text: 0 characters",
+        ),
+        ("web/frame.html", "{{ nobody }}", "frame.html, line 1: 'nobody' is undefined"),
+    ],
+)
+def test_a_template_that_fails_is_told(tmp_path: Path, name: str, source: str, message: str) -> None:
+    (tmp_path / name).parent.mkdir()
+    (tmp_path / name).write_text(source)
+    problems = [problem.message for problem in check_templates(Renderer([tmp_path]).templates)]
+    assert any(message in problem for problem in problems)
+    assert len({*problems}) == len(problems) < 3
 
 
-def test_a_template_that_fails_on_a_quiet_day_only_is_found(tmp_path: Path) -> None:
-    (tmp_path / "email").mkdir()
-    (tmp_path / "email/subject.txt").write_text("{{ top.title }}")
-    (problem,) = Renderer([tmp_path]).check()
-    assert problem.name == "email/subject.txt"
-    assert "subject.txt, line 1" in problem.message
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_every_name_a_template_sees_is_there_with_its_meaning(name: str) -> None:
+    seen = list_seen(name)
+    assert {*seen[""]} == {*CONTEXTS[name].__dataclass_fields__}
+    assert all(seen[""].values())
 
 
-def test_a_slack_template_beyond_the_limits_is_found(tmp_path: Path) -> None:
-    (tmp_path / "slack").mkdir()
-    (tmp_path / "slack/digest.txt").write_text("# {{ digest.title }}")
-    problems = {problem.name: problem.message for problem in Renderer([tmp_path]).check()}
-    assert problems["slack/digest.txt"].startswith("slack/digest.txt: Slack would refuse it: /text: 0 characters")
-
-
-def test_what_others_take_in_is_told_once(tmp_path: Path) -> None:
-    (tmp_path / "web").mkdir()
-    (tmp_path / "web/frame.html").write_text("{{ nobody }}")
-    (problem,) = Renderer([tmp_path]).check()
-    assert "frame.html, line 1: 'nobody' is undefined" in problem.message
+def test_of_every_value_with_parts_the_parts_are_there() -> None:
+    seen = list_seen("email/weekly.html")
+    assert {"digest", "group", "paper", "rest", "week", "links"} <= {*seen}
+    assert "at most 300 characters" in seen["paper"]["title"]
+    assert list_seen("email/style.css") == {}

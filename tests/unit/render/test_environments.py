@@ -95,12 +95,8 @@ def test_a_style_sheet_cannot_end_its_element(tmp_path: Path) -> None:
         templates.render("web/error.html", ErrorContext(404, "m", "h"))
 
 
-def test_mail_templates_carry_their_styles_in_every_element_and_other_templates_do_not(tmp_path: Path) -> None:
-    templates = _write(tmp_path, "email/x.html", '<p class="name">{{ text }}</p>')
-    assert templates.render("email/x.html", _Seen("<")).startswith('<p class="name" style="margin:0')
-    assert "style=" not in templates.render("web/error.html", ErrorContext(404, "m", "h"))
-
-
-def test_an_operators_style_sheet_changes_the_shipped_mail(tmp_path: Path) -> None:
+def test_an_operators_style_sheet_is_written_into_the_elements_of_a_mail(tmp_path: Path) -> None:
     templates = _write(tmp_path, "email/style.css", "mark { background: #00ff00 }")
-    assert templates.inline_tag("<mark>") == '<mark style="background:#00ff00">'
+    comment = '<!--[if mso]><table width="1"><![endif]-->'
+    inlined = templates.inline_styles(f"<!doctype html><html><body>{comment}<mark>x</mark></body></html>")
+    assert f'{comment}<mark style="background:#00ff00">x</mark>' in inlined

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from digest.render import MailIdentity, Renderer
 from digest.render.environments import find_shipped_templates
-from digest.render.mail import Fragments, render_mail_text, write_digest_mail
-from digest.render.mail_forms import MailForms, MailText, PartForm, encode_mail
+from digest.render.mail import MailPapers, render_mail_text, write_digest_mail
+from digest.render.mail_forms import EncodedMail, MailForms, MailText, PartForm
 from digest.render.mime import quote_printable
 from digest.render.samples import (
     SAMPLE_LINKS,
@@ -49,6 +49,10 @@ OTHERS = [
 ]
 
 
+def _encode(text: MailText) -> EncodedMail:
+    return EncodedMail(text.subject, quote_printable(text.plain), quote_printable(text.html))
+
+
 @pytest.fixture
 def write(deliver: MakeDelivery, identity: MailIdentity) -> Write:
     """Writes a digest's mails for some readers with one renderer."""
@@ -64,7 +68,7 @@ def write_alone(deliver: MakeDelivery, identity: MailIdentity) -> Write:
     delivery = deliver("mailto:reader@example.org")
 
     def write_one(renderer: Renderer, digest: Digest, links: Links) -> bytes:
-        said = encode_mail(render_mail_text(Fragments(renderer.templates), digest, links))
+        said = _encode(render_mail_text(MailPapers(renderer.templates), digest, links))
         return write_digest_mail(said, digest, delivery, links, identity)
 
     return lambda renderer, digest, links: [write_one(renderer, digest, one) for one in links]
@@ -96,16 +100,16 @@ def test_a_digest_is_rendered_for_two_readers_however_many_there_are() -> None:
 
     def render(_: Digest, links: Links) -> MailText:
         rendered.append(links)
-        return MailText("s", (f"leave:\n{links.unsubscribe}\n",), (f"<a href='{links.unsubscribe}'>leave</a>",))
+        return MailText("s", f"leave:\n{links.unsubscribe}\n", f"<a href='{links.unsubscribe}'>leave</a>")
 
     forms, digest = MailForms(render), DIGESTS["sample"]
     assert forms.write(digest, READERS[0]) == forms.write(digest, READERS[0])
     assert len(rendered) == 2, "one reader's mail twice says nothing of another's"
     for links in READERS * 3:
-        assert forms.write(digest, links) == encode_mail(render(digest, links))
+        assert forms.write(digest, links) == _encode(render(digest, links))
         rendered.pop()
     assert rendered == [READERS[0], READERS[0], READERS[0], READERS[1]]
-    assert forms.write(DIGESTS["merged"], READERS[2]) == encode_mail(render(digest, READERS[2]))
+    assert forms.write(DIGESTS["merged"], READERS[2]) == _encode(render(digest, READERS[2]))
     assert len(rendered) == 6
 
 
@@ -127,5 +131,5 @@ LINES = st.lists(
 
 @given(LINES, st.sampled_from(["LIVE", "a=b.", "From"]))
 def test_a_part_with_another_link_is_encoded_as_if_it_had_been_there(text: str, link: str) -> None:
-    assert PartForm((text,), "LINK").fill(link) == quote_printable(text.replace("LINK", link))
-    assert PartForm((text,), "").fill("") == quote_printable(text)
+    assert PartForm(text, "LINK").fill(link) == quote_printable(text.replace("LINK", link))
+    assert PartForm(text, "").fill("") == quote_printable(text)

@@ -12,9 +12,8 @@ from digest.model.errors import DigestError, TemplateError
 from digest.model.messages import Digest, Links, Share
 from digest.model.subscriptions import Destination
 from digest.render import Renderer, validate_blocks
-from digest.render.blocks import compile_blocks, frame_payload
-from digest.render.check import sample_contexts
-from digest.render.environments import Templates, find_shipped_templates
+from digest.render.check import check_templates
+from digest.render.environments import find_shipped_templates
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, odd_entries, quiet_digests, sample_digest
 from tests.unit.render.conftest import KEY, MakeDelivery
 
@@ -175,27 +174,6 @@ def test_a_page_template_without_room_for_a_paper_is_an_error(tmp_path: Path, de
         _render_all(renderer, deliver, sample_digest())
 
 
-def test_a_part_that_an_older_release_planned_begins_behind_what_was_told_before_it(
-    renderer: Renderer, deliver: MakeDelivery
-) -> None:
-    digest = make_digest([make_entry(number) for number in range(1, 41)])
-    told = [
-        renderer.render_slack(digest, deliver("slack:#x", part=part, parts=4, share=share), SAMPLE_LINKS).body
-        for part, share in enumerate((Share(0, 5), Share(5, 17)))
-    ]
-
-    def find(part: int, earlier: list[bytes]) -> Share | None:
-        return renderer.find_share(digest, deliver("slack:#x", part=part, parts=4), earlier)
-
-    assert find(0, []) == Share(0, 5)
-    assert find(2, told) == Share(17, 40)
-    assert find(3, [*told, told[1]]) == Share(17, 40)
-    rest = renderer.render_slack(digest, deliver("slack:#x", part=2, parts=4, share=Share(17, 40)), SAMPLE_LINKS)
-    assert find(3, [*told, rest.body]) == Share(40, 40)
-    assert renderer.find_share(digest, deliver("slack:#x", part=1, parts=2), []) == Share(5, 40)
-    assert renderer.find_share(digest, deliver("mailto:a@example.org"), []) is None
-
-
 def test_every_form_of_a_part_down_to_the_briefest_is_sound(renderer: Renderer, deliver: MakeDelivery) -> None:
     digest = make_digest(odd_entries())
     for part, share in ((0, Share(0, 0)), (0, Share(0, 0, is_brief=True)), (1, Share(0, 1, is_brief=True))):
@@ -236,8 +214,4 @@ def test_each_part_of_a_shipped_template_can_be_dropped_and_all_be_turned_round(
     variants = [[*pieces[:n], *pieces[n + 1 :]] for n in range(len(pieces))] + [pieces[::-1]]
     for variant in variants:
         (folder / f"{name}.txt").write_text("\n\n".join([head, "> kept", *variant]))
-        templates = Templates([tmp_path], find_shipped_templates())
-        for context in sample_contexts(f"slack/{name}.txt"):
-            compiled = compile_blocks(templates.render(f"slack/{name}.txt", context))
-            payload = frame_payload(compiled.fallback, compiled.blocks)
-            assert validate_blocks(payload) == []
+        assert check_templates(Renderer([tmp_path]).templates) == ()
