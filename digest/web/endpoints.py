@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -33,106 +30,42 @@ from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import views
 from digest.store import workers as alarm_store
-from digest.web.feeds import CACHE_CONTROL, accepts_gzip, is_unmodified, make_etag, write_http_date
+from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag, write_http_date
 from digest.web.shell import find_contact, shell_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
 
     from sqlalchemy import Connection
     from starlette.requests import Request
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from digest.model.messages import Coverage
     from digest.model.papers import Paper
     from digest.model.subscriptions import Destination
     from digest.poll.installation import Site
     from digest.serve.telemetry import Metrics
-    from digest.web.feeds import Answer, FeedCopy, FeedDesk
     from digest.web.shell import Shell
 
 
-_log = logging.getLogger("digest.web")
-
-FOLDER = "/f/"
-"""Below it are the feeds."""
-
-_METHODS = frozenset({"GET", "HEAD"})
-_PATIENT_LENGTH = 200
-"""Longer lists of codings are read anew each time, not remembered."""
-
-_remember_gzip = lru_cache(maxsize=128)(accepts_gzip)
-
-
-class FeedDoor:
-    """Answers where a feed is at hand, and passes everything else on.
-
-    Readers ask for feeds day and night, mostly for what they have, and this is all that happens then. Nobody
-    is told of such a request but the log, at its lowest level.
-
-    Args:
-        app: what answers everything else: other pages, and feeds that have to be made, are void or never were.
-        desk: the feeds.
-    """
-
-    def __init__(self, app: ASGIApp, desk: FeedDesk) -> None:
-        self._app, self._desk = app, desk
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        copy = None
-        if scope["type"] == "http" and scope["path"].startswith(FOLDER) and scope["method"] in _METHODS:
-            copy = await self._desk.find_at_hand(*_split(scope["path"].removeprefix(FOLDER)))
-        if copy is None:
-            await self._app(scope, receive, send)
-            return
-        answer = choose_answer(copy, scope["headers"])
-        await answer(scope, receive, send)
-        if _log.isEnabledFor(logging.DEBUG):
-            _log.debug("%s /f/…", scope["method"], extra={"fields": {"status": answer.status}})
-
-
-async def serve_feed(request: Request) -> Response | Answer:
+async def serve_feed(request: Request) -> Response:
     """Answer with a feed, with 304 where the reader has it, 410 where it was, 404 where it never was."""
     shell = shell_of(request)
-    found = await shell.feeds.find(*_split(request.path_params["name"]))
+    token, _, suffix = request.path_params["name"].rpartition(".")
+    found = await shell.feeds.find(token, suffix)
     if isinstance(found, HTTPStatus):
         return shell.pages.fail(found)
-    return choose_answer(found, request.scope["headers"])
-
-
-def choose_answer(copy: FeedCopy, fields: Iterable[tuple[bytes, bytes]]) -> Answer:
-    """Return what a request is answered with: the feed, the feed compressed, or that nothing changed.
-
-    Args:
-        copy: the feed.
-        fields: the request's header fields, names in small letters.
-    """
-    tags: bytes | None = None
-    since: bytes | None = None
-    codings = b""
-    for name, value in fields:
-        if name == b"if-none-match":
-            tags = value if tags is None else tags + b", " + value
-        elif name == b"if-modified-since":
-            since = value
-        elif name == b"accept-encoding":
-            codings = codings + b", " + value if codings else value
-    if (tags is not None or since is not None) and is_unmodified(
-        copy.etag,
-        copy.last_modified,
-        if_none_match=None if tags is None else tags.decode("latin-1"),
-        if_modified_since=None if since is None else since.decode("latin-1"),
-    ):
-        return copy.unchanged
-    read = accepts_gzip if len(codings) > _PATIENT_LENGTH else _remember_gzip
-    return copy.packed if codings and read(codings.decode("latin-1")) else copy.plain
-
-
-def _split(name: str) -> tuple[str, str]:
-    token, _, suffix = name.rpartition(".")
-    return token, suffix
+    headers = {
+        "ETag": found.etag,
+        "Last-Modified": write_http_date(found.updated),
+        "Cache-Control": CACHE_CONTROL,
+        "Vary": "Accept-Encoding",
+    }
+    if is_unmodified(request.headers, found.etag, found.updated):
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(found.packed, headers=headers | {"Content-Encoding": "gzip"}, media_type=found.media_type)
+    return Response(found.body, headers=headers, media_type=found.media_type)
 
 
 UNAVAILABLE = 503
@@ -254,13 +187,14 @@ def show_home(request: Request) -> Response:
     return shell.pages.show("home.html", context)
 
 
-async def show_digest(request: Request) -> Response:
+def show_digest(request: Request) -> Response:
     """Show every paper of a digest. The address is shared by all who got it, so it says nothing of any of them."""
     shell = shell_of(request)
-    digest_id = await run_in_threadpool(_find_digest, shell.site, request.path_params["token"])
-    if digest_id is None:
-        return await run_in_threadpool(shell.pages.fail, 404)
-    return HTMLResponse(await shell.digests.find(digest_id))
+    with shell.site.store.read() as conn:
+        found = token_store.find_token(conn, secrets.token_hash(request.path_params["token"]))
+    if found is None or found.digest_id is None:
+        return shell.pages.fail(404)
+    return HTMLResponse(shell.render_digest(found.digest_id))
 
 
 def render_digest(site: Site, digest_id: int) -> bytes:
@@ -269,13 +203,6 @@ def render_digest(site: Site, digest_id: int) -> bytes:
         digest = digest_store.load_digest(conn, digest_id)
     links = Links(home=site.config.web.base_url, refs=make_refs_url(site.config))
     return site.renderer.render_page(digest, links).encode()
-
-
-def _find_digest(site: Site, token: str) -> int | None:
-    """Return the digest that an address shows; None where it shows none, or none any more."""
-    with site.store.read() as conn:
-        found = token_store.find_token(conn, secrets.token_hash(token))
-    return None if found is None else found.digest_id
 
 
 def _describe(coverage: Coverage) -> str:
@@ -307,9 +234,7 @@ def serve_reference(request: Request) -> Response:
         "Cache-Control": CACHE_CONTROL,
         "Content-Disposition": f'attachment; filename="{make_key(paper)}.{suffix}"',
     }
-    tags = request.headers.getlist("if-none-match")
-    # An edit leaves the version's own date as it was: that date alone proves nothing.
-    if tags and is_unmodified(etag, paper.updated, if_none_match=", ".join(tags), if_modified_since=None):
+    if is_unmodified(request.headers, etag):  # an edit leaves the version's own date as it was
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers, media_type=media_type)
 

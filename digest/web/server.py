@@ -7,7 +7,7 @@ import logging
 import socket
 import threading
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -20,9 +20,7 @@ from starlette.routing import Route
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError
 from digest.web.connections import HAS_LEFT, PATIENCE, Connections, count_room
-from digest.web.digest_pages import DigestPages
 from digest.web.endpoints import (
-    FeedDoor,
     ask_to_leave,
     leave,
     render_digest,
@@ -49,19 +47,21 @@ if TYPE_CHECKING:
 THREADS = 8
 """Endpoints at work at once: fewer than the database has connections for us."""
 
+PAGES = 64
+"""Pages of digests kept; a digest is frozen."""
+
 
 def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     """Make the web shell of an installation.
 
     A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own but
-    those of feeds and digests: what is at hand waits for nothing, and who waits for it to be made, on no thread.
+    that of feeds: who waits for one to be made waits on no thread.
 
     Args:
         site: the installation.
         pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
     """
     pages, guards = Pages(site.renderer, site.config.web.base_url), write_guards(site.renderer.web_style_hash())
-    desk = FeedDesk(site, guards)
     app = Starlette(
         routes=[
             Route("/", show_home),
@@ -82,16 +82,16 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     )
     # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
     app.router.redirect_slashes = False
-    app.state.shell = Shell(site, desk, DigestPages(partial(render_digest, site)), pulse, pages)
+    render = lru_cache(PAGES)(partial(render_digest, site))
+    app.state.shell = Shell(site, FeedDesk(site), render, pulse, pages)
     # Around the whole of it, so that answers to errors are guarded too.
-    return FeedDoor(AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), guards)), desk)
+    return AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), guards))
 
 
 @asynccontextmanager
-async def _live(app: Starlette) -> AsyncIterator[None]:
+async def _live(_app: Starlette) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
-    app.state.shell.feeds.close()
 
 
 _log = logging.getLogger("digest.web")
@@ -101,6 +101,9 @@ BODY_LIMIT = 64 * 1024
 
 BODY_SECONDS = 10.0
 """How long a body may take to arrive."""
+
+BAD = 400
+"""From this status on an answer is a refusal."""
 
 _PREFIXES = ("f", "u", "d", "refs")
 """Of the pages below the first three the rest of the path is a secret; of papers it tells what somebody reads."""
@@ -233,8 +236,9 @@ class AccessLog:
             name = name_path(scope["path"])
             if scope.get("state", {}).get(HAS_LEFT):
                 _log.debug("%s %s: the client left early", scope["method"], name)
-            else:
-                _log.info("%s %s", scope["method"], name, extra={"fields": fields})
+            else:  # readers ask for feeds day and night
+                level = logging.DEBUG if name == "/f/…" and status < BAD else logging.INFO
+                _log.log(level, "%s %s", scope["method"], name, extra={"fields": fields})
 
 
 def name_path(path: str) -> str:

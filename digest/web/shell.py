@@ -13,7 +13,7 @@ from digest.model.errors import DigestError, StoreError, TemplateError
 from digest.render.contexts import ErrorContext
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from _typeshed import DataclassInstance
     from starlette.requests import Request
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from digest.poll.installation import Site
     from digest.render import Renderer
     from digest.serve.telemetry import Pulse
-    from digest.web.digest_pages import DigestPages
     from digest.web.feeds import FeedDesk
 
 _log = logging.getLogger("digest.web")
@@ -49,14 +48,14 @@ class Shell:
     Attributes:
         site: the installation.
         feeds: every feed there is, in memory.
-        digests: pages of digests, in memory.
+        render_digest: returns the page of a digest, by its number; the last ones are kept.
         pulse: signs of life of the jobs; None where this process has none.
         pages: answers with pages.
     """
 
     site: Site
     feeds: FeedDesk
-    digests: DigestPages
+    render_digest: Callable[[int], bytes]
     pulse: Pulse | None
     pages: Pages
 

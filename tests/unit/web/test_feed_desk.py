@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.web.feeds import Answer, FeedCopy, Shelf
+from digest.web.feeds import FeedCopy, Shelf
 
 
 def copy_of(size: int) -> FeedCopy:
-    plain, nothing = Answer(200, {}, bytes(size)), Answer(200, {}, b"")
-    return FeedCopy('W/"x"', datetime(2026, 11, 20, tzinfo=UTC), plain, nothing, nothing)
+    return FeedCopy('W/"x"', datetime(2026, 11, 20, tzinfo=UTC), "", bytes(size), b"")
 
 
 def test_a_copy_is_handed_out_until_a_match_run_could_have_changed_it() -> None:
@@ -39,4 +38,4 @@ def test_no_more_is_kept_than_there_is_room_for_but_always_the_last(puts: list[t
         shelf.put((name, "atom"), copy, 1)
         assert shelf.take((name, "atom"), 1) is copy
         held = [found for other in "abcdef" if (found := shelf.take((other, "atom"), 1)) is not None]
-        assert sum(found.plain.size for found in held) <= 60
+        assert sum(found.size for found in held) <= 60
