@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 TEAM, BOT_USER, BOT = "T000DEMO", "U000DIGEST", "B000DIGEST"
 TEXT_LIMIT = 40_000
 METADATA_LIMIT = 8_000
-MARKDOWN_LIMIT = 12_000
-MOST_ATTACHMENTS = 100
 _EVENT_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -241,15 +239,8 @@ def check_payload(payload: dict[str, Any], most_text: int = MOST_TEXT_BYTES) -> 
             raise SlackRefusal("invalid_blocks", errors=complaints, response_metadata={"messages": complaints})
         if measure_text(blocks) > most_text:
             raise SlackRefusal("msg_blocks_too_long")
-    elif not payload.get("text") and not payload.get("markdown_text"):
+    elif not payload.get("text"):
         raise SlackRefusal("no_text")
-    if "markdown_text" in payload:
-        if "text" in payload or "blocks" in payload:
-            raise SlackRefusal("markdown_text_conflict")
-        if len(str(payload["markdown_text"])) > MARKDOWN_LIMIT:
-            raise SlackRefusal("msg_too_long")
-    if len(payload.get("attachments") or ()) > MOST_ATTACHMENTS:
-        raise SlackRefusal("too_many_attachments")
     _check_metadata(payload.get("metadata"))
 
 
