@@ -4,12 +4,61 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from digest.model.errors import UsageError
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
+
+
+class Counted(Protocol):
+    """Something that happens so many times, after so many occasions that pass."""
+
+    times: int
+    skip: int
+
+
+C = TypeVar("C", bound=Counted)
+
+
+class Orders(Generic[C]):
+    """What is still to happen. The first that applies is taken; safe between threads."""
+
+    def __init__(self) -> None:
+        self._waiting: list[C] = []
+        self._lock = threading.Lock()
+
+    def order(self, one: C) -> None:
+        """Let something happen."""
+        with self._lock:
+            self._waiting.append(one)
+
+    def take_first(self, is_meant: Callable[[C], bool]) -> C | None:
+        """Return what happens on an occasion, None where all goes its ordinary way."""
+        with self._lock:
+            for one in self._waiting:
+                if is_meant(one) and self._applies(one):
+                    return one
+        return None
+
+    def clear(self) -> None:
+        """Forget all that was ordered."""
+        with self._lock:
+            self._waiting.clear()
+
+    @property
+    def waiting(self) -> int:
+        """How often something is still to happen."""
+        with self._lock:
+            return sum(one.times for one in self._waiting)
+
+    def _applies(self, one: C) -> bool:
+        if one.skip:
+            one.skip -= 1
+            return False
+        one.times -= 1
+        if one.times <= 0:
+            self._waiting.remove(one)
+        return True
 
 
 @dataclass(slots=True)
@@ -30,67 +79,23 @@ class Fault:
     times: int = 1
     skip: int = 0
     path: str = ""
-    retry_after: str = ""
+    retry_after: object = ""
     seconds: float = 30.0
     keep: float = 0.5
 
 
-class Faults:
-    """The faults still to come. A request takes the first that applies to it; safe between threads."""
+class Faults(Orders[Fault]):
+    """The faults of a server that knows some kinds of them."""
 
     def __init__(self, kinds: Collection[str]) -> None:
+        super().__init__()
         self._kinds = frozenset(kinds)
-        self._waiting: list[Fault] = []
-        self._lock = threading.Lock()
 
-    def add(
-        self,
-        kind: str,
-        *,
-        times: int = 1,
-        skip: int = 0,
-        path: str = "",
-        retry_after: object = "",
-        seconds: float = 30.0,
-        keep: float = 0.5,
-    ) -> None:
-        """Order a fault; see `Fault`.
-
-        Raises:
-            UsageError: this server knows no such kind.
-        """
-        if kind not in self._kinds:
-            raise UsageError(
-                f"no fault is called {kind!r} here", hint=f"There are {', '.join(sorted(self._kinds))}."
-            )
-        fault = Fault(kind, times, skip, path, str(retry_after), seconds, keep)
-        with self._lock:
-            self._waiting.append(fault)
+    def add(self, kind: str, **fields: Any) -> None:  # noqa: ANN401 - fields of Fault
+        """Order a fault; see `Fault`."""
+        assert kind in self._kinds, f"there are {', '.join(sorted(self._kinds))}, and no {kind}"
+        self.order(Fault(kind, **fields))
 
     def take(self, path: str) -> Fault | None:
         """Return the fault that spoils a request for this path, None where all is well."""
-        with self._lock:
-            for fault in self._waiting:
-                if fault.path in path and self._applies(fault):
-                    return fault
-        return None
-
-    def clear(self) -> None:
-        """Forget all that were ordered."""
-        with self._lock:
-            self._waiting.clear()
-
-    @property
-    def waiting(self) -> int:
-        """How many requests are still to be spoiled."""
-        with self._lock:
-            return sum(fault.times for fault in self._waiting)
-
-    def _applies(self, fault: Fault) -> bool:
-        if fault.skip:
-            fault.skip -= 1
-            return False
-        fault.times -= 1
-        if fault.times <= 0:
-            self._waiting.remove(fault)
-        return True
+        return self.take_first(lambda fault: fault.path in path)

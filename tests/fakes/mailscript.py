@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+from tests.fakes.faults import Orders
 
 
 class Step(StrEnum):
@@ -47,47 +49,21 @@ class Cue:
     match: str = ""
 
 
-class Script:
-    """Cues still to come; the first that applies is taken. Safe between threads."""
+class Script(Orders[Cue]):
+    """Cues still to come; the first that applies is taken."""
 
-    def __init__(self) -> None:
-        self._cues: list[Cue] = []
-        self._lock = threading.Lock()
-
-    def reply(self, step: str, reply: str, *, times: int = 1, skip: int = 0, match: str = "") -> None:
+    def reply(self, step: str, reply: str, **fields: Any) -> None:  # noqa: ANN401 - fields of Cue
         """Answer a step with this line; nothing is stored unless the line begins with 2."""
-        self._add(Cue(Step(step), reply, is_stored=reply.startswith("2"), times=times, skip=skip, match=match))
+        self.order(Cue(Step(step), reply, is_stored=reply.startswith("2"), **fields))
 
-    def drop(self, step: str, *, is_stored: bool = True, times: int = 1, skip: int = 0, match: str = "") -> None:
+    def drop(self, step: str, *, is_stored: bool = True, **fields: Any) -> None:  # noqa: ANN401 - the same
         """Cut the connection at a step; at `END` the message is kept unless told otherwise."""
-        self._add(Cue(Step(step), is_dropped=True, is_stored=is_stored, times=times, skip=skip, match=match))
+        self.order(Cue(Step(step), is_dropped=True, is_stored=is_stored, **fields))
 
-    def delay(self, step: str, seconds: float, *, times: int = 1, skip: int = 0, match: str = "") -> None:
+    def delay(self, step: str, seconds: float, **fields: Any) -> None:  # noqa: ANN401 - the same
         """Answer a step as usual, but late."""
-        self._add(Cue(Step(step), is_stored=True, delay=seconds, times=times, skip=skip, match=match))
+        self.order(Cue(Step(step), is_stored=True, delay=seconds, **fields))
 
     def take(self, step: Step, argument: str) -> Cue | None:
         """Return what happens at a step, None for the ordinary course."""
-        with self._lock:
-            for cue in self._cues:
-                if cue.step is step and cue.match in argument and self._applies(cue):
-                    return cue
-        return None
-
-    def clear(self) -> None:
-        """Forget every cue."""
-        with self._lock:
-            self._cues.clear()
-
-    def _add(self, cue: Cue) -> None:
-        with self._lock:
-            self._cues.append(cue)
-
-    def _applies(self, cue: Cue) -> bool:
-        if cue.skip:
-            cue.skip -= 1
-            return False
-        cue.times -= 1
-        if cue.times <= 0:
-            self._cues.remove(cue)
-        return True
+        return self.take_first(lambda cue: cue.step is step and cue.match in argument)

@@ -38,7 +38,7 @@ def spoil_answer(fault: Fault, *, is_webhook: bool) -> Answer:
     if fault.kind in _ENDINGS:
         return Answer(status=0, ending=_ENDINGS[fault.kind], patience=fault.seconds)
     if fault.kind == "ratelimited":
-        return limit_rate(fault.retry_after, is_webhook=is_webhook)
+        return limit_rate(str(fault.retry_after), is_webhook=is_webhook)
     if fault.kind in ("internal_error", "fatal_error"):
         return answer_json({"ok": False, "error": fault.kind})
     status = {"html_503": 503, "html_200": 200, "500_after_store": 500}[fault.kind]

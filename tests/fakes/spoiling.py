@@ -73,7 +73,7 @@ def _refuse(fault: Fault, moment: datetime, url: str) -> Answer:
     if fault.kind == "redirect":
         return Answer(b"", 301, _WEB_PAGE, (("Location", f"{url}/moved"),))
     body, status, media_type, retry_after = _REFUSED[fault.kind]
-    wait = fault.retry_after or retry_after
+    wait = str(fault.retry_after) or retry_after
     return Answer(body, status, media_type, (("Retry-After", wait),) if wait else ())
 
 

@@ -199,7 +199,7 @@ def test_a_job_that_outlasts_its_next_time_is_counted_and_one_that_hangs_makes_t
     schedule = Schedule(site, every=OFTEN)
     sync_roster(site)
     schedule.start()
-    wait_until(lambda: not world.mail.script._cues)
+    wait_until(lambda: not world.mail.script.waiting)
     wait_until(lambda: turns(site)["deliver-mail"].overruns > 1)
     assert turns(site)["deliver-mail"].is_under_way
     assert not schedule.pulse.board.stuck
@@ -237,7 +237,7 @@ def test_a_mail_broken_off_before_its_final_dot_goes_out_again(world: World) -> 
     schedule = Schedule(site, every=SELDOM)
     sync_roster(site)
     schedule.start()
-    wait_until(lambda: not world.mail.script._cues)
+    wait_until(lambda: not world.mail.script.waiting)
     assert schedule.stop(grace=0.1, force=5)
     assert states(site) == ["ready"]
     site.close()
@@ -252,7 +252,7 @@ def test_a_mail_under_way_is_given_its_time_and_nothing_new_is_begun(world: Worl
     schedule = Schedule(site, every=SELDOM)
     sync_roster(site)
     schedule.start()
-    wait_until(lambda: not world.mail.script._cues)
+    wait_until(lambda: not world.mail.script.waiting)
     assert schedule.stop(grace=10, force=1)
     assert sorted(states(site)) == ["ready", "sent"]
     site.close()

@@ -215,7 +215,7 @@ def test_a_mail_whose_final_dot_was_sent_is_in_doubt_after_a_stop_and_the_other_
     world.environ["DIGEST_MAIL_CONNECTIONS"] = "1"
     world.mail.script.delay("END", 60.0)
     with world.serve("--grace", "0.5") as served:
-        wait_until(lambda: not world.mail.script._cues)  # the dot has arrived, and no answer goes out
+        wait_until(lambda: not world.mail.script.waiting)  # the dot has arrived, and no answer goes out
         code, seconds = served.stop()
     assert code == 0
     assert seconds < STOPPED_WITHIN
