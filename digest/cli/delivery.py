@@ -12,14 +12,13 @@ import click
 from digest.cli.context import opened_store
 from digest.cli.output import cut, json_option, print_json, print_table, write_moment
 from digest.config.zones import name_zone
-from digest.deliver.step import settling_times
 from digest.deliver.transports.slack import parse_slack_link
 from digest.model.errors import UsageError
 from digest.model.messages import DeliveryState
 from digest.model.subscriptions import DestinationKind
-from digest.store import database, outbox_orders, views
+from digest.store import database, views
 from digest.store import outbox_sends as outbox
-from digest.store.outbox_orders import load_holds
+from digest.store.outbox_sends import load_holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from digest.cli.context import Installation
     from digest.model.messages import Delivery, Message
-    from digest.store.outbox_orders import Holds
+    from digest.store.outbox_sends import Holds
     from digest.store.views import Attempt, StoredDelivery
 
 
@@ -182,10 +181,10 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
     """Show where ID stands, every attempt, and a look at its message."""
     with opened_store(ctx) as here, here.store.read() as conn:
         stored, attempts = views.load_delivery(conn, delivery_id)
-        message = outbox.stored_message(conn, delivery_id)
-        is_doubtful = outbox_orders.may_have_arrived(conn, delivery_id)
-        replacements = outbox.list_replacements(conn, delivery_id)
-        obstacle = outbox_orders.find_obstacle(conn, delivery_id)
+        message = outbox.load_message(conn, delivery_id)
+        is_doubtful = outbox.may_have_arrived(conn, delivery_id)
+        replacements = outbox.find_replacements(conn, delivery_id)
+        obstacle = outbox.find_obstacle(conn, delivery_id)
     glance = glance_at(message) if message else []
     if as_json:
         tries = [
@@ -303,7 +302,7 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
         # Parts in their order: one that is taken up clears the way for the next.
         for id_ in sorted(set(chosen)):
             refuse_behind(conn, id_)
-            to = outbox_orders.retry(conn, id_, here.now, settle=settling_times(here.config), anyway=anyway)
+            to = outbox.retry(conn, id_, here.now, anyway=anyway)
             if to is None:
                 refuse(conn, id_, "tried again")
             else:
@@ -340,7 +339,7 @@ def arrived(ctx: click.Context, delivery_ids: tuple[int, ...], link: str) -> Non
         for id_ in ids:
             delivery = views.load_delivery(conn, id_)[0].delivery
             place = read_place(delivery, link) if link else ""
-            if not outbox_orders.take_as_arrived(conn, id_, here.now, remote_id=place):
+            if not outbox.take_as_arrived(conn, id_, here.now, remote_id=place):
                 refuse(conn, id_, "taken as arrived")
             has_no_thread = has_no_thread or (not link and is_head(delivery))
     rest = ", into the channel, since its thread is not known" if has_no_thread else ""
@@ -357,7 +356,7 @@ def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
-            if not outbox_orders.drop(conn, id_, here.now):
+            if not outbox.drop(conn, id_, here.now):
                 refuse(conn, id_, "dropped")
     click.echo(f"{name_deliveries(delivery_ids)} will not be sent.")
 
@@ -488,7 +487,7 @@ def refuse_behind(conn: Connection, id_: int) -> None:
     Raises:
         UsageError: there is such a part; the transaction is rolled back.
     """
-    before = outbox_orders.find_obstacle(conn, id_)
+    before = outbox.find_obstacle(conn, id_)
     if before is None:
         return
     hint = f"`digest delivery show {before.id}` says what can be done about that one."
@@ -512,7 +511,7 @@ def refuse(conn: Connection, id_: int, what: str) -> None:
     hint = "It is under way right now: look again in a minute." if state in ("claimed", "sending") else ""
     if state == "held" and not stored.delivery.attempts:
         hint = "It was never on its way."
-    if replacements := outbox.list_replacements(conn, id_):
+    if replacements := outbox.find_replacements(conn, id_):
         hint = f"{name_deliveries(replacements)} came in its place, being smaller."
     raise UsageError(
         f"delivery {id_} is {state} and can't be {what}; nothing was changed",

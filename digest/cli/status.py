@@ -21,8 +21,9 @@ from digest.cli.output import (
 from digest.cli.subscription import describe_turn
 from digest.config.zones import name_zone
 from digest.inspect.health import does_its_work
-from digest.inspect.status import SPAN, load_status, write_age
+from digest.inspect.status import SPAN, load_status
 from digest.model.announcements import EASTERN, mailing_moment
+from digest.model.clock import write_age
 from digest.model.errors import ConfigurationError, DigestError, OutsideError, count
 from digest.serve.alarms import send_test
 from digest.store.workers import list_turns, list_workers

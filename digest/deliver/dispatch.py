@@ -18,10 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from digest.deliver.step import (
     SAY_AGAIN,
-    Clerk,
     DeliverReport,
-    Desk,
-    Drawer,
     deliver_one,
     settle_one,
     settling_times,
@@ -176,7 +173,6 @@ class _Pass:
     def __init__(self, site: Site, lane: Lane, report: DeliverReport, ends: Callable[[float], bool]) -> None:
         self._site, self._lane, self._report, self._ends = site, lane, report, ends
         self._slots = lane.count_slots(site.config)
-        self._desk = Desk(site, Drawer(site), Clerk(site), report)
         self._in_hand: dict[Future[None], Delivery] = {}
         self._looking: set[Future[None]] = set()
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
@@ -208,7 +204,6 @@ class _Pass:
                 self._collect()
         if self._trouble is not None:
             raise self._trouble
-        self._site.store.settle_on_disk()
 
     def _keep_busy(self) -> None:
         while not self._is_over():
@@ -281,7 +276,6 @@ class _Pass:
                 outbox_module.reap(conn, now, settle=settling_times(site.config))
             claimed = outbox_module.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
         self._leases.take(claimed, asked_at)
-        self._desk.drawer.fill(claimed)
         self._hand_over(claimed)
         self._look_at = 0.0 if len(claimed) == wanted else monotonic() + _LOOK_AGAIN
         return len(claimed)
@@ -325,7 +319,7 @@ class _Pass:
                 if self._is_over():
                     self._give_back([delivery])
                     return
-                deliver_one(self._desk, delivery, partial(self._leases.holds, delivery))
+                deliver_one(self._site, self._report, delivery, partial(self._leases.holds, delivery))
                 self._tell()
         finally:
             self._leases.drop(delivery)

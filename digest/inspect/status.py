@@ -11,7 +11,7 @@ from digest.inspect.health import STALE_POLL, is_stuck
 from digest.match.rules import read_exclusion
 from digest.model.alarms import AlarmName
 from digest.model.announcements import EASTERN, has_mailing, latest_mailing, next_mailing
-from digest.model.clock import Outcome, SystemClock
+from digest.model.clock import Outcome, SystemClock, write_age
 from digest.model.messages import DeliveryState
 from digest.poll.ledger import load_whole_coverage
 from digest.poll.rules import next_look_at
@@ -207,15 +207,6 @@ def _find_failed_look(
                 remedy = f"mend the addresses under [arxiv], then {then}"
             yield Trouble(f"the last look at arXiv{about} failed: {failure}", remedy)
             return  # they mostly fail alike
-
-
-def write_age(age: timedelta) -> str:
-    """Write a span in its largest unit: seconds, minutes, hours or days."""
-    seconds = int(age.total_seconds())
-    for unit, length in (("days", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds // length} {unit}"
-    return f"{max(seconds, 0)} s"
 
 
 SPAN = timedelta(days=30)

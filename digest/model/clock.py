@@ -271,3 +271,12 @@ class Gate(Protocol):
     def release(self, grant: Grant, outcome: GateOutcome) -> None:
         """Tell the gate that the request of this grant has ended; spacing counts from now."""
         ...
+
+
+def write_age(age: timedelta) -> str:
+    """Write a span in its largest unit: seconds, minutes, hours or days."""
+    seconds = int(age.total_seconds())
+    for unit, length in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{max(seconds, 0)} s"

@@ -192,19 +192,6 @@ def at_work(site: Site, *, beat: float = workers.BEAT) -> Iterator[None]:
         signs.sign_off()
 
 
-def has_successor(site: Site) -> bool:
-    """Whether a process that started later is at work beside this one: it may have been configured since.
-
-    What is configured is read at the start, so the one that started last knows best what can't be sent.
-    """
-    if site.store.path is not None:  # the file's lock lets one work at a time
-        return False
-    with site.store.read() as conn:
-        at_work = {worker.owner: worker for worker in workers.list_workers(conn) if not worker.is_gone}
-    mine = at_work.pop(site.owner, None)
-    return any(mine is None or other.started_at > mine.started_at for other in at_work.values())
-
-
 @contextmanager
 def polling_alone(site: Site) -> Iterator[str]:
     """Be the one worker that asks arXiv, which has no use for the same questions from each of several.

@@ -27,7 +27,7 @@ from digest.store import outbox as outbox_module
 from digest.store import queries as feed_store
 from digest.store import runs as run_store
 from digest.store.gate import adopt_gate
-from digest.store.outbox_orders import Holds, load_holds
+from digest.store.outbox_sends import Holds, load_holds
 from digest.store.views import Waits
 
 if TYPE_CHECKING:

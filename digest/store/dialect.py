@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from array import array
 from collections.abc import Collection
-from contextlib import contextmanager
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import (
     ARRAY,
@@ -31,7 +29,6 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     bindparam,
-    column,
     func,
     select,
 )
@@ -43,9 +40,9 @@ from sqlalchemy.types import NULLTYPE
 from digest.store.postgresql import be_patient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from sqlalchemy import ColumnElement, Connection, Table, TextClause, UpdateBase
+    from sqlalchemy import ColumnElement, Connection, Table, TextClause
     from sqlalchemy.dialects import postgresql
     from sqlalchemy.engine import Dialect
     from sqlalchemy.sql.compiler import SQLCompiler
@@ -53,12 +50,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-_NAMED_TURNS = 0x64696765
-"""First half of the keys of PostgreSQL's advisory locks by name; any number that nobody else uses."""
-
-_FEW = 32
-"""Rows up to which statements that are planned already cost less than a new one for all of them."""
 
 _LIST_LIMIT = 1000
 """Values bound in one `IN` list: well below what both drivers take."""
@@ -158,48 +149,6 @@ def _is_among_array(element: _is_among, compiler: SQLCompiler, **options: Any) -
     return f"{key} = ANY ({keys})"
 
 
-class EachRow:
-    """Statements that are run for each of many rows, one after the other, or on PostgreSQL all in one go.
-
-    There a statement for all rows at once is planned anew each time, which a few rows are not worth: these go
-    one by one, all statements of a row made one, without waiting for the answers in between.
-
-    Args:
-        builds: each makes a statement of what stands for a row's values, by name; called once for each
-            database. None may depend on what another changes: PostgreSQL shows them all the same state.
-        values: the names of a row's values, and their types. Other parameters are the same for all rows.
-    """
-
-    def __init__(
-        self,
-        *builds: Callable[[Mapping[str, ColumnElement[Any]]], UpdateBase],
-        **values: type[TypeEngine[Any]],
-    ) -> None:
-        given = {name: column(name, type_) for name, type_ in values.items()}
-        arrays = [bindparam(name, type_=ARRAY(type_)) for name, type_ in values.items()]
-        rows = func.unnest(*arrays).table_valued(*given.values()).render_derived(name="given")
-        single = {name: bindparam(name, type_=type_) for name, type_ in values.items()}
-        self._names = tuple(values)
-        self._at_once = _join(*(build({name: rows.c[name] for name in values}) for build in builds))
-        self._each = [build(single) for build in builds]
-        self._each_joined = _join(*self._each)
-
-    def run(self, conn: Connection, rows: Sequence[Mapping[str, Any]], **shared: Any) -> None:  # noqa: ANN401 - any column's
-        """Run them for rows, of which there must be one at least; `shared` holds for all of them."""
-        if conn.dialect.name == "postgresql" and len(rows) > _FEW:
-            arrays = {name: [row[name] for row in rows] for name in self._names}
-            conn.execute(self._at_once, arrays | shared)
-            return
-        for statement in [self._each_joined] if conn.dialect.name == "postgresql" else self._each:
-            conn.execute(statement, [{**row, **shared} for row in rows])
-
-
-def _join(*changes: UpdateBase) -> UpdateBase:
-    """Return one statement that makes several changes, as PostgreSQL can."""
-    *others, last = changes
-    return last.add_cte(*(change.cte(f"change_{number}") for number, change in enumerate(others)))
-
-
 def take_turn(conn: Connection, key: int) -> None:
     """Let one transaction at a time go on from here: those that name the same key wait for its end.
 
@@ -209,17 +158,6 @@ def take_turn(conn: Connection, key: int) -> None:
     if conn.dialect.name == "postgresql":
         be_patient(conn)
         conn.execute(select(func.pg_advisory_xact_lock(key)))
-
-
-def try_turn(conn: Connection, name: str) -> bool:
-    """Keep all others that name the same from this point until the transaction ends; False where somebody does.
-
-    On SQLite whoever writes has its turn already. Two names may share a turn by chance.
-    """
-    if conn.dialect.name != "postgresql":
-        return True
-    turn = select(func.pg_try_advisory_xact_lock(_NAMED_TURNS, func.hashtext(name)))
-    return bool(conn.execute(turn).scalar())
 
 
 def in_chunks(values: Iterable[T]) -> Iterator[list[T]]:
@@ -256,75 +194,6 @@ def unpack(blob: bytes) -> tuple[int, ...]:
 def count_packed(blob: bytes) -> int:
     """Return how many ids a blob holds."""
     return len(blob) // _WIDTH
-
-
-COURTESY: Final = 0.05
-"""Seconds others hold back for an answer that is about to come: longer than a mail server nearby takes, and too
-short to slow anybody down where one is far away or hangs."""
-
-
-class WriterQueue:
-    """Threads that want to write to one file: SQLite lets who waits look again only now and then, these need not.
-
-    From a mail server's answer to its mark a death makes the mail come twice. So a mail goes out while nobody
-    writes or has waited to, and who has something else to write then holds back until its answer is written
-    down, or, since that may never come, a moment.
-
-    Args:
-        timeout: seconds to wait for another who writes.
-    """
-
-    def __init__(self, timeout: float) -> None:
-        self._timeout = timeout
-        self._changed = threading.Condition()
-        self._is_writing = False
-        self._waiting = self._awaited = 0
-
-    @contextmanager
-    def awaiting_answer(self) -> Iterator[None]:
-        """Say that an answer is awaited, and not written down yet; first let others write who wait already."""
-        with self._changed:
-            self._changed.wait_for(lambda: not (self._waiting or self._is_writing), COURTESY)
-            self._awaited += 1
-        try:
-            with self._changed:
-                # Where somebody still writes, the answer would have to wait for that: rather the mail does.
-                self._await_turn()
-            yield
-        finally:
-            with self._changed:
-                self._awaited -= 1
-                self._changed.notify_all()
-
-    @contextmanager
-    def write(self, *, is_answer: bool) -> Iterator[bool]:
-        """Be the only one who writes; give whether it could be had in time.
-
-        Args:
-            is_answer: it is what the others hold back for.
-        """
-        with self._changed:
-            is_mine = self._await_turn() if is_answer else self._hold_back()
-            self._is_writing = self._is_writing or is_mine
-        try:
-            yield is_mine
-        finally:
-            if is_mine:
-                with self._changed:
-                    self._is_writing = False
-                    self._changed.notify_all()
-
-    def _hold_back(self) -> bool:
-        self._waiting += 1
-        try:
-            self._changed.wait_for(lambda: not self._awaited, COURTESY)
-            return self._await_turn()
-        finally:
-            self._waiting -= 1
-            self._changed.notify_all()
-
-    def _await_turn(self) -> bool:
-        return self._changed.wait_for(lambda: not self._is_writing, self._timeout)
 
 
 metadata = MetaData(

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import threading
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from sqlite3 import OperationalError
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import Engine, Text, column, create_engine, event, insert, inspect, make_url, select, table, text
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -29,16 +28,14 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
 from digest.store import postgresql
-from digest.store.dialect import WriterQueue, metadata, take_turn
+from digest.store.dialect import metadata, take_turn
 from digest.store.schema import gate, installation, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from sqlite3 import Connection as Session
+    from collections.abc import Iterator
     from sqlite3 import Connection as SqliteConnection
 
-    from sqlalchemy import URL, Connection, Select, UpdateBase
+    from sqlalchemy import URL, Connection
 
 
 _OURS = (IntegrityError, ProgrammingError)
@@ -116,93 +113,11 @@ def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | Non
     return StoreError(f"the database {where} can't be used: {said}", hint=hint)
 
 
-NORMAL, FULL = 1, 2
-"""Values of `PRAGMA synchronous` (https://sqlite.org/pragma.html#pragma_synchronous)."""
-
-
-def set_modes(say: Callable[[str], object], known: dict[str, Any], *, is_reading: bool, awaits_disk: bool) -> None:
-    """Say whether the next transaction only reads, and whether it waits for the disk, where that is news.
-
-    Args:
-        say: runs a statement on a connection outside a transaction.
-        known: what was said to it before; lives as long as the driver's connection does.
-        is_reading: nothing can be written.
-        awaits_disk: its commit outlives a cut of the power.
-    """
-    modes = is_reading, awaits_disk
-    if known.get("modes") != modes:
-        known.pop("modes", None)  # where one of the two fails, nothing is known
-        say(f"PRAGMA query_only={int(is_reading)}")
-        say(f"PRAGMA synchronous={FULL if awaits_disk else NORMAL}")
-        known["modes"] = modes
-
-
-def run_alone(
-    engine: Engine, statements: Sequence[UpdateBase], values: Mapping[str, Any], *, awaits_disk: bool
-) -> bool:
-    """Run a few changes as one transaction: a fifth of what it takes through SQLAlchemy.
-
-    Args:
-        engine: whose connections are used.
-        statements: changes; the first returns a row where it holds, and without one nothing is changed.
-        values: for all of them.
-        awaits_disk: as `set_modes`.
-
-    Returns:
-        Whether the first held.
-
-    Raises:
-        DBAPIError: it failed, and nothing is changed.
-    """
-    (first, *others), lent = statements, None
-    try:
-        lent = engine.raw_connection()
-        session: Session = lent.driver_connection  # type: ignore[assignment, unused-ignore]  # it is SQLite's
-        set_modes(session.execute, lent.info, is_reading=False, awaits_disk=awaits_disk)
-        session.execute("BEGIN IMMEDIATE")
-        holds = session.execute(*_bind(first, values)).fetchall()
-        for statement in others if holds else ():
-            session.execute(*_bind(statement, values))
-        session.commit()
-    except engine.dialect.loaded_dbapi.Error as error:  # also where a connection can't be opened just now
-        raise DBAPIError.instance(str(first), None, error, engine.dialect.loaded_dbapi.Error) from error
-    finally:
-        if lent is not None:
-            lent.close()  # rolls back what is left open
-    return bool(holds)
-
-
-def _bind(statement: UpdateBase, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a statement as the driver reads it, with its values as the driver takes them."""
-    sql, constants, processors = _compile(statement)
-    bound = {name: values[name] if process is None else process(values[name]) for name, process in processors}
-    return sql, constants | bound
-
-
-@cache
-def _compile(
-    statement: UpdateBase,
-) -> tuple[str, dict[str, Any], tuple[tuple[str, Callable[[Any], Any] | None], ...]]:
-    """Return a statement's text, its values that are always the same, and what makes the others the driver's."""
-    dialect = sqlite.dialect(paramstyle="named")
-    compiled = statement.compile(dialect=dialect)
-    constants, processors = {}, []
-    for name, parameter in compiled.binds.items():
-        process = parameter.type.dialect_impl(dialect).bind_processor(dialect)
-        if parameter.required:
-            processors.append((name, process))
-        else:
-            constants[name] = parameter.value if process is None else process(parameter.value)
-    return str(compiled), constants, tuple(processors)
-
-
 _READING = {"is_reading": True}
 _READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
-_NOT_AWAITING_DISK = {"awaits_disk": False}
-
-_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": FULL}
-"""What every SQLite connection must report after it was asked to: without `synchronous` FULL a power cut
+_SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": 2}
+"""What every SQLite connection must report after it was asked to: without `synchronous` FULL, 2, a power cut
 loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
 _SECRETS = ("password", "sslpassword")
@@ -213,6 +128,23 @@ _TURN = 30.0
 
 _MODE_ATTEMPTS = 5
 """So many processes may start on a new file at the same moment before one is told that it is locked."""
+
+
+class _Turn:
+    """Lets one thread of this process at a time write to a SQLite file.
+
+    SQLite looks again only now and then whether its file is free: who waits here is woken.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._lock = path, threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=_TURN):
+            raise StoreBusy(f"something else this process does has been writing to {self._path} for {_TURN:.0f} s")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class Store:
@@ -233,31 +165,23 @@ class Store:
         self.url_masked = postgresql.show_url(shown)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
         self._file = None if self.path is None else _identify(self.path)
-        self._writers = WriterQueue(_TURN) if self.path else None
-        self._is_ahead_of_disk = False
+        self._turn = nullcontext() if self.path is None else _Turn(self.path)
 
     @contextmanager
-    def begin(self, *, awaits_disk: bool = True) -> Iterator[Connection]:
+    def begin(self) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back where anything is raised.
-
-        Args:
-            awaits_disk: False where SQLite need not wait for its disk: what was committed outlives the process
-                all the same, and a cut of the power undoes it unless something after it did wait, or
-                `settle_on_disk`. PostgreSQL always waits.
 
         Raises:
             StoreBusy: another process writes for too long.
             StoreError: the database is away, full, or can't be written.
         """
         self.check_file()
-        options = {} if awaits_disk or self.dialect != "sqlite" else _NOT_AWAITING_DISK
         with (
-            self._taking_turns(is_answer=False),
+            self._turn,
             explaining(self.url_masked, self.path),
-            self.engine.connect().execution_options(**options) as conn,
+            self.engine.connect() as conn,
             conn.begin(),
         ):
-            self._is_ahead_of_disk = self._is_ahead_of_disk or bool(options)
             yield conn
 
     def check_file(self) -> None:
@@ -280,45 +204,6 @@ class Store:
                 hint="Put back the one that belongs there, or `digest db restore` a backup, and start again.",
             )
 
-    def settle_on_disk(self) -> None:
-        """Wait until all that was committed is on SQLite's disk, too.
-
-        Raises:
-            StoreError: as `begin`.
-        """
-        if not self._is_ahead_of_disk:
-            return
-        self._is_ahead_of_disk = False
-        try:
-            with self.begin() as conn:
-                # Any write takes along what was committed before it; without one there is nothing to wait for.
-                conn.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
-        except StoreError:
-            self._is_ahead_of_disk = True
-            raise
-
-    def run_alone(self, statement: Select[Any], values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Run a statement of PostgreSQL's that is a transaction by itself; see `postgresql.run_alone`.
-
-        Raises:
-            StoreError: as `begin`.
-        """
-        with explaining(self.url_masked, self.path):
-            return postgresql.run_alone(self.engine, statement, values)
-
-    def write_answer(
-        self, statements: Sequence[UpdateBase], values: Mapping[str, Any], *, awaits_disk: bool
-    ) -> bool:
-        """Write down one answer on SQLite, before anything else this process has to write; see `sqlite.run_alone`.
-
-        Raises:
-            StoreError: as `begin`.
-        """
-        self.check_file()
-        with self._taking_turns(is_answer=True), explaining(self.url_masked, self.path):
-            self._is_ahead_of_disk = self._is_ahead_of_disk or not awaits_disk
-            return run_alone(self.engine, statements, values, awaits_disk=awaits_disk)
-
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state of the database, and cannot change it.
@@ -334,25 +219,6 @@ class Store:
             conn.begin(),
         ):
             yield conn
-
-    def awaiting_answer(self) -> AbstractContextManager[None]:
-        """Let other writers of this process hold back a moment: an answer comes soon, and is to be written first.
-
-        Who writes or waits to is let finish before this begins. On SQLite alone, which takes one writer at a time.
-        """
-        return nullcontext() if self._writers is None else self._writers.awaiting_answer()
-
-    @contextmanager
-    def _taking_turns(self, *, is_answer: bool) -> Iterator[None]:
-        if self._writers is None:
-            yield
-            return
-        with self._writers.write(is_answer=is_answer) as is_mine:
-            if not is_mine:
-                raise StoreBusy(
-                    f"something else this process does has been writing to {self.path} for {_TURN:.0f} s"
-                )
-            yield
 
     def close(self) -> None:
         """Close every connection; harmless when done twice."""
@@ -495,10 +361,8 @@ def _set_mode(connection: SqliteConnection, statement: str) -> None:
 
 def _begin_sqlite(conn: Connection) -> None:
     """Take the write lock at once, so that nothing read in a transaction can change before it writes."""
-    options = conn.get_execution_options()
-    is_reading, awaits_disk = options.get("is_reading", False), options.get("awaits_disk", True)
-    known = conn.connection.info
-    set_modes(conn.exec_driver_sql, known, is_reading=is_reading, awaits_disk=awaits_disk)
+    is_reading = conn.get_execution_options().get("is_reading", False)
+    conn.exec_driver_sql(f"PRAGMA query_only={int(is_reading)}")
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
 

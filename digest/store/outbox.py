@@ -7,20 +7,15 @@ database's clock, everything else on the moment the caller names.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
-    Integer,
-    Update,
     and_,
-    bindparam,
-    case,
     exists,
     false,
     func,
-    literal,
     not_,
     or_,
     select,
@@ -33,16 +28,14 @@ from sqlalchemy import (
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.store.database import is_at_rest
-from digest.store.dialect import Moment, database_clock, in_chunks, later, make_storable, try_turn
+from digest.store.dialect import Moment, database_clock, in_chunks, later, make_storable
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
-from digest.store.subscribers import list_aliases
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection, Row, Select
-    from sqlalchemy.sql.dml import ReturningUpdate
+    from sqlalchemy import ColumnElement, Connection, Row
 
 
 CLAIM_LEASE = 60.0
@@ -54,14 +47,20 @@ UNDECIDED = (DeliveryState.SENDING, DeliveryState.UNKNOWN)
 REPEATED = "repeated"
 """Outcome of an attempt that may have arrived and was followed by another all the same."""
 
-GIVEN_BACK: dict[str, Any] = {"state": DeliveryState.READY, "owner": "", "lease_until": None}
-"""What a delivery becomes whose claim ends before it was begun."""
+_GIVE_BACK = (
+    update(deliveries)
+    .where(deliveries.c.state == DeliveryState.CLAIMED)
+    .values(state=DeliveryState.READY, owner="", lease_until=None)
+)
+"""What becomes of a delivery whose claim ends before it was begun."""
 
 IN_DOUBT = "in doubt"
 """Outcome of an attempt that may have arrived, and of which only a person can say whether it did."""
 
 _ENDS_PARTS_BEHIND = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 """A reader gets a digest from its first part on, or not at all."""
+
+_ENDS_WITH_IT = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +80,6 @@ class Step:
     said: str = ""
     values: dict[str, Any] = field(default_factory=dict)
     outcome: str = ""
-
-
-_PLACE = (deliveries.c.digest_id, deliveries.c.destination, deliveries.c.part, deliveries.c.parts)
-
-_MOVE = (
-    update(deliveries)
-    .where(deliveries.c.id == bindparam("moved"), deliveries.c.state.in_(bindparam("out_of", expanding=True)))
-    .returning(*_PLACE)
-)
-_MOVE_CLAIMED = _MOVE.where(deliveries.c.token == bindparam("claim"))
-_CLOSE = update(attempts).where(attempts.c.delivery_id == bindparam("closed"), attempts.c.outcome.in_(UNDECIDED))
-"""Statements are built once: building one costs more than a database takes to run it."""
 
 
 def take_step(
@@ -119,20 +106,20 @@ def take_step(
     changes: dict[str, Any] = {"state": step.to, "lease_until": None, "last_error": said}
     if step.to in TERMINAL_STATES:
         changes["ended_at"] = step.now
-    which: dict[str, Any] = {"moved": delivery_id, "out_of": list(out_of)}
-    move = _MOVE
+    move = update(deliveries).where(deliveries.c.id == delivery_id, deliveries.c.state.in_(out_of))
     if token is not None:
-        move, which["claim"] = _MOVE_CLAIMED, token
-    row = conn.execute(move, changes | step.values | which).one_or_none()
+        move = move.where(deliveries.c.token == token)
+    place = (deliveries.c.digest_id, deliveries.c.destination, deliveries.c.part)
+    row = conn.execute(move.values(changes | step.values).returning(*place)).one_or_none()
     if row is None:
         return False
-    told = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": said}
-    conn.execute(_CLOSE, told | {"closed": delivery_id})
-    if step.to in _ENDS_PARTS_BEHIND and row.part + 1 < row.parts:
-        waiting = deliveries.c.state.in_((DeliveryState.READY, DeliveryState.HELD))
-        reason = f"part {row.part + 1} was not sent: {said}"
-        ending = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), waiting)
-        conn.execute(ending.values(state=step.to, ended_at=step.now, last_error=reason))
+    undecided = (attempts.c.delivery_id == delivery_id, attempts.c.outcome.in_(UNDECIDED))
+    outcome = {"ended_at": step.now, "outcome": step.outcome or step.to, "detail": said}
+    conn.execute(update(attempts).where(*undecided).values(outcome))
+    if step.to in _ENDS_PARTS_BEHIND:
+        behind = (is_behind(row.digest_id, row.destination, row.part), deliveries.c.state.in_(_ENDS_WITH_IT))
+        ended = {"state": step.to, "ended_at": step.now, "last_error": f"part {row.part + 1} was not sent: {said}"}
+        conn.execute(update(deliveries).where(*behind).values(ended))
     return True
 
 
@@ -162,25 +149,6 @@ NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
 
 _HAS_LAPSED = deliveries.c.lease_until < database_clock()
 
-_ANY_LAPSED = (
-    select(deliveries.c.id)
-    .where(
-        ACTIVE_DELIVERY,
-        deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
-        _HAS_LAPSED,
-    )
-    .limit(1)
-)
-"""What is asked again and again is built once: building a statement costs more than to run it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reaped:
-    """What was taken from processes that are gone: so many safe to claim anew, so many in doubt."""
-
-    requeued: int
-    doubtful: int
-
 
 def claim(
     conn: Connection,
@@ -204,20 +172,44 @@ def claim(
         lease_seconds: how long they are kept for this process without a sign of life.
         kinds: only deliveries on these ways out; None for all.
     """
-    terms = {"owner": owner, "at_most": limit, "now": now, "lease": lease_seconds}
-    rows = conn.execute(_claiming(_which(kinds)), terms).all()
+    is_blocked = exists().where(
+        destination_addresses.c.destination == deliveries.c.destination,
+        destination_addresses.c.blocked_until > now,
+    )
+    picked = (
+        select(deliveries.c.id)
+        .where(
+            ACTIVE_DELIVERY,
+            *_is_claimable(),
+            deliveries.c.not_before <= now,
+            not_(is_blocked),
+            goes_by(kinds),
+        )
+        .order_by(deliveries.c.priority, deliveries.c.not_before, deliveries.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True, of=deliveries)
+        .cte("picked")
+    )
+    claimed = {
+        "state": DeliveryState.CLAIMED,
+        "token": deliveries.c.token + 1,
+        "owner": owner,
+        "lease_until": database_clock() + lease_seconds,
+    }
+    take = update(deliveries).where(deliveries.c.id.in_(select(picked.c.id))).values(claimed)
+    rows = conn.execute(take.returning(deliveries)).all()
     picks = read_deliveries(conn, sorted(rows, key=lambda row: (row.priority, row.not_before, row.id)))
-    first = _one_to_each_paced(picks)
-    _give_back(conn, picks, first)
-    taken = [delivery for delivery in first if _has_turn(conn, delivery, now)]
-    _give_back(conn, first, taken)
+    taken = _one_to_each_paced(picks)
+    for delivery in picks:
+        if delivery not in taken:
+            release_claim(conn, delivery)
     return taken
 
 
 def release_claim(conn: Connection, delivery: Delivery) -> bool:
     """Give back a delivery that was claimed and not begun: for an orderly stop."""
-    mine = and_(deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
-    return conn.execute(_giving_back().where(mine)).rowcount == 1
+    mine = (deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
+    return conn.execute(_GIVE_BACK.where(*mine)).rowcount == 1
 
 
 def renew(
@@ -255,26 +247,37 @@ def next_claimable_at(
     A delivery behind an unsent part, or to a destination being written to, counts once that is over. Only
     deliveries on some ways out are looked at where `kinds` names them.
     """
-    moment: datetime | None = conn.execute(_earliest(_which(kinds))).scalar()
+    blocked_until = (
+        select(destination_addresses.c.blocked_until)
+        .where(destination_addresses.c.destination == deliveries.c.destination)
+        .scalar_subquery()
+    )
+    own = deliveries.c.not_before
+    earliest = type_coerce(func.min(later(own, func.coalesce(blocked_until, own))), Moment)
+    found = select(earliest).where(ACTIVE_DELIVERY, *_is_claimable(), goes_by(kinds))
+    moment: datetime | None = conn.execute(found).scalar()
     return None if moment is None else max(moment, now)
 
 
-def reap(conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT) -> Reaped:
+def reap(
+    conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
+) -> tuple[int, int]:
     """Take back what other processes let lapse: `claimed` is ready again, `sending` is unknown.
 
     Args:
         conn: a writing transaction.
         now: the moment (UTC).
         settle: how long to wait before looking into the unknown ones, by way out.
+
+    Returns:
+        How many are safe to claim anew, and how many in doubt.
     """
-    if conn.execute(_ANY_LAPSED).first() is None:
-        return Reaped(0, 0)
     return _take_back(conn, _HAS_LAPSED, now, settle)
 
 
 def adopt_orphans(
     conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
-) -> Reaped:
+) -> tuple[int, int]:
     """Take back everything claimed or sending, whatever its lease.
 
     Only for a process that knows itself alone (see `hold_worker`): at its start.
@@ -308,53 +311,6 @@ def read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery
         )
         for row in rows
     ]
-
-
-def _which(kinds: Collection[DestinationKind] | None) -> tuple[DestinationKind, ...] | None:
-    return None if kinds is None else tuple(sorted(kinds))
-
-
-@cache
-def _claiming(kinds: tuple[DestinationKind, ...] | None) -> ReturningUpdate[Any]:
-    """Build the statement that claims once for each set of ways out: that costs more than to run it."""
-    moment = bindparam("now", type_=Moment)
-    picked = (
-        select(deliveries.c.id)
-        .where(
-            ACTIVE_DELIVERY,
-            *_is_claimable(),
-            deliveries.c.not_before <= moment,
-            not_(_is_blocked(moment)),
-            goes_by(kinds),
-        )
-        .order_by(deliveries.c.priority, deliveries.c.not_before, deliveries.c.id)
-        .limit(bindparam("at_most", type_=Integer))
-        .with_for_update(skip_locked=True, of=deliveries)
-        .cte("picked")
-    )
-    return (
-        update(deliveries)
-        .where(deliveries.c.id.in_(select(picked.c.id)))
-        .values(
-            state=DeliveryState.CLAIMED,
-            token=deliveries.c.token + 1,
-            owner=bindparam("owner"),
-            lease_until=database_clock() + bindparam("lease"),
-        )
-        .returning(deliveries)
-    )
-
-
-@cache
-def _earliest(kinds: tuple[DestinationKind, ...] | None) -> Select[Any]:
-    blocked_until = (
-        select(destination_addresses.c.blocked_until)
-        .where(destination_addresses.c.destination == deliveries.c.destination)
-        .scalar_subquery()
-    )
-    own = deliveries.c.not_before
-    earliest = func.min(later(own, func.coalesce(blocked_until, own)))
-    return select(type_coerce(earliest, Moment)).where(ACTIVE_DELIVERY, *_is_claimable(), goes_by(kinds))
 
 
 def _is_claimable() -> tuple[ColumnElement[bool], ...]:
@@ -392,13 +348,6 @@ def _goes_to(kind: DestinationKind) -> ColumnElement[bool]:
     return deliveries.c.destination.startswith(f"{kind}:")
 
 
-def _is_blocked(now: ColumnElement[datetime]) -> ColumnElement[bool]:
-    return exists().where(
-        destination_addresses.c.destination == deliveries.c.destination,
-        destination_addresses.c.blocked_until > now,
-    )
-
-
 def _one_to_each_paced(taken: list[Delivery]) -> list[Delivery]:
     """Keep the first to each destination that takes one message at a time."""
     kept, met = [], set()
@@ -415,69 +364,20 @@ def _place(delivery: Delivery) -> str:
     return f"{delivery.destination.kind}:{delivery.remote_address or delivery.destination.address}"
 
 
-def _has_turn(conn: Connection, delivery: Delivery, now: datetime) -> bool:
-    """Whether a delivery may go out now that nobody else can claim another to the same place.
-
-    Two processes may each pick one at the same moment, and neither sees what the other has not committed.
-    """
-    if delivery.destination.kind not in SLACK_KINDS:
-        return True
-    if not try_turn(conn, _place(delivery)):
-        return False
-    places = list_aliases(conn, delivery.destination)
-    others = exists().where(
-        deliveries.c.destination.in_(places),
-        deliveries.c.id != delivery.id,
-        deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
-    )
-    blocked = exists().where(
-        destination_addresses.c.destination.in_(places), destination_addresses.c.blocked_until > now
-    )
-    return not conn.execute(select(or_(others, blocked))).scalar()
-
-
-def _give_back(conn: Connection, taken: Sequence[Delivery], kept: Sequence[Delivery]) -> None:
-    ids = {delivery.id for delivery in kept}
-    for delivery in taken:
-        if delivery.id not in ids:
-            conn.execute(_giving_back().where(deliveries.c.id == delivery.id))
-
-
-def _giving_back() -> Update:
-    ready = update(deliveries).where(deliveries.c.state == DeliveryState.CLAIMED)
-    return ready.values(GIVEN_BACK)
-
-
 def _take_back(
     conn: Connection, which: ColumnElement[bool], now: datetime, settle: Mapping[DestinationKind, timedelta]
-) -> Reaped:
-    requeued = conn.execute(_giving_back().where(ACTIVE_DELIVERY, which)).rowcount
-    doubt = (
-        update(deliveries)
-        .where(ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.SENDING, which)
-        .values(
-            state=DeliveryState.UNKNOWN,
-            not_before=_add_by_kind(now, settle),
-            lease_until=database_clock() + _seconds_by_kind(settle),
-            last_error="the process died, or lost the database, while sending",
-        )
-        .returning(deliveries.c.id)
+) -> tuple[int, int]:
+    requeued = conn.execute(_GIVE_BACK.where(ACTIVE_DELIVERY, which)).rowcount
+    lost = select(deliveries.c.id, deliveries.c.token, deliveries.c.destination).where(
+        ACTIVE_DELIVERY, deliveries.c.state == DeliveryState.SENDING, which
     )
-    doubtful = conn.execute(doubt).scalars().all()
-    for chunk in in_chunks(doubtful):
-        lost = update(attempts).where(attempts.c.delivery_id.in_(chunk), attempts.c.ended_at.is_(None))
-        conn.execute(lost.values(ended_at=now, outcome=DeliveryState.UNKNOWN, detail="no answer was recorded"))
-    return Reaped(requeued, len(doubtful))
-
-
-def _add_by_kind(now: datetime, waits: Mapping[DestinationKind, timedelta]) -> ColumnElement[datetime]:
-    later_by_kind = [(_goes_to(kind), literal(now + wait, Moment)) for kind, wait in waits.items()]
-    return case(*later_by_kind, else_=literal(now, Moment)) if later_by_kind else literal(now, Moment)
-
-
-def _seconds_by_kind(waits: Mapping[DestinationKind, timedelta]) -> ColumnElement[float]:
-    by_kind = [(_goes_to(kind), wait.total_seconds()) for kind, wait in waits.items()]
-    return case(*by_kind, else_=0.0) if by_kind else literal(0.0)
+    doubtful = 0
+    for row in conn.execute(lost.order_by(deliveries.c.id).with_for_update(skip_locked=True)).all():
+        wait = settle.get(Destination.parse(row.destination).kind, timedelta(0))
+        said = "the process died, or lost the database, while sending: no answer was recorded"
+        step = Step(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
+        doubtful += take_step(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
+    return requeued, doubtful
 
 
 def _load_addresses(conn: Connection, destinations: set[str]) -> dict[str, str]:

@@ -14,17 +14,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, text
-from sqlalchemy.exc import DBAPIError, InvalidatePoolError
+from sqlalchemy.exc import InvalidatePoolError
 
 from digest import __version__
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator
 
     from psycopg import Connection as Session
-    from sqlalchemy import URL, Connection, Engine, Select
+    from sqlalchemy import URL, Connection, Engine
     from sqlalchemy.engine import ExceptionContext
 
 POOL = 10
@@ -148,42 +148,6 @@ def be_patient(conn: Connection) -> None:
     conn.connection.driver_connection.silence = PATIENT  # type: ignore[union-attr]  # it is one of ours
 
 
-def run_alone(engine: Engine, statement: Select[Any], values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Run a statement that is a transaction by itself, and return its rows: for what is written once a message.
-
-    It goes to the driver as it was compiled once, and is committed with itself: one round trip in place of
-    three, and a third of the processor time. Values and rows are the driver's own: moments must be aware.
-
-    Raises:
-        DBAPIError: it failed. Its connection is not used again, whatever the reason was.
-    """
-    sql, constants = _compile(statement)
-    lent = None
-    try:
-        lent = engine.raw_connection()
-        session: Session[Any] = lent.driver_connection  # type: ignore[assignment]  # it is one of ours
-        session.autocommit = True
-        rows = session.execute(sql, {**constants, **values}).fetchall()
-        session.autocommit = False
-    except BaseException as error:
-        if lent is not None:
-            lent.invalidate(error if isinstance(error, Exception) else None)
-        if isinstance(error, engine.dialect.loaded_dbapi.Error):
-            raise DBAPIError.instance(sql, None, error, engine.dialect.loaded_dbapi.Error) from error
-        raise
-    lent.close()
-    return rows
-
-
-@cache
-def _compile(statement: Select[Any]) -> tuple[str, dict[str, Any]]:
-    """Return a statement as the driver reads it, and the values that are always the same; None for all others."""
-    from sqlalchemy.dialects.postgresql import psycopg  # noqa: PLC0415 - SQLite works without, and starts sooner
-
-    compiled = statement.compile(dialect=psycopg.dialect())  # type: ignore[no-untyped-call]  # SQLAlchemy's own
-    return str(compiled), dict(compiled.params)
-
-
 def find_weakness(conn: Connection) -> str:
     """Return in what way the server may forget what it answered, "" where it does not."""
     if conn.dialect.name != "postgresql":
@@ -194,8 +158,6 @@ def find_weakness(conn: Connection) -> str:
 
 
 def _connect(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> Session[Any]:
-    from psycopg.types.array import ListBinaryDumper  # noqa: PLC0415 - an extra: SQLite works without
-
     settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     session = _session_class().connect(
         *arguments,
@@ -210,8 +172,6 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
     try:
         _insist_on_unicode(session)
         _insist_on_durability(session)
-        # Lists of bytes as they are: as text each byte is written as two digits, and looked at for quotes.
-        session.adapters.register_dumper(list, ListBinaryDumper)
         session.rests_since = monotonic()  # type: ignore[attr-defined]  # it is one of ours
     except BaseException:
         session.close()

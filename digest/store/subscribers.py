@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
-    from sqlalchemy import Connection, Insert, Row
+    from sqlalchemy import Connection, Insert
 
 
 _SETTLED = re.compile(r"[a-z0-9._+-]+@[a-z0-9.-]+", re.ASCII)
@@ -203,9 +203,9 @@ _ASKED = (
             subscription_destinations.c.destination == deliveries.c.destination,
         ),
     )
-    .where(dialect.is_among(deliveries.c.id, "asked"))
+    .where(deliveries.c.id == bindparam("asked"))
 )
-"""What decides whether deliveries may be sent; built once, since it is asked before every message."""
+"""What decides whether a delivery may be sent; built once, since it is asked before every message."""
 
 
 def confirm_by_operator(conn: Connection, address: str, subscription: str, at: datetime) -> None:
@@ -314,20 +314,12 @@ def list_left_alone(conn: Connection, destination: Destination | str) -> list[st
     return list(conn.execute(found).scalars())
 
 
-def refusal(conn: Connection, delivery_id: int) -> str:
-    """Say why a delivery must not be sent, "" where it may; see `refusals`."""
-    return refusals(conn, [delivery_id])[delivery_id]
-
-
-def refusals(conn: Connection, delivery_ids: Collection[int]) -> dict[int, str]:
-    """Say of each of some deliveries why it must not be sent, "" where it may.
+def find_refusal(conn: Connection, delivery_id: int) -> str:
+    """Say why a delivery must not be sent, "" where it may.
 
     The decision of record: the transaction that records the intent to send asks here.
     """
-    return {row.id: _refuse(row) for row in conn.execute(_ASKED, {"asked": delivery_ids})}
-
-
-def _refuse(row: Row[*tuple[Any, ...]]) -> str:
+    row = conn.execute(_ASKED, {"asked": delivery_id}).one()
     if row.subscription_state == SubscriptionState.ENDED:
         return f"the subscription {row.name} has ended"
     if row.place_state != DestinationState.ACTIVE:

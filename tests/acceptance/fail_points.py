@@ -163,7 +163,7 @@ TABLE = (
     Row(
         "C9, mail",
         "claimed → the intent",
-        Point(_OUTBOX + "begin_sending_many"),
+        Point(_OUTBOX + "begin_sending"),
         PLANNED,
         *(CLAIMED, READY, FEED_SERVED),
         {"mail": CLAIMED_LONG},
@@ -171,7 +171,7 @@ TABLE = (
     Row(
         "C9, Slack",
         "claimed → the intent",
-        Point(_OUTBOX + "begin_sending_many", skip=1),
+        Point(_OUTBOX + "begin_sending", skip=1),
         PLANNED,
         *(SENT, CLAIMED, FEED_SERVED),
         {"Slack": CLAIMED_LONG},

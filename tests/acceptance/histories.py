@@ -34,11 +34,8 @@ POINTS = (
     Point("digest.store.outbox:claim", after=True),
     Point("digest.store.outbox_sends:take_unknown", after=True),
     Point("digest.store.outbox_sends:settle_ready"),
-    Point("digest.store.outbox_sends:settle_sent"),
-    Point("digest.store.outbox_sends:mark_sent_alone"),
-    Point("digest.store.outbox_sends:mark_sent_many"),
-    Point("digest.store.outbox_sends:mark_sent_alone", after=True),
-    Point("digest.store.outbox_sends:mark_sent_many", after=True),
+    Point("digest.store.outbox_sends:mark_sent"),
+    Point("digest.store.outbox_sends:mark_sent", after=True),
     Point("tests.acceptance.planted:between"),
 )
 """Where a process dies in these histories: all the table has, and the edges of each transaction besides."""

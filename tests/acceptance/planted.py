@@ -86,16 +86,15 @@ def late_items() -> Iterator[None]:
 @contextmanager
 def mark_first() -> Iterator[None]:
     """A message counts as sent when it is about to be."""
-    original = outbox_sends.begin_sending_many
+    original = outbox_sends.begin_sending
 
-    def begin(conn: Any, sends: Any, now: datetime) -> Any:  # noqa: ANN401 - as it is given
-        states = original(conn, sends, now)
-        for delivery, _ in sends:
-            if states[delivery.id] is DeliveryState.SENDING:
-                outbox_sends.mark_sent(conn, delivery, Receipt(""), now)
-        return states
+    def begin(conn: Any, delivery: Any, message: Any, now: datetime) -> Any:  # noqa: ANN401 - as it is given
+        state = original(conn, delivery, message, now)
+        if state is DeliveryState.SENDING:
+            outbox_sends.mark_sent(conn, delivery, Receipt(""), now)
+        return state
 
-    with patch.object(outbox_sends, "begin_sending_many", begin):
+    with patch.object(outbox_sends, "begin_sending", begin):
         yield
 
 
@@ -104,12 +103,11 @@ def key_with_attempt() -> Iterator[None]:
     """Each attempt is a message of its own."""
     original = digest.deliver.step._render
 
-    def render(desk: Any, delivery: Any) -> Any:  # noqa: ANN401 - as it is given
+    def render(site: Any, delivery: Any, *, anew: bool) -> Any:  # noqa: ANN401 - as it is given
         if delivery.attempts == 0:
-            return original(desk, delivery)
-        with patch.object(outbox_sends, "stored_message", lambda *_: None):
-            key = f"{delivery.idempotency_key}-{delivery.attempts}"
-            return original(desk, replace(delivery, idempotency_key=key))
+            return original(site, delivery, anew=anew)
+        key = f"{delivery.idempotency_key}-{delivery.attempts}"
+        return original(site, replace(delivery, idempotency_key=key), anew=True)
 
     with patch.object(digest.deliver.step, "_render", render):
         yield

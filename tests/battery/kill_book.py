@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from digest.model.messages import DeliveryState
 from digest.plan.links import LinkMaker
-from digest.store import Store, matches, outbox_orders
+from digest.store import Store, matches, outbox_sends
 from digest.store import coverage as cursor_store
 from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
 from tests.battery.kill_world import Arrival
@@ -123,5 +123,5 @@ class Book:
         with self._store.begin() as conn:
             lost = [row.id for row in conn.execute(held).all() if row.idempotency_key not in arrived]
             for id_ in lost:
-                outbox_orders.retry(conn, id_, now)
+                outbox_sends.retry(conn, id_, now)
         return lost

@@ -143,16 +143,15 @@ def _miss_late_papers(_: Weakness) -> None:
 
 
 def _mark_before_sending(weakness: Weakness) -> None:
-    begin = outbox.begin_sending_many
+    begin = outbox.begin_sending
 
-    def begin_sending_many(conn: Any, sends: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
-        states = begin(conn, sends, now, **options)
-        for delivery, _ in sends:
-            if states[delivery.id] is DeliveryState.SENDING:
-                outbox.mark_sent(conn, delivery, Receipt("planted"), now)
-        return states
+    def begin_sending(conn: Any, delivery: Any, message: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+        state = begin(conn, delivery, message, now, **options)
+        if state is DeliveryState.SENDING:
+            outbox.mark_sent(conn, delivery, Receipt("planted"), now)
+        return state
 
-    outbox.begin_sending_many = begin_sending_many
+    outbox.begin_sending = begin_sending
     for transport in (SmtpTransport, SlackTransport):
         transport.send = _exposed(transport.send, weakness)  # type: ignore[method-assign]  # that is the point
 
@@ -175,7 +174,7 @@ def _number_keys(_: Weakness) -> None:
             body = body.replace(key, keys[-1])
         return replace(message, body=body)
 
-    step._render = lambda desk, delivery: rewrite(render(desk, delivery), delivery)
+    step._render = lambda site, delivery, **how: rewrite(render(site, delivery, **how), delivery)
 
     def take_unknown(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         return [

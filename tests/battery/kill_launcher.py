@@ -15,7 +15,7 @@ from tests.battery.kill_faults import FAULTS, Weakness
 def shorten_leases(seconds: float) -> None:
     """Let claims lapse sooner, everything else in proportion, so that a try does not wait for minutes."""
     part = seconds / outbox.CLAIM_LEASE
-    for function in (outbox.claim, outbox_sends.begin_sending, outbox_sends.begin_sending_many):
+    for function in (outbox.claim, outbox_sends.begin_sending):
         function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "lease_seconds": seconds}
     outbox.renew.__defaults__ = (seconds,)
     dispatch.Leases.__init__.__kwdefaults__ = {

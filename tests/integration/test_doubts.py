@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,13 +15,12 @@ from digest.deliver import step
 from digest.deliver.dispatch import LANES, deliver
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
-from digest.model.clock import ManualClock, SystemClock, monotonic
+from digest.model.clock import ManualClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
 from digest.poll.installation import Site
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
 from tests.fakes.loopback import Answer, Request
 from tests.fakes.slack import SCOPES, SlackReceiver
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
@@ -159,34 +157,6 @@ def test_hosts_whose_clocks_are_minutes_ahead_of_slacks_find_what_they_posted(wo
     assert look(world)[0].delivery.state is DeliveryState.SENT
 
 
-class Ahead(SystemClock):
-    """The clock of a host that is ahead."""
-
-    def __init__(self, by: timedelta) -> None:
-        super().__init__()
-        self._by = by
-
-    def now(self) -> Any:  # noqa: ANN401 - a moment
-        return super().now() + self._by
-
-
-def test_a_host_whose_clock_is_ahead_does_not_look_before_slack_shows_what_it_has(tmp_path: Path) -> None:
-    with live_in(tmp_path) as world, SlackReceiver(SystemClock(), history_lag=1.0) as world.slack:
-        world.environ |= {"DIGEST_SLACK_AMBIGUOUS_WAIT": "2", "DIGEST_SLACK_TOKEN": world.slack.token}
-        world.slack.faults.add("drop_after", path="chat.post")
-        with planned(world, CHANNEL, connections=1) as site:
-            site.clock = SystemClock()
-            deliver(site)
-            assert states(site) == {"unknown": 1}
-            site.clock = Ahead(timedelta(seconds=90))
-            deliver(site)
-            assert "conversations.history" not in world.slack.calls
-            SystemClock().sleep(2.1)
-            deliver(site)
-            assert states(site) == {"sent": 1}
-            assert len(world.slack.messages) == 1
-
-
 ODD = {
     "an unknown encoding": Answer(b"<html>proxy</html>", 502, "text/html; charset=x-user-defined"),
     "an unknown encoding of a yes": Answer(b'{"ok":true}', 200, "application/json; charset=utf-99"),
@@ -305,20 +275,3 @@ def test_a_pass_that_gets_nothing_though_something_is_due_pauses_before_it_looks
     with planned(world, READER, connections=1) as site:
         deliver(site, lanes=LANES[:1], should_stop=lambda: len(looks) > 20)
     assert all(later - earlier >= timedelta(seconds=0.2) for earlier, later in pairwise(looks))
-
-
-def test_an_intent_that_cannot_be_written_harms_no_other_that_is_written_with_it(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begin = outbox.begin_sending_many
-
-    def fail_for_one(conn: Any, sends: Any, *given: Any) -> Any:  # noqa: ANN401 - passed on
-        SystemClock().sleep(0.1)  # so that the others pile up meanwhile
-        if any(delivery.id == 6 for delivery, _ in sends):
-            raise ZeroDivisionError
-        return begin(conn, sends, *given)
-
-    monkeypatch.setattr(outbox, "begin_sending_many", fail_for_one)
-    with planned(world, mails_to(6), connections=6) as site:
-        report = deliver(site)
-        assert (report.sent, len(report.held)) == ({"mailto": 5}, 1)

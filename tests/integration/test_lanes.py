@@ -232,19 +232,19 @@ def test_a_thread_that_loses_the_database_costs_no_other_its_mark(
     world: World, database: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has_begun, has_failed = threading.Event(), threading.Event()
-    begin, send = outbox.begin_sending_many, SmtpTransport.send
+    begin, send = outbox.begin_sending, SmtpTransport.send
 
-    def begin_sending(conn: Any, sends: Any, *given: Any) -> Any:  # noqa: ANN401 - passed on
+    def begin_sending(*given: Any) -> Any:  # noqa: ANN401 - passed on
         if has_begun.is_set() and not has_failed.is_set():
             has_failed.set()
             raise StoreError("the database went away")
-        return begin(conn, sends, *given)
+        return begin(*given)
 
     def send_noted(*given: Any) -> Any:  # noqa: ANN401 - passed on
         has_begun.set()
         return send(*given)
 
-    monkeypatch.setattr(outbox, "begin_sending_many", begin_sending)
+    monkeypatch.setattr(outbox, "begin_sending", begin_sending)
     monkeypatch.setattr(SmtpTransport, "send", send_noted)
     world.mail.script.delay("END", 0.5, times=3)
     with planned(world, mails_to(12), connections=4, store=make_database(database, request)) as site:

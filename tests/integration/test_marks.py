@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import UpdateBase
 
 from digest.deliver import step
 from digest.model.clock import monotonic
@@ -20,8 +18,8 @@ from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
-from digest.store import engine, views
 from digest.store import outbox_sends as outbox
+from digest.store import views
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World, live_in, wait_until
 
@@ -39,7 +37,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 
 @contextmanager
-def refusing(monkeypatch: pytest.MonkeyPatch, name: str = "mark_sent_alone") -> Iterator[list[int]]:
+def refusing(monkeypatch: pytest.MonkeyPatch, name: str = "mark_sent") -> Iterator[list[int]]:
     """Let the database take no marks while the block lasts; give how often it was asked."""
     asked = [0]
 
@@ -64,11 +62,11 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in lines if "gives nothing to send" not in record.getMessage()]
 
 
-@pytest.mark.parametrize("name", ["mark_sent_alone", pytest.param("mark_dead", marks=by_night)])
+@pytest.mark.parametrize("name", ["mark_sent", pytest.param("mark_unsent", marks=by_night)])
 def test_a_mark_is_tried_until_the_database_takes_it_and_little_is_said_of_it(
     world: World, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    if name == "mark_dead":
+    if name == "mark_unsent":
         world.mail.script.reply("RCPT", "550 5.1.1 no such user")
     site = world.open()
     run = threading.Thread(target=lambda: run_pass(site), daemon=True)
@@ -77,34 +75,14 @@ def test_a_mark_is_tried_until_the_database_takes_it_and_little_is_said_of_it(
         wait_until(lambda: asked[0] > 100)
         assert state(site) == "sending"
     run.join(10)
-    assert state(site) == ("dead" if name == "mark_dead" else "sent")
-    assert len(world.mail.mails) == (name != "mark_dead")
+    assert state(site) == ("dead" if name == "mark_unsent" else "sent")
+    assert len(world.mail.mails) == (name != "mark_unsent")
     first, last = told(caplog)
     assert re.fullmatch(
         rf"the database does not take a mark, of delivery 1 to \S+; trying again: {AWAY} Wait for the coffee\.",
         first,
     )
     assert re.fullmatch(r"the mark of delivery 1 to \S+ went through after \d+\.\d s", last)
-    site.close()
-
-
-@pytest.mark.parametrize("policy", ["resend", "hold"])
-def test_a_mark_waits_for_the_disk_unless_a_copy_of_a_mail_is_all_a_power_cut_would_cost(
-    world: World, policy: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.environ["DIGEST_MAIL_ON_AMBIGUOUS"] = policy
-    site, waited = world.open(), []
-    bind = engine._bind
-
-    def noting(statement: UpdateBase, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        session = sys._getframe(1).f_locals["session"]  # the very connection it is about to go to
-        waited.append(session.execute("PRAGMA synchronous").fetchone() == (2,))
-        return bind(statement, values)
-
-    monkeypatch.setattr(engine, "_bind", noting)
-    run_pass(site)
-    assert waited == [policy == "hold"] * 3
-    assert state(site) == "sent"
     site.close()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, Boolean, Date, LargeBinary, Text, func, insert, select, update
 
-from digest.model.messages import Receipt
+from digest.model.messages import DeliveryState, Receipt
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.dialect import Moment, metadata
@@ -28,7 +28,7 @@ def fill(store: Store) -> None:
         for delivery in (first, second):
             outbox.begin_sending(conn, delivery, make_message("Grüße"), MORNING)
         outbox.mark_sent(conn, first, Receipt("remote"), MORNING)
-        outbox.mark_unknown(conn, second, MORNING, "the line went dead", MORNING)
+        outbox.mark_unsent(conn, second, DeliveryState.UNKNOWN, "the line went dead", MORNING, not_before=MORNING)
     store_digest(store, MAIL, subscription="other", slot="2026-11-19")
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=2))

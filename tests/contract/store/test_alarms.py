@@ -8,7 +8,7 @@ from sqlalchemy import func, insert, select, update
 from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
-from digest.model.messages import Occasion
+from digest.model.messages import DeliveryState, Occasion
 from digest.store import Store, subscribers, views, workers
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
@@ -113,7 +113,7 @@ def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -
     store_digest(store, SLACK, parts=3)
     with store.begin() as conn:
         (first,) = outbox_module.claim(conn, owner="me", limit=9, now=MORNING)
-        assert outbox.mark_held(conn, first, "no token", MORNING)
+        assert outbox.mark_unsent(conn, first, DeliveryState.HELD, "no token", MORNING)
     with store.read() as conn:
         assert workers.find_overdue_deliveries(conn, MORNING + HOUR) is None
         assert views.load_open(conn, MORNING + HOUR).oldest_due is None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import Text, cast, func, insert, literal, select, text, true
 
-from digest.model.messages import Occasion
+from digest.model.messages import DeliveryState, Occasion
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.schema import subscriptions
@@ -99,7 +99,7 @@ def test_the_outbox_is_asked_for_only_while_something_is_in_it(store: Store) -> 
     with store.read() as conn:
         assert has_deliveries(conn), "its process may die"
     with store.begin() as conn:
-        assert outbox.mark_dead(conn, delivery, "nobody there", MORNING)
+        assert outbox.mark_unsent(conn, delivery, DeliveryState.DEAD, "nobody there", MORNING)
     with store.read() as conn:
         assert not has_deliveries(conn)
 

@@ -123,33 +123,6 @@ def test_sqlite_runs_in_the_modes_that_durability_rests_on(tmp_path: Path) -> No
     opened.close()
 
 
-def test_only_a_transaction_that_says_so_does_not_wait_for_sqlites_disk(tmp_path: Path) -> None:
-    opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
-    found = []
-    for awaits_disk in (True, False, True):
-        with opened.begin(awaits_disk=awaits_disk) as conn:
-            found.append(conn.exec_driver_sql("PRAGMA synchronous").scalar())
-    assert found == [2, 1, 2]
-    opened.close()
-
-
-def test_what_did_not_wait_for_the_disk_is_taken_there_by_one_more_write_and_only_then(tmp_path: Path) -> None:
-    opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
-    log = tmp_path / "digest.db-wal"
-
-    def written_by_settling() -> int:
-        before = log.stat().st_size
-        opened.settle_on_disk()
-        return log.stat().st_size - before
-
-    assert written_by_settling() == 0
-    with opened.begin(awaits_disk=False) as conn:
-        conn.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
-    assert written_by_settling() > 0
-    assert written_by_settling() == 0
-    opened.close()
-
-
 def test_a_new_sqlite_file_is_its_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "digest.db"
     open_store(f"sqlite:///{path}", create=True).close()

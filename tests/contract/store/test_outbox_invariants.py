@@ -11,7 +11,6 @@ from sqlalchemy import select
 from digest.model.messages import DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import outbox as outbox_module
-from digest.store import outbox_orders
 from digest.store import outbox_sends as outbox
 from digest.store.database import find_violations
 from digest.store.schema import attempts, deliveries
@@ -82,13 +81,17 @@ class Life:
             if event == "sent":
                 is_mine = outbox.mark_sent(conn, delivery, Receipt("remote"), self.now)
             elif event == "retry":
-                is_mine = outbox.mark_retry(conn, delivery, self.now, "451", self.now)
+                is_mine = outbox.mark_unsent(
+                    conn, delivery, DeliveryState.READY, "451", self.now, not_before=self.now
+                )
             elif event == "unknown":
-                is_mine = outbox.mark_unknown(conn, delivery, self.now, "lost", self.now)
+                is_mine = outbox.mark_unsent(
+                    conn, delivery, DeliveryState.UNKNOWN, "lost", self.now, not_before=self.now
+                )
             elif event == "held":
-                is_mine = outbox.mark_held(conn, delivery, "refused", self.now)
+                is_mine = outbox.mark_unsent(conn, delivery, DeliveryState.HELD, "refused", self.now)
             elif event == "dead":
-                is_mine = outbox.mark_dead(conn, delivery, "550", self.now)
+                is_mine = outbox.mark_unsent(conn, delivery, DeliveryState.DEAD, "550", self.now)
             elif event == "divided":
                 is_mine = bool(outbox.supersede(conn, delivery, HALVES, "too long", self.now))
             else:
@@ -103,18 +106,18 @@ class Life:
             elif event == "crash":
                 outbox_module.adopt_orphans(conn, self.now)
             elif event == "operator retries":
-                outbox_orders.retry(conn, 1 + number % len(self.before), self.now)
+                outbox.retry(conn, 1 + number % len(self.before), self.now)
             elif event == "operator drops":
-                outbox_orders.drop(conn, 1 + number % len(self.before), self.now)
+                outbox.drop(conn, 1 + number % len(self.before), self.now)
             elif event == "operator says":
-                outbox_orders.take_as_arrived(conn, 1 + number % len(self.before), self.now)
+                outbox.take_as_arrived(conn, 1 + number % len(self.before), self.now)
             elif event == "leave":
                 leave(conn, MAIL, "team", how="page", at=self.now)
                 self.has_left = True
             else:
                 for unknown in outbox.take_unknown(conn, self.now, limit=1):
                     if event == "found":
-                        assert outbox.settle_sent(conn, unknown.delivery, Receipt("remote"), self.now)
+                        assert outbox.mark_sent(conn, unknown.delivery, Receipt("remote"), self.now)
                     elif event == "missing":
                         assert outbox.settle_ready(conn, unknown.delivery, self.now, "missing")
                     else:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.model.clock import SystemClock
 from digest.model.messages import DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import outbox as outbox_module
-from digest.store import outbox_orders, subscribers, views
 from digest.store import outbox_sends as outbox
+from digest.store import subscribers, views
 from digest.store.database import find_violations
 from digest.store.dialect import make_storable
 from tests.contract.store.made import MAIL, MORNING, SLACK, store_digest
@@ -28,7 +27,7 @@ def be_in_doubt(store: Store, *, is_held: bool) -> Delivery:
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        outbox.mark_unknown(conn, delivery, MORNING, "no answer", MORNING)
+        outbox.mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "no answer", MORNING, not_before=MORNING)
         if is_held:
             outbox.settle_held(conn, delivery, MORNING, "can't tell")
     return delivery
@@ -41,8 +40,8 @@ def test_the_operator_may_say_that_what_is_in_doubt_arrived_and_the_parts_behind
     store_digest(store, SLACK, parts=2)
     delivery = be_in_doubt(store, is_held=is_held)
     with store.begin() as conn:
-        assert outbox_orders.take_as_arrived(conn, delivery.id, LATER)
-        assert not outbox_orders.take_as_arrived(conn, delivery.id, LATER)
+        assert outbox.take_as_arrived(conn, delivery.id, LATER)
+        assert not outbox.take_as_arrived(conn, delivery.id, LATER)
         _, (tried,) = views.load_delivery(conn, delivery.id)
         assert "what was sent was attempted" not in {one.name for one in find_violations(conn)}
     assert states(store) == [DeliveryState.SENT, DeliveryState.READY]
@@ -54,7 +53,7 @@ def test_the_parts_behind_know_where_the_first_stands_when_the_operator_says_so(
     store_digest(store, SLACK, parts=2)
     delivery = be_in_doubt(store, is_held=True)
     with store.begin() as conn:
-        assert outbox_orders.take_as_arrived(conn, delivery.id, LATER, remote_id="1795339450.000100")
+        assert outbox.take_as_arrived(conn, delivery.id, LATER, remote_id="1795339450.000100")
     assert claim(store, now=LATER).parent_remote_id == "1795339450.000100"
 
 
@@ -62,8 +61,8 @@ def test_what_was_never_on_its_way_did_not_arrive(store: Store) -> None:
     store_digest(store)
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.mark_held(conn, delivery, "no token", LATER)
-        assert not outbox_orders.take_as_arrived(conn, delivery.id, LATER)
+        outbox.mark_unsent(conn, delivery, DeliveryState.HELD, "no token", LATER)
+        assert not outbox.take_as_arrived(conn, delivery.id, LATER)
     assert states(store) == [DeliveryState.HELD]
 
 
@@ -75,29 +74,16 @@ def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_
     store_digest(store, to)
     delivery = be_in_doubt(store, is_held=is_held)
     with store.begin() as conn:
-        assert outbox_orders.may_have_arrived(conn, delivery.id)
-        went = outbox_orders.retry(conn, delivery.id, LATER, anyway=anyway)
+        assert outbox.may_have_arrived(conn, delivery.id)
+        went = outbox.retry(conn, delivery.id, LATER, anyway=anyway)
         is_asked = to is SLACK and not anyway
         assert went is (DeliveryState.UNKNOWN if is_asked else DeliveryState.READY)
         found = outbox.take_unknown(conn, LATER)
         assert [unknown.delivery.id for unknown in found] == [delivery.id] * is_asked
         for unknown in found:
-            assert outbox.settle_sent(conn, unknown.delivery, RECEIPT, LATER)
+            assert outbox.mark_sent(conn, unknown.delivery, RECEIPT, LATER)
         _, (tried,) = views.load_delivery(conn, delivery.id)
     assert tried.outcome == ("sent" if is_asked else "in doubt" if is_held else "ready")
-
-
-def test_a_retry_does_not_cut_short_the_time_in_which_a_post_may_still_show(store: Store) -> None:
-    store_digest(store, SLACK)
-    delivery = claim(store)
-    begin(store, delivery)
-    settle = {SLACK.kind: timedelta(seconds=10)}
-    with store.begin() as conn:
-        outbox.mark_unknown(conn, delivery, MORNING + timedelta(hours=6), "no answer", MORNING)
-        assert outbox_orders.retry(conn, delivery.id, MORNING, settle=settle) is DeliveryState.UNKNOWN
-        assert outbox.take_unknown(conn, MORNING) == []
-        assert outbox.take_unknown(conn, MORNING + settle[SLACK.kind], is_real_time=True) == []
-        assert outbox.take_unknown(conn, MORNING + settle[SLACK.kind])
 
 
 def test_a_retry_of_what_was_refused_for_certain_sends_it(store: Store) -> None:
@@ -105,19 +91,19 @@ def test_a_retry_of_what_was_refused_for_certain_sends_it(store: Store) -> None:
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        outbox.mark_held(conn, delivery, "invalid_auth", MORNING)
-        assert not outbox_orders.may_have_arrived(conn, delivery.id)
-        assert outbox_orders.retry(conn, delivery.id, LATER) is DeliveryState.READY
+        outbox.mark_unsent(conn, delivery, DeliveryState.HELD, "invalid_auth", MORNING)
+        assert not outbox.may_have_arrived(conn, delivery.id)
+        assert outbox.retry(conn, delivery.id, LATER) is DeliveryState.READY
 
 
 def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_for(store: Store) -> None:
     store_digest(store, SLACK)
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.mark_retry(conn, delivery, LATER, "429", MORNING)
+        outbox.mark_unsent(conn, delivery, DeliveryState.READY, "429", MORNING, not_before=LATER)
         subscribers.block_destination(conn, SLACK, MORNING + timedelta(days=1))
     with store.begin() as conn:
-        outbox_orders.retry(conn, delivery.id, LATER)
+        outbox.retry(conn, delivery.id, LATER)
         assert outbox_module.claim(conn, owner="me", limit=1, now=LATER) == []  # Slack's pace is kept
         assert outbox_module.claim(conn, owner="me", limit=1, now=LATER + timedelta(seconds=1))
 
@@ -129,9 +115,9 @@ def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_cha
     store_digest(store, SLACK, slot="2026-11-21")
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.mark_dead(conn, delivery, "too late", MORNING)
+        outbox.mark_unsent(conn, delivery, DeliveryState.DEAD, "too late", MORNING)
         subscribers.block_destination(conn, SLACK, LATER)
-        assert outbox_orders.drop(conn, delivery.id, MORNING)
+        assert outbox.drop(conn, delivery.id, MORNING)
         assert outbox_module.next_claimable_at(conn, MORNING) == LATER
     assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.SUPPRESSED, DeliveryState.READY]
 
@@ -142,7 +128,7 @@ def test_a_part_behind_one_that_will_not_go_by_itself_is_told_which(store: Store
     for state in DeliveryState:
         put(store, delivery, state)
         with store.read() as conn:
-            obstacle = outbox_orders.find_obstacle(conn, delivery.id + 2)
+            obstacle = outbox.find_obstacle(conn, delivery.id + 2)
         is_final = state in {"held", "dead", "suppressed"}
         assert (obstacle is not None and obstacle.id == delivery.id) is is_final
 
@@ -155,9 +141,9 @@ def test_a_mark_takes_whatever_words_the_other_side_finds(store: Store, said: st
     begin(store, third)
     with store.begin() as conn:
         subscribers.remember_address(conn, SLACK, said, LATER)
-        assert outbox.mark_dead(conn, first, said, LATER)
-        assert outbox.mark_unknown(conn, second, MORNING, said, LATER)
-        assert outbox.settle_sent(conn, second, Receipt(said, said), LATER)
+        assert outbox.mark_unsent(conn, first, DeliveryState.DEAD, said, LATER)
+        assert outbox.mark_unsent(conn, second, DeliveryState.UNKNOWN, said, LATER, not_before=MORNING)
+        assert outbox.mark_sent(conn, second, Receipt(said, said), LATER)
         assert outbox.mark_sent(conn, third, Receipt(said, said), LATER)
     for id_, word in ((first.id, "last_error"), (second.id, "remote_id"), (third.id, "remote_id")):
         assert getattr(row_of(store, id_), word) in {"bad \ufffd here", "bad ? here"}
@@ -166,22 +152,3 @@ def test_a_mark_takes_whatever_words_the_other_side_finds(store: Store, said: st
 def test_words_that_any_database_takes_are_kept_as_they_are() -> None:
     assert make_storable("Pınar’s nine 𝛼") == "Pınar’s nine 𝛼"
     assert make_storable("plain") == "plain"
-
-
-@pytest.mark.parametrize("how", ["marked", "reaped"])
-def test_how_long_a_message_settles_is_measured_on_the_databases_clock_too(store: Store, how: str) -> None:
-    store_digest(store, SLACK)
-    delivery = claim(store)
-    begin(store, delivery)
-    wait = timedelta(seconds=0.5)
-    with store.begin() as conn:
-        if how == "marked":
-            outbox.mark_unknown(conn, delivery, MORNING + wait, "no answer", MORNING)
-        else:
-            outbox_module.adopt_orphans(conn, MORNING, settle={SLACK.kind: wait})
-    ahead = MORNING + timedelta(seconds=90)  # the clock of another host
-    with store.begin() as conn:
-        assert outbox.take_unknown(conn, ahead, is_real_time=True) == []
-    SystemClock().sleep(0.6)
-    with store.begin() as conn:
-        assert outbox.take_unknown(conn, ahead, is_real_time=True)

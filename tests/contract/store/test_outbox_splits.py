@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from digest.model.messages import DeliveryState, Receipt, Share
 from digest.store import outbox as outbox_module
-from digest.store import outbox_orders, views
 from digest.store import outbox_sends as outbox
+from digest.store import views
 from digest.store.database import find_violations
 from tests.contract.store.made import MATCHED_LATE, SLACK, store_digest
 from tests.contract.store.test_deliveries import LATER, begin, claim, row_of
@@ -57,7 +57,7 @@ def test_smaller_parts_come_in_place_of_one_and_what_is_behind_it_waits_for_them
     assert told == [(4, HALVES[0], 2, "ts 1"), (5, HALVES[1], 2, "ts 1"), (3, None, 0, "ts 1")]
     with store.read() as conn:
         assert {one.name for one in find_violations(conn)} <= {MATCHED_LATE}
-        assert outbox.list_replacements(conn, 2) == (4, 5)
+        assert outbox.find_replacements(conn, 2) == (4, 5)
         (stored, (tried,)) = views.load_delivery(conn, 2)
     assert (stored.ended_at, tried.outcome, tried.detail) == (LATER, "superseded", "msg_blocks_too_long")
 
@@ -110,9 +110,9 @@ def test_a_superseded_part_can_neither_be_tried_again_nor_dropped(store: Store) 
     store_digest(store, SLACK)
     supersede(store, claim(store), *HALVES)
     with store.begin() as conn:
-        assert outbox_orders.retry(conn, 1, LATER) is None
-        assert not outbox_orders.drop(conn, 1, LATER)
-        assert outbox_orders.find_obstacle(conn, 2) is None
+        assert outbox.retry(conn, 1, LATER) is None
+        assert not outbox.drop(conn, 1, LATER)
+        assert outbox.find_obstacle(conn, 2) is None
 
 
 def test_parts_of_an_older_release_say_nothing_of_their_papers(store: Store) -> None:

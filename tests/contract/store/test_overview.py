@@ -43,7 +43,7 @@ def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> Non
     with store.begin() as conn:
         first, second = outbox_module.claim(conn, owner="me", limit=9, now=MORNING)
         outbox_module.release_claim(conn, first)
-        outbox.mark_held(conn, second, "login refused", MORNING)
+        outbox.mark_unsent(conn, second, DeliveryState.HELD, "login refused", MORNING)
     with store.read() as conn:
         standing = views.load_outbox(conn, MORNING)
     assert standing.counts == {DeliveryState.READY: 3, DeliveryState.HELD: 1}

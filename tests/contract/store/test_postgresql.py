@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from sqlalchemy import literal, make_url, select, text, update
-from sqlalchemy.exc import ProgrammingError
 
 from digest.model.clock import monotonic
 from digest.model.errors import StoreBusy, StoreError
@@ -178,48 +177,6 @@ def test_cut_links_are_noticed_and_made_anew(url: str, link: Link) -> None:
     for _ in range(3):
         with store.begin() as conn:
             conn.execute(update(marks).values(value=5))
-    store.close()
-
-
-def move_alone(store: Store) -> list[tuple[Any, ...]]:
-    """Change something by a statement that is a transaction by itself."""
-    moved = update(marks).values(value=marks.c.value + 1).returning(marks.c.value).cte()
-    return store.run_alone(select(moved.c.value), {})
-
-
-def test_a_statement_by_itself_is_committed_and_one_that_fails_is_explained(url: str, link: Link) -> None:
-    store = open_store(over(link, url), pool=1)
-    assert move_alone(store) == [(1,), (1,)]
-    link.swallow()
-    link.cut()
-    with pytest.raises(StoreError, match="can't be used"):
-        move_alone(store)
-    link.mend(cut=True)
-    assert move_alone(store) == [(2,), (2,)]
-    with store.begin() as conn:
-        conn.execute(update(marks).values(value=5))
-    with pytest.raises(ProgrammingError):
-        store.run_alone(select(text("nothing")), {})
-    assert move_alone(store) == [(6,), (6,)]
-    with store.read() as conn:
-        assert conn.execute(select(marks.c.value)).scalars().all() == [6, 6]
-    store.close()
-
-
-def test_a_statement_by_itself_leaves_what_became_a_standby(
-    url: str, link: Link, postgresql_server: Engine
-) -> None:
-    store = open_store(over(link, url), pool=1)
-    name = make_url(url).database
-    with postgresql_server.connect() as admin:
-        admin.execute(text(f"ALTER DATABASE {name} SET default_transaction_read_only = on"))
-        try:
-            link.cut()
-            with pytest.raises(StoreError, match="read-only"):
-                move_alone(store)
-        finally:
-            admin.execute(text(f"ALTER DATABASE {name} RESET default_transaction_read_only"))
-    assert move_alone(store) == [(1,), (1,)]
     store.close()
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from digest.model.errors import UsageError
 from digest.model.messages import DeliveryState
 from digest.serve.resume import Resumed, resume
-from digest.store import Store, database, outbox_orders
+from digest.store import Store, database
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.coverage import move_cursor
@@ -38,7 +38,7 @@ def copy(store: Store) -> Store:
     """A restored store: one mail sent, one message in doubt, the rest waiting or gone."""
     fill(store)
     with store.begin() as conn:
-        outbox_orders.retry(conn, 5, MORNING)  # the file left its subscription out; here it is wanted all the same
+        outbox.retry(conn, 5, MORNING)  # the file left its subscription out; here it is wanted all the same
         database.mark_copy(conn, MORNING)
     return store
 
