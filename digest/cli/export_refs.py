@@ -122,7 +122,7 @@ def _take_digest(conn: Connection, digest_id: int) -> _Chosen:
 
 def _take_last_digest(here: Installation, conn: Connection, name: str) -> _Chosen:
     due = require_subscription(here, conn, name)
-    last = digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
+    last = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _take_digest(conn, last[0].id)
     told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES]  # who reads it as a feed gets no digests

@@ -459,7 +459,7 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
         lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
         is_held_back = database.is_restored(conn)
         places = load_places(conn, due.id)
-        digests = digest_store.list_digests(conn, subscription_ids=[due.id], limit=5)
+        digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
     if as_json:
         destinations = [

@@ -90,7 +90,7 @@ def find_digest(
         day: the day its slot is named after, or it was planned on; None for the last one.
         zone: where that day is a day; None for the machine's own.
     """
-    listed = digest_store.list_digests(conn, subscription_ids=[due.id], limit=_MOST_DIGESTS)
+    listed = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=_MOST_DIGESTS)
     found = [
         one
         for one in listed

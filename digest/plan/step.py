@@ -34,7 +34,6 @@ from digest.serve.configuration import make_due_what_waits
 from digest.store import database, matches, papers, views
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
-from digest.store.digests import freeze_entry, join_frozen
 from digest.store.matches import let_go
 
 if TYPE_CHECKING:
@@ -77,11 +76,10 @@ class Drafts:
         self.now = site.clock.now()
         self._changes: dict[int, StoredChange] = {}
         self._mailings: dict[int, tuple[date | None, date | None]] = {}
-        self._texts: dict[int, int] = {}
         self._seen: dict[int, Paper] = {}
         self._histories: dict[int, tuple[StoredChange, ...]] = {}
         self._ready: dict[int, AnalysedPaper] = {}
-        self._entries: dict[tuple[object, ...], tuple[DigestEntry, str]] = {}
+        self._entries: dict[tuple[object, ...], DigestEntry] = {}
         self._coverages: dict[tuple[frozenset[str], datetime], Coverage] = {}
         self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
         self._queries: dict[int, Query] = {}
@@ -152,12 +150,11 @@ class Drafts:
         found = papers.load_changes(conn, missing)
         self._changes.update(found)
         self._mailings.update(papers.load_mailings(conn, {change.paper_key for change in found.values()}))
-        self._texts.update(digest_store.load_text_keys(conn, missing))
 
     def forget(self) -> None:
         """Let go of what was read where it has become much; call it between two batches."""
         if len(self._changes) > _KEPT_CHANGES:
-            for kept in (self._changes, self._mailings, self._texts, self._ready, self._seen, self._histories):
+            for kept in (self._changes, self._mailings, self._ready, self._seen, self._histories):
                 kept.clear()
         if len(self._entries) > _KEPT_ENTRIES:
             self._entries.clear()
@@ -196,20 +193,17 @@ class Drafts:
             coverage = self._reach_back(conn, coverage, changes, due, earlier)
             coverage = replace(coverage, told_at=find_last_papers(coverage, earlier)) if earlier else coverage
         tells_days = coverage.since is not None or is_weekly(due.subscription)
-        written: dict[int, str] = {}
         asked = tuple(revision.id for revision in due.revisions)
 
         def make(told: Told, queries: Mapping[str, Query]) -> DigestEntry:
             found = tuple([change.id for change in told.changes])
             key = found, asked, told.seen, told.occasion, told.mailing, told.sequel
-            known = self._entries.get(key)
-            if known is None:
-                known = self._make_entry(told, queries)
-                if not known[0].queries:  # what brought it reads otherwise now
-                    known = self._make_entry(told, self._read_recorded(conn, due, found))
-                self._entries[key] = known
-            entry, text = known
-            written[entry.change_id] = text
+            entry = self._entries.get(key)
+            if entry is None:
+                entry = self._make_entry(told, queries)
+                if not entry.queries:  # what brought it reads otherwise now
+                    entry = self._make_entry(told, self._read_recorded(conn, due, found))
+                self._entries[key] = entry
             return entry
 
         digest = plan_digest(
@@ -225,7 +219,6 @@ class Drafts:
             later=self._load_later(conn, changes) if tells_days else None,
             make=make,
         )
-        content = join_frozen(digest, [written[entry.change_id] for entry in digest.entries])
         self.maker(conn)
         plans = plan_deliveries(
             digest,
@@ -234,7 +227,7 @@ class Drafts:
             scope=f"{self._scope}:{due.id}",
         )
         consumed = [row.match_run_id for row in rows]
-        return digest_store.Draft(due.id, digest, content, plans, consumed)
+        return digest_store.Draft(due.id, digest, plans, consumed)
 
     def _reach_back(
         self,
@@ -258,14 +251,13 @@ class Drafts:
             self._reached[key] = reach_back(conn, coverage, first, covered_until)
         return self._reached[key]
 
-    def _make_entry(self, told: Told, queries: Mapping[str, Query]) -> tuple[DigestEntry, str]:
-        """Make the entry of a paper, and freeze it: other digests with the same saved queries tell the same."""
+    def _make_entry(self, told: Told, queries: Mapping[str, Query]) -> DigestEntry:
+        """Make the entry of a paper: other digests with the same saved queries tell the same."""
         last = told.changes[-1]
         ready = self._ready.get(last.id)
         if ready is None:
             ready = self._ready[last.id] = analyse(last.paper)
-        entry = make_entry(told, queries, ready=ready)
-        return entry, freeze_entry(entry, self._texts[entry.change_id])
+        return make_entry(told, queries, ready=ready)
 
     def _read_queries(self, revisions: Sequence[ActiveRevision]) -> dict[str, Query]:
         """Return saved queries by name, parsed, without those that can't be read; of one name the last counts."""
@@ -530,7 +522,7 @@ def _plan_turns(
 
 
 def _is_first(conn: Connection, due: DueSubscription) -> bool:
-    return not digest_store.list_digests(conn, subscription_ids=[due.id], limit=1)
+    return not digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1)
 
 
 def _load_pending(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, select, update
 
 from digest.model.announcements import Kind
-from digest.model.errors import StoreBusy, StoreError, UnknownName
+from digest.model.errors import StoreBusy, UnknownName
 from digest.model.messages import (
     Coverage,
     DeliveryState,
@@ -31,16 +30,12 @@ from digest.store.schema import changes, deliveries, digests, matches, subscript
 from digest.store.subscribers import destination_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from digest.model.messages import DeliveryPlan
     from digest.model.papers import Paper
-
-
-PRIORITY = 20
-"""Lower goes first; what must not wait behind a morning's digests goes below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,44 +70,23 @@ class Draft:
     Attributes:
         subscription_id: whose.
         digest: what is told.
-        content: the same as frozen text, see `digest.store.digests`.
         plans: its parts on their ways.
         consumed: the match runs whose rows it tells.
     """
 
     subscription_id: int
     digest: Digest
-    content: str
     plans: Sequence[DeliveryPlan]
     consumed: Collection[int]
 
 
-def save_digest(
-    conn: Connection,
-    subscription_id: int,
-    digest: Digest,
-    plans: Sequence[DeliveryPlan],
-    *,
-    consumed: Collection[int],
-    at: datetime,
-    priority: int = PRIORITY,
-) -> int | None:
-    """Freeze a digest and store it; see `save_digests`. Returns its number, None where its slot was taken."""
-    texts = load_text_keys(conn, [entry.change_id for entry in digest.entries])
-    draft = Draft(subscription_id, digest, freeze(digest, texts), plans, consumed)
-    return save_digests(conn, [draft], at=at, priority=priority).get(subscription_id)
-
-
-def save_digests(
-    conn: Connection, drafts: Sequence[Draft], *, at: datetime, priority: int = PRIORITY
-) -> dict[int, int]:
+def save_digests(conn: Connection, drafts: Sequence[Draft], *, at: datetime) -> dict[int, int]:
     """Store digests with their deliveries and what they consume, in a few statements for all.
 
     Args:
         conn: the transaction that also moves the subscriptions' next due times.
         drafts: at most one for each subscription.
         at: the moment (UTC).
-        priority: see `PRIORITY`.
 
     Returns:
         Each digest's number by subscription. Missing is one whose subscription had a digest for this slot
@@ -123,10 +97,11 @@ def save_digests(
     """
     if not drafts:
         return {}
-    ids = _DIGESTS.number(conn, list(map(_write_row, drafts)))
+    texts = _load_text_keys(conn, (entry.change_id for draft in drafts for entry in draft.digest.entries))
+    ids = _DIGESTS.number(conn, [_write_row(draft, texts) for draft in drafts])
     stored = [draft for draft in drafts if draft.subscription_id in ids]
     _consume(conn, stored, ids)
-    _save_deliveries(conn, stored, ids, at, priority)
+    _save_deliveries(conn, stored, ids, at)
     _note_planned(conn, ids, at)
     return ids
 
@@ -138,9 +113,9 @@ _DIGESTS = ManyRows(
 )
 
 
-def _write_row(draft: Draft) -> tuple[Any, ...]:
+def _write_row(draft: Draft, texts: Mapping[int, int]) -> tuple[Any, ...]:
     digest = draft.digest
-    told = digest.planned_at, digest.zone, digest.title, draft.content, len(digest.entries), digest.shown
+    told = digest.planned_at, digest.zone, digest.title, freeze(digest, texts), len(digest.entries), digest.shown
     return draft.subscription_id, digest.slot, digest.occasion.value, *told
 
 
@@ -150,10 +125,16 @@ def load_digest(conn: Connection, digest_id: int) -> Digest:
     Raises:
         UnknownName: there is none of this number.
     """
-    content = conn.execute(select(digests.c.content).where(digests.c.id == digest_id)).scalar()
-    if content is None:
+    found = (
+        select(digests, subscriptions.c.name.label("subscription"))
+        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
+        .where(digests.c.id == digest_id)
+    )
+    row = conn.execute(found).one_or_none()
+    if row is None:
         raise UnknownName(f"there is no digest {digest_id}")
-    return thaw(content, load_versions(conn, frozen_versions(content)), id_=digest_id)
+    frozen = json.loads(row.content)
+    return thaw(row, frozen, load_versions(conn, find_texts(frozen)))
 
 
 def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:
@@ -176,7 +157,12 @@ def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, l
     earlier: dict[int, list[EarlierDigest]] = {}
     for row in conn.execute(_HAD_SINCE, {"ids": concerned, "first": first}) if concerned else ():
         if row.planned_at >= since[row.subscription_id]:
-            one = EarlierDigest(row.planned_at, Occasion(row.occasion), row.papers, frozen_coverage(row.content))
+            one = EarlierDigest(
+                row.planned_at,
+                Occasion(row.occasion),
+                row.papers,
+                _thaw_coverage(json.loads(row.content)["coverage"]),
+            )
             earlier.setdefault(row.subscription_id, []).append(one)
     return earlier
 
@@ -191,7 +177,7 @@ _HAD_SINCE = (
 )
 
 
-def list_digests(
+def load_summaries(
     conn: Connection, *, subscription_ids: Collection[int] | None = None, limit: int = 20
 ) -> list[DigestSummary]:
     """Return the latest digests, newest first; of some subscriptions only where given."""
@@ -218,7 +204,7 @@ def list_digests(
     ]
 
 
-def load_text_keys(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
+def _load_text_keys(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
     """Return the key of the stored text each change is about, by change id."""
     keys: dict[int, int] = {}
     for chunk in dialect.in_chunks(change_ids):
@@ -261,13 +247,11 @@ _READY: dict[str, Any] = {
 _DELIVERIES = ManyRows(
     deliveries,
     ("digest_id", "destination", "part", "parts", "idempotency_key", "share"),
-    (*_READY, "not_before", "created_at", "priority"),
+    (*_READY, "not_before", "created_at"),
 )
 
 
-def _save_deliveries(
-    conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int], at: datetime, priority: int
-) -> None:
+def _save_deliveries(conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int], at: datetime) -> None:
     rows = [
         (
             ids[draft.subscription_id],
@@ -280,192 +264,118 @@ def _save_deliveries(
         for draft in drafts
         for plan in draft.plans
     ]
-    _DELIVERIES.insert(conn, rows, **_READY, not_before=at, created_at=at, priority=priority)
+    _DELIVERIES.insert(conn, rows, **_READY, not_before=at, created_at=at)
 
 
-FORMAT = 1
-"""Grows when the text's shape changes; every earlier shape stays readable."""
-
-_quote: Callable[[str], str] = json.encoder.encode_basestring  # what the encoder itself uses
-
-
-def freeze(digest: Digest, versions: Mapping[int, int]) -> str:
-    """Return a digest as JSON text.
+def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
+    """Return as JSON text what of a digest no column says; papers stand in it by the keys of their texts.
 
     Args:
         digest: the digest.
-        versions: the key of the stored text each of its changes is about, by change id.
+        texts: the key of the stored text each of its changes is about, by change id.
     """
-    return join_frozen(digest, [freeze_entry(entry, versions[entry.change_id]) for entry in digest.entries])
+    frozen = {
+        "queries": digest.queries,
+        "coverage": asdict(digest.coverage),
+        "group_by": digest.group_by,
+        "replacements": digest.replacements,
+        "is_round_up": digest.is_round_up,
+        "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
+    }
+    return json.dumps(frozen, ensure_ascii=False, separators=(",", ":"), default=_write_day)
 
 
-def join_frozen(digest: Digest, entries: Iterable[str]) -> str:
-    """Return a digest as JSON text, its entries frozen already: many digests of one mailing share theirs."""
-    queries = ",".join([f"[{_quote(name)},{_quote(text)}]" for name, text in digest.queries])
-    return (
-        f'{{"format":{FORMAT},"subscription":{_quote(digest.subscription)},"title":{_quote(digest.title)},'
-        f'"slot":{_quote(digest.slot)},"occasion":"{digest.occasion}",'
-        f'"planned_at":"{digest.planned_at.isoformat()}","zone":{_quote(digest.zone)},"shown":{digest.shown},'
-        f'"queries":[{queries}],"coverage":{_freeze_coverage(digest.coverage)},{_freeze_reading(digest)}'
-        f'"entries":[{",".join(entries)}]}}'
-    )
+def _write_day(value: date) -> str:
+    """Write a day, or a moment."""
+    return value.isoformat()
 
 
-def _freeze_reading(digest: Digest) -> str:
-    """Freeze how a digest reads and what its addresses are made from, as far as that is not the usual."""
-    grouping = f'"group_by":"{digest.group_by}",' if digest.group_by is not Grouping.KIND else ""
-    whole = f'"replacements":"{digest.replacements}",' if digest.replacements is not Replacements.FOLDED else ""
-    return grouping + whole + ('"round_up":true,' if digest.is_round_up else "")
+def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
+    sequel = entry.sequel
+    return {
+        "text": text,
+        "change": entry.change_id,
+        "kind": entry.kind,
+        "label": entry.label,
+        "note": entry.change_note,
+        "queries": entry.queries,
+        "reasons": [
+            (
+                reason.query,
+                reason.clause,
+                [(span.field, span.start, span.end, span.index) for span in reason.spans],
+            )
+            for reason in entry.reasons
+        ],
+        "found_at": entry.found_at,
+        "mailing": entry.mailing,
+        "before": entry.before and entry.before.key,
+        "sequel": sequel and (sequel.kind, sequel.day, sequel.before.key, sequel.after.key),
+    }
 
 
-def freeze_entry(entry: DigestEntry, version: int) -> str:
-    """Return an entry as JSON text, `version` being the key of the stored text it is about.
-
-    It is put together by hand, as digests are: a morning has entries by the hundred thousand.
-    """
-    queries = ",".join(map(_quote, entry.queries))
-    reasons = ",".join(map(_freeze_reason, entry.reasons))
-    mailing = f',"mailing":"{entry.mailing.isoformat()}"' if entry.mailing else ""
-    before = f',"before":{entry.before.key}' if entry.before and entry.before.key else ""
-    sequel = _freeze_sequel(entry.sequel) if entry.sequel else ""
-    return (
-        f'{{"version":{version},"change":{entry.change_id},"kind":"{entry.kind}","label":{_quote(entry.label)},'
-        f'"note":{_quote(entry.change_note)},"queries":[{queries}],"reasons":[{reasons}],'
-        f'"found_at":"{entry.found_at.isoformat()}"{mailing}{before}{sequel}}}'
-    )
+def find_texts(frozen: Mapping[str, Any]) -> set[int]:
+    """Return the keys of the stored texts that a frozen digest is made of."""
+    return {
+        key
+        for entry in frozen["entries"]
+        for key in (entry["text"], entry["before"], *(entry["sequel"] or ())[2:])
+        if key
+    }
 
 
-def _freeze_sequel(sequel: Sequel) -> str:
-    if not (sequel.before.key and sequel.after.key):
-        return ""
-    return f',"sequel":["{sequel.kind}","{sequel.day.isoformat()}",{sequel.before.key},{sequel.after.key}]'
-
-
-def _freeze_reason(reason: Reason) -> str:
-    spans = ",".join([f'["{span.field}",{span.start},{span.end},{span.index}]' for span in reason.spans])
-    return f"[{_quote(reason.query)},{_quote(reason.clause)},[{spans}]]"
-
-
-def frozen_versions(content: str) -> tuple[int, ...]:
-    """Return the keys of the stored texts a frozen digest is made of."""
-    keys: dict[int, None] = {}
-    for entry in _read(content)["entries"]:
-        keys[entry["version"]] = None
-        keys.update(dict.fromkeys([*filter(None, [entry.get("before")]), *entry.get("sequel", ())[2:]]))
-    return tuple(keys)
-
-
-def frozen_coverage(content: str) -> Coverage:
-    """Return what was looked at before a frozen digest."""
-    return _thaw_coverage(_read(content)["coverage"])
-
-
-def thaw(content: str, papers: Mapping[int, Paper], *, id_: int = 0) -> Digest:
+def thaw(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Digest:  # noqa: ANN401 - a row of `digests`
     """Return the digest that was frozen.
 
     Args:
-        content: what `freeze` returned.
-        papers: the stored texts by key (see `frozen_versions`).
-        id_: the stored digest's number.
-
-    Raises:
-        StoreError: a later release froze it.
+        row: what its columns say, with its subscription's name.
+        frozen: what `freeze` wrote, read as JSON.
+        papers: the stored texts by key (see `find_texts`).
     """
-    frozen = _read(content)
     return Digest(
-        subscription=frozen["subscription"],
-        title=frozen["title"],
-        slot=frozen["slot"],
-        occasion=Occasion(frozen["occasion"]),
-        planned_at=datetime.fromisoformat(frozen["planned_at"]),
-        zone=frozen["zone"],
+        subscription=row.subscription,
+        title=row.title,
+        slot=row.slot,
+        occasion=Occasion(row.occasion),
+        planned_at=row.planned_at,
+        zone=row.zone,
         entries=tuple(_thaw_entry(entry, papers) for entry in frozen["entries"]),
-        shown=frozen["shown"],
+        shown=row.shown,
         queries=tuple((name, text) for name, text in frozen["queries"]),
         coverage=_thaw_coverage(frozen["coverage"]),
-        id=id_,
-        group_by=Grouping(frozen.get("group_by", Grouping.KIND)),
-        replacements=Replacements(frozen.get("replacements", Replacements.FOLDED)),
-        is_round_up=frozen.get("round_up", False),
+        id=row.id,
+        group_by=Grouping(frozen["group_by"]),
+        replacements=Replacements(frozen["replacements"]),
+        is_round_up=frozen["is_round_up"],
     )
 
 
-def _read(content: str) -> dict[str, Any]:
-    frozen: dict[str, Any] = json.loads(content)
-    if frozen["format"] != FORMAT:
-        raise StoreError(
-            f"a digest was frozen in shape {frozen['format']}, this release reads shape {FORMAT}",
-            hint="Use the release that froze it, or a later one.",
-        )
-    return frozen
-
-
 def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEntry:
+    before, sequel = frozen["before"], frozen["sequel"]
     return DigestEntry(
         kind=Kind(frozen["kind"]),
-        paper=papers[frozen["version"]],
+        paper=papers[frozen["text"]],
         label=frozen["label"],
         change_note=frozen["note"],
         queries=tuple(frozen["queries"]),
         reasons=tuple(
-            Reason(
-                clause=clause,
-                spans=tuple(Span(Field(field), start, end, index) for field, start, end, index in spans),
-                query=query,
-            )
+            Reason(clause, tuple(Span(Field(field), *place) for field, *place in spans), query)
             for query, clause, spans in frozen["reasons"]
         ),
         found_at=datetime.fromisoformat(frozen["found_at"]),
         change_id=frozen["change"],
-        mailing=date.fromisoformat(frozen["mailing"]) if "mailing" in frozen else None,
-        before=StoredText(papers[frozen["before"]], frozen["before"]) if "before" in frozen else None,
-        sequel=_thaw_sequel(frozen["sequel"], papers) if "sequel" in frozen else None,
+        mailing=date.fromisoformat(frozen["mailing"]) if frozen["mailing"] else None,
+        before=StoredText(papers[before], before) if before else None,
+        sequel=_thaw_sequel(papers, *sequel) if sequel else None,
     )
 
 
-def _thaw_sequel(frozen: list[Any], papers: Mapping[int, Paper]) -> Sequel:
-    kind, day, before, after = frozen
-    return Sequel(
-        Kind(kind), date.fromisoformat(day), StoredText(papers[before], before), StoredText(papers[after], after)
-    )
+def _thaw_sequel(papers: Mapping[int, Paper], kind: str, day: str, before: int, after: int) -> Sequel:
+    texts = StoredText(papers[before], before), StoredText(papers[after], after)
+    return Sequel(Kind(kind), date.fromisoformat(day), *texts)
 
 
-@lru_cache(maxsize=256)
-def _freeze_coverage(coverage: Coverage) -> str:
-    """Freeze what was looked at once: the digests of a mailing share a few, one for each number of papers."""
-    content = {
-        "mailing": coverage.mailing.isoformat() if coverage.mailing else None,
-        "is_complete": coverage.is_complete,
-        "looked_at": coverage.looked_at,
-        "matched": coverage.matched,
-        "checked_at": coverage.checked_at.isoformat() if coverage.checked_at else None,
-        "source": coverage.source,
-        "failure": coverage.failure,
-        "new": coverage.new,
-        "is_settled": coverage.is_settled,
-        "is_awaited": coverage.is_awaited,
-        "since": coverage.since.isoformat() if coverage.since else None,
-        "mailings": coverage.mailings,
-    }
-    if coverage.told_at:
-        content["told_at"] = coverage.told_at.isoformat()
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-
-
-def _thaw_coverage(frozen: dict[str, Any]) -> Coverage:
-    mailing, checked_at = frozen["mailing"], frozen["checked_at"]
-    return Coverage(
-        mailing=date.fromisoformat(mailing) if mailing else None,
-        is_complete=frozen["is_complete"],
-        looked_at=frozen["looked_at"],
-        matched=frozen["matched"],
-        checked_at=datetime.fromisoformat(checked_at) if checked_at else None,
-        source=frozen["source"],
-        failure=frozen["failure"],
-        new=frozen.get("new", 0),
-        is_settled=frozen.get("is_settled", frozen["is_complete"]),
-        is_awaited=frozen.get("is_awaited", False),
-        since=date.fromisoformat(frozen["since"]) if frozen.get("since") else None,
-        mailings=frozen.get("mailings", 1),
-        told_at=datetime.fromisoformat(frozen["told_at"]) if "told_at" in frozen else None,
-    )
+def _thaw_coverage(frozen: Mapping[str, Any]) -> Coverage:
+    days = {name: frozen[name] and date.fromisoformat(frozen[name]) for name in ("mailing", "since")}
+    moments = {name: frozen[name] and datetime.fromisoformat(frozen[name]) for name in ("checked_at", "told_at")}
+    return Coverage(**{**frozen, **days, **moments})

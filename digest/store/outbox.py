@@ -185,7 +185,7 @@ def claim(
             not_(is_blocked),
             goes_by(kinds),
         )
-        .order_by(deliveries.c.priority, deliveries.c.not_before, deliveries.c.id)
+        .order_by(deliveries.c.not_before, deliveries.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True, of=deliveries)
         .cte("picked")
@@ -198,7 +198,7 @@ def claim(
     }
     take = update(deliveries).where(deliveries.c.id.in_(select(picked.c.id))).values(claimed)
     rows = conn.execute(take.returning(deliveries)).all()
-    picks = read_deliveries(conn, sorted(rows, key=lambda row: (row.priority, row.not_before, row.id)))
+    picks = read_deliveries(conn, sorted(rows, key=lambda row: (row.not_before, row.id)))
     taken = _one_to_each_paced(picks)
     for delivery in picks:
         if delivery not in taken:

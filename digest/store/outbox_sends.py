@@ -326,7 +326,6 @@ def _write_row(own: Row[Any], number: int, share: Share, grown: int, now: dateti
         "remote_id": "",
         "last_error": "",
         "created_at": own.created_at,
-        "priority": own.priority,
         "share": str(share),
         "replaces": own.id,
     }

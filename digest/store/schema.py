@@ -303,11 +303,10 @@ deliveries = Table(
     col.text("last_error"),
     col.moment("created_at"),
     col.moment("ended_at", nullable=True),
-    col.number("priority"),
     col.text("share", server_default=""),
     col.big("replaces", server_default="0"),
     UniqueConstraint("digest_id", "destination", "part"),
-    col.partial_index("ix_deliveries_active", "state", "priority", "not_before", "id", where=ACTIVE_DELIVERY),
+    col.partial_index("ix_deliveries_active", "state", "not_before", "id", where=ACTIVE_DELIVERY),
     col.partial_index("ix_deliveries_stuck", "state", "ended_at", where=STUCK_DELIVERY),
 )
 

@@ -107,7 +107,6 @@ def _fill_outbox(site: Site, count: int) -> None:
         "token": 0,
         "idempotency_key": "key-" + key,
         "created_at": EVENING,
-        "priority": 20,
     }
     said = dict.fromkeys(("owner", "name", "remote_address", "remote_id", "last_error"), "")
     fill(site.store, deliveries, n, ready | said)

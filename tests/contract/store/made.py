@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import event, select
+from sqlalchemy import Connection, event, select
 
 from digest.compare import content_hash
 from digest.model.announcements import Change, Kind
@@ -17,7 +18,7 @@ from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Ver
 from digest.model.subscriptions import Destination, DestinationKind, Origin, Subscription
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
-from digest.store.digests import save_digest
+from digest.store.digests import Draft, save_digests
 from digest.store.queries import sync_queries
 from digest.store.schema import subscriptions as subscriptions_table
 from digest.store.subscribers import confirm_by_operator
@@ -181,7 +182,6 @@ def store_digest(
     parts: int = 1,
     slot: str = "2026-11-20",
     subscription: str = "team",
-    priority: int = 20,
     at: datetime = MORNING,
 ) -> Planned:
     """Store a subscription, a paper that matched it, and the digest of it with its deliveries."""
@@ -192,9 +192,7 @@ def store_digest(
     plans = [one for way in ways for one in plan(way, parts, key=f"{subscription}-{slot}")]
     digest = make_digest([change], slot=slot, subscription=subscription)
     with store.begin() as conn:
-        digest_id = save_digest(
-            conn, ids[subscription], digest, plans, consumed=[run_id], at=at, priority=priority
-        )
+        digest_id = save_digest(conn, ids[subscription], digest, plans, consumed=[run_id], at=at)
     assert digest_id is not None
     return Planned(digest_id, ids[subscription])
 
@@ -222,3 +220,16 @@ def next_number(store: Store) -> int:
 def make_message(text: str = "From: digest@example.org\r\n\r\nHello") -> Message:
     """Return a rendered mail."""
     return Message("message/rfc822", text.encode(), "key", "digest.eml")
+
+
+def save_digest(
+    conn: Connection,
+    subscription_id: int,
+    digest: Digest,
+    plans: Sequence[DeliveryPlan],
+    *,
+    consumed: Collection[int],
+    at: datetime,
+) -> int | None:
+    """Freeze one digest; return its number, None where its slot was taken."""
+    return save_digests(conn, [Draft(subscription_id, digest, plans, consumed)], at=at).get(subscription_id)

@@ -71,12 +71,11 @@ def test_nothing_is_claimed_before_its_time(store: Store) -> None:
     assert next_at(store) is None
 
 
-def test_the_most_urgent_goes_first_then_the_longest_waiting(store: Store) -> None:
+def test_the_longest_waiting_goes_first(store: Store) -> None:
     late = store_digest(store, slot="1", at=MORNING)
     early = store_digest(store, slot="2", at=MORNING - MINUTE)
-    urgent = store_digest(store, slot="3", at=MORNING, priority=0)
     order = [delivery.digest_id for delivery in (*claim(store, limit=2), *claim(store, limit=2))]
-    assert order == [urgent.digest_id, early.digest_id, late.digest_id]
+    assert order == [early.digest_id, late.digest_id]
 
 
 def test_parts_come_strictly_in_order_and_know_the_first_ones_answer(store: Store) -> None:

@@ -24,6 +24,7 @@ from tests.contract.store.made import (
     make_paper,
     make_subscription,
     plan,
+    save_digest,
     store_digest,
     store_match,
     store_papers,
@@ -40,7 +41,7 @@ def test_a_digest_is_loaded_exactly_as_it_was_frozen(store: Store) -> None:
     run_id = store_match(store, {key: tuple(change.id for change in found)})
     digest = make_digest(found)
     with store.begin() as conn:
-        digest_id = digests.save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
+        digest_id = save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
         assert digest_id is not None
         loaded = digests.load_digest(conn, digest_id)
     assert loaded == replace(digest, id=digest_id)
@@ -58,7 +59,7 @@ def test_what_a_paper_is_held_against_and_what_became_of_it_come_back_with_the_d
     entry = replace(digest.entries[0], before=texts[0], sequel=sequel)
     digest = replace(digest, entries=(entry,), group_by=Grouping.QUERY, is_round_up=True)
     with store.begin() as conn:
-        digest_id = digests.save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
+        digest_id = save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
         assert digest_id is not None
         assert digests.load_digest(conn, digest_id) == replace(digest, id=digest_id)
     assert second.previous_key == first.text_key, "what was stored before is known by its key"
@@ -94,9 +95,7 @@ def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Sto
     again = make_digest([change], slot="2026-11-20")
     with store.begin() as conn:
         assert (
-            digests.save_digest(
-                conn, planned.subscription_id, again, plan(key="again"), consumed=[run_id], at=MORNING
-            )
+            save_digest(conn, planned.subscription_id, again, plan(key="again"), consumed=[run_id], at=MORNING)
             is None
         )
         set_next_due(conn, planned.subscription_id, MORNING + DAY, last_slot="2026-11-20")
@@ -112,9 +111,7 @@ def test_matches_another_process_has_planned_undo_the_whole_digest(store: Store)
         (row,) = matches.feed_matches(conn, planned.subscription_id, span=9 * DAY, at_least=1)
         digest = replace(digests.load_digest(conn, planned.digest_id), slot="2026-11-21")
     with pytest.raises(StoreBusy), store.begin() as conn:
-        digests.save_digest(
-            conn, planned.subscription_id, digest, plan(key="x"), consumed=[row.match_run_id], at=MORNING
-        )
+        save_digest(conn, planned.subscription_id, digest, plan(key="x"), consumed=[row.match_run_id], at=MORNING)
     with store.read() as conn:
         assert conn.execute(select(digests_table.c.slot)).scalars().all() == ["2026-11-20"]
         assert len(conn.execute(select(deliveries)).all()) == 1
@@ -123,7 +120,7 @@ def test_matches_another_process_has_planned_undo_the_whole_digest(store: Store)
 def test_a_quiet_digest_consumes_nothing_and_is_sent_all_the_same(store: Store) -> None:
     key = subscribe(store, make_subscription())["team"]
     with store.begin() as conn:
-        digest_id = digests.save_digest(conn, key, make_digest([]), plan(), consumed=[], at=MORNING)
+        digest_id = save_digest(conn, key, make_digest([]), plan(), consumed=[], at=MORNING)
         assert digest_id is not None
         assert digests.load_digest(conn, digest_id).entries == ()
         assert len(conn.execute(select(deliveries)).all()) == 1
@@ -134,7 +131,7 @@ def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its
     key = planned.subscription_id
     with store.begin() as conn:
         digest = replace(make_digest([], slot="2026-11-21"), planned_at=MORNING + DAY)
-        digests.save_digest(conn, key, digest, plan(key="quiet"), consumed=[], at=MORNING + DAY)
+        save_digest(conn, key, digest, plan(key="quiet"), consumed=[], at=MORNING + DAY)
     with store.read() as conn:
         had = digests.load_earlier(conn, {key: MORNING, 999: NOW})
         assert [(one.planned_at, one.papers) for one in had[key]] == [(MORNING, 1), (MORNING + DAY, 0)]
@@ -148,9 +145,9 @@ def test_digests_are_listed_newest_first(store: Store) -> None:
     first = store_digest(store, slot="2026-11-20")
     second = store_digest(store, slot="2026-11-21")
     with store.read() as conn:
-        listed = digests.list_digests(conn)
-        assert digests.list_digests(conn, subscription_ids=[]) == []
-        assert digests.list_digests(conn, subscription_ids=[first.subscription_id], limit=1) == listed[:1]
+        listed = digests.load_summaries(conn)
+        assert digests.load_summaries(conn, subscription_ids=[]) == []
+        assert digests.load_summaries(conn, subscription_ids=[first.subscription_id], limit=1) == listed[:1]
     assert [found.id for found in listed] == [second.digest_id, first.digest_id]
     assert listed[1] == digests.DigestSummary(
         first.digest_id, "team", "The team's papers", "2026-11-20", Occasion.SCHEDULED, MORNING, 1, 1

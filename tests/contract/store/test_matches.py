@@ -11,7 +11,6 @@ from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import Origin
 from digest.store import matches
 from digest.store.database import find_violations
-from digest.store.digests import save_digest
 from digest.store.matches import let_go, split_told
 from digest.store.queries import sync_queries
 from digest.store.schema import ACTIVE_DELIVERY, FIRST_LOOK_TO_COME, UNPLANNED_FIRST_LOOK
@@ -26,6 +25,7 @@ from tests.contract.store.made import (
     make_paper,
     make_subscription,
     plan,
+    save_digest,
     store_match,
     store_papers,
     subscribe,
@@ -192,7 +192,7 @@ def test_a_first_look_waits_to_be_sent_where_somebody_is_there_to_read_it(
             "ix_subscription_queries_first_look",
         ),
         (
-            f"SELECT id FROM deliveries WHERE {ACTIVE_DELIVERY} AND state = 'ready' ORDER BY priority, not_before",
+            f"SELECT id FROM deliveries WHERE {ACTIVE_DELIVERY} AND state = 'ready' ORDER BY not_before",
             "ix_deliveries_active",
         ),
         ("SELECT id FROM subscriptions WHERE next_due_at <= '2026'", "ix_subscriptions_next_due_at"),

@@ -122,7 +122,7 @@ def test_parts_of_an_older_release_say_nothing_of_their_papers(store: Store) -> 
             "part, parts, state, not_before, attempts, token, owner, name, remote_address, remote_id, last_error"
         )
         conn.exec_driver_sql(
-            f"INSERT INTO deliveries (digest_id, destination, idempotency_key, created_at, priority, {kept})"
-            f" SELECT digest_id, 'slack:#other', 'old', created_at, priority, {kept} FROM deliveries"
+            f"INSERT INTO deliveries (digest_id, destination, idempotency_key, created_at, {kept})"
+            f" SELECT digest_id, 'slack:#other', 'old', created_at, {kept} FROM deliveries"
         )
     assert {claim(store).share, claim(store).share} == {None}

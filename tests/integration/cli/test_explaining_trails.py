@@ -120,7 +120,7 @@ def test_a_paper_whose_saved_query_was_edited_while_it_waited_is_told_under_what
     store = world.open_store()
     with store.read() as conn:
         (due,) = subscription_store.load_subscriptions(conn, names=["perf-mail"])
-        latest = digest_store.load_digest(conn, digest_store.list_digests(conn, subscription_ids=[due.id])[0].id)
+        latest = digest_store.load_digest(conn, digest_store.load_summaries(conn, subscription_ids=[due.id])[0].id)
     store.close()
     (entry,) = (entry for entry in latest.entries if str(entry.paper.id) == "2611.15003")
     assert [(entry.queries, reason.clause) for reason in entry.reasons] == [(("perf",), "cat:cs.PF")]
@@ -214,7 +214,7 @@ def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
 
 
 def _told_papers(conn: Connection, due: DueSubscription) -> set[ArxivId]:
-    summaries = digest_store.list_digests(conn, subscription_ids=[due.id], limit=1_000)
+    summaries = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1_000)
     frozen = [digest_store.load_digest(conn, summary.id) for summary in summaries]
     return {entry.paper.id for digest in frozen for entry in digest.entries}
 
