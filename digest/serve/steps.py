@@ -140,10 +140,15 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
 
 
 def ask_arxiv(site: Site, *, even_if_not_due: bool = False) -> PollReport:
-    """Ask arXiv for what is due, for ids that are missing, and for the past of new saved queries."""
+    """Ask arXiv for what is due, for ids that are missing, and for the past of new saved queries.
+
+    Each look at arXiv also lets go of what has had its time: pages of earlier looks first of all.
+    """
     polled = poll(site, even_if_not_due=even_if_not_due)
     check_gaps(site, polled)
     look_back(site, polled)
+    if polled.was_due:
+        database.delete_expired(site.store, site.clock.now())
     return polled
 
 

@@ -1,4 +1,4 @@
-"""Asks a database what must always be true, where it comes from, and for its secrets.
+"""Asks a database what must always be true and where it comes from, keeps its secrets, and deletes what is old.
 
 Asked after a move, of every backup and by `digest db check`; any count but zero is a fault of ours, or of a disk.
 """
@@ -6,23 +6,26 @@ Asked after a move, of every backup and by `digest db check`; any count but zero
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Integer, exists, func, inspect, select, text, update
+from sqlalchemy import Integer, delete, exists, func, inspect, or_, select, text, update
 
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
 from digest.store.bulk import ManyRows
 from digest.store.dialect import in_chunks, metadata
-from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, tokens
+from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, raw_pages, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Table
+
+    from digest.store.engine import Store
 
 
 INVARIANTS: Mapping[str, str] = MappingProxyType(
@@ -174,6 +177,64 @@ def _find_late_sequences(conn: Connection) -> Iterator[Violation]:
             highest = conn.execute(select(func.coalesce(func.max(table.c.id), 0))).scalar_one()
             if last is not None and last < highest:
                 yield Violation(f"new rows of {table.name} get numbers of their own", highest - int(last))
+
+
+KEPT_DAYS = {"raw pages": 35, "rendered bytes": 7, "deliveries": 180}
+"""How many days each is kept: pages from when they came, the others from the end of a digest's deliveries.
+Papers, their texts, matches and digests are kept for ever."""
+
+_PORTION = 500
+"""So much is deleted in one transaction: others need not wait long."""
+
+
+def delete_expired(store: Store, now: datetime) -> dict[str, int]:
+    """Delete what is older than `KEPT_DAYS` at a moment (UTC); return how much of each.
+
+    Deliveries go with all others of their digest, once the last of them has had its time.
+    """
+    return {kind: _delete_all(store, _DELETIONS[kind], now - timedelta(days)) for kind, days in KEPT_DAYS.items()}
+
+
+def _delete_all(store: Store, delete_portion: Callable[[Connection, datetime], int], before: datetime) -> int:
+    total, last = 0, _PORTION
+    while last == _PORTION:
+        with store.begin() as conn:
+            last = delete_portion(conn, before)
+        total += last
+    return total
+
+
+def _delete_pages(conn: Connection, before: datetime) -> int:
+    old = select(raw_pages.c.id).where(raw_pages.c.fetched_at < before).limit(_PORTION)
+    return conn.execute(delete(raw_pages).where(raw_pages.c.id.in_(old))).rowcount
+
+
+def _delete_bytes(conn: Connection, before: datetime) -> int:
+    is_old = (deliveries.c.body.is_not(None), deliveries.c.ended_at < before)
+    old = select(deliveries.c.id).where(*is_old).limit(_PORTION)
+    return conn.execute(
+        update(deliveries).where(deliveries.c.id.in_(old)).values(body=None, media_type=None)
+    ).rowcount
+
+
+def _delete_deliveries(conn: Connection, before: datetime) -> int:
+    other = deliveries.alias("other")
+    is_late = or_(other.c.ended_at.is_(None), other.c.ended_at >= before)
+    old = (
+        select(deliveries.c.digest_id)
+        .where(deliveries.c.ended_at < before)
+        .where(~exists().where(other.c.digest_id == deliveries.c.digest_id, is_late))
+        .distinct()
+        .limit(_PORTION)
+    )
+    digest_ids = conn.execute(old).scalars().all()
+    theirs = deliveries.c.digest_id.in_(digest_ids)
+    conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))))
+    conn.execute(delete(deliveries).where(theirs))
+    return len(digest_ids)
+
+
+_DELETIONS = {"raw pages": _delete_pages, "rendered bytes": _delete_bytes, "deliveries": _delete_deliveries}
 
 
 TAKEN_AS_SENT = "due before the moment up to which the database before this backup is known to have sent"

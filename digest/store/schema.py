@@ -302,12 +302,13 @@ deliveries = Table(
     col.text("remote_id"),
     col.text("last_error"),
     col.moment("created_at"),
-    col.moment("ended_at", nullable=True),
+    col.moment("ended_at", nullable=True, index=True),
     col.text("share", server_default=""),
     col.big("replaces", server_default="0"),
     UniqueConstraint("digest_id", "destination", "part"),
     col.partial_index("ix_deliveries_active", "state", "not_before", "id", where=ACTIVE_DELIVERY),
     col.partial_index("ix_deliveries_stuck", "state", "ended_at", where=STUCK_DELIVERY),
+    col.partial_index("ix_deliveries_kept_bytes", "ended_at", where=text("body IS NOT NULL")),
 )
 
 attempts = Table(
