@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.authors import parse_authors
 from digest.arxiv.documents import (
+    SAME_FAULT,
     TRY_AGAIN,
     Document,
     MalformedEntry,
     Quarantined,
     fold_line,
     fold_paragraphs,
+    put_aside,
     read_iso_date,
     read_text,
     says_withdrawn,
@@ -61,9 +63,6 @@ _NO_NAME = re.compile(r"&\s|(?:and|for|on behalf of|representing|others|et al)\b
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
 _CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z]+(?:-[A-Za-z]+)?)?", re.ASCII)
 """An arXiv category or archive. Before November 2025 ACM and MSC classes stood among them."""
-
-_SAME_FAULT = 5
-"""So many malformed entries and no good one are no accident: the format has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +109,9 @@ def parse_atom(body: bytes) -> AtomPage:
         ArxivThrottled: the body is "Rate exceeded.".
         ArxivTruncated, ArxivHostile, ArxivUnreadable: the body is no whole Atom page.
     """
-    document = Document(body, roots={_ATOM + "feed": ()}, entries=(_ATOM + "entry",))
+    document = Document(body, root=_ATOM + "feed", entry=_ATOM + "entry", depth=1)
     papers: list[Paper] = []
-    faults: dict[int, str] = {}
+    quarantined: list[Quarantined] = []
     refusal: ArxivError | None = None
     known: _Categories = {}
     for position, entry in enumerate(document):
@@ -120,11 +119,11 @@ def parse_atom(body: bytes) -> AtomPage:
             papers.append(_read_paper(entry, known))
         except MalformedEntry as error:
             refusal = refusal or _read_refusal(entry)
-            faults[position] = str(error)
+            quarantined.append(put_aside(position, entry, error))
     if refusal is not None:
         raise refusal
-    if not papers and len(faults) >= _SAME_FAULT:
-        raise ArxivUnreadable(f"no entry can be read; the first: {next(iter(faults.values()))}", hint=TRY_AGAIN)
+    if not papers and len(quarantined) >= SAME_FAULT:
+        raise ArxivUnreadable(f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN)
     feed = document.root
     return AtomPage(
         papers=tuple(papers),
@@ -132,7 +131,7 @@ def parse_atom(body: bytes) -> AtomPage:
         start=_read_count(feed, "startIndex"),
         per_page=_read_count(feed, "itemsPerPage"),
         title=fold_line(read_text(feed.find(_ATOM + "title"))),
-        quarantined=document.quarantine(faults),
+        quarantined=tuple(quarantined),
         response_date=_read_response_date(feed),
     )
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
+from datetime import date
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.authors import parse_authors, read_name
 from digest.arxiv.documents import (
+    SAME_FAULT,
     TRY_AGAIN,
     Document,
     MalformedEntry,
     Quarantined,
     fold_line,
     fold_paragraphs,
-    read_day,
+    put_aside,
     read_iso_date,
     read_rfc_date,
     read_text,
@@ -31,7 +33,7 @@ from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort, ArxivUn
 from digest.model.papers import ArxivId, Paper, Version
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
+    from datetime import datetime
     from xml.etree.ElementTree import Element
 
 _OAI: Final = "{http://www.openarchives.org/OAI/2.0/}"
@@ -57,13 +59,12 @@ _FORMAT: Final = _RAW + "arXivRaw"
 _DATESTAMP: Final = _OAI + "datestamp"
 
 _get_number = attrgetter("number")
+_RECORD = _OAI + "record"
 _LISTS = (_OAI + "ListRecords", _OAI + "GetRecord")
 _VERSION = re.compile(r"v([1-9]\d{0,4})", re.ASCII)
 _PERMANENT = frozenset(
     {"badArgument", "badVerb", "cannotDisseminateFormat", "noMetadataFormats", "noSetHierarchy"}
 )
-_SAME_FAULT = 5
-"""So many malformed entries and no good one are no accident: the format has changed."""
 
 
 class TokenExpired(ArxivRejected):
@@ -110,9 +111,9 @@ def parse_oai(body: bytes) -> OaiPage:
         ArxivThrottled: the body is "Rate exceeded.".
         ArxivTruncated, ArxivHostile, ArxivUnreadable: the body is no whole page of that kind.
     """
-    document = Document(body, roots={_OAI + "OAI-PMH": _LISTS}, entries=(_OAI + "record",))
+    document = Document(body, root=_OAI + "OAI-PMH", entry=_RECORD, depth=2)
     papers: list[Paper] = []
-    faults: dict[int, str] = {}
+    quarantined: list[Quarantined] = []
     deleted: list[str] = []
     for position, entry in enumerate(document):
         try:
@@ -124,25 +125,25 @@ def parse_oai(body: bytes) -> OaiPage:
                 _check_identity(paper.id, _read_identifier(header))
                 papers.append(paper)
         except MalformedEntry as error:
-            faults[position] = str(error)
+            quarantined.append(put_aside(position, entry, error))
     root = document.root
     lists = [child for child in root if child.tag in _LISTS]
     if _refuse_errors(root):
         if lists:
             raise ArxivUnreadable("the answer holds both a list and an error", hint=TRY_AGAIN)
         return OaiPage((), None, _read_response_date(root), is_no_records_match=True)
-    if not lists:
-        raise ArxivUnreadable("the answer holds neither papers nor an error", hint=TRY_AGAIN)
-    records = len(papers) + len(faults) + len(deleted)
+    if len(lists) != 1:
+        raise ArxivUnreadable("the answer holds neither a list of papers nor an error", hint=TRY_AGAIN)
+    records = len(papers) + len(quarantined) + len(deleted)
     if records == 0:
         raise ArxivShort("the list came without a single entry", hint=TRY_AGAIN)
-    if not papers and len(faults) >= _SAME_FAULT:
-        raise ArxivUnreadable(f"no entry can be read; the first: {next(iter(faults.values()))}", hint=TRY_AGAIN)
+    if not papers and len(quarantined) >= SAME_FAULT:
+        raise ArxivUnreadable(f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN)
     return OaiPage(
         papers=tuple(papers),
         token=_read_token(root, lists[0], records),
         response_date=_read_response_date(root),
-        quarantined=document.quarantine(faults),
+        quarantined=tuple(quarantined),
         records=records,
         deleted=tuple(deleted),
     )
@@ -170,7 +171,8 @@ def _read_token(root: Element, listed: Element, records: int) -> str | None:
     """Return the token of the next page, None where the list ends here and nothing hints at damage."""
     most = 1 if listed.tag == _LISTS[0] else 0
     tokens = list(root.iter(_TOKEN))
-    if list(listed) != tokens or len(tokens) > most or (not most and records > 1):
+    others = [child for child in listed if child.tag != _RECORD]
+    if others != tokens or len(tokens) > most or (not most and records > 1):
         raise ArxivUnreadable("the list holds something that does not belong there", hint=TRY_AGAIN)
     token = read_text(tokens[0]).strip() if tokens else ""
     request = root.find(_REQUEST)
@@ -207,7 +209,7 @@ def _check_identity(id_: ArxivId, identifier: str) -> None:
 
 def _read_datestamp(header: Element | None) -> date:
     try:
-        return read_day(read_text(None if header is None else header.find(_DATESTAMP)))
+        return date.fromisoformat(read_text(None if header is None else header.find(_DATESTAMP)).strip()[:10])
     except ValueError as error:
         raise MalformedEntry(f"its datestamp cannot be read: {error}") from error
 

@@ -85,11 +85,15 @@ def _judge(seed: Seed, body: bytes, page: object) -> str:
     raise TypeError(type(page))
 
 
+_DECLARATION = re.compile(rb"\A(?:\xef\xbb\xbf)?<\?xml\s[^>]*\?>")
+
+
 def _read_plainly(body: bytes) -> etree._Element:
     parser = etree.XMLParser(
         resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True, encoding="utf-8"
     )
-    root = etree.fromstring(body, parser)
+    # Of the declaration only the encoding counts: a version such as 2.0 changes nothing for a reader.
+    root = etree.fromstring(_DECLARATION.sub(b"", body, count=1), parser)
     # libxml2 also minds namespaces that are no addresses, which is no question of being well-formed.
     faults = [
         fault

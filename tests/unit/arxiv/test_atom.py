@@ -167,7 +167,7 @@ def test_a_malformed_entry_is_put_aside_with_its_bytes_and_the_others_go_on(entr
     (put_aside,) = page.quarantined
     assert put_aside.position == 1
     assert reason in put_aside.error
-    assert put_aside.snippet.startswith(b"<entry")
+    assert b"entry" in put_aside.snippet
     assert page.entries == 3
 
 

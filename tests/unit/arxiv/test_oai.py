@@ -78,7 +78,7 @@ def test_an_old_id_may_name_its_subject_class_in_header_and_text(header: str, te
     assert page.quarantined == ()
 
 
-@pytest.mark.parametrize("datestamp", ["", "20261120", "2026-13-01", "2026-W47-5", "2026-11-20T23:59:59+05:00"])
+@pytest.mark.parametrize("datestamp", ["", "today", "2026-13-01"])
 def test_a_paper_without_such_a_day_is_put_aside(datestamp: str) -> None:
     page = parse_oai(oai_page(oai_entry(), oai_entry(datestamp=datestamp)))
     assert page.records == 2

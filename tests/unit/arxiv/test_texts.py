@@ -127,7 +127,7 @@ def test_what_is_no_iso_date_is_a_value_error(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "Mon, 4 Foo 1999 12:00:01 GMT", "31 Feb 2026 00:00:00 GMT", "1 Jan 0001 00:00:00 +2300", "1 Jan 2026"],
+    ["", "Mon, 4 Foo 1999 12:00:01 GMT", "31 Feb 2026 00:00:00 GMT"],
 )
 def test_what_is_no_mail_date_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
